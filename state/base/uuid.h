@@ -1,0 +1,20 @@
+// UUIDs as text, lower case with dashes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "state/base/pci_address.h"
+
+namespace reclaim {
+
+// The device's own UUID: version 5 of host and lower-case PCI address, so that it survives a provider
+// being re-created and a driver being unbound (design: "device").
+[[nodiscard]] std::string device_uuid(std::string_view host, const PciAddress& address);
+
+// A random (version 4) UUID: request ids, lock tokens' holders. Never used inside the core.
+[[nodiscard]] std::string random_uuid();
+
+[[nodiscard]] bool looks_like_uuid(std::string_view text);
+
+}  // namespace reclaim

@@ -1,0 +1,106 @@
+// The vocabulary everything else speaks.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "state/base/clock.h"
+#include "state/base/json.h"
+#include "state/base/log.h"
+#include "state/base/pci_address.h"
+#include "state/base/uuid.h"
+#include "state/base/uv.h"
+
+namespace reclaim {
+namespace {
+
+TEST(PciAddress, FoldsCaseAndPrintsLower) {
+  const auto address = parse_pci_address("0000:C1:00.0");
+  ASSERT_TRUE(address.ok());
+  EXPECT_EQ(to_string(*address), "0000:c1:00.0");
+  EXPECT_EQ(*address, *parse_pci_address("0000:c1:00.0"));
+}
+
+TEST(PciAddress, RefusesWhatIsNone) {
+  for (const char* text : {"", "c1:00.0", "0000:c1:00", "0000:c1:20.0", "0000:c1:00.8",
+                           "0000:g1:00.0", "0000:c1:00.0 ", "123456789:c1:00.0"}) {
+    EXPECT_FALSE(parse_pci_address(text).ok()) << text;
+  }
+  EXPECT_EQ(to_string(*parse_pci_address("10000:e1:1f.7")), "10000:e1:1f.7");
+}
+
+TEST(Clock, WritesAndReadsBack) {
+  const auto at = from_iso8601("2026-11-20 11:57:46.441542");
+  ASSERT_TRUE(at.ok());
+  EXPECT_EQ(to_iso8601(*at), "2026-11-20T11:57:46.441Z");
+  EXPECT_EQ(*from_iso8601(to_iso8601(*at)), *at);
+  EXPECT_EQ(to_iso8601(WallMs{0}), "1970-01-01T00:00:00.000Z");
+  EXPECT_FALSE(from_iso8601("yesterday").ok());
+  EXPECT_FALSE(from_iso8601("2026-11-20T11:57:46+02:00").ok());
+}
+
+TEST(Json, DepthIsNoDanger) {
+  const std::string deep(1'000'000, '[');
+  const auto parsed = json::parse(deep, 10'000'000);
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_EQ(parsed.error().code, Errc::invalid);
+}
+
+TEST(Json, SizeIsBounded) {
+  EXPECT_EQ(json::parse("[1,2,3]", 3).error().code, Errc::limit);
+}
+
+TEST(Json, GettersNameTheMember) {
+  const auto document = json::parse(R"({"a":"x","n":3})", 100);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(*json::get_string(*document, "a"), "x");
+  EXPECT_EQ(json::get_string(*document, "n").error().what,
+            "'n' is of another type, a string is needed");
+  EXPECT_EQ(json::get_int(*document, "zz").error().what, "'zz' is absent, an integer is needed");
+}
+
+TEST(Uuid, DeviceUuidIsStableAndVersionFive) {
+  const PciAddress address = *parse_pci_address("0000:01:00.0");
+  const std::string uuid = device_uuid("compute-2", address);
+  EXPECT_EQ(uuid, device_uuid("compute-2", *parse_pci_address("0000:01:00.0")));
+  EXPECT_NE(uuid, device_uuid("compute-1", address));
+  EXPECT_EQ(uuid[14], '5');
+  EXPECT_TRUE(looks_like_uuid(uuid));
+  EXPECT_FALSE(looks_like_uuid("nonsense"));
+}
+
+TEST(Log, ExcerptIsPrintableAndBounded) {
+  EXPECT_EQ(printable_excerpt("a\nb\x01\xff", 10), "a.b..");
+  EXPECT_EQ(printable_excerpt("abcdef", 3), "abc...");
+}
+
+TEST(Uv, MailboxDeliversFromOtherThreadsInOrder) {
+  uv::Loop loop;
+  int sum = 0;
+  int last = 0;
+  {
+    uv::Mailbox<int> mailbox(loop.raw(), [&](int value) {
+      EXPECT_EQ(value, last + 1);
+      last = value;
+      sum += value;
+      if (value == 100) loop.stop();
+    });
+    std::thread poster([&] {
+      for (int i = 1; i <= 100; ++i) mailbox.post(i);
+    });
+    loop.run();
+    poster.join();
+  }
+  EXPECT_EQ(sum, 5050);
+}
+
+TEST(Uv, TimerMayDestroyItsOwner) {
+  uv::Loop loop;
+  auto timer = std::make_unique<uv::Timer>(loop.raw());
+  timer->start(0, 1, [&] { timer.reset(); });
+  loop.run();
+  EXPECT_EQ(timer, nullptr);
+}
+
+}  // namespace
+}  // namespace reclaim
