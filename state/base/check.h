@@ -1,5 +1,5 @@
-// CHECK: an assertion that is always on, also in release builds. A broken invariant ends the process;
-// systemd starts it again and the state machine's `restarted` rows take over (crash-only).
+// CHECK: an assertion that is always on, also in release builds. A broken invariant ends the
+// process; systemd starts it again and the state machine's `restarted` rows take over (crash-only).
 #pragma once
 
 namespace reclaim {

@@ -12,8 +12,8 @@ Now SystemClock::now() const {
   using std::chrono::duration_cast;
   using std::chrono::milliseconds;
   return Now{
-      WallMs{duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-                 .count()},
+      WallMs{
+          duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count()},
       MonoMs{duration_cast<milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
                  .count()}};
 }
@@ -24,7 +24,8 @@ std::string to_iso8601(WallMs at) {
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
-                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, ms);
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     ms);
 }
 
 Result<WallMs> from_iso8601(std::string_view text) {

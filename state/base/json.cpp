@@ -1,9 +1,9 @@
 #include "state/base/json.h"
 
 #include <fmt/core.h>
+#include <rapidjson/encodedstream.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
-#include <rapidjson/encodedstream.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -19,10 +19,9 @@ Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max) 
       rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
   document.Parse<kFlags>(text.data(), text.size());
   if (document.HasParseError()) {
-    return Error{Errc::invalid,
-                 fmt::format("not JSON: {} (at byte {})",
-                             rapidjson::GetParseError_En(document.GetParseError()),
-                             document.GetErrorOffset())};
+    return Error{Errc::invalid, fmt::format("not JSON: {} (at byte {})",
+                                            rapidjson::GetParseError_En(document.GetParseError()),
+                                            document.GetErrorOffset())};
   }
   return document;
 }

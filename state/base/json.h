@@ -13,8 +13,8 @@
 
 namespace reclaim::json {
 
-// Parses one JSON text of at most `bytes_max` bytes; UTF-8 is validated; full stop at the end of the
-// text. The error says at which byte it went wrong.
+// Parses one JSON text of at most `bytes_max` bytes; UTF-8 is validated; full stop at the end of
+// the text. The error says at which byte it went wrong.
 [[nodiscard]] Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max);
 
 // The member `name` of an object, or nullptr when `value` is no object or has no such member.

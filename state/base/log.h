@@ -1,5 +1,6 @@
-// The logging seam. What logs takes a Logger& in its constructor; what it is written with is decided
-// in main. Secrets and `_context_*` never get this far: callers log named values, not whole messages.
+// The logging seam. What logs takes a Logger& in its constructor; what it is written with is
+// decided in main. Secrets and `_context_*` never get this far: callers log named values, not whole
+// messages.
 #pragma once
 
 #include <initializer_list>

@@ -12,7 +12,7 @@
 namespace reclaim {
 
 struct PciAddress {
-  std::uint32_t domain = 0;   // 16 bits usual; VMD domains are 32 bits wide
+  std::uint32_t domain = 0;  // 16 bits usual; VMD domains are 32 bits wide
   std::uint8_t bus = 0;
   std::uint8_t slot = 0;      // 0..31; Cyborg's attach handle calls it `device`
   std::uint8_t function = 0;  // 0..7

@@ -11,8 +11,8 @@
 
 namespace reclaim {
 
-// A code exists only if some caller reacts to it. `unknown` is never folded into failure or success:
-// the thing asked for may or may not have happened, and the answer is always to read back.
+// A code exists only if some caller reacts to it. `unknown` is never folded into failure or
+// success: the thing asked for may or may not have happened, and the answer is always to read back.
 enum class Errc {
   invalid,      // bad input: the caller's text, option, message or argument is at fault
   not_found,    // the thing named does not exist
@@ -28,16 +28,26 @@ enum class Errc {
 
 constexpr std::string_view to_string(Errc code) {
   switch (code) {
-    case Errc::invalid: return "invalid";
-    case Errc::not_found: return "not_found";
-    case Errc::refused: return "refused";
-    case Errc::conflict: return "conflict";
-    case Errc::busy: return "busy";
-    case Errc::unavailable: return "unavailable";
-    case Errc::failed: return "failed";
-    case Errc::unknown: return "unknown";
-    case Errc::limit: return "limit";
-    case Errc::cancelled: return "cancelled";
+    case Errc::invalid:
+      return "invalid";
+    case Errc::not_found:
+      return "not_found";
+    case Errc::refused:
+      return "refused";
+    case Errc::conflict:
+      return "conflict";
+    case Errc::busy:
+      return "busy";
+    case Errc::unavailable:
+      return "unavailable";
+    case Errc::failed:
+      return "failed";
+    case Errc::unknown:
+      return "unknown";
+    case Errc::limit:
+      return "limit";
+    case Errc::cancelled:
+      return "cancelled";
   }
   return "invalid";
 }
@@ -60,8 +70,10 @@ struct Ok {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error) : value_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : value_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : value_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return value_.index() == 0; }
   explicit operator bool() const { return ok(); }

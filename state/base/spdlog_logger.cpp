@@ -14,11 +14,16 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::debug: return spdlog::level::debug;
-    case LogLevel::info: return spdlog::level::info;
-    case LogLevel::warning: return spdlog::level::warn;
-    case LogLevel::error: return spdlog::level::err;
-    case LogLevel::critical: return spdlog::level::critical;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::critical:
+      return spdlog::level::critical;
   }
   return spdlog::level::info;
 }
@@ -31,8 +36,8 @@ class SpdlogLogger final : public Logger {
   void write(LogLevel level, std::string_view name, std::string_view text,
              std::initializer_list<LogField> fields) override {
     if (!logger_->should_log(to_spdlog(level))) return;
-    logger_->log(to_spdlog(level), json_ ? as_json(level, name, text, fields)
-                                         : as_oslo(level, name, text, fields));
+    logger_->log(to_spdlog(level),
+                 json_ ? as_json(level, name, text, fields) : as_oslo(level, name, text, fields));
   }
 
  private:
@@ -53,7 +58,8 @@ class SpdlogLogger final : public Logger {
 
   static std::string quoted(const std::string& value) {
     const std::string printable = printable_excerpt(value, 4096);
-    if (!printable.empty() && printable.find_first_of(" \"=") == std::string::npos) return printable;
+    if (!printable.empty() && printable.find_first_of(" \"=") == std::string::npos)
+      return printable;
     std::string out = "\"";
     for (const char c : printable) {
       if (c == '"') out += '\\';

@@ -1,5 +1,5 @@
-// The real Logger: oslo.log's line format, or one JSON object a line, on standard error (journald) or
-// in a file. Only this translation unit sees spdlog.
+// The real Logger: oslo.log's line format, or one JSON object a line, on standard error (journald)
+// or in a file. Only this translation unit sees spdlog.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 namespace reclaim {
 
 struct LogOptions {
-  bool debug = false;      // [DEFAULT] debug
-  bool json = false;       // [DEFAULT] use_json
-  std::string file;        // [DEFAULT] log_file; empty: standard error
+  bool debug = false;  // [DEFAULT] debug
+  bool json = false;   // [DEFAULT] use_json
+  std::string file;    // [DEFAULT] log_file; empty: standard error
 };
 
 [[nodiscard]] Result<std::unique_ptr<Logger>> make_spdlog_logger(const LogOptions& options);

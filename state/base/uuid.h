@@ -8,8 +8,8 @@
 
 namespace reclaim {
 
-// The device's own UUID: version 5 of host and lower-case PCI address, so that it survives a provider
-// being re-created and a driver being unbound (design: "device").
+// The device's own UUID: version 5 of host and lower-case PCI address, so that it survives a
+// provider being re-created and a driver being unbound (design: "device").
 [[nodiscard]] std::string device_uuid(std::string_view host, const PciAddress& address);
 
 // A random (version 4) UUID: request ids, lock tokens' holders. Never used inside the core.

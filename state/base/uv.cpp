@@ -14,17 +14,27 @@ void close_and_free(Holder* holder) {
 
 }  // namespace
 
-Loop::Loop() { CHECK(uv_loop_init(&loop_) == 0); }
+Loop::Loop() {
+  CHECK(uv_loop_init(&loop_) == 0);
+}
 
 Loop::~Loop() {
   uv_run(&loop_, UV_RUN_NOWAIT);
   CHECK(uv_loop_close(&loop_) == 0);
 }
 
-void Loop::run() { uv_run(&loop_, UV_RUN_DEFAULT); }
-void Loop::run_once() { uv_run(&loop_, UV_RUN_ONCE); }
-void Loop::run_nowait() { uv_run(&loop_, UV_RUN_NOWAIT); }
-void Loop::stop() { uv_stop(&loop_); }
+void Loop::run() {
+  uv_run(&loop_, UV_RUN_DEFAULT);
+}
+void Loop::run_once() {
+  uv_run(&loop_, UV_RUN_ONCE);
+}
+void Loop::run_nowait() {
+  uv_run(&loop_, UV_RUN_NOWAIT);
+}
+void Loop::stop() {
+  uv_stop(&loop_);
+}
 
 struct Timer::Handle {
   uv_timer_t uv{};
@@ -55,7 +65,9 @@ void Timer::start(std::uint64_t delay_ms, std::uint64_t repeat_ms, std::function
   CHECK(rc == 0);
 }
 
-void Timer::stop() { uv_timer_stop(&handle_->uv); }
+void Timer::stop() {
+  uv_timer_stop(&handle_->uv);
+}
 
 bool Timer::active() const {
   return uv_is_active(reinterpret_cast<const uv_handle_t*>(&handle_->uv)) != 0;
@@ -111,6 +123,8 @@ Async::~Async() {
   close_and_free(handle_);
 }
 
-void Async::send() { uv_async_send(&handle_->uv); }
+void Async::send() {
+  uv_async_send(&handle_->uv);
+}
 
 }  // namespace reclaim::uv

@@ -51,7 +51,8 @@ class Timer final {
   Handle* handle_;
 };
 
-// Watches a file descriptor that somebody else owns; destroy the Poll before closing the descriptor.
+// Watches a file descriptor that somebody else owns; destroy the Poll before closing the
+// descriptor.
 class Poll final {
  public:
   // `on_event(status, events)`: status is 0 or a negative libuv error.

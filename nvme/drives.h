@@ -1,0 +1,64 @@
+// Drives: the seam between what decides (handlers/) and the host's drives. One real implementation
+// (nvme/lanes.h), one in memory with faults (tests/sim).
+//
+// Thread: every method is called on the loop's thread and returns at once; every callback is called
+// exactly once, later, on the loop's thread. Commands run on the lane (thread) of their drive.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "nvme/facts.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+template <typename T>
+using Callback = std::function<void(Result<T>)>;
+
+class Drives {
+ public:
+  virtual ~Drives() = default;
+
+  // Every PCI function of class NVMe, from sysfs alone plus, where a controller is live and not
+  // busy in a lane, its Identify and SMART counters (opened read-only). Never disturbs a drive.
+  virtual void discover(Callback<std::vector<DriveFacts>> done) = 0;
+
+  // Looks at every host guard of design §5b in order, opens and claims controller and namespaces.
+  // Refusal is Errc::refused with the guard's detail as text (Errc::busy where waiting may help:
+  // the driver is not bound or not live yet). On success the claim is held until drop().
+  virtual void claim(const ClaimRequest& request, Callback<ClaimReport> done) = 0;
+
+  // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.
+  virtual void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) = 0;
+
+  // Reads the samples and writes and digests the canary. Needs a claim.
+  virtual void take_baseline(const PciAddress& address, Callback<Baseline> done) = 0;
+
+  // Re-checks the claim and the guards that can change, then sends the one destructive command, or
+  // adopts what runs, and polls to the end. Errc::failed: the drive says it did not erase.
+  // Errc::unknown: timeout, stall, reset, or cancelled by stop() with the command sent.
+  // Errc::cancelled: stop() came before the command was sent.
+  virtual void erase(const PciAddress& address, const EraseRequest& request,
+                     std::function<void(EraseProgress)> on_progress,
+                     Callback<EraseEvidence> done) = 0;
+
+  // Reads the samples again with O_DIRECT and judges. Errc::failed: old content found, an
+  // expectation broken, or nothing counted: unverified.
+  virtual void verify(const PciAddress& address, const Baseline& baseline,
+                      const EraseEvidence& evidence, Callback<VerifyReport> done) = 0;
+
+  // The claimed descriptors still answer with the same serial, and the host-write counter stands
+  // where verification left it. Errc::refused otherwise.
+  virtual void still_ours(const PciAddress& address, const Counters& since,
+                          Callback<Counters> done) = 0;
+
+  // Ends whatever runs in the drive's lane as soon as it can be left; a sanitize goes on in the
+  // drive.
+  virtual void stop(const PciAddress& address) = 0;
+
+  // Gives the claim up: descriptors closed, lane ended. Idempotent; `done` after the last close.
+  virtual void drop(const PciAddress& address, std::function<void()> done) = 0;
+};
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,172 @@
+// What is known of a drive, as plain values: what the host's sysfs says, what the opened controller
+// says, and what was measured on its media. Pure; part of nvme_core.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+
+namespace reclaim::nvme {
+
+// Bits of Identify Controller that decide how a drive can be erased (NVM Express Base 2.0, Figure
+// 275).
+struct Capabilities {
+  std::uint32_t sanicap = 0;
+  std::uint16_t oncs = 0;
+  std::uint16_t oacs = 0;
+  std::uint8_t fna = 0;
+
+  [[nodiscard]] bool crypto_erase() const { return (sanicap & 1U) != 0; }
+  [[nodiscard]] bool block_erase() const { return (sanicap & 2U) != 0; }
+  [[nodiscard]] bool write_zeroes() const { return (oncs & 8U) != 0; }
+  [[nodiscard]] bool format() const { return (oacs & 2U) != 0; }
+  [[nodiscard]] bool namespace_management() const { return (oacs & 8U) != 0; }
+  friend bool operator==(const Capabilities&, const Capabilities&) = default;
+};
+
+struct NamespaceFacts {
+  std::uint32_t nsid = 0;
+  std::string node;  // "nvme0n1", relative to the dev root
+  std::uint64_t capacity_bytes = 0;
+  std::uint32_t block_bytes = 0;  // logical block size in use
+  std::uint8_t dlfeat =
+      0;  // bits 2:0: what a deallocated block reads as (0 unknown, 1 zeroes, 2 ones)
+};
+
+// What the controller itself says when opened. Serial and model are trimmed of padding.
+struct Identity {
+  std::string serial;
+  std::string model;
+  std::string firmware;
+  std::uint8_t cmic = 0;
+  Capabilities capabilities;
+};
+
+// SMART counters that tell whether anybody touched the media (log page 02h; the low 64 bits of the
+// 128-bit counters, which no drive of today exceeds).
+struct Counters {
+  std::uint64_t host_reads = 0;
+  std::uint64_t host_writes = 0;
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+// One PCI function as the host sees it. `identity` is absent when the controller could not be
+// opened (no driver bound, not live); `problem` then says why.
+struct DriveFacts {
+  PciAddress address;
+  std::uint16_t vendor_id = 0;
+  std::uint16_t device_id = 0;
+  std::uint32_t class_code = 0;  // 0x010802 for NVMe
+  std::string driver;            // "nvme", "vfio-pci", "" when unbound
+  std::string controller;        // "nvme0"; "" without the nvme driver
+  std::string controller_state;  // "live", "resetting", …
+  std::string subsystem_nqn;
+  int iommu_group = -1;  // -1: none
+  std::uint32_t sriov_vfs_enabled = 0;
+  std::optional<Identity> identity;
+  std::optional<Counters> counters;
+  std::vector<NamespaceFacts> namespaces;
+  std::string problem;
+};
+
+// The guards of the host's side (design §5b), in the order they are looked at. Each refuses with
+// one line an operator understands.
+struct GuardFinding {
+  std::string guard;  // "mounted", "libvirt_domain", "vfio_open", "claim", …
+  bool passed = false;
+  std::string detail;  // what was looked at; when refused, what stands in the way and what to do
+};
+
+// What a claim is checked against.
+struct ClaimRequest {
+  PciAddress address;
+  std::string resource_class;  // of the provider: CUSTOM_PCI_<VID>_<PID> must match the ids
+  std::optional<std::string>
+      resource_class_override;            // device_spec's own resource_class, normalised
+  std::string expected_serial;            // as recorded; empty: none recorded yet
+  bool shared_subsystem_allowed = false;  // device_spec shared_subsystem = allow
+};
+
+// A claim that was granted: the controller and every namespace node are open (O_RDWR|O_EXCL) and
+// stay so until the claim is dropped.
+struct ClaimReport {
+  std::vector<GuardFinding> findings;
+  DriveFacts facts;  // identity read from the opened controller
+};
+
+enum class EraseMethod { sanitize_crypto, sanitize_block };
+[[nodiscard]] std::string_view to_string(EraseMethod method);
+[[nodiscard]] Result<EraseMethod> parse_erase_method(std::string_view text);
+
+// One place read before the erase. A blank sample (all bytes equal) proves nothing and is not
+// counted.
+struct Sample {
+  std::uint32_t nsid = 0;
+  std::uint64_t offset_bytes = 0;
+  std::uint32_t length_bytes = 0;
+  std::string sha256;  // lower-case hex of what was read before
+  bool blank = false;
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+// What verification compares with. Persisted before the erase is started, so that a sanitize
+// adopted after a restart can still be verified.
+struct Baseline {
+  std::vector<Sample> samples;
+  std::vector<Sample> canaries;  // written by us before the erase, then read back and digested
+
+  [[nodiscard]] std::size_t counted() const {
+    std::size_t count = canaries.size();
+    for (const Sample& sample : samples) count += sample.blank ? 0U : 1U;
+    return count;
+  }
+  friend bool operator==(const Baseline&, const Baseline&) = default;
+};
+
+// Compact text for the device record, and back.
+[[nodiscard]] std::string encode_baseline(const Baseline& baseline);
+[[nodiscard]] Result<Baseline> decode_baseline(std::string_view text);
+
+struct EraseRequest {
+  EraseMethod method = EraseMethod::sanitize_crypto;
+  bool adopt_ours = false;            // a restart: a sanitize with our CDW10 may be running or done
+  std::int64_t timeout_ms = 900'000;  // [nvme] cleanup_timeout
+  std::int64_t stall_timeout_ms = 600'000;  // no movement of SPROG for so long: stuck
+};
+
+struct EraseProgress {
+  double percent = 0;       // of the step now running, 0..100
+  std::int64_t eta_s = -1;  // estimate, -1 when the drive reports none
+};
+
+// What the drive said, cross-checked (nvme.md §2: our command accepted, SCDW10 equal, SSTAT 1 or 4,
+// Global Data Erased set).
+struct EraseEvidence {
+  EraseMethod method = EraseMethod::sanitize_crypto;
+  std::uint32_t cdw10 = 0;
+  std::uint32_t scdw10 = 0;
+  std::uint16_t sstat = 0;
+  bool global_data_erased = false;
+  bool adopted = false;  // it was already running when we came
+  std::int64_t duration_ms = 0;
+  friend bool operator==(const EraseEvidence&, const EraseEvidence&) = default;
+};
+
+struct VerifyReport {
+  std::uint32_t samples_read = 0;
+  std::uint32_t samples_counted = 0;    // that held data before, canaries included
+  std::uint32_t samples_unchanged = 0;  // that still equal their old content: must be 0
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_nonzero = 0;   // informative; a failure only where DLFEAT promises otherwise
+  std::uint32_t canaries_found = 0;  // must be 0
+  bool global_data_erased = false;   // read again, last of all
+  Counters counters;                 // at the end of verification
+  std::string expectation;           // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
+  friend bool operator==(const VerifyReport&, const VerifyReport&) = default;
+};
+
+}  // namespace reclaim::nvme

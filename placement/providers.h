@@ -1,0 +1,88 @@
+// Providers: the seam between what decides (handlers/) and Placement. One real implementation
+// (placement/client.h), one in memory with generations and faults (tests/sim).
+//
+// Thread: called on the loop's thread, returns at once; each callback is called exactly once,
+// later, on the loop's thread. Errors: Errc::not_found (404), conflict (409 concurrent_update),
+// refused (403, or 409 for another reason), unavailable (nothing was done: 503 before sending,
+// connection refused), unknown (a write whose answer never came), invalid (an answer that is no
+// Placement's).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "state/base/result.h"
+
+namespace reclaim::placement {
+
+template <typename T>
+using Callback = std::function<void(Result<T>)>;
+
+// One row of the tree under this host's root provider.
+struct ProviderRow {
+  std::string uuid;
+  std::string name;  // as written: Nova folds the address to upper case
+  std::string parent_uuid;
+  std::int64_t generation = 0;
+  bool one_time_use = false;  // bears HW_PCI_ONE_TIME_USE
+  bool owner_cyborg = false;  // bears OWNER_CYBORG
+};
+
+struct Tree {
+  std::string root_uuid;
+  std::string root_name;
+  std::vector<ProviderRow> rows;  // all of the tree, without the root
+};
+
+// One inventory with every field Placement has: an un-reserving PUT must echo them all, or
+// Placement fills in defaults and Nova then wipes `reserved` (openstack.md §0.6).
+struct Inventory {
+  std::string resource_class;
+  std::int64_t total = 0;
+  std::int64_t reserved = 0;
+  std::int64_t min_unit = 1;
+  std::int64_t max_unit = 1;
+  std::int64_t step_size = 1;
+  double allocation_ratio = 1.0;
+  friend bool operator==(const Inventory&, const Inventory&) = default;
+};
+
+// Inventories and allocations of one provider, read at one and the same generation.
+struct ProviderView {
+  std::string uuid;
+  std::int64_t generation = 0;
+  std::vector<Inventory> inventories;
+  std::vector<std::string> consumers;  // allocations: instance or migration UUIDs
+
+  // Exactly one inventory with total = 1: the only shape a passthrough device may have (design
+  // §5b).
+  [[nodiscard]] bool is_device() const {
+    return inventories.size() == 1 && inventories.front().total == 1;
+  }
+  [[nodiscard]] bool burned() const {
+    return is_device() && inventories.front().reserved == inventories.front().total;
+  }
+  [[nodiscard]] bool free() const { return consumers.empty(); }
+};
+
+class Providers {
+ public:
+  virtual ~Providers() = default;
+
+  // The tree of this host, listed without a trait filter, each row marked with its traits. Two
+  // requests (three the first time, when the root is looked up by name).
+  virtual void list_tree(Callback<Tree> done) = 0;
+
+  // Inventories and allocations; read again, a bounded number of times, until their generations
+  // agree. Two requests when nothing moves.
+  virtual void read(const std::string& provider_uuid, Callback<ProviderView> done) = 0;
+
+  // PUTs the one inventory of `view` with `reserved` changed and every other field echoed, at the
+  // view's generation, then reads it back; success means the read confirmed it. Two requests.
+  virtual void set_reserved(const ProviderView& view, std::int64_t reserved,
+                            Callback<ProviderView> done) = 0;
+};
+
+}  // namespace reclaim::placement

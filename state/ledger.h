@@ -1,0 +1,45 @@
+// Ledger: what must not be forgotten though Redis were lost (design §6): which drives are dirty, in
+// error, under maintenance, and which serial an operator enrolled. One real implementation
+// (state/file_ledger.h: append-only, fsynced), one in memory (tests/sim).
+//
+// Thread: the loop's. Reading is from memory; a write's callback comes once it is on stable
+// storage.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+#include "state/base/result.h"
+
+namespace reclaim {
+
+struct LedgerEntry {
+  bool dirty =
+      false;  // set when first seen allocated or burned, struck only by a confirmed release
+  bool error = false;
+  bool maintenance = false;
+  std::string serial;    // of the drive meant; empty: not known when it was written
+  std::string provider;  // its provider's UUID when last written
+  std::string enrolled_serial;
+  WallMs dirty_since;
+  friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
+};
+
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+
+  [[nodiscard]] virtual const std::map<PciAddress, LedgerEntry>& entries() const = 0;
+  // Replaces what is remembered of the address. `done` after fsync; until then entries() shows the
+  // new value already, since it only ever errs towards safety when it is asked for first.
+  virtual void put(const PciAddress& address, const LedgerEntry& entry,
+                   std::function<void(Status)> done) = 0;
+  // Keeps the certificate as a file of its own, written and renamed into place.
+  virtual void keep_certificate(const std::string& id, const std::string& json_text,
+                                std::function<void(Status)> done) = 0;
+};
+
+}  // namespace reclaim

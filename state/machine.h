@@ -1,0 +1,117 @@
+// The life of one device as data. Each row says: in this stage, on this trigger, go there, do that,
+// and why. The log prints `why`, the documentation's diagram is made from it, and the promise is
+// held by static_asserts on the table: a release is reached only through a verified erasure.
+//
+// A stage is finer than the device state operators see (design §5): the seven stages of a cleaning
+// all show as `cleaning`. Pure; no clock, no I/O.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "state/base/result.h"
+
+namespace reclaim {
+
+// The contract of the Cyborg specification ("Device State Machine"), used for both flows.
+enum class DeviceState : std::uint8_t { available, allocated, pending_cleaning, cleaning, error };
+
+enum class Stage : std::uint8_t {
+  available,
+  allocated,
+  pending_cleaning,
+  guarding,    // lock taken, the host's guards are looked at, the drive is claimed
+  rechecking,  // Placement is read once more, with the claim in hand
+  baselining,  // samples are read, the canary is written
+  erasing,
+  verifying,
+  looking,     // Placement and the claim are looked at again
+  releasing,   // the PUT that drops `reserved` is on its way
+  confirming,  // the PUT's outcome is unknown: read back
+  error,
+};
+inline constexpr std::size_t kStageCount = 12;
+
+enum class Trigger : std::uint8_t {
+  allocation_seen,   // a consumer holds the provider
+  allocation_gone,   // reserved = 0 and nobody holds it, where a tenancy was seen: missed burn
+  dirty_seen,        // burned, unallocated, not held
+  reserved_dropped,  // not available, yet reserved < total
+  admitted,          // nothing forbids cleaning it now
+  lock_refused,      // another worker holds the lock
+  guards_passed,
+  guards_wait,         // something may pass by itself: driver not bound yet, a guest still there
+  guards_failed,       // only an operator can mend it: changed serial
+  still_burned,        // Placement as at admission
+  still_burned_adopt,  // the same, and an erase of ours was under way when we were interrupted
+  placement_changed,   // provider re-created, not burned any more, …
+  placement_away,      // no answer: ask again
+  baseline_taken,
+  baseline_failed,
+  nothing_to_adopt,  // the interrupted erase is not running any more: start over
+  erased,
+  erase_failed,
+  erase_unknown,      // deadline, stall, reset: it may be running still
+  erase_not_started,  // given up before the command was sent
+  verified,
+  verify_failed,
+  look_ok,
+  look_changed,  // claim or counters moved: a tenancy may have come between
+  released,
+  release_conflict,
+  release_unknown,
+  release_refused,
+  still_reserved,    // read back: the PUT did not happen
+  lock_lost,         // somebody else holds the lock now
+  restarted_resume,  // we were interrupted; the policy says resume
+  restarted_error,   // we were interrupted; the policy says error
+  operator_clean,
+  operator_abort,
+  operator_enrol,  // the operator accepts the drive that is there now
+};
+inline constexpr std::size_t kTriggerCount = 35;
+
+enum class EffectKind : std::uint8_t {
+  none,
+  claim,    // take the lock, look at the guards, claim the drive
+  recheck,  // read Placement
+  take_baseline,
+  erase,  // the one destructive effect
+  verify,
+  look,     // claim and Placement, once more
+  release,  // PUT reserved = 0; the only effect that gives a device back
+  confirm,  // read Placement after an unknown PUT
+  finish,   // certificate, strike the ledger's line, drop claim and lock
+  drop,     // stop what runs in the lane, drop claim and lock
+  reserve,  // PUT reserved = total
+};
+
+struct Row {
+  Stage from;
+  Trigger on;
+  Stage to;
+  EffectKind effect;
+  std::string_view why;
+};
+
+[[nodiscard]] std::span<const Row> machine_rows();
+[[nodiscard]] const Row* find_row(Stage from, Trigger on);
+
+[[nodiscard]] DeviceState device_state(Stage stage);
+// In the middle of a cleaning: a lock and perhaps a claim are held.
+[[nodiscard]] bool is_busy(Stage stage);
+
+[[nodiscard]] std::string_view to_string(DeviceState state);
+[[nodiscard]] std::string_view to_string(Stage stage);
+[[nodiscard]] std::string_view to_string(Trigger trigger);
+[[nodiscard]] std::string_view to_string(EffectKind effect);
+[[nodiscard]] Result<Stage> parse_stage(std::string_view text);
+
+// The table as people read it: "text", "markdown" or "dot".
+[[nodiscard]] Result<std::string> render_machine(std::string_view format);
+
+}  // namespace reclaim

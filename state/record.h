@@ -1,0 +1,135 @@
+// The durable record of one device, and what is remembered of its last erasure. A record is a
+// value: the reducer makes a new one, the store persists it, and only then anything is done. In
+// Redis it is a hash with one readable field a member (design §6), so `redis-cli hgetall` is an
+// operator's tool.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+#include "state/base/result.h"
+#include "state/machine.h"
+
+namespace reclaim {
+
+// The version of the layout described in docs/redis.md; stands in the key reclaim:schema.
+inline constexpr int kSchemaVersion = 1;
+
+enum class Flow : std::uint8_t { nova, cyborg };
+
+[[nodiscard]] std::string_view to_string(Flow flow);
+[[nodiscard]] Result<Flow> parse_flow(std::string_view text);
+
+// One unit of a plan, as in Ironic.
+struct CleanStep {
+  std::string interface;  // "nvme", later "pci", "placement"
+  std::string step;       // "sanitize_crypto"
+  int priority = 0;       // higher first
+  std::string args;       // JSON object as text
+  friend bool operator==(const CleanStep&, const CleanStep&) = default;
+};
+
+using Fields = std::map<std::string, std::string>;
+
+struct Record {
+  // Who it is.
+  std::string host;
+  PciAddress address;
+  std::string uuid;  // device_uuid(host, address)
+  Flow flow = Flow::nova;
+  std::string vendor_id;  // "144d", lower-case hex without 0x
+  std::string product_id;
+  std::string model;
+  std::string serial;  // as recorded when first seen; a change is an error until enrolled
+  std::string firmware;
+  std::uint64_t capacity_bytes = 0;
+
+  // Where it stands in Placement.
+  std::string provider;  // UUID
+  std::string provider_name;
+  std::string resource_class;
+
+  // Where it stands in its life. Every persisted change raises the epoch; an answer that bears
+  // another epoch than the record's is dropped.
+  Stage stage = Stage::available;
+  std::uint64_t epoch = 0;
+  WallMs stage_since;
+  WallMs updated_at;
+  bool held = false;         // reserved by an operator's hand: shown, never touched
+  bool maintenance = false;  // the operator's "hands off"
+  std::string waiting_for;   // why nothing happens though something should: one line
+  std::string last_error;    // of the last failure: what, and what to do; cleared by a release
+
+  // The tenancy that is, or was last.
+  std::string instance;    // consumer UUID last seen on the provider
+  std::string request_id;  // of the notification that led here
+  WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
+
+  // The cleaning under way or last done.
+  std::vector<CleanStep> plan;  // locked in at admission
+  std::string clean_step;       // "nvme.sanitize_crypto" while it runs
+  double progress_percent = 0;
+  std::int64_t progress_eta_s = -1;
+  std::uint32_t attempts = 0;  // cleanings started since the last release
+  WallMs cleaning_started_at;
+  bool erase_begun = false;   // persisted before the command: a running sanitize may be ours
+  bool planned_stop = false;  // the worker was stopped by SIGTERM in the middle
+  std::string baseline;       // nvme::encode_baseline, persisted before the erase
+  std::string evidence;       // JSON of nvme::EraseEvidence
+  std::string verification;   // JSON of nvme::VerifyReport
+
+  // The last erasure that led to a release.
+  std::string certificate_id;
+  WallMs certificate_at;
+  std::optional<std::uint64_t> certified_host_reads;  // SMART counters after its verification
+  std::optional<std::uint64_t> certified_host_writes;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+[[nodiscard]] Fields encode_record(const Record& record);
+// Unknown fields are ignored (a newer version wrote them); a missing or bad one is an error naming
+// it.
+[[nodiscard]] Result<Record> decode_record(const Fields& fields);
+
+// JSON array of {interface, step, priority, args}, as the API and the record show it.
+[[nodiscard]] std::string encode_plan(const std::vector<CleanStep>& plan);
+[[nodiscard]] Result<std::vector<CleanStep>> decode_plan(std::string_view text);
+
+// The proof of one erasure (design "certificate"). Kept as a file and in Redis.
+struct Certificate {
+  std::string id;  // UUID
+  std::string host;
+  std::string address;
+  std::string device_uuid;
+  std::string flow;
+  std::string vendor_id;
+  std::string product_id;
+  std::string model;
+  std::string serial;
+  std::string firmware;
+  std::uint64_t capacity_bytes = 0;
+  std::string provider;
+  std::string instance;  // the tenancy it ends; empty when none was heard of
+  std::string request_id;
+  std::string method;              // "sanitize_crypto"
+  std::string sanitization_class;  // "purge"
+  std::string evidence;            // JSON object
+  std::string verification;        // JSON object
+  WallMs started_at;
+  WallMs verified_at;
+  WallMs released_at;
+  std::string tool_version;
+  friend bool operator==(const Certificate&, const Certificate&) = default;
+};
+
+[[nodiscard]] std::string encode_certificate(const Certificate& certificate);
+[[nodiscard]] Result<Certificate> decode_certificate(std::string_view json_text);
+
+}  // namespace reclaim

@@ -1,0 +1,106 @@
+// Store: the seam between what decides and Redis: records, locks, the kicks of a host, who the
+// hosts are. One real implementation (state/redis_store.h), one in memory that can lose its last
+// writes (tests/sim).
+//
+// Thread: called on the loop's thread, returns at once; every callback is called exactly once,
+// later, on the loop's thread. Errors: Errc::conflict (somebody else wrote or holds it),
+// unavailable (Redis cannot be reached: nothing was done), unknown (the deadline passed after the
+// command was sent).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "state/record.h"
+
+namespace reclaim {
+
+template <typename T>
+using StoreCallback = std::function<void(Result<T>)>;
+
+// One line of the host's journal: every transition with its `why`.
+struct JournalEntry {
+  std::string address;
+  std::string from;  // stage
+  std::string trigger;
+  std::string to;  // stage
+  std::string why;
+  std::string detail;  // what happened this time: an error, numbers
+  WallMs at;
+};
+
+// Work dispatched to a host: a notification's kick, or an operator's command for one device. A kick
+// carries no authority: Placement and the host do.
+struct Kick {
+  std::string id;       // stream id, set by the store
+  std::string reason;   // event type, or "operator"
+  std::string command;  // "", or clean | abort | enrol | maintenance_on | maintenance_off
+  std::string address;  // of the device, for a command
+  std::string instance;
+  std::string request_id;
+  bool mark_allocated = false;  // an instance is being built or deleted: look who holds what
+  std::vector<int> delays_s;    // survey after each of these
+};
+
+// What a worker says of itself under reclaim:hosts.
+struct HostInfo {
+  std::string host;
+  WallMs heartbeat_at;
+  std::string version;
+  std::string machine_id;  // one machine per host name (design §5b)
+  std::uint32_t burned =
+      0;  // devices not available and not allocated: who wants an "any host" kick
+};
+
+// A lock that was granted. Tokens only grow; a write that bears an older one is refused (fencing).
+struct LockToken {
+  std::uint64_t token = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // All records of the host. A record that cannot be decoded fails the load, naming key and field:
+  // guessing at a dirty drive's record is not for us.
+  virtual void load(const std::string& host, StoreCallback<std::vector<Record>> done) = 0;
+
+  // Writes the record and its journal line in one step, if the stored epoch is not above
+  // `record.epoch - 1` (below is accepted: Redis lost its last writes, ours are newer) and, when
+  // `lock.token` is not 0, if that token is still the device's lock. Errc::conflict otherwise.
+  virtual void save(const Record& record, LockToken lock, const JournalEntry& entry,
+                    StoreCallback<Ok> done) = 0;
+
+  // Progress of the running step: fields of the record outside the epoch. Lost ones do no harm.
+  virtual void save_progress(const Record& record, StoreCallback<Ok> done) = 0;
+
+  // Takes the device's lock for `ttl_ms`; Errc::busy names the holder when somebody else has it.
+  virtual void acquire_lock(const std::string& host, const PciAddress& address,
+                            const std::string& holder, std::int64_t ttl_ms,
+                            StoreCallback<LockToken> done) = 0;
+  // Renews it. Errc::conflict: it is not ours any more.
+  virtual void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                          std::int64_t ttl_ms, StoreCallback<Ok> done) = 0;
+  virtual void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                            StoreCallback<Ok> done) = 0;
+
+  // Appends to the host's stream of kicks; the notification is acked only after this succeeded.
+  virtual void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) = 0;
+  // Kicks not yet acknowledged, oldest first, at most `count_max`; after a restart the ones read
+  // but not acknowledged come again.
+  virtual void read_kicks(const std::string& host, std::size_t count_max,
+                          StoreCallback<std::vector<Kick>> done) = 0;
+  virtual void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
+                         StoreCallback<Ok> done) = 0;
+
+  // Says this host is alive. Errc::conflict: another machine-id claims the same host name.
+  virtual void heartbeat(const HostInfo& info, StoreCallback<Ok> done) = 0;
+  virtual void hosts(StoreCallback<std::vector<HostInfo>> done) = 0;
+
+  // The certificate of the last release, beside its file: reclaim:{HOST}:certificate:ADDRESS.
+  virtual void save_certificate(const Certificate& certificate, StoreCallback<Ok> done) = 0;
+};
+
+}  // namespace reclaim
