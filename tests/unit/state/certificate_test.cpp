@@ -1,0 +1,109 @@
+// The proof of one erasure, written and read back; half of one is never taken for a whole one.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "state/base/json.h"
+#include "state/record.h"
+
+namespace reclaim {
+namespace {
+
+Certificate sample() {
+  Certificate certificate;
+  certificate.id = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
+  certificate.host = "compute-1";
+  certificate.address = "0000:c1:00.0";
+  certificate.flow = "nova";
+  certificate.model = "An \"odd\" \\ model";
+  certificate.serial = "S1";
+  certificate.capacity_bytes = 18'000'000'000'000'000'000U;
+  certificate.method = "sanitize_crypto";
+  certificate.sanitization_class = "purge";
+  certificate.evidence = R"({"sstat":257,"log":{"scdw10":4}})";
+  certificate.verification = R"({"samples":[1,2]})";
+  certificate.started_at = WallMs{1'763'640'000'123};
+  certificate.released_at = WallMs{1'763'640'060'000};
+  certificate.tool_version = "0.1.0";
+  return certificate;
+}
+
+TEST(Certificate, RoundTrips) {
+  const Certificate certificate = sample();
+  const Result<Certificate> back = decode_certificate(encode_certificate(certificate));
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  EXPECT_EQ(*back, certificate);
+}
+
+TEST(Certificate, EvidenceIsPartOfTheDocument) {
+  const auto document = json::parse(encode_certificate(sample()), 100'000);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(*json::get_int(*document, "schema"), kSchemaVersion);
+  EXPECT_EQ((*document)["evidence"]["log"]["scdw10"].GetInt(), 4);
+  EXPECT_STREQ((*document)["started_at"].GetString(), "2025-11-20T12:00:00.123Z");
+  EXPECT_STREQ((*document)["verified_at"].GetString(), "");
+}
+
+TEST(Certificate, EvidenceThatIsNoObjectIsKeptAsText) {
+  Certificate certificate = sample();
+  certificate.evidence = "not { json";
+  certificate.verification = "";
+  const Result<Certificate> back = decode_certificate(encode_certificate(certificate));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, certificate);
+}
+
+TEST(Certificate, ADriveThatSpeaksNoUtf8CannotMakeItUnreadable) {
+  Certificate certificate = sample();
+  certificate.model = "\xff\xfe drive \xc3\xa4";
+  const Result<Certificate> back = decode_certificate(encode_certificate(certificate));
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  EXPECT_EQ(back->model, "?? drive ??");
+}
+
+TEST(Certificate, NoPrefixOfItPassesForIt) {
+  const std::string text = encode_certificate(sample());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const Result<Certificate> decoded = decode_certificate(text.substr(0, length));
+    ASSERT_FALSE(decoded.ok()) << length;
+    ASSERT_EQ(decoded.error().what.find("this is no whole certificate: "), 0U);
+  }
+}
+
+TEST(Certificate, EveryMissingMemberIsNamed) {
+  auto whole = json::parse(encode_certificate(sample()), 100'000);
+  ASSERT_TRUE(whole.ok());
+  int members = 0;
+  for (const auto& member : whole->GetObject()) {
+    rapidjson::Document copy;
+    copy.CopyFrom(*whole, copy.GetAllocator());
+    const std::string name = member.name.GetString();
+    copy.RemoveMember(name.c_str());
+    const Result<Certificate> decoded = decode_certificate(json::to_text(copy));
+    ASSERT_FALSE(decoded.ok()) << name;
+    EXPECT_NE(decoded.error().what.find("'" + name + "'"), std::string::npos)
+        << decoded.error().what;
+    ++members;
+  }
+  EXPECT_EQ(members, 23);
+}
+
+TEST(Certificate, AnotherSchemaIsRefused) {
+  std::string text = encode_certificate(sample());
+  text.replace(text.find("\"schema\":1"), 10, "\"schema\":2");
+  EXPECT_EQ(decode_certificate(text).error().what,
+            "this is no whole certificate: 'schema' is 2, this version reads 1");
+}
+
+TEST(Certificate, IsBoundedInSizeAndDepth) {
+  EXPECT_EQ(decode_certificate(std::string(1'048'577, ' ')).error().code, Errc::limit);
+  Certificate certificate = sample();
+  certificate.evidence = R"({"a":)" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  // Too deep to be embedded: kept as text, so nothing recurses.
+  const Result<Certificate> back = decode_certificate(encode_certificate(certificate));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->evidence, certificate.evidence);
+}
+
+}  // namespace
+}  // namespace reclaim
