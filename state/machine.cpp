@@ -141,8 +141,8 @@ constexpr bool every_stage_survives_a_restart() {
 }
 
 // The promise, link by link: only `looking` leads to the release, only a verification (or a release
-// that did not happen, itself reached only from there) leads to `looking`, only an erase that was seen
-// to complete leads to verification, and only a confirmed release leads to `available`.
+// that did not happen, itself reached only from there) leads to `looking`, only an erase that was
+// seen to complete leads to verification, and only a confirmed release leads to `available`.
 constexpr bool release_only_after_verified_erasure() {
   for (const Row& row : kRows) {
     if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;

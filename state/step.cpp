@@ -1,0 +1,158 @@
+#include "state/step.h"
+
+#include <fmt/core.h>
+
+namespace reclaim {
+namespace {
+
+template <typename T>
+void take(T& member, const std::optional<T>& fact) {
+  if (fact) member = *fact;
+}
+
+void take_facts(Record& record, const Facts& facts) {
+  take(record.instance, facts.instance);
+  take(record.request_id, facts.request_id);
+  take(record.provider, facts.provider);
+  take(record.provider_name, facts.provider_name);
+  take(record.resource_class, facts.resource_class);
+  take(record.model, facts.model);
+  take(record.serial, facts.serial);
+  take(record.firmware, facts.firmware);
+  take(record.capacity_bytes, facts.capacity_bytes);
+  take(record.plan, facts.plan);
+  take(record.baseline, facts.baseline);
+  take(record.evidence, facts.evidence);
+  take(record.verification, facts.verification);
+  if (facts.host_reads) record.certified_host_reads = facts.host_reads;
+  if (facts.host_writes) record.certified_host_writes = facts.host_writes;
+}
+
+// What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
+std::string clean_step_of(const Record& record) {
+  switch (record.stage) {
+    case Stage::guarding: return "pci.guards";
+    case Stage::rechecking: return "placement.recheck";
+    case Stage::baselining: return "nvme.baseline";
+    case Stage::erasing:
+      return record.plan.empty()
+                 ? std::string("nvme.erase")
+                 : record.plan.front().interface + "." + record.plan.front().step;
+    case Stage::verifying: return "nvme.verify";
+    case Stage::looking: return "placement.look_again";
+    case Stage::releasing:
+    case Stage::confirming: return "placement.release";
+    default: return "";
+  }
+}
+
+void forget_erase(Record& record) {
+  record.erase_begun = false;
+  record.baseline.clear();
+  record.evidence.clear();
+  record.verification.clear();
+}
+
+// What a stage's entry means for the record, beyond the stage itself.
+void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallMs now) {
+  const Trigger on = row.on;
+  switch (record.stage) {
+    case Stage::available:
+      if (on == Trigger::released) {
+        record.certificate_id = facts.certificate_id.value_or("");
+        record.certificate_at = now;
+        record.erase_begun = false;
+        record.planned_stop = false;
+        record.attempts = 0;
+        record.last_error.clear();
+      }
+      break;
+    case Stage::allocated:
+      if (on == Trigger::allocation_seen) {
+        record.held = false;
+        record.tenancy_seen_at = now;
+        record.attempts = 0;
+        forget_erase(record);
+      }
+      break;
+    case Stage::pending_cleaning:
+      record.held = false;
+      // Only an erase that may be running still is worth remembering across attempts.
+      if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
+          from != Stage::pending_cleaning && from != Stage::error) {
+        forget_erase(record);
+      }
+      if (on == Trigger::erase_not_started) forget_erase(record);
+      break;
+    case Stage::guarding:
+      record.attempts += 1;
+      record.cleaning_started_at = now;
+      record.planned_stop = false;
+      break;
+    case Stage::baselining: forget_erase(record); break;
+    case Stage::erasing: record.erase_begun = true; break;
+    case Stage::verifying: record.erase_begun = false; break;
+    case Stage::looking:
+      if (on == Trigger::verified) record.verified_at = now;
+      break;
+    case Stage::error:
+      record.last_error = facts.detail.empty() ? std::string(row.why)
+                                               : fmt::format("{}: {}", row.why, facts.detail);
+      // An erase whose end was not seen may be running still; every other error ends it.
+      if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
+          on != Trigger::operator_abort && on != Trigger::reserved_dropped &&
+          on != Trigger::restarted_resume) {
+        record.erase_begun = false;
+      }
+      break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+std::optional<Update> step(const Record& record, const Event& event, WallMs now) {
+  if (event.epoch != 0 && event.epoch != record.epoch) return std::nullopt;
+  const Row* row = find_row(record.stage, event.trigger);
+  if (row == nullptr) return std::nullopt;
+
+  Update update{record, row->effect, row};
+  Record& next = update.record;
+  next.stage = row->to;
+  next.epoch = record.epoch + 1;
+  next.updated_at = now;
+  if (row->to != record.stage) next.stage_since = now;
+  take_facts(next, event.facts);
+  // An error keeps its text while it lasts: a self-loop is no new error.
+  if (row->to != record.stage || row->to != Stage::error) {
+    enter(next, record.stage, *row, event.facts, now);
+  }
+  next.clean_step = clean_step_of(next);
+  if (next.stage != record.stage) {
+    next.progress_percent = 0;
+    next.progress_eta_s = -1;
+  }
+  next.waiting_for = next.stage == Stage::pending_cleaning ? event.facts.detail : "";
+  return update;
+}
+
+Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {
+  if (policy == InterruptedCleaning::automatic) {
+    policy = record.flow == Flow::cyborg ? InterruptedCleaning::error : InterruptedCleaning::resume;
+  }
+  if (policy == InterruptedCleaning::error && record.planned_stop && record.flow == Flow::nova) {
+    policy = InterruptedCleaning::resume;
+  }
+  return policy == InterruptedCleaning::resume ? Trigger::restarted_resume
+                                               : Trigger::restarted_error;
+}
+
+Record planned_stop(const Record& record, WallMs now) {
+  Record next = record;
+  next.planned_stop = true;
+  next.epoch += 1;
+  next.updated_at = now;
+  return next;
+}
+
+}  // namespace reclaim

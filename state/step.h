@@ -1,0 +1,62 @@
+// The reducer: step(record, event, now) -> update. One synchronous function without clock, entropy or
+// I/O; the table of state/machine.h decides where to go, this file what the record then says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/record.h"
+
+namespace reclaim {
+
+// What an event brings along; each trigger fills what it has. A member that is present replaces the
+// record's.
+struct Facts {
+  std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
+  std::optional<std::string> instance;
+  std::optional<std::string> request_id;
+  std::optional<std::string> provider;
+  std::optional<std::string> provider_name;
+  std::optional<std::string> resource_class;
+  std::optional<std::string> model;
+  std::optional<std::string> serial;
+  std::optional<std::string> firmware;
+  std::optional<std::uint64_t> capacity_bytes;
+  std::optional<std::vector<CleanStep>> plan;
+  std::optional<std::string> baseline;
+  std::optional<std::string> evidence;
+  std::optional<std::string> verification;
+  std::optional<std::uint64_t> host_reads;   // SMART counters that the certificate will stand on
+  std::optional<std::uint64_t> host_writes;
+  std::optional<std::string> certificate_id;
+};
+
+struct Event {
+  Trigger trigger = Trigger::allocation_seen;
+  std::uint64_t epoch = 0;  // of the record it answers; 0: no answer, a survey's or an operator's word
+  Facts facts;
+};
+
+struct Update {
+  Record record;         // to be persisted before the effect is carried out
+  EffectKind effect = EffectKind::none;
+  const Row* row = nullptr;  // never null: what was decided and why
+};
+
+// Nothing when the event is stale (another epoch) or the table has no row for it here.
+[[nodiscard]] std::optional<Update> step(const Record& record, const Event& event, WallMs now);
+
+// [recovery] interrupted_cleaning.
+enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
+
+// The trigger for a record found at start (design §5): `error` is the Cyborg specification's rule and
+// the default of flow cyborg, `resume` the default of flow nova; a planned stop resumes, except in
+// flow cyborg.
+[[nodiscard]] Trigger restart_trigger(const Record& record, InterruptedCleaning policy);
+
+// The record as a worker leaves it that is told to stop.
+[[nodiscard]] Record planned_stop(const Record& record, WallMs now);
+
+}  // namespace reclaim
