@@ -1,0 +1,111 @@
+// [nvme] device_spec: which drives Reclaim may touch, and how they are to be cleaned. An
+// allow-list: a device that no entry matches is never looked at twice. Pure. Thread: any.
+//
+// The entries are those of Nova's [pci] device_spec (nova/pci/devspec.py) and of the Cyborg NVMe
+// specification: JSON objects, whose addresses are globs ("*:0a:00.*", parts may be missing) or, as
+// objects, one regular expression a field, anchored at its start as Python's re.match() is.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/ini.h"
+#include "state/base/pci_address.h"
+#include "state/base/result.h"
+
+namespace reclaim::config {
+
+enum class ClearAction { automatic, sanitize, zero };
+enum class ClearStrategy { automatic, crypto, block };
+enum class SharedSubsystem { refuse, allow };
+
+[[nodiscard]] std::string_view to_string(ClearAction action);
+[[nodiscard]] std::string_view to_string(ClearStrategy strategy);
+[[nodiscard]] std::string_view to_string(SharedSubsystem shared);
+
+// Which PCI addresses an entry is for. Bus, slot and function have so few values that a pattern is
+// resolved to their set once; the domain keeps its pattern.
+class AddressPattern {
+ public:
+  // Everything.
+  AddressPattern();
+  // Nova's glob: "DDDD:BB:SS.F", where every field is a hex number or "*", and fields to the left
+  // as well as the function may be left out.
+  [[nodiscard]] static Result<AddressPattern> from_glob(std::string_view text);
+  // Nova's object of regular expressions; an empty optional stands for ".*". Matching ignores case.
+  struct Fields {
+    std::optional<std::string> domain, bus, slot, function;
+  };
+  [[nodiscard]] static Result<AddressPattern> from_regex(const Fields& fields);
+
+  [[nodiscard]] bool matches(const PciAddress& address) const;
+  // True if some address surely matches both; of a domain's pattern only the values below 0x100 are
+  // tried.
+  [[nodiscard]] bool overlaps(const AddressPattern& other) const;
+
+ private:
+  [[nodiscard]] bool domain_matches(std::uint32_t domain) const;
+
+  std::optional<std::uint32_t> domain_;       // a glob's number
+  std::optional<std::regex> domain_pattern_;  // an object's regular expression
+  std::bitset<256> buses_;
+  std::bitset<32> slots_;
+  std::bitset<8> functions_;
+};
+
+struct DeviceTag {
+  std::string name;
+  std::string value;  // empty where tags are a list
+
+  friend bool operator==(const DeviceTag&, const DeviceTag&) = default;
+};
+
+struct DeviceSpec {
+  std::optional<std::uint16_t> vendor_id;   // nothing: any
+  std::optional<std::uint16_t> product_id;  // nothing: any
+  AddressPattern address;
+  ClearAction clear_action = ClearAction::automatic;
+  ClearStrategy clear_strategy = ClearStrategy::automatic;
+  // Does libvirt bind the device back to the nvme driver after the guest? If not, Reclaim does.
+  bool managed = true;
+  SharedSubsystem shared_subsystem = SharedSubsystem::refuse;
+  std::vector<DeviceTag> tags;
+  // Normalised as Nova normalises it; takes the place of CUSTOM_PCI_<VENDOR>_<PRODUCT>. Empty: not
+  // given.
+  std::string resource_class;
+  // The other keys Nova puts into an entry, kept as written (JSON), without effect here.
+  std::vector<std::pair<std::string, std::string>> ignored;
+  std::string text;  // the entry's JSON, for `reclaim plan` to show
+  Location at;
+};
+
+inline constexpr std::size_t kDeviceSpecBytesMax = 64 * 1024;  // of one option's value
+inline constexpr std::size_t kDeviceSpecsMax = 256;            // of all entries
+inline constexpr std::size_t kRegexBytesMax = 64;
+
+// Reads one value of the option: an object, or a list of objects. What is wrong is appended to
+// `problems` with its place, all of it; the entries that are right are returned.
+[[nodiscard]] std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
+                                                        std::vector<Problem>& problems);
+
+// The first entry that matches, as Nova decides; nothing means: hands off.
+[[nodiscard]] std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs,
+                                               std::uint16_t vendor_id, std::uint16_t product_id,
+                                               const PciAddress& address);
+
+// One warning for each pair of entries that can match one device, of which the first counts.
+[[nodiscard]] std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs);
+
+// oslo.utils bool_from_string(strict=True): 1/t/true/on/y/yes and 0/f/false/off/n/no, in any case.
+[[nodiscard]] Result<bool> bool_from_string(std::string_view text);
+
+// Nova's rule: a standard class stays, anything else becomes CUSTOM_ with only A-Z, 0-9 and '_'.
+[[nodiscard]] std::string normalize_resource_class(std::string_view name);
+
+}  // namespace reclaim::config

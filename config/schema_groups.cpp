@@ -1,0 +1,72 @@
+// The groups of the option table, in the order of the sample file.
+#include <array>
+
+#include "config/options.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::array kGroups = {
+    OptionGroup{.name = "DEFAULT", .help = "The process and the message bus.", .unused = ""},
+    OptionGroup{
+        .name = "oslo_messaging_rabbit",
+        .help = "How RabbitMQ is spoken to. The options are oslo.messaging's; the query of "
+                "transport_url "
+                "(?ssl=1&ssl_ca_file=...) wins over them.",
+        .unused =
+            "ssl_enforce_fips_mode,heartbeat_in_pthread,kombu_compression,"
+            "kombu_missing_consumer_retry_timeout,kombu_reconnect_timeout,kombu_reconnect_splay,"
+            "kombu_failover_strategy,rabbit_ha_queues,rabbit_qos_prefetch_count,"
+            "rabbit_quorum_delivery_limit,rabbit_quorum_max_memory_length,"
+            "rabbit_quorum_max_memory_bytes,rabbit_quroum_max_memory_length,"
+            "rabbit_quroum_max_memory_bytes,rabbit_transient_queues_ttl,"
+            "rabbit_transient_quorum_queue,rabbit_stream_fanout,direct_mandatory_flag,"
+            "enable_cancel_on_failover,use_queue_manager,hostname,processname,amqp_auto_delete,"
+            "conn_pool_min_size,conn_pool_ttl,rpc_conn_pool_size,rabbit_max_retries"},
+    OptionGroup{.name = "oslo_messaging_notifications",
+                .help = "Where notifications go, as in nova.conf.",
+                .unused = "retry"},
+    OptionGroup{
+        .name = "listener", .help = "What is heard, and the queue it is heard from.", .unused = ""},
+    OptionGroup{
+        .name = "redis", .help = "The store of device records, locks and work.", .unused = ""},
+    OptionGroup{
+        .name = "placement",
+        .help =
+            "Keystone credentials and the Placement endpoint, as in nova.conf. The user needs the "
+            "role admin or service.",
+        .unused = "service_name,connect_retries,connect_retry_delay,status_code_retries,"
+                  "status_code_retry_delay,retriable_status_codes,min_version,max_version,version,"
+                  "collect_timing,split_loggers,randomize_allocation_candidates"},
+    OptionGroup{
+        .name = "keystone_authtoken",
+        .help = "Only for sharing credentials: [placement] auth_section may name this group, which "
+                "then "
+                "takes the authentication options of [placement].",
+        .unused =
+            "www_authenticate_uri,auth_uri,auth_version,interface,delay_auth_decision,"
+            "http_connect_timeout,http_request_max_retries,cache,certfile,keyfile,cafile,insecure,"
+            "region_name,memcached_servers,memcache_servers,token_cache_time,"
+            "memcache_security_strategy,memcache_secret_key,memcache_pool_dead_retry,"
+            "memcache_pool_maxsize,memcache_pool_socket_timeout,memcache_pool_unused_timeout,"
+            "memcache_pool_conn_get_timeout,memcache_use_advanced_pool,include_service_catalog,"
+            "enforce_token_bind,service_token_roles,service_token_roles_required,service_type,"
+            "identity_uri,admin_token,admin_user,admin_password,admin_tenant_name,"
+            "hash_algorithms,signing_dir,check_revocations_for_cached,memcache_tls_enabled,"
+            "memcache_sasl_enabled,memcache_username,memcache_password"},
+    OptionGroup{.name = "nvme",
+                .help = "Which drives are Reclaim's, and how they are erased.",
+                .unused = ""},
+    OptionGroup{.name = "recovery", .help = "What to do after a restart.", .unused = ""},
+    OptionGroup{.name = "reclaim",
+                .help = "This host: its name in Placement, its files, the survey.",
+                .unused = ""},
+};
+
+}  // namespace
+
+std::span<const OptionGroup> schema_groups() {
+  return kGroups;
+}
+
+}  // namespace reclaim::config

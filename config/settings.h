@@ -1,0 +1,147 @@
+// Everything an operator can set, typed and checked. Plain data: made once at the start, then
+// handed to the modules in pieces (main turns them into each module's own options). Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/device_spec.h"
+#include "config/ini.h"
+#include "config/options.h"
+#include "config/transport_url.h"
+
+namespace reclaim::config {
+
+enum class LoginMethod { plain, external };
+enum class QueueType { automatic, classic, quorum };
+enum class TlsVersion { any, v1_0, v1_1, v1_2, v1_3 };  // the lowest allowed
+enum class InterruptedCleaning { automatic, error, resume };
+enum class AuthType { password, application_credential };
+
+struct RabbitSettings {
+  TransportUrl url;  // of the notifications
+  bool ssl = false;
+  std::string ssl_ca_file;  // empty: the broker's certificate is not verified, as in oslo
+  std::string ssl_cert_file;
+  std::string ssl_key_file;
+  TlsVersion ssl_version = TlsVersion::any;
+  bool ssl_enforce_hostname_verification = true;  // counts only with ssl_ca_file
+  LoginMethod login_method = LoginMethod::plain;
+  int heartbeat_timeout_s = 60;  // 0: none
+  int heartbeat_rate = 3;
+  int reconnect_delay_ms = 1000;  // after the broker cancelled the consumer
+  int retry_interval_s = 1;
+  int retry_backoff_s = 2;
+  int retry_interval_max_s = 30;
+  bool durable = false;       // amqp_durable_queues or rabbit_quorum_queue
+  bool quorum_queue = false;  // rabbit_quorum_queue
+};
+
+struct ListenerSettings {
+  std::vector<std::string> exchanges;
+  std::vector<std::string> topics;
+  std::string queue;
+  std::string dead_letter_queue;
+  int prefetch = 200;
+  QueueType queue_type = QueueType::automatic;
+  int message_ttl_s = 3600;
+  int queue_length_max = 100'000;
+  std::size_t body_bytes_max = 16 * 1024 * 1024;
+};
+
+struct RedisSettings {
+  std::string host;  // empty if unix_socket is set
+  std::uint16_t port = 6379;
+  std::string unix_socket;  // empty if host is set
+  std::string username;     // empty: AUTH with the password alone
+  std::string password;     // empty: no AUTH
+  int db = 0;
+  int connect_timeout_ms = 2000;
+  int command_timeout_ms = 2000;
+  int reconnect_min_ms = 100;
+  int reconnect_max_ms = 5000;
+  bool require_persistence = false;
+};
+
+// keystoneauth's options; empty strings are not given.
+struct AuthSettings {
+  std::string group;  // where they were read from: [placement], or what auth_section names
+  AuthType type = AuthType::password;
+  std::string auth_url;
+  std::string username, user_id, password, user_domain_name, user_domain_id;
+  std::string project_name, project_id, project_domain_name, project_domain_id;
+  std::string domain_name, domain_id, system_scope, trust_id;
+  std::string application_credential_id, application_credential_name, application_credential_secret;
+};
+
+struct PlacementSettings {
+  std::optional<AuthSettings> auth;  // nothing: not configured; only a Purpose::tool accepts that
+  std::string service_type;
+  std::vector<std::string> valid_interfaces;  // internal, public, admin; the preferred first
+  std::string region_name;
+  std::string endpoint_override;
+  std::string cafile, certfile, keyfile;
+  bool insecure = false;
+  int timeout_s = 60;
+};
+
+struct NvmeSettings {
+  std::vector<DeviceSpec> device_specs;  // empty: no device is ever touched
+  int cleanup_timeout_s = 900;
+  int stall_timeout_s = 600;
+  int verify_samples = 256;
+  int max_parallel = 8;
+  int driver_wait_s = 60;
+};
+
+struct HostSettings {
+  std::string provider_name;  // of the root provider; the host's name unless set
+  int survey_interval_s = 60;
+  std::vector<int> survey_delays_s;  // ascending
+  std::string sysfs_root, dev_root, proc_root;
+  std::vector<std::string> libvirt_dirs;
+  std::string compute_id_file;
+  std::string machine_id_file;
+  std::string run_path;
+};
+
+struct Settings {
+  std::string host;
+  bool debug = false;
+  std::string log_file;  // empty: standard error
+  bool use_json = false;
+  std::string state_path;
+  RabbitSettings rabbit;
+  ListenerSettings listener;
+  RedisSettings redis;
+  PlacementSettings placement;
+  NvmeSettings nvme;
+  InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
+  HostSettings reclaim;
+};
+
+// What the settings are for: `serve` needs all that a worker needs; a `tool` (explain, config check
+// of a part, machine) is content with what is there, as long as it is well formed.
+enum class Purpose { serve, tool };
+
+struct CheckedSettings {
+  Settings settings;              // to be used only if `problems` is empty
+  std::vector<Problem> problems;  // all of them, not only the first
+  std::vector<Problem> warnings;
+};
+
+// Merges the files (from the weakest to the strongest), reads every option and checks how they go
+// together. `hostname` is the system's, for [DEFAULT] host.
+[[nodiscard]] CheckedSettings build_settings(std::vector<SourceFile> files,
+                                             const std::string& hostname, Purpose purpose);
+
+// One line for each problem.
+[[nodiscard]] std::string to_text(const std::vector<Problem>& problems);
+
+// redis://[user:password@]host[:port][/db] or unix://[user:password@]/path[?db=N] into the fields
+// of `settings` that it is about. The error never quotes a password.
+[[nodiscard]] Status parse_redis_url(std::string_view text, RedisSettings& settings);
+
+}  // namespace reclaim::config

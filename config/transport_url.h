@@ -1,0 +1,52 @@
+// oslo.messaging's transport_url:
+// rabbit://user:password@host:port[,user:password@host:port]/vhost?k=v read as
+// oslo_messaging.TransportURL.parse() and its RabbitMQ driver do. Pure. Thread: any.
+//
+// The list of hosts is split at ',', each at its last '@'; user, password and virtual host are
+// percent-decoded after splitting; IPv6 addresses stand in brackets; no virtual host means "/". The
+// query overrides [oslo_messaging_rabbit] (config/settings.cpp does that).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "state/base/result.h"
+
+namespace reclaim::config {
+
+struct TransportHost {
+  std::string host;           // a name, or an address without brackets
+  std::uint16_t port = 5672;  // TLS does not change it: 5671 must be written out
+  std::string username;       // decoded; "guest" where the URL names none, as kombu has it
+  std::string password;       // decoded; "guest" where the URL names none
+
+  friend bool operator==(const TransportHost&, const TransportHost&) = default;
+};
+
+struct TransportUrl {
+  std::vector<TransportHost> hosts;  // at least one, in the order written
+  std::string virtual_host = "/";
+  // Decoded, in the order written; a key given twice has its values joined by ','.
+  std::vector<std::pair<std::string, std::string>> query;
+
+  friend bool operator==(const TransportUrl&, const TransportUrl&) = default;
+};
+
+inline constexpr std::size_t kTransportUrlBytesMax = 16 * 1024;
+inline constexpr std::size_t kTransportHostsMax = 64;
+
+// Accepted schemes: rabbit, and its aliases kombu and amqp. The error's text never quotes any part
+// of the URL that may be a password.
+[[nodiscard]] Result<TransportUrl> parse_transport_url(std::string_view text);
+
+// The URL for logs: every password is "***", and so are query values (they may name key files only,
+// but who knows).
+[[nodiscard]] std::string redacted(const TransportUrl& url);
+
+// "%41" becomes "A"; what is no escape stays as it is, as Python's unquote() leaves it.
+[[nodiscard]] std::string percent_decode(std::string_view text);
+
+}  // namespace reclaim::config
