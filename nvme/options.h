@@ -1,0 +1,43 @@
+// What nvme/ can be told. config/ fills it; tests point the roots at a tree of their own. Passive
+// data, copied into each object that needs it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace reclaim::nvme {
+
+struct Options {
+  // Where the host's trees are. Nothing in nvme/ names /sys, /dev or /proc by itself.
+  std::string sysfs_root = "/sys";
+  std::string dev_root = "/dev";
+  std::string proc_root = "/proc";
+  std::string run_path = "/run/reclaim";  // the lock files of the host, one a drive
+
+  // Where libvirt keeps its domains' XML: running and defined. A directory that is not there names
+  // no domain; one that is there and cannot be read refuses every claim.
+  std::vector<std::string> libvirt_dirs = {"/run/libvirt/qemu", "/etc/libvirt/qemu"};
+
+  std::size_t lanes_max = 16;  // drives worked on at the same time; more are refused as busy
+
+  // Verification (design §4; nvme.md §2). One sample is one read; the samples of a drive are shared
+  // out among its namespaces.
+  std::uint32_t samples_max = 256;
+  std::uint32_t sample_bytes = 131'072;  // rounded up to the namespace's block size
+  std::int64_t read_retry_ms = 10'000;   // reads right after a sanitize may fail for a moment
+  std::int64_t read_retry_pause_ms = 200;
+
+  // Erase.
+  std::int64_t poll_interval_ms = 1'000;  // between two looks at the sanitize log
+  std::int64_t settle_ms = 3'000;         // for the log to catch up with a finished sanitize
+  std::uint32_t log_failures_max = 30;    // looks in a row that may fail before all is unknown
+  // How long a baseline waits for a sanitize that somebody else started.
+  std::int64_t foreign_sanitize_timeout_ms = 900'000;
+
+  // For each admin command; on expiry the kernel resets the controller, so it is generous.
+  std::uint32_t admin_timeout_ms = 60'000;
+};
+
+}  // namespace reclaim::nvme
