@@ -153,15 +153,18 @@ constexpr bool release_only_after_verified_erasure() {
         !(row.from == S::confirming && row.on == T::still_reserved)) {
       return false;
     }
-    if (row.to == S::confirming && row.from != S::releasing && row.from != S::confirming) return false;
+    if (row.to == S::confirming && row.from != S::releasing && row.from != S::confirming)
+      return false;
     if (row.to == S::verifying && !(row.from == S::erasing && row.on == T::erased)) return false;
     if (row.to == S::available && row.from != S::available && row.on != T::released) return false;
-    if (row.on == T::released && row.from != S::releasing && row.from != S::confirming) return false;
+    if (row.on == T::released && row.from != S::releasing && row.from != S::confirming)
+      return false;
   }
   return true;
 }
 
-// Before anything destructive: a claim, a second look at Placement and, unless adopting, a baseline.
+// Before anything destructive: a claim, a second look at Placement and, unless adopting, a
+// baseline.
 constexpr bool erase_only_behind_the_guards() {
   for (const Row& row : kRows) {
     if (row.effect == E::erase && row.to != S::erasing) return false;
@@ -196,7 +199,8 @@ constexpr bool all_stages_reachable() {
   reached[static_cast<std::size_t>(S::available)] = true;
   for (std::size_t round = 0; round < kStageCount; ++round) {
     for (const Row& row : kRows) {
-      if (reached[static_cast<std::size_t>(row.from)]) reached[static_cast<std::size_t>(row.to)] = true;
+      if (reached[static_cast<std::size_t>(row.from)])
+        reached[static_cast<std::size_t>(row.to)] = true;
     }
   }
   for (const bool stage : reached) {
@@ -213,29 +217,54 @@ static_assert(nothing_is_left_claimed());
 static_assert(all_stages_reachable());
 
 constexpr std::array<std::string_view, kStageCount> kStageNames{
-    "available",  "allocated", "pending_cleaning", "guarding", "rechecking", "baselining",
-    "erasing",    "verifying", "looking",          "releasing", "confirming", "error"};
+    "available", "allocated", "pending_cleaning", "guarding",  "rechecking", "baselining",
+    "erasing",   "verifying", "looking",          "releasing", "confirming", "error"};
 
-constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{
-    "allocation_seen",    "allocation_gone",   "dirty_seen",      "reserved_dropped",
-    "admitted",           "lock_refused",      "guards_passed",   "guards_wait",
-    "guards_failed",      "still_burned",      "still_burned_adopt", "placement_changed",
-    "placement_away",     "baseline_taken",    "baseline_failed", "nothing_to_adopt",
-    "erased",             "erase_failed",      "erase_unknown",   "erase_not_started",
-    "verified",           "verify_failed",     "look_ok",         "look_changed",
-    "released",           "release_conflict",  "release_unknown", "release_refused",
-    "still_reserved",     "lock_lost",         "restarted_resume", "restarted_error",
-    "operator_clean",     "operator_abort",    "operator_enrol"};
+constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_seen",
+                                                                    "allocation_gone",
+                                                                    "dirty_seen",
+                                                                    "reserved_dropped",
+                                                                    "admitted",
+                                                                    "lock_refused",
+                                                                    "guards_passed",
+                                                                    "guards_wait",
+                                                                    "guards_failed",
+                                                                    "still_burned",
+                                                                    "still_burned_adopt",
+                                                                    "placement_changed",
+                                                                    "placement_away",
+                                                                    "baseline_taken",
+                                                                    "baseline_failed",
+                                                                    "nothing_to_adopt",
+                                                                    "erased",
+                                                                    "erase_failed",
+                                                                    "erase_unknown",
+                                                                    "erase_not_started",
+                                                                    "verified",
+                                                                    "verify_failed",
+                                                                    "look_ok",
+                                                                    "look_changed",
+                                                                    "released",
+                                                                    "release_conflict",
+                                                                    "release_unknown",
+                                                                    "release_refused",
+                                                                    "still_reserved",
+                                                                    "lock_lost",
+                                                                    "restarted_resume",
+                                                                    "restarted_error",
+                                                                    "operator_clean",
+                                                                    "operator_abort",
+                                                                    "operator_enrol"};
 
 constexpr std::array<std::string_view, 12> kEffectNames{
-    "-",       "claim", "recheck", "take_baseline", "erase",  "verify",
-    "look",    "release", "confirm", "finish",      "drop",   "reserve"};
+    "-",    "claim",   "recheck", "take_baseline", "erase", "verify",
+    "look", "release", "confirm", "finish",        "drop",  "reserve"};
 
 std::string render_text() {
   std::string out;
   for (const Row& row : kRows) {
-    out += fmt::format("{:<17} {:<19} -> {:<17} {:<14} {}\n", to_string(row.from), to_string(row.on),
-                       to_string(row.to), to_string(row.effect), row.why);
+    out += fmt::format("{:<17} {:<19} -> {:<17} {:<14} {}\n", to_string(row.from),
+                       to_string(row.on), to_string(row.to), to_string(row.effect), row.why);
   }
   return out;
 }
@@ -265,7 +294,9 @@ std::string render_dot() {
 
 }  // namespace
 
-std::span<const Row> machine_rows() { return kRows; }
+std::span<const Row> machine_rows() {
+  return kRows;
+}
 
 const Row* find_row(Stage from, Trigger on) {
   for (const Row& row : kRows) {
@@ -276,28 +307,42 @@ const Row* find_row(Stage from, Trigger on) {
 
 DeviceState device_state(Stage stage) {
   switch (stage) {
-    case S::available: return DeviceState::available;
-    case S::allocated: return DeviceState::allocated;
-    case S::pending_cleaning: return DeviceState::pending_cleaning;
-    case S::error: return DeviceState::error;
-    default: return DeviceState::cleaning;
+    case S::available:
+      return DeviceState::available;
+    case S::allocated:
+      return DeviceState::allocated;
+    case S::pending_cleaning:
+      return DeviceState::pending_cleaning;
+    case S::error:
+      return DeviceState::error;
+    default:
+      return DeviceState::cleaning;
   }
 }
 
-bool is_busy(Stage stage) { return busy(stage); }
+bool is_busy(Stage stage) {
+  return busy(stage);
+}
 
 std::string_view to_string(DeviceState state) {
   switch (state) {
-    case DeviceState::available: return "available";
-    case DeviceState::allocated: return "allocated";
-    case DeviceState::pending_cleaning: return "pending_cleaning";
-    case DeviceState::cleaning: return "cleaning";
-    case DeviceState::error: return "error";
+    case DeviceState::available:
+      return "available";
+    case DeviceState::allocated:
+      return "allocated";
+    case DeviceState::pending_cleaning:
+      return "pending_cleaning";
+    case DeviceState::cleaning:
+      return "cleaning";
+    case DeviceState::error:
+      return "error";
   }
   return "error";
 }
 
-std::string_view to_string(Stage stage) { return kStageNames.at(static_cast<std::size_t>(stage)); }
+std::string_view to_string(Stage stage) {
+  return kStageNames.at(static_cast<std::size_t>(stage));
+}
 
 std::string_view to_string(Trigger trigger) {
   return kTriggerNames.at(static_cast<std::size_t>(trigger));

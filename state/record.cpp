@@ -169,6 +169,7 @@ void read_cleaning(FieldReader& reader, Record& record) {
   reader.text("baseline", record.baseline);
   reader.text("evidence", record.evidence);
   reader.text("verification", record.verification);
+  reader.time("verified_at", record.verified_at);
   reader.text("certificate_id", record.certificate_id);
   reader.time("certificate_at", record.certificate_at);
   reader.optional_number("certified_host_reads", record.certified_host_reads);
@@ -231,6 +232,7 @@ Fields encode_record(const Record& record) {
       {"baseline", record.baseline},
       {"evidence", record.evidence},
       {"verification", record.verification},
+      {"verified_at", time_text(record.verified_at)},
       {"certificate_id", record.certificate_id},
       {"certificate_at", time_text(record.certificate_at)},
       {"certified_host_reads", optional_text(record.certified_host_reads)},

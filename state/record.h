@@ -83,6 +83,7 @@ struct Record {
   std::string baseline;       // nvme::encode_baseline, persisted before the erase
   std::string evidence;       // JSON of nvme::EraseEvidence
   std::string verification;   // JSON of nvme::VerifyReport
+  WallMs verified_at;
 
   // The last erasure that led to a release.
   std::string certificate_id;

@@ -31,18 +31,24 @@ void take_facts(Record& record, const Facts& facts) {
 // What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
 std::string clean_step_of(const Record& record) {
   switch (record.stage) {
-    case Stage::guarding: return "pci.guards";
-    case Stage::rechecking: return "placement.recheck";
-    case Stage::baselining: return "nvme.baseline";
+    case Stage::guarding:
+      return "pci.guards";
+    case Stage::rechecking:
+      return "placement.recheck";
+    case Stage::baselining:
+      return "nvme.baseline";
     case Stage::erasing:
-      return record.plan.empty()
-                 ? std::string("nvme.erase")
-                 : record.plan.front().interface + "." + record.plan.front().step;
-    case Stage::verifying: return "nvme.verify";
-    case Stage::looking: return "placement.look_again";
+      return record.plan.empty() ? std::string("nvme.erase")
+                                 : record.plan.front().interface + "." + record.plan.front().step;
+    case Stage::verifying:
+      return "nvme.verify";
+    case Stage::looking:
+      return "placement.look_again";
     case Stage::releasing:
-    case Stage::confirming: return "placement.release";
-    default: return "";
+    case Stage::confirming:
+      return "placement.release";
+    default:
+      return "";
   }
 }
 
@@ -89,9 +95,15 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       record.cleaning_started_at = now;
       record.planned_stop = false;
       break;
-    case Stage::baselining: forget_erase(record); break;
-    case Stage::erasing: record.erase_begun = true; break;
-    case Stage::verifying: record.erase_begun = false; break;
+    case Stage::baselining:
+      forget_erase(record);
+      break;
+    case Stage::erasing:
+      record.erase_begun = true;
+      break;
+    case Stage::verifying:
+      record.erase_begun = false;
+      break;
     case Stage::looking:
       if (on == Trigger::verified) record.verified_at = now;
       break;
@@ -105,7 +117,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
         record.erase_begun = false;
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

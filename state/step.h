@@ -1,5 +1,5 @@
-// The reducer: step(record, event, now) -> update. One synchronous function without clock, entropy or
-// I/O; the table of state/machine.h decides where to go, this file what the record then says.
+// The reducer: step(record, event, now) -> update. One synchronous function without clock, entropy
+// or I/O; the table of state/machine.h decides where to go, this file what the record then says.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,20 @@ struct Facts {
   std::optional<std::string> baseline;
   std::optional<std::string> evidence;
   std::optional<std::string> verification;
-  std::optional<std::uint64_t> host_reads;   // SMART counters that the certificate will stand on
+  std::optional<std::uint64_t> host_reads;  // SMART counters that the certificate will stand on
   std::optional<std::uint64_t> host_writes;
   std::optional<std::string> certificate_id;
 };
 
 struct Event {
   Trigger trigger = Trigger::allocation_seen;
-  std::uint64_t epoch = 0;  // of the record it answers; 0: no answer, a survey's or an operator's word
+  std::uint64_t epoch =
+      0;  // of the record it answers; 0: no answer, a survey's or an operator's word
   Facts facts;
 };
 
 struct Update {
-  Record record;         // to be persisted before the effect is carried out
+  Record record;  // to be persisted before the effect is carried out
   EffectKind effect = EffectKind::none;
   const Row* row = nullptr;  // never null: what was decided and why
 };
@@ -51,9 +52,9 @@ struct Update {
 // [recovery] interrupted_cleaning.
 enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 
-// The trigger for a record found at start (design §5): `error` is the Cyborg specification's rule and
-// the default of flow cyborg, `resume` the default of flow nova; a planned stop resumes, except in
-// flow cyborg.
+// The trigger for a record found at start (design §5): `error` is the Cyborg specification's rule
+// and the default of flow cyborg, `resume` the default of flow nova; a planned stop resumes, except
+// in flow cyborg.
 [[nodiscard]] Trigger restart_trigger(const Record& record, InterruptedCleaning policy);
 
 // The record as a worker leaves it that is told to stop.

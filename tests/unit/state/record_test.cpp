@@ -35,7 +35,7 @@ class RandomRecords final {
     record.stage = static_cast<Stage>(number(kStageCount - 1));
     record.epoch = wide();
     for (WallMs* at : {&record.stage_since, &record.updated_at, &record.tenancy_seen_at,
-                       &record.cleaning_started_at, &record.certificate_at}) {
+                       &record.cleaning_started_at, &record.verified_at, &record.certificate_at}) {
       at->ms = number(3) == 0 ? 0 : 1'700'000'000'000 + number(2'000'000'000);
     }
     for (bool* flag :

@@ -1,0 +1,238 @@
+#include "handlers/admission.h"
+
+#include <fmt/core.h>
+
+#include "state/base/uuid.h"
+
+namespace reclaim {
+namespace {
+
+// The record a device begins with. Whether it is dirty is decided right after, by the same rules as
+// for a device known for long; what the ledger remembers of a lost record comes first.
+Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
+                    WallMs now) {
+  Record record;
+  record.host = host.host;
+  record.address = sighting.address;
+  record.uuid = device_uuid(host.host, sighting.address);
+  record.stage_since = now;
+  record.updated_at = now;
+  if (ledger != nullptr) {
+    record.serial = ledger->enrolled_serial.empty() ? ledger->serial : ledger->enrolled_serial;
+    record.maintenance = ledger->maintenance;
+    if (ledger->error) {
+      record.stage = Stage::error;
+      record.last_error =
+          "it was in error before its record was lost from Redis; look at the journal of this host";
+    }
+  }
+  return record;
+}
+
+// What the drive says of itself is recorded once; later differences are the guards' business.
+void describe_drive(const nvme::DriveFacts& drive, Record& record) {
+  record.vendor_id = fmt::format("{:04x}", drive.vendor_id);
+  record.product_id = fmt::format("{:04x}", drive.device_id);
+  if (!drive.identity) return;
+  if (record.serial.empty()) record.serial = drive.identity->serial;
+  record.model = drive.identity->model;
+  record.firmware = drive.identity->firmware;
+}
+
+enum class Hold { held, dirty, unknown };
+
+// Burned and unallocated with a certificate behind it: a tenancy we missed, or an operator's hand
+// (design "held")? The drive's own counters tell.
+Hold operator_hold(const Record& record, const Sighting& sighting) {
+  if (record.certificate_id.empty() || !record.certified_host_reads ||
+      !record.certified_host_writes || record.tenancy_seen_at > record.certificate_at) {
+    return Hold::dirty;
+  }
+  if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
+  const nvme::Counters& counters = *sighting.drive->counters;
+  return counters.host_reads == *record.certified_host_reads &&
+                 counters.host_writes == *record.certified_host_writes
+             ? Hold::held
+             : Hold::dirty;
+}
+
+void assess_allocated(Assessment& out, Stage stage, const placement::ProviderView& view) {
+  out.facts.instance = view.consumers.front();
+  out.facts.detail = fmt::format("consumer {}", view.consumers.front());
+  out.dirty = true;
+  if (stage == Stage::available || stage == Stage::pending_cleaning) {
+    out.trigger = Trigger::allocation_seen;
+  } else if (stage == Stage::allocated && !view.burned()) {
+    out.trigger = Trigger::reserved_dropped;
+  } else if (stage == Stage::error) {
+    out.waiting_for = fmt::format("in error, and {} holds it", view.consumers.front());
+  }
+}
+
+void assess_burned(Assessment& out, Stage stage, const Record& record, const Sighting& sighting) {
+  if (stage == Stage::allocated) {
+    out.dirty = true;
+    out.trigger = Trigger::dirty_seen;
+    return;
+  }
+  if (stage != Stage::available) return;
+  switch (operator_hold(record, sighting)) {
+    case Hold::held:
+      out.held = true;
+      break;
+    case Hold::dirty:
+      out.dirty = true;
+      out.trigger = Trigger::dirty_seen;
+      break;
+    case Hold::unknown:
+      out.waiting_for =
+          "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
+          "tell an operator's hold from a missed tenancy: left as it is";
+      break;
+  }
+}
+
+void assess_unreserved(Assessment& out, Stage stage, const Record& record,
+                       const LedgerEntry* ledger, const Sighting& sighting) {
+  if (stage == Stage::allocated) {
+    out.trigger = Trigger::allocation_gone;
+    return;
+  }
+  if (stage == Stage::pending_cleaning || stage == Stage::error) {
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = record.waiting_for;
+    return;
+  }
+  if (stage != Stage::available) return;
+  if (ledger != nullptr && ledger->dirty) {
+    if (!record.certificate_id.empty() && record.certificate_at >= ledger->dirty_since) {
+      out.strike = true;
+    } else {
+      out.dirty = true;
+      out.trigger = Trigger::reserved_dropped;
+    }
+    return;
+  }
+  if (sighting.drive && sighting.drive->counters && record.certified_host_writes &&
+      sighting.drive->counters->host_writes == *record.certified_host_writes &&
+      record.certified_host_reads &&
+      sighting.drive->counters->host_reads != *record.certified_host_reads) {
+    out.host_reads = sighting.drive->counters->host_reads;
+  }
+}
+
+Error refuse(std::string why) {
+  return Error{Errc::refused, std::move(why)};
+}
+
+}  // namespace
+
+std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
+                                 const LedgerEntry* ledger, const HostView& host, WallMs now) {
+  bool marked = false;
+  for (const placement::ProviderRow& row : sighting.rows) marked = marked || row.one_time_use;
+  const bool remembered = ledger != nullptr && (ledger->dirty || ledger->error);
+  if (!marked && record == nullptr && !remembered) return std::nullopt;
+
+  Assessment out;
+  Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
+  if (record == nullptr) {
+    if (sighting.drive) describe_drive(*sighting.drive, base);
+    if (!sighting.rows.empty()) {
+      base.provider = sighting.rows.front().uuid;
+      base.provider_name = sighting.rows.front().name;
+    }
+    out.first_seen = base;
+  } else if (is_busy(base.stage)) {
+    return out;  // the conductor reads busy devices itself
+  } else if (base.serial.empty() && sighting.drive && sighting.drive->identity) {
+    out.facts.serial = sighting.drive->identity->serial;
+  }
+
+  if (sighting.rows.size() > 1) {
+    out.waiting_for = fmt::format(
+        "{} providers stand for this address ({}, {}): delete the one that does not belong",
+        sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
+    return out;
+  }
+  if (sighting.rows.empty()) {
+    out.waiting_for = remembered ? "its provider is gone from Placement; it is remembered as dirty "
+                                   "and will be reserved when a provider stands for it again"
+                                 : "its provider is gone from Placement";
+    return out;
+  }
+  if (!sighting.view) {
+    out.waiting_for = sighting.problem;
+    return out;
+  }
+  const placement::ProviderView& view = *sighting.view;
+  if (!view.is_device()) {
+    out.waiting_for = fmt::format(
+        "its provider has {} inventories{}: a passthrough device has exactly one, with total = 1",
+        view.inventories.size(),
+        view.inventories.size() == 1
+            ? fmt::format(" with total = {}", view.inventories.front().total)
+            : std::string());
+    return out;
+  }
+  out.facts.provider = view.uuid;
+  out.facts.provider_name = sighting.rows.front().name;
+  out.facts.resource_class = view.inventories.front().resource_class;
+
+  if (!view.free()) {
+    assess_allocated(out, base.stage, view);
+  } else if (view.burned()) {
+    assess_burned(out, base.stage, base, sighting);
+  } else {
+    assess_unreserved(out, base.stage, base, ledger, sighting);
+  }
+  return out;
+}
+
+Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
+                                     const HostView& host,
+                                     const std::optional<DevicePolicy>& policy,
+                                     const MethodChoice& choose_method) {
+  if (record.maintenance) return refuse("in maintenance: an operator said hands off");
+  if (!host.problem.empty()) return refuse(host.problem);
+  if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
+    return refuse(fmt::format(
+        "the root provider is {}, but Nova's compute_id file on this machine says {}: these are "
+        "another machine's books",
+        host.root_uuid, host.compute_id));
+  }
+  if (sighting.rows.size() != 1 || !sighting.view) {
+    return refuse("exactly one readable provider has to stand for it");
+  }
+  if (!sighting.rows.front().one_time_use) {
+    return refuse(
+        "burned, but its provider does not bear HW_PCI_ONE_TIME_USE any more: set one_time_use in "
+        "Nova's device_spec again, or un-reserve it by hand once you know it is clean");
+  }
+  if (sighting.rows.front().owner_cyborg) {
+    return refuse("its provider bears both HW_PCI_ONE_TIME_USE and OWNER_CYBORG: one owner only");
+  }
+  if (!sighting.view->burned() || !sighting.view->free()) {
+    return refuse("not burned and unallocated in Placement");
+  }
+  if (!sighting.drive) return refuse("the host shows no NVMe controller at this address");
+  const nvme::DriveFacts& drive = *sighting.drive;
+  if (!policy) {
+    return refuse(
+        fmt::format("no [nvme] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch",
+                    drive.vendor_id, drive.device_id, to_string(record.address)));
+  }
+  if (!policy->managed) {
+    return refuse(
+        "its device_spec says managed = false; this version serves drives that libvirt binds back "
+        "to the nvme driver by itself");
+  }
+  if (!drive.identity) {
+    return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
+  }
+  const auto method = choose_method(*policy, drive.identity->capabilities);
+  if (!method) return method.error();
+  return std::vector<CleanStep>{CleanStep{"nvme", std::string(to_string(*method)), 10, "{}"}};
+}
+
+}  // namespace reclaim

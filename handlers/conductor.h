@@ -1,0 +1,166 @@
+// The conductor runs each device of this host through its life: it hears kicks, surveys, asks
+// admission, feeds the reducer, persists what it answers and only then carries the effect out. An
+// answer comes back as an event that bears the record's epoch; one of another epoch is dropped by
+// the reducer, in that one place.
+//
+// Thread: the loop's. Owns the records in memory, the inbox of each device and the schedule of
+// surveys.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "handlers/admission.h"
+#include "handlers/options.h"
+#include "handlers/survey.h"
+#include "handlers/timers.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/ledger.h"
+#include "state/step.h"
+#include "state/store.h"
+
+namespace reclaim {
+
+struct ConductorPorts {
+  Store& store;
+  Ledger& ledger;
+  placement::Providers& providers;
+  nvme::Drives& drives;
+  Timers& timers;
+  const Clock& clock;
+  Logger& log;
+};
+
+struct ConductorPolicies {
+  DevicePolicyLookup device_policy;
+  MethodChoice choose_method;
+  std::function<std::string()> make_id;  // a fresh UUID for a certificate
+};
+
+struct ConductorCounters {
+  std::uint64_t surveys = 0;
+  std::uint64_t surveys_failed = 0;
+  std::uint64_t kicks = 0;
+  std::uint64_t transitions = 0;
+  std::uint64_t stale_events = 0;
+  std::uint64_t released = 0;
+  std::uint64_t errors = 0;
+};
+
+class Conductor final {
+ public:
+  Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options);
+
+  // Loads the host's records, settles what an earlier worker left in the middle, surveys, and goes
+  // on surveying. `started` tells whether the records could be loaded; without them nothing is
+  // begun.
+  void start(std::function<void(Status)> started);
+
+  // A notification's kick or an operator's command. Carries no authority. The caller acknowledges
+  // it afterwards: what it asks for is scheduled here, and a survey at the next start makes up for
+  // a loss.
+  void take(const Kick& kick);
+
+  // The planned stop: no new work, every lane told to leave its drive as it is, records marked,
+  // claims and locks given back. `stopped` is called once.
+  void stop(std::function<void()> stopped);
+
+  [[nodiscard]] std::vector<Record> records() const;
+  [[nodiscard]] const ConductorCounters& counters() const { return counters_; }
+  // The last survey went through; empty reason, or why not.
+  [[nodiscard]] const std::string& survey_problem() const { return survey_problem_; }
+
+ private:
+  struct Device {
+    Record record;
+    bool persisted = false;  // a record of it stands in the store
+    bool saving = false;     // one save at a time; events wait in the inbox
+    std::deque<Event> inbox;
+    LockToken lock;
+    bool claimed = false;
+    bool adopting = false;  // the erase now asked for may be running since before a restart
+    std::uint64_t renew_timer = 0;
+    std::int64_t retry_ms = 0;
+    std::optional<Sighting> sighting;  // of the survey going on: what admission may decide on
+    std::string seen_serial;           // of the drive that answered the last survey
+    std::optional<placement::ProviderView> release_view;  // read by `look`, for the PUT
+    bool progress_in_flight = false;
+  };
+
+  // conductor.cpp: schedule, survey, admission, inbox, persistence.
+  void want_survey(std::int64_t delay_ms);
+  void arm_survey();
+  void run_survey();
+  void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
+  void next_periodic_survey();
+  void assess_one(const Sighting& sighting, const std::map<PciAddress, std::uint64_t>& epochs);
+  void apply(const PciAddress& address, const Assessment& assessment);
+  void annotate(Device& device, const Assessment& assessment);
+  void try_admit(const PciAddress& address);
+  void command(const Kick& kick);
+  void set_maintenance(Device& device, bool on);
+
+  void post(const PciAddress& address, Event event);
+  void pump(const PciAddress& address);
+  void mark_dirty_then(const PciAddress& address, std::function<void()> next);
+  void save(const PciAddress& address, Record next, JournalEntry entry,
+            std::function<void()> saved);
+  void save_failed(const PciAddress& address, Record next, JournalEntry entry, const Error& error,
+                   std::function<void()> saved);
+  void settle_conflict(const PciAddress& address, Record next, JournalEntry entry,
+                       std::function<void()> saved);
+  void transitioned(const PciAddress& address, const Record& before, const Update& update,
+                    const std::string& detail);
+  [[nodiscard]] std::int64_t backoff(Device& device) const;
+  [[nodiscard]] std::size_t busy_count() const;
+  Device* find(const PciAddress& address);
+
+  // conductor_effects.cpp: what is done once the record is durable.
+  void carry_out(const PciAddress& address, EffectKind effect);
+  void take_lock_and_claim(const PciAddress& address, std::uint64_t epoch);
+  void claim(const PciAddress& address, std::uint64_t epoch);
+  void recheck(const PciAddress& address, std::uint64_t epoch);
+  void take_baseline(const PciAddress& address, std::uint64_t epoch);
+  void erase(const PciAddress& address, std::uint64_t epoch);
+  void verify(const PciAddress& address, std::uint64_t epoch);
+  void look(const PciAddress& address, std::uint64_t epoch);
+  void look_at_placement(const PciAddress& address, std::uint64_t epoch);
+  void release(const PciAddress& address, std::uint64_t epoch);
+  void confirm(const PciAddress& address, std::uint64_t epoch);
+  void finish(const PciAddress& address);
+  void drop(const PciAddress& address);
+  void reserve(const PciAddress& address);
+  void keep_lock(const PciAddress& address);
+  void reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done);
+  void show_progress(const PciAddress& address, nvme::EraseProgress progress);
+  void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts = {});
+  void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts);
+
+  ConductorPorts ports_;
+  ConductorPolicies policies_;
+  ConductorOptions options_;
+  Surveyor surveyor_;
+  std::map<PciAddress, Device> devices_;
+
+  std::set<std::int64_t> surveys_due_;  // monotonic ms
+  std::uint64_t survey_timer_ = 0;
+  bool surveying_ = false;
+  bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
+  std::int64_t survey_retry_ms_ = 0;
+  std::uint64_t jitter_state_ = 0;
+  HostView host_view_;
+  std::string survey_problem_;
+
+  bool stopping_ = false;
+  std::size_t stops_pending_ = 0;
+  std::function<void()> stopped_;
+  ConductorCounters counters_;
+};
+
+}  // namespace reclaim

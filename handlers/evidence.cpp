@@ -1,0 +1,149 @@
+#include "handlers/evidence.h"
+
+#include <fmt/core.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include "state/base/json.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::size_t kBytesMax = 64 * 1024;
+
+}  // namespace
+
+std::string to_json(const nvme::EraseEvidence& evidence) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  writer.StartObject();
+  writer.Key("method");
+  writer.String(nvme::to_string(evidence.method).data());
+  writer.Key("cdw10");
+  writer.Uint(evidence.cdw10);
+  writer.Key("scdw10");
+  writer.Uint(evidence.scdw10);
+  writer.Key("sstat");
+  writer.Uint(evidence.sstat);
+  writer.Key("global_data_erased");
+  writer.Bool(evidence.global_data_erased);
+  writer.Key("adopted");
+  writer.Bool(evidence.adopted);
+  writer.Key("duration_ms");
+  writer.Int64(evidence.duration_ms);
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+Result<nvme::EraseEvidence> evidence_of_json(const std::string& json_text) {
+  const auto document = json::parse(json_text, kBytesMax);
+  if (!document) return document.error().wrap("the recorded evidence");
+  const auto method_name = json::get_string(*document, "method");
+  if (!method_name) return method_name.error();
+  const auto method = nvme::parse_erase_method(*method_name);
+  const auto cdw10 = json::get_int(*document, "cdw10");
+  const auto scdw10 = json::get_int(*document, "scdw10");
+  const auto sstat = json::get_int(*document, "sstat");
+  const auto duration = json::get_int(*document, "duration_ms");
+  if (!method) return method.error();
+  for (const auto* number : {&cdw10, &scdw10, &sstat, &duration}) {
+    if (!*number) return number->error().wrap("the recorded evidence");
+  }
+  const auto flag = [&document](std::string_view name) {
+    const rapidjson::Value* value = json::find(*document, name);
+    return value != nullptr && value->IsTrue();
+  };
+  nvme::EraseEvidence evidence;
+  evidence.method = *method;
+  evidence.cdw10 = static_cast<std::uint32_t>(*cdw10);
+  evidence.scdw10 = static_cast<std::uint32_t>(*scdw10);
+  evidence.sstat = static_cast<std::uint16_t>(*sstat);
+  evidence.global_data_erased = flag("global_data_erased");
+  evidence.adopted = flag("adopted");
+  evidence.duration_ms = *duration;
+  return evidence;
+}
+
+std::string to_json(const nvme::VerifyReport& report) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  writer.StartObject();
+  writer.Key("level");
+  writer.String("sample");
+  writer.Key("samples_read");
+  writer.Uint(report.samples_read);
+  writer.Key("samples_counted");
+  writer.Uint(report.samples_counted);
+  writer.Key("samples_unchanged");
+  writer.Uint(report.samples_unchanged);
+  writer.Key("bytes_read");
+  writer.Uint64(report.bytes_read);
+  writer.Key("bytes_nonzero");
+  writer.Uint64(report.bytes_nonzero);
+  writer.Key("canaries_found");
+  writer.Uint(report.canaries_found);
+  writer.Key("global_data_erased");
+  writer.Bool(report.global_data_erased);
+  writer.Key("host_reads");
+  writer.Uint64(report.counters.host_reads);
+  writer.Key("host_writes");
+  writer.Uint64(report.counters.host_writes);
+  writer.Key("expectation");
+  writer.String(report.expectation.c_str());
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+Result<nvme::Counters> counters_of_verification(const std::string& json_text) {
+  const auto document = json::parse(json_text, kBytesMax);
+  if (!document) return document.error();
+  const auto reads = json::get_int(*document, "host_reads");
+  const auto writes = json::get_int(*document, "host_writes");
+  if (!reads) return reads.error();
+  if (!writes) return writes.error();
+  return nvme::Counters{static_cast<std::uint64_t>(*reads), static_cast<std::uint64_t>(*writes)};
+}
+
+std::string summary(const nvme::EraseEvidence& evidence) {
+  return fmt::format("{}{} in {:.1f} s: SSTAT {:#x}, SCDW10 {:#x} as sent, global data erased {}",
+                     nvme::to_string(evidence.method), evidence.adopted ? " (adopted)" : "",
+                     static_cast<double>(evidence.duration_ms) / 1000.0, evidence.sstat,
+                     evidence.scdw10, evidence.global_data_erased ? "yes" : "no");
+}
+
+std::string summary(const nvme::VerifyReport& report) {
+  return fmt::format(
+      "{} samples read ({} bytes), {} held data before, {} of them unchanged, {} canaries found, "
+      "{} bytes not zero; expected {}",
+      report.samples_read, report.bytes_read, report.samples_counted, report.samples_unchanged,
+      report.canaries_found, report.bytes_nonzero, report.expectation);
+}
+
+Certificate certificate_of(const Record& record, const std::string& tool_version) {
+  Certificate out;
+  out.id = record.certificate_id;
+  out.host = record.host;
+  out.address = to_string(record.address);
+  out.device_uuid = record.uuid;
+  out.flow = std::string(to_string(record.flow));
+  out.vendor_id = record.vendor_id;
+  out.product_id = record.product_id;
+  out.model = record.model;
+  out.serial = record.serial;
+  out.firmware = record.firmware;
+  out.capacity_bytes = record.capacity_bytes;
+  out.provider = record.provider;
+  out.instance = record.instance;
+  out.request_id = record.request_id;
+  out.method = record.plan.empty() ? "" : record.plan.front().step;
+  out.sanitization_class = "purge";
+  out.evidence = record.evidence;
+  out.verification = record.verification;
+  out.started_at = record.cleaning_started_at;
+  out.verified_at = record.verified_at;
+  out.released_at = record.certificate_at;
+  out.tool_version = tool_version;
+  return out;
+}
+
+}  // namespace reclaim

@@ -1,0 +1,25 @@
+// The drive's and the verification's words as JSON, for the record and the certificate. Pure.
+#pragma once
+
+#include <string>
+
+#include "nvme/facts.h"
+#include "state/record.h"
+
+namespace reclaim {
+
+[[nodiscard]] std::string to_json(const nvme::EraseEvidence& evidence);
+[[nodiscard]] std::string to_json(const nvme::VerifyReport& report);
+[[nodiscard]] Result<nvme::EraseEvidence> evidence_of_json(const std::string& json_text);
+// The counters a verification ended with, out of what to_json wrote.
+[[nodiscard]] Result<nvme::Counters> counters_of_verification(const std::string& json_text);
+
+// One line each, for journal and log.
+[[nodiscard]] std::string summary(const nvme::EraseEvidence& evidence);
+[[nodiscard]] std::string summary(const nvme::VerifyReport& report);
+
+// The certificate of the release that `record` stands for: all of it is in the record, so that it
+// can be made again after a crash between release and certificate.
+[[nodiscard]] Certificate certificate_of(const Record& record, const std::string& tool_version);
+
+}  // namespace reclaim

@@ -1,0 +1,51 @@
+// What the handlers are told by the configuration, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nvme/facts.h"
+#include "state/base/pci_address.h"
+#include "state/step.h"
+
+namespace reclaim {
+
+// What device_spec says of one drive. The resolved method, or why there is none, comes with it: the
+// policy is resolved where configuration and capabilities meet.
+struct DevicePolicy {
+  bool managed = true;                        // libvirt binds it back to the host driver by itself
+  bool shared_subsystem_allowed = false;      // shared_subsystem = allow
+  std::optional<std::string> resource_class;  // the operator's own, normalised
+  std::string clear_action;
+  std::string clear_strategy;
+};
+
+// The first device_spec entry that matches, or nothing: then the drive is not ours to touch.
+using DevicePolicyLookup = std::function<std::optional<DevicePolicy>(
+    std::uint16_t vendor_id, std::uint16_t product_id, const PciAddress& address)>;
+
+// Chooses the erase method for a drive, or says why none will do (nvme/policy.h).
+using MethodChoice =
+    std::function<Result<nvme::EraseMethod>(const DevicePolicy&, const nvme::Capabilities&)>;
+
+struct ConductorOptions {
+  std::string host;        // [DEFAULT] host: keys and kicks go by it
+  std::string machine_id;  // of /etc/machine-id
+  std::string version;
+  std::string compute_id;  // of Nova's compute_id file; empty: there is none
+  std::string holder;      // who holds our locks: "host:pid:random"
+  InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
+  std::int64_t cleanup_timeout_ms = 900'000;
+  std::int64_t stall_timeout_ms = 600'000;
+  std::int64_t lock_ttl_ms = 60'000;
+  std::int64_t survey_interval_ms = 60'000;
+  std::int64_t survey_jitter_ms = 6'000;
+  std::int64_t retry_min_ms = 500;  // Placement or Redis away: doubled up to retry_max_ms
+  std::int64_t retry_max_ms = 30'000;
+  std::size_t cleanings_max = 8;  // at the same time on this host
+};
+
+}  // namespace reclaim

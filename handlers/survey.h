@@ -1,0 +1,61 @@
+// Survey: everything that Placement and the host say of this host's devices at one time, gathered
+// and put together by address. Reading only; what follows from it is decided in
+// handlers/admission.h.
+//
+// Thread: the loop's. Owns nothing but what is under way.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nvme/drives.h"
+#include "placement/providers.h"
+#include "state/base/pci_address.h"
+
+namespace reclaim {
+
+// All that one survey knows about one address.
+struct Sighting {
+  PciAddress address;
+  std::vector<placement::ProviderRow> rows;     // providers whose name ends in the address
+  std::optional<placement::ProviderView> view;  // of the one provider, when it was read
+  std::optional<nvme::DriveFacts> drive;        // when the host shows such a function
+  std::string problem;                          // why the provider could not be read this time
+};
+
+struct Survey {
+  std::string root_uuid;
+  std::string root_name;
+  std::map<PciAddress, Sighting> sightings;
+};
+
+// The address a provider's name ends in: what follows the last '_', in either case. Nothing when
+// the name bears none.
+[[nodiscard]] std::optional<PciAddress> address_of_provider(std::string_view name);
+
+struct SurveyRequest {
+  std::set<PciAddress> known;  // addresses to read although no provider is marked one-time-use
+  std::set<PciAddress> busy;   // being cleaned: not read, the conductor reads them itself
+};
+
+class Surveyor final {
+ public:
+  Surveyor(placement::Providers& providers, nvme::Drives& drives);
+
+  // Requests to Placement: those of list_tree, and those of read for every device looked at.
+  void survey(const SurveyRequest& request, std::function<void(Result<Survey>)> done);
+
+ private:
+  struct Run;
+  static void read_next(const std::shared_ptr<Run>& run);
+
+  placement::Providers& providers_;
+  nvme::Drives& drives_;
+};
+
+}  // namespace reclaim
