@@ -1,0 +1,340 @@
+#include "tests/emulator/host/sysfs_tree.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+namespace reclaim::emulator {
+namespace fs = std::filesystem;
+namespace {
+
+// A file is rewritten only when its text differs: readers in other processes see no gap.
+void put(const fs::path& path, const std::string& value) {
+  fs::create_directories(path.parent_path());
+  std::ifstream old(path);
+  std::ostringstream text;
+  text << old.rdbuf();
+  if (old.is_open() && text.str() == value) return;
+  std::ofstream(path, std::ios::trunc) << value;
+}
+
+void put_line(const fs::path& path, const std::string& value) { put(path, value + "\n"); }
+
+void link(const fs::path& at, const fs::path& target) {
+  fs::create_directories(at.parent_path());
+  const fs::path relative = target.lexically_relative(at.parent_path());
+  std::error_code code;
+  if (fs::is_symlink(fs::symlink_status(at, code)) && fs::read_symlink(at, code) == relative) return;
+  fs::remove(at, code);
+  fs::create_symlink(relative, at, code);
+}
+
+void drop(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+std::string hex(const char* format, unsigned value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+std::string hex_bytes(std::span<const std::uint8_t> bytes, const char* between) {
+  std::string text;
+  for (const std::uint8_t each : bytes) {
+    if (!text.empty()) text += between;
+    text += hex("%02x", each);
+  }
+  return text;
+}
+
+std::string uuid_of(std::span<const std::uint8_t> nguid) {
+  std::string text = hex_bytes(nguid, "");
+  for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, "-");
+  return text;
+}
+
+std::string numbers(unsigned major, unsigned minor) {
+  return std::to_string(major) + ":" + std::to_string(minor);
+}
+
+// The wire's fixed field: the kernel prints it to its full width, blanks included.
+template <std::size_t Width>
+std::string padded(const std::array<char, Width>& field) {
+  return std::string(field.data(), field.size());
+}
+
+}  // namespace
+
+std::uint32_t block_minor(const DriveState& state, std::uint32_t nsid) {
+  return state.host.disk * kNamespacesMax + nsid - 1;
+}
+
+std::string controller_name(const DriveState& state) {
+  return "nvme" + std::to_string(state.host.instance);
+}
+
+std::string disk_name(const DriveState& state, std::uint32_t nsid) {
+  return "nvme" + std::to_string(state.host.disk) + "n" + std::to_string(nsid);
+}
+
+std::string text_of(std::span<const char> field) {
+  std::string text(field.data(), field.size());
+  text.resize(std::min(text.size(), text.find('\0')));
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+fs::path SysfsTree::device_folder(const std::string& address) const {
+  const std::string domain = address.substr(0, address.find(':'));
+  const std::string bus = address.substr(domain.size() + 1, 2);
+  const auto number = static_cast<unsigned>(std::stoul(bus, nullptr, 16));
+  const std::string port =
+      domain + ":00:" + hex("%02x", number & 0x1fU) + "." + hex("%x", number >> 5U);
+  return root_ / "sys/devices" / ("pci" + domain + ":00") / port / address;
+}
+
+Status SysfsTree::create_skeleton() const {
+  std::error_code code;
+  for (const char* folder :
+       {"dev", "state", "run/libvirt/qemu", "etc/libvirt/qemu", "var/lib/nova", "proc/1/fd",
+        "proc/self/fd", "sys/block", "sys/class/nvme", "sys/class/nvme-subsystem",
+        "sys/class/block", "sys/dev/block", "sys/dev/char", "sys/devices/virtual/nvme-subsystem",
+        "sys/kernel/iommu_groups", "sys/bus/pci/devices", "sys/bus/pci/drivers/nvme",
+        "sys/bus/pci/drivers/vfio-pci"}) {
+    fs::create_directories(root_ / folder, code);
+    if (code) {
+      return Error{Errc::failed, "cannot create " + (root_ / folder).string() + ": " +
+                                     code.message()};
+    }
+  }
+  for (const char* driver : {"nvme", "vfio-pci"}) {
+    for (const char* file : {"bind", "unbind", "new_id", "remove_id", "uevent"}) {
+      put(root_ / "sys/bus/pci/drivers" / driver / file, "");
+    }
+  }
+  put(root_ / "sys/bus/pci/drivers_probe", "");
+  put(root_ / "sys/bus/pci/rescan", "");
+  put_line(root_ / "sys/module/nvme_core/parameters/multipath", "Y");
+  const std::string mounts =
+      "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+      "23 22 0:21 / /sys rw,nosuid,nodev,noexec,relatime shared:2 - sysfs sysfs rw\n"
+      "24 22 0:22 / /proc rw,nosuid,nodev,noexec,relatime shared:3 - proc proc rw\n";
+  put(root_ / "proc/self/mountinfo", mounts);
+  put(root_ / "proc/1/mountinfo", mounts);
+  put(root_ / "proc/1/comm", "systemd\n");
+  put(root_ / "proc/mounts", "/dev/sda1 / ext4 rw,relatime 0 0\n");
+  put(root_ / "proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
+  put(root_ / "proc/mdstat", "Personalities : \nunused devices: <none>\n");
+  put_line(root_ / "var/lib/nova/compute_id", "7a0ff7a8-b2c3-4d0d-8ef3-3f5d6c1f0c11");
+  put_line(root_ / "etc/machine-id", "0f1e2d3c4b5a69788796a5b4c3d2e1f0");
+  return Ok{};
+}
+
+void SysfsTree::function_files(const DriveState& state, const std::string& address) const {
+  const fs::path folder = device_folder(address);
+  const HostSide& host = state.host;
+  put_line(folder / "vendor", hex("0x%04x", host.vendor));
+  put_line(folder / "device", hex("0x%04x", host.device));
+  put_line(folder / "subsystem_vendor", hex("0x%04x", host.vendor));
+  put_line(folder / "subsystem_device", "0xa801");
+  put_line(folder / "class", "0x010802");
+  put_line(folder / "revision", "0x00");
+  put_line(folder / "numa_node", std::to_string(host.numa_node));
+  put_line(folder / "enable", "1");
+  put_line(folder / "power_state", "D0");
+  put_line(folder / "reset_method", "flr bus");
+  for (const char* file : {"reset", "remove", "rescan"}) put(folder / file, "");
+  if (!fs::exists(folder / "driver_override")) put_line(folder / "driver_override", "(null)");
+  put(folder / "uevent", "DRIVER=" + text_of(host.driver) + "\nPCI_CLASS=10802\nPCI_SLOT_NAME=" +
+                             address + "\n");
+  if (host.sriov_total > 0) {
+    put_line(folder / "sriov_totalvfs", std::to_string(host.sriov_total));
+    put_line(folder / "sriov_numvfs", std::to_string(host.sriov_enabled));
+  } else {
+    drop(folder / "sriov_totalvfs");
+    drop(folder / "sriov_numvfs");
+  }
+  const std::string group = std::to_string(host.iommu_group);
+  link(folder / "iommu_group", root_ / "sys/kernel/iommu_groups" / group);
+  link(root_ / "sys/kernel/iommu_groups" / group / "devices" / address, folder);
+  link(folder / "subsystem", root_ / "sys/bus/pci");
+  link(root_ / "sys/bus/pci/devices" / address, folder);
+}
+
+void SysfsTree::driver_links(const DriveState& state, const std::string& address) const {
+  const fs::path folder = device_folder(address);
+  const std::string driver = text_of(state.host.driver);
+  const fs::path drivers = root_ / "sys/bus/pci/drivers";
+  for (const auto& each : fs::directory_iterator(drivers)) {
+    if (each.path().filename() != driver) drop(each.path() / address);
+  }
+  if (driver.empty()) {
+    drop(folder / "driver");
+    return;
+  }
+  link(folder / "driver", drivers / driver);
+  link(drivers / driver / address, folder);
+}
+
+void SysfsTree::controller_files(const DriveState& state, const std::string& address) const {
+  const std::string name = controller_name(state);
+  const fs::path folder = device_folder(address) / "nvme" / name;
+  put_line(folder / "address", address);
+  put_line(folder / "serial", padded(state.serial));
+  put_line(folder / "model", padded(state.model));
+  put_line(folder / "firmware_rev", padded(state.firmware));
+  put_line(folder / "state", text_of(state.host.controller_state));
+  put_line(folder / "cntlid", std::to_string(state.controller_id));
+  put_line(folder / "subsysnqn", text_of(state.subsystem_nqn));
+  put_line(folder / "transport", "pcie");
+  put_line(folder / "cntrltype", "io");
+  put_line(folder / "numa_node", std::to_string(state.host.numa_node));
+  put_line(folder / "queue_count", "65");
+  put_line(folder / "sqsize", "1023");
+  put_line(folder / "kato", "0");
+  put_line(folder / "dev", numbers(kControllerMajor, state.host.instance));
+  put(folder / "uevent", "MAJOR=" + std::to_string(kControllerMajor) + "\nMINOR=" +
+                             std::to_string(state.host.instance) + "\nDEVNAME=" + name +
+                             "\nNVME_TRTYPE=pcie\n");
+  for (const char* file : {"reset_controller", "rescan_controller"}) put(folder / file, "");
+  link(folder / "device", device_folder(address));
+  link(folder / "subsystem", root_ / "sys/class/nvme");
+  link(root_ / "sys/class/nvme" / name, folder);
+  link(root_ / "sys/dev/char" / numbers(kControllerMajor, state.host.instance), folder);
+  if (!fs::exists(root_ / "dev" / name)) put(root_ / "dev" / name, "");
+}
+
+void SysfsTree::subsystem_files(const DriveState& state, const std::string& address) const {
+  const std::string name = "nvme-subsys" + std::to_string(state.host.disk);
+  const fs::path folder = root_ / "sys/devices/virtual/nvme-subsystem" / name;
+  put_line(folder / "subsysnqn", text_of(state.subsystem_nqn));
+  put_line(folder / "serial", padded(state.serial));
+  put_line(folder / "model", padded(state.model));
+  put_line(folder / "firmware_rev", padded(state.firmware));
+  put_line(folder / "subsystype", "nvm");
+  put_line(folder / "iopolicy", "numa");
+  link(folder / "subsystem", root_ / "sys/class/nvme-subsystem");
+  link(folder / controller_name(state), device_folder(address) / "nvme" / controller_name(state));
+  link(root_ / "sys/class/nvme-subsystem" / name, folder);
+}
+
+void SysfsTree::namespace_files(const DriveState& state, const std::string& address,
+                                std::uint32_t nsid) const {
+  const NamespaceState& each = state.namespaces[nsid - 1];
+  const std::string name = disk_name(state, nsid);
+  const fs::path controller = device_folder(address) / "nvme" / controller_name(state);
+  const fs::path folder = controller / name;
+  const std::uint32_t block = each.lba_format == 1 ? 4096 : 512;
+  const std::string device = numbers(kBlockMajor, block_minor(state, nsid));
+  fs::create_directories(folder / "holders");
+  fs::create_directories(folder / "slaves");
+  put_line(folder / "dev", device);
+  put_line(folder / "nsid", std::to_string(nsid));
+  put_line(folder / "size", std::to_string(each.blocks * block / 512));
+  put_line(folder / "ro", each.write_protect != 0 ? "1" : "0");
+  put_line(folder / "removable", "0");
+  put_line(folder / "hidden", "0");
+  put_line(folder / "range", "0");
+  put_line(folder / "ext_range", "256");
+  put_line(folder / "alignment_offset", "0");
+  put_line(folder / "diskseq", std::to_string(state.host.generation));
+  put_line(folder / "eui", hex_bytes(each.eui64, " "));
+  put_line(folder / "nguid", uuid_of(each.nguid));
+  put_line(folder / "wwid", "eui." + hex_bytes(each.nguid, ""));
+  put_line(folder / "queue/logical_block_size", std::to_string(block));
+  put_line(folder / "queue/physical_block_size", std::to_string(block));
+  put_line(folder / "queue/hw_sector_size", std::to_string(block));
+  put_line(folder / "queue/minimum_io_size", std::to_string(block));
+  put_line(folder / "queue/rotational", "0");
+  put_line(folder / "queue/zoned", "none");
+  put_line(folder / "queue/nr_requests", "1023");
+  put_line(folder / "queue/max_sectors_kb", "512");
+  put_line(folder / "queue/max_hw_sectors_kb", "512");
+  put_line(folder / "queue/discard_max_bytes", "2199023255040");
+  put_line(folder / "queue/write_zeroes_max_bytes", "524288");
+  put_line(folder / "queue/dma_alignment", "3");
+  put(folder / "uevent", "MAJOR=" + std::to_string(kBlockMajor) + "\nMINOR=" +
+                             std::to_string(block_minor(state, nsid)) + "\nDEVNAME=" + name +
+                             "\nDEVTYPE=disk\n");
+  link(folder / "device", controller);
+  link(folder / "subsystem", root_ / "sys/class/block");
+  for (const fs::path& at : {root_ / "sys/block" / name, root_ / "sys/class/block" / name,
+                             root_ / "sys/dev/block" / device}) {
+    link(at, folder);
+  }
+}
+
+void SysfsTree::remove_namespace(const DriveState& state, const std::string& address,
+                                 std::uint32_t nsid) const {
+  const std::string name = disk_name(state, nsid);
+  drop(root_ / "dev" / name);
+  drop(root_ / "sys/block" / name);
+  drop(root_ / "sys/class/block" / name);
+  drop(root_ / "sys/dev/block" / numbers(kBlockMajor, block_minor(state, nsid)));
+  drop(device_folder(address) / "nvme" / controller_name(state) / name);
+}
+
+void SysfsTree::remove_controller(const DriveState& state, const std::string& address) const {
+  const std::string name = controller_name(state);
+  const std::string subsystem = "nvme-subsys" + std::to_string(state.host.disk);
+  drop(root_ / "sys/class/nvme" / name);
+  drop(root_ / "sys/class/nvme-subsystem" / subsystem);
+  drop(root_ / "sys/devices/virtual/nvme-subsystem" / subsystem);
+  drop(root_ / "sys/dev/char" / numbers(kControllerMajor, state.host.instance));
+  drop(root_ / "dev" / name);
+  drop(device_folder(address) / "nvme");
+}
+
+void SysfsTree::vfio_files(const DriveState& state, const std::string& address,
+                           bool present) const {
+  const std::string group = std::to_string(state.host.iommu_group);
+  const std::string cdev = "vfio" + std::to_string(state.host.instance);
+  if (!present) {
+    drop(root_ / "dev/vfio" / group);
+    drop(root_ / "dev/vfio/devices" / cdev);
+    drop(device_folder(address) / "vfio-dev");
+    return;
+  }
+  for (const fs::path& node :
+       {root_ / "dev/vfio/vfio", root_ / "dev/vfio" / group, root_ / "dev/vfio/devices" / cdev}) {
+    if (!fs::exists(node)) put(node, "");
+  }
+  put_line(device_folder(address) / "vfio-dev" / cdev / "dev",
+           numbers(kVfioMajor, kVfioMinorBase + state.host.instance));
+}
+
+Status SysfsTree::sync(DriveFile& drive) const {
+  const std::string& address = drive.address();
+  return drive.with([&](Controller&, DriveState& state) -> Status {
+    function_files(state, address);
+    driver_links(state, address);
+    const std::string driver = text_of(state.host.driver);
+    const bool bound = driver == "nvme";
+    if (bound) {
+      controller_files(state, address);
+      subsystem_files(state, address);
+    }
+    for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
+      const NamespaceState& each = state.namespaces[nsid - 1];
+      if (!bound || !each.allocated || !each.attached) {
+        remove_namespace(state, address, nsid);
+        continue;
+      }
+      namespace_files(state, address, nsid);
+      const fs::path node = root_ / "dev" / disk_name(state, nsid);
+      std::error_code code;
+      if (!fs::equivalent(node, drive.media().path(nsid), code)) {
+        drop(node);
+        fs::create_hard_link(drive.media().path(nsid), node, code);
+        if (code) return Error{Errc::failed, "cannot link " + node.string() + ": " + code.message()};
+      }
+    }
+    if (!bound) remove_controller(state, address);
+    vfio_files(state, address, driver == "vfio-pci");
+    return Ok{};
+  });
+}
+
+}  // namespace reclaim::emulator

@@ -1,0 +1,164 @@
+// All that an emulated drive remembers: a flat, trivially copyable struct, mapped from a file by the
+// host layer, so that it outlives processes and is shared by them (the daemon, nvme-cli, a test).
+// Passive data; Controller keeps its invariants. Not thread safe: the file's lock guards it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+namespace reclaim::emulator {
+
+inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
+inline constexpr std::uint32_t kStateVersion = 1;
+inline constexpr std::uint32_t kNamespacesMax = 32;
+inline constexpr std::uint32_t kLbaFormats = 2;  // format 0: 512 bytes, format 1: 4096 bytes
+
+// What a tenant left or the drive was made with. An entry's index + 1 is its NSID.
+struct NamespaceState {
+  bool allocated;
+  bool attached;        // to our one controller; allocated and not attached is "hidden"
+  bool other_attached;  // to a second controller of the subsystem that this host does not see
+  std::uint8_t lba_format;
+  std::uint8_t nmic;           // bit 0: may be shared
+  std::uint8_t write_protect;  // feature 84h: 0 none, 1 until cleared, 2 until power cycle, 3 for ever
+  std::uint64_t blocks;        // NSZE
+  std::array<std::uint8_t, 8> eui64;
+  std::array<std::uint8_t, 16> nguid;
+};
+
+// What the media reads as after its content was removed.
+enum class Deallocated : std::uint8_t { zeros, ones, noise };
+
+struct Capabilities {
+  std::uint32_t sanicap;  // bit 0 crypto, 1 block, 2 overwrite, 29 NDI, 31:30 NODMMAS
+  std::uint16_t oacs;
+  std::uint16_t oncs;
+  std::uint8_t fna;
+  std::uint8_t cmic;
+  std::uint8_t dlfeat;
+  std::uint8_t mdts;
+  std::uint8_t vwc;
+  std::uint8_t frmw;
+  std::uint8_t lpa;
+  std::uint8_t nwpc;
+  std::uint32_t rpmbs;
+  std::uint8_t wzsl;  // NVM command set specific limit, a power of two of 4 KiB; 0 = none
+  std::uint64_t capacity_bytes;  // TNVMCAP
+};
+
+enum class SanitizeStatus : std::uint8_t {
+  never = 0,
+  success = 1,
+  in_progress = 2,
+  failed = 3,
+  success_unexpected_deallocation = 4,
+};
+
+struct SanitizeState {
+  SanitizeStatus status;
+  bool failure_mode;  // a failed sanitize bars I/O until a successful one or, if allowed, an exit
+  bool restricted;    // started with AUSE = 0: the failure can be left by a successful sanitize only
+  bool data_erased;   // "Global Data Erased": nothing was written since
+  std::uint8_t passes_done;
+  std::uint32_t cdw10;
+  std::uint32_t pattern;
+  std::int64_t started_ms;
+  std::uint32_t duration_ms;  // how long a sanitize takes on this drive
+  // Log page estimates in seconds: overwrite, block, crypto, then the same with no-deallocate.
+  std::array<std::uint32_t, 6> estimate_s;
+};
+
+struct SmartState {
+  std::uint8_t critical_warning;
+  std::uint8_t available_spare;
+  std::uint8_t spare_threshold;
+  std::uint8_t percent_used;
+  std::uint16_t temperature_k;
+  std::uint64_t sectors_read;  // of 512 bytes; reported in thousands, rounded up
+  std::uint64_t sectors_written;
+  std::uint64_t host_reads;
+  std::uint64_t host_writes;
+  std::uint64_t power_cycles;
+  std::uint64_t power_on_hours;
+  std::uint64_t unsafe_shutdowns;
+  std::uint64_t media_errors;
+  std::uint64_t error_log_entries;
+};
+
+struct FeatureState {
+  std::uint32_t current;
+  std::uint32_t saved;
+  std::uint32_t factory;
+};
+
+// How the drive betrays its host. All zero (and -1 for the percentages) is an honest drive.
+struct Faults {
+  bool lies_keeps_data;        // reports success and GDE, erases nothing
+  bool erases_half;            // erases the first half of every namespace only
+  bool no_gde;                 // never sets Global Data Erased
+  bool wrong_scdw10;           // the log shows another command than the one given
+  bool serial_changes;         // Identify answers with a serial that is not the enrolled one
+  bool garbage_identify;       // Identify answers with noise
+  bool unexpected_deallocation;  // a sanitize ends with SSTAT 4
+  bool never_writes;           // writes succeed and change nothing
+  bool reset_fails;            // a controller reset leaves it dead
+  std::int8_t stalls_at;       // percent at which SPROG stands still for ever
+  std::int8_t fails_at;        // percent at which a sanitize fails
+  std::uint16_t refuses_sanitize;   // NVMe status answered to Sanitize, 0 = none
+  std::uint16_t refuses_format;     // the same for Format NVM
+  std::uint16_t refuses_log;        // the same for the sanitize log page
+  std::uint32_t io_error_nsid;      // where reading fails; 0 = nowhere
+  std::uint64_t io_error_offset;    // bytes
+  std::uint64_t io_error_length;    // bytes
+};
+
+// The host kernel's side of the drive: what sysfs and the device nodes are made from.
+struct HostSide {
+  std::uint32_t instance;    // N of nvmeN
+  std::uint32_t disk;        // N of nvmeNnM: the kernel's two counters need not agree
+  std::uint32_t generation;  // grows with each bind; descriptors of an older one are dead
+  std::array<char, 16> address;
+  std::array<char, 32> driver;  // "nvme", "vfio-pci", empty = none
+  std::array<char, 16> controller_state;  // sysfs `state`: live, resetting, dead, …
+  std::uint16_t vendor;
+  std::uint16_t device;
+  std::uint32_t sriov_total;
+  std::uint32_t sriov_enabled;
+  std::uint32_t iommu_group;
+  std::int32_t numa_node;
+  bool claimed;  // mounted, swapped on, held by md/LVM/dm: O_EXCL is refused
+};
+
+struct DriveState {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t bytes;  // sizeof(DriveState), against files of another build
+  std::array<char, 20> serial;     // blank padded, as the wire has it
+  std::array<char, 40> model;
+  std::array<char, 8> firmware;
+  std::array<char, 223> subsystem_nqn;  // NUL padded
+  std::uint16_t controller_id;
+  std::uint8_t firmware_slot_active;   // 1..7
+  std::uint8_t firmware_slot_pending;  // 0 = none
+  std::array<std::array<char, 8>, 7> firmware_slots;
+  std::int64_t clock_offset_ms;  // moved forward by tests that do not want to wait
+  std::uint64_t admin_commands;
+  std::uint64_t sanitizes_accepted;
+  std::uint64_t noise_seed;
+  Capabilities capabilities;
+  SanitizeState sanitize;
+  SmartState smart;
+  Faults faults;
+  HostSide host;
+  std::array<NamespaceState, kNamespacesMax> namespaces;
+  std::array<FeatureState, 256> features;
+  std::array<std::uint8_t, 16> host_id;
+};
+
+static_assert(std::is_trivially_copyable_v<DriveState>);
+
+// The factory setting of everything that a drive description does not name.
+void reset_to_factory(DriveState& state);
+
+}  // namespace reclaim::emulator

@@ -1,0 +1,138 @@
+// Format NVM, Namespace Management and Namespace Attachment.
+#include <algorithm>
+#include <cstring>
+
+#include "tests/emulator/model/controller.h"
+
+namespace reclaim::emulator {
+namespace {
+
+constexpr std::uint16_t kOacsFormat = 1U << 1U;
+constexpr std::uint16_t kOacsNamespaces = 1U << 3U;
+constexpr std::uint8_t kFnaFormatAll = 1U << 0U;
+constexpr std::uint8_t kFnaEraseAll = 1U << 1U;
+constexpr std::uint8_t kFnaCrypto = 1U << 2U;
+constexpr std::uint8_t kFnaNoBroadcast = 1U << 3U;
+constexpr std::uint8_t kEraseNothing = 0;
+constexpr std::uint8_t kEraseUserData = 1;
+constexpr std::uint8_t kEraseCrypto = 2;
+
+}  // namespace
+
+std::uint16_t Controller::format_one(std::uint32_t nsid, std::uint8_t lba_format,
+                                     std::uint8_t erase) {
+  NamespaceState& each = *allocated(nsid);
+  const std::uint64_t bytes = namespace_bytes(nsid);
+  // SES = 0 promises nothing; the most hostile reading is a drive that keeps everything.
+  if (erase != kEraseNothing && !state_.faults.lies_keeps_data) {
+    const std::uint64_t length = state_.faults.erases_half ? bytes / 8192 * 4096 : bytes;
+    if (!erase_range(nsid, 0, length, erase == kEraseCrypto, false)) return kInternalError;
+  }
+  each.lba_format = lba_format;
+  each.blocks = bytes / block_bytes(nsid);
+  return kSuccess;
+}
+
+Completion Controller::format(const Command& command) {
+  const Capabilities& can = state_.capabilities;
+  if ((can.oacs & kOacsFormat) == 0) return Completion{kInvalidOpcode, 0};
+  if (state_.faults.refuses_format != 0) return Completion{state_.faults.refuses_format, 0};
+  const auto lba_format =
+      static_cast<std::uint8_t>((command.cdw10 & 0xfU) | (command.cdw10 >> 8U & 0x30U));
+  const auto erase = static_cast<std::uint8_t>(command.cdw10 >> 9U & 7U);
+  const bool metadata_or_protection = (command.cdw10 & 0x1f0U) != 0;
+  if (lba_format >= kLbaFormats || metadata_or_protection) return Completion{kInvalidFormat, 0};
+  if (erase > kEraseCrypto) return Completion{kInvalidField, 0};
+  if (erase == kEraseCrypto && (can.fna & kFnaCrypto) == 0) return Completion{kInvalidField, 0};
+  const bool broadcast = command.nsid == NVME_NSID_ALL;
+  if (broadcast && (can.fna & kFnaNoBroadcast) != 0) return Completion{kInvalidField, 0};
+  if (!broadcast && attached(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
+  const bool everywhere =
+      broadcast || (can.fna & (erase == kEraseNothing ? kFnaFormatAll : kFnaEraseAll)) != 0;
+  for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
+    const NamespaceState* each = allocated(nsid);
+    if (each == nullptr || (!everywhere && nsid != command.nsid)) continue;
+    // A broadcast reaches the namespaces attached to the controller; hidden ones survive it.
+    if (broadcast && !each->attached && (can.fna & kFnaFormatAll) == 0) continue;
+    if (each->write_protect != 0) return Completion{kWriteProtected, 0};
+    const std::uint16_t done = format_one(nsid, lba_format, erase);
+    if (done != kSuccess) return Completion{done, 0};
+  }
+  return Completion{};
+}
+
+Completion Controller::manage_namespace(const Command& command) {
+  if ((state_.capabilities.oacs & kOacsNamespaces) == 0) return Completion{kInvalidOpcode, 0};
+  const std::uint32_t select = command.cdw10 & 0xfU;
+  if (select == NVME_NS_MGMT_SEL_CREATE) return create_namespace(command);
+  if (select != NVME_NS_MGMT_SEL_DELETE) return Completion{kInvalidField, 0};
+  const bool all = command.nsid == NVME_NSID_ALL;
+  if (!all && allocated(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
+  for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
+    NamespaceState& each = state_.namespaces[nsid - 1];
+    if (!each.allocated || (!all && nsid != command.nsid)) continue;
+    if (each.write_protect != 0) return Completion{kWriteProtected, 0};
+    media_.remove(nsid);
+    each = NamespaceState{};
+  }
+  return Completion{};
+}
+
+// A drive that lies about erasing might hand old blocks to a new namespace; this one gives fresh
+// zeros, because media is kept by namespace here.
+Completion Controller::create_namespace(const Command& command) {
+  if (command.data.size() < sizeof(nvme_id_ns)) return Completion{kInvalidField, 0};
+  nvme_id_ns wanted{};
+  std::memcpy(&wanted, command.data.data(), sizeof(wanted));
+  const auto lba_format = static_cast<std::uint8_t>(wanted.flbas & 0xfU);
+  if (lba_format >= kLbaFormats || wanted.dps != 0) return Completion{kInvalidFormat, 0};
+  if (wanted.nsze == 0 || wanted.ncap != wanted.nsze) return Completion{kInvalidField, 0};
+  const std::uint64_t block = lba_format == 1 ? 4096 : 512;
+  const std::uint64_t free_bytes = unallocated_bytes();
+  if (wanted.nsze > free_bytes / block) return Completion{kInsufficientCapacity, 0};
+  for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
+    NamespaceState& each = state_.namespaces[nsid - 1];
+    if (each.allocated) continue;
+    if (!media_.create(nsid, wanted.nsze * block)) return Completion{kInternalError, 0};
+    each = NamespaceState{};
+    each.allocated = true;
+    each.lba_format = lba_format;
+    each.nmic = wanted.nmic;
+    each.blocks = wanted.nsze;
+    // Identifiers are never reused: the drive's own counter of them is its noise.
+    state_.noise_seed = state_.noise_seed * 6364136223846793005ULL + 1442695040888963407ULL;
+    std::memcpy(each.eui64.data(), &state_.noise_seed, each.eui64.size());
+    std::memcpy(each.nguid.data() + 8, &state_.noise_seed, 8);
+    each.nguid[0] = static_cast<std::uint8_t>(nsid);
+    return Completion{kSuccess, nsid};
+  }
+  return Completion{kNamespaceIdUnavailable, 0};
+}
+
+Completion Controller::attach_namespace(const Command& command) {
+  if ((state_.capabilities.oacs & kOacsNamespaces) == 0) return Completion{kInvalidOpcode, 0};
+  NamespaceState* found = allocated(command.nsid);
+  if (found == nullptr) return Completion{kInvalidNamespace, 0};
+  if (command.data.size() < sizeof(nvme_ctrl_list)) return Completion{kInvalidField, 0};
+  nvme_ctrl_list list{};
+  std::memcpy(&list, command.data.data(), sizeof(list));
+  if (list.num != 1 || list.identifier[0] != state_.controller_id) {
+    return Completion{kControllerListInvalid, 0};
+  }
+  switch (command.cdw10 & 0xfU) {
+    case NVME_NS_ATTACH_SEL_CTRL_ATTACH:
+      if (found->attached) return Completion{kAlreadyAttached, 0};
+      if (found->other_attached && (found->nmic & 1U) == 0) {
+        return Completion{kNamespacePrivate, 0};
+      }
+      found->attached = true;
+      return Completion{};
+    case NVME_NS_ATTACH_SEL_CTRL_DEATTACH:
+      if (!found->attached) return Completion{kNotAttached, 0};
+      found->attached = false;
+      return Completion{};
+    default: return Completion{kInvalidField, 0};
+  }
+}
+
+}  // namespace reclaim::emulator
