@@ -252,7 +252,8 @@ constexpr std::array kOptions = {
         .help =
             "redis://[USER:PASSWORD@]HOST[:PORT][/DB] or unix://[USER:PASSWORD@]/PATH[?db=N]. User "
             "and password are percent-encoded; redis://:PASSWORD@HOST is for a server without "
-            "ACLs; '$' is written '$$'. TLS is not supported: use a socket or a tunnel.",
+            "ACLs; '$' is written '$$'. TLS is not supported: use a socket or a "
+            "tunnel. Default: redis://127.0.0.1:6379/0.",
         .secret = true},
     Option{.group = "redis",
            .name = "connect_timeout_ms",

@@ -1,0 +1,139 @@
+// Files and directories: which are read, in which order, and what is said of those that cannot be.
+#include "config/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace reclaim::config {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Load : public testing::Test {
+ protected:
+  Load() {
+    std::string pattern = testing::TempDir() + "reclaim-load-XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    request_.default_file = root_ + "/reclaim.conf";
+    request_.default_dir = root_ + "/reclaim.conf.d";
+    request_.purpose = Purpose::tool;
+  }
+  ~Load() override { std::filesystem::remove_all(root_); }
+
+  std::string write(const std::string& name, const std::string& text, mode_t mode = 0640) {
+    const std::filesystem::path path = std::filesystem::path(root_) / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    ::chmod(path.c_str(), mode);
+    return path;
+  }
+
+  std::vector<std::string> problems() {
+    std::vector<std::string> out;
+    for (const Problem& problem : check_settings(request_).checked.problems) {
+      out.push_back(to_string(problem));
+    }
+    return out;
+  }
+
+  std::vector<std::string> warnings() {
+    std::vector<std::string> out;
+    for (const Problem& problem : check_settings(request_).checked.warnings) {
+      out.push_back(to_string(problem));
+    }
+    return out;
+  }
+
+  std::string root_;
+  LoadRequest request_;
+};
+
+TEST_F(Load, DefaultFileThenItsDirectoryInOrder) {
+  write("reclaim.conf", "[DEFAULT]\nhost = a\nstate_path = /a\nlog_file = /a\n");
+  write("reclaim.conf.d/20.conf", "[DEFAULT]\nhost = c\n");
+  write("reclaim.conf.d/10.conf", "[DEFAULT]\nhost = b\nstate_path = /b\n");
+  write("reclaim.conf.d/30.txt", "[DEFAULT]\nhost = never\n");
+  const auto loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->settings.host, "c");
+  EXPECT_EQ(loaded->settings.state_path, "/b");
+  EXPECT_EQ(loaded->settings.log_file, "/a");
+  EXPECT_THAT(loaded->files, ElementsAre(root_ + "/reclaim.conf", root_ + "/reclaim.conf.d/10.conf",
+                                         root_ + "/reclaim.conf.d/20.conf"));
+}
+
+TEST_F(Load, NoFileAtAllIsAWarning) {
+  EXPECT_THAT(problems(), IsEmpty());
+  EXPECT_THAT(warnings(), Contains(HasSubstr("no configuration file found (" + root_)));
+}
+
+TEST_F(Load, NamedFilesReplaceTheDefaults) {
+  write("reclaim.conf", "[DEFAULT]\nhost = default\nstate_path = /default\n");
+  request_.config_files = {write("a.conf", "[DEFAULT]\nhost = a\n"),
+                           write("b.conf", "[DEFAULT]\nhost = b\n")};
+  write("d/x.conf", "[DEFAULT]\nlog_file = /d\n");
+  request_.config_dirs = {root_ + "/d"};
+  const auto loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->settings.host, "b");
+  EXPECT_EQ(loaded->settings.log_file, "/d");
+  EXPECT_EQ(loaded->settings.state_path, "/var/lib/reclaim");
+}
+
+TEST_F(Load, ServiceConfigIsWeakerThanTheDefaults) {
+  request_.service_configs = {
+      write("nova.conf", "[DEFAULT]\nhost = nova\n[placement]\nregion_name = R\n")};
+  write("reclaim.conf", "[DEFAULT]\nhost = mine\n");
+  const auto loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->settings.host, "mine");
+  EXPECT_EQ(loaded->settings.placement.region_name, "R");
+}
+
+TEST_F(Load, ANamedFileThatCannotBeReadIsAnError) {
+  request_.config_files = {root_ + "/none.conf", root_};
+  request_.config_dirs = {root_ + "/none.d"};
+  request_.service_configs = {"/dev/null"};
+  EXPECT_THAT(problems(),
+              ElementsAre("/dev/null: cannot be read: neither a file nor a pipe",
+                          root_ + "/none.conf: cannot be read: No such file or directory",
+                          root_ + ": cannot be read: Is a directory",
+                          root_ + "/none.d: cannot be read: No such file or directory"));
+  const auto loaded = load_settings(request_);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, Errc::invalid);
+  EXPECT_THAT(loaded.error().what, HasSubstr("none.conf"));
+  EXPECT_THAT(loaded.error().what, HasSubstr("\n"));
+}
+
+TEST_F(Load, FilesAreBounded) {
+  request_.config_files = {write("big.conf", "[DEFAULT]\n" + std::string(2 * 1024 * 1024, '#'))};
+  EXPECT_THAT(problems(), ElementsAre(root_ + "/big.conf: the file is larger than 1048576 bytes"));
+  request_.config_files.assign(kConfigFilesMax + 1, write("small.conf", ""));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("more than 256 files")));
+}
+
+TEST_F(Load, WarnsOfSecretsEverybodyCanRead) {
+  const std::string secret = "[placement]\npassword = x\n";
+  write("reclaim.conf", secret, 0644);
+  EXPECT_THAT(warnings(),
+              Contains(root_ + "/reclaim.conf:2: everybody on this host can read the file, and "
+                               "it holds a secret: chmod 640 it"));
+  write("reclaim.conf", secret, 0640);
+  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("everybody"))));
+  write("reclaim.conf", "[DEFAULT]\ntransport_url = rabbit://h/\n", 0644);
+  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("everybody"))));
+  write("reclaim.conf", "[DEFAULT]\ntransport_url = rabbit://u:p@h/\n", 0644);
+  EXPECT_THAT(warnings(), Contains(HasSubstr("everybody")));
+}
+
+}  // namespace
+}  // namespace reclaim::config

@@ -1,0 +1,576 @@
+// Settings from texts: precedence, substitution, types, what goes together, and each error's words.
+#include "config/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace reclaim::config {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// What a file must hold for `serve`, so that a test sees only its own problems.
+constexpr std::string_view kBase =
+    "[DEFAULT]\ntransport_url = rabbit://u:p@h/\n"
+    "[placement]\nauth_type = password\nauth_url = http://k:5000\nusername = nova\npassword = pw\n"
+    "user_domain_name = Default\nproject_name = service\nproject_domain_name = Default\n"
+    "[nvme]\ndevice_spec = {\"address\": \"0000:0a:00.*\"}\n";
+
+SourceFile own(std::string_view text, std::string_view name = "r.conf") {
+  return {parse_ini(text, name), false};
+}
+
+SourceFile service(std::string_view text, std::string_view name = "nova.conf") {
+  return {parse_ini(text, name), true};
+}
+
+CheckedSettings build(std::vector<SourceFile> files, Purpose purpose = Purpose::tool) {
+  return build_settings(std::move(files), "node-1", purpose);
+}
+
+CheckedSettings build(std::string_view text) {
+  return build({own(text)});
+}
+
+std::vector<std::string> texts(const std::vector<Problem>& problems) {
+  std::vector<std::string> out;
+  for (const Problem& problem : problems) out.push_back(to_string(problem));
+  return out;
+}
+
+std::vector<std::string> problems(std::string_view text) {
+  return texts(build(text).problems);
+}
+std::vector<std::string> warnings(std::string_view text) {
+  return texts(build(text).warnings);
+}
+
+TEST(Settings, DefaultsAreTheDocumentedOnes) {
+  const CheckedSettings checked = build("");
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  const Settings& s = checked.settings;
+  EXPECT_EQ(s.host, "node-1");
+  EXPECT_EQ(s.reclaim.provider_name, "node-1");
+  EXPECT_EQ(s.state_path, "/var/lib/reclaim");
+  EXPECT_EQ(s.rabbit.url.hosts[0].host, "localhost");
+  EXPECT_EQ(s.rabbit.heartbeat_timeout_s, 60);
+  EXPECT_EQ(s.rabbit.reconnect_delay_ms, 1000);
+  EXPECT_EQ(s.rabbit.login_method, LoginMethod::plain);
+  EXPECT_THAT(s.listener.exchanges, ElementsAre("nova"));
+  EXPECT_THAT(s.listener.topics, ElementsAre("versioned_notifications", "notifications"));
+  EXPECT_EQ(s.listener.queue, "reclaim_notifications");
+  EXPECT_EQ(s.listener.body_bytes_max, 16U * 1024 * 1024);
+  EXPECT_EQ(s.redis.host, "127.0.0.1");
+  EXPECT_EQ(s.redis.port, 6379);
+  EXPECT_THAT(s.placement.valid_interfaces, ElementsAre("internal", "public"));
+  EXPECT_FALSE(s.placement.auth.has_value());
+  EXPECT_EQ(s.nvme.cleanup_timeout_s, 900);
+  EXPECT_EQ(s.interrupted_cleaning, InterruptedCleaning::automatic);
+  EXPECT_THAT(s.reclaim.survey_delays_s, ElementsAre(0, 5, 30));
+  EXPECT_THAT(s.reclaim.libvirt_dirs, ElementsAre("/run/libvirt/qemu", "/etc/libvirt/qemu"));
+  EXPECT_THAT(texts(checked.warnings),
+              ElementsAre("[nvme] device_spec is not set: no device will ever be touched"));
+}
+
+TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
+  const Settings read = build("").settings;
+  const Settings plain;
+  EXPECT_EQ(read.listener.prefetch, plain.listener.prefetch);
+  EXPECT_EQ(read.listener.message_ttl_s, plain.listener.message_ttl_s);
+  EXPECT_EQ(read.listener.queue_length_max, plain.listener.queue_length_max);
+  EXPECT_EQ(read.redis.command_timeout_ms, plain.redis.command_timeout_ms);
+  EXPECT_EQ(read.redis.connect_timeout_ms, plain.redis.connect_timeout_ms);
+  EXPECT_EQ(read.redis.reconnect_min_ms, plain.redis.reconnect_min_ms);
+  EXPECT_EQ(read.redis.reconnect_max_ms, plain.redis.reconnect_max_ms);
+  EXPECT_EQ(read.placement.timeout_s, plain.placement.timeout_s);
+  EXPECT_EQ(read.nvme.stall_timeout_s, plain.nvme.stall_timeout_s);
+  EXPECT_EQ(read.nvme.verify_samples, plain.nvme.verify_samples);
+  EXPECT_EQ(read.nvme.max_parallel, plain.nvme.max_parallel);
+  EXPECT_EQ(read.nvme.driver_wait_s, plain.nvme.driver_wait_s);
+  EXPECT_EQ(read.rabbit.heartbeat_rate, plain.rabbit.heartbeat_rate);
+  EXPECT_EQ(read.rabbit.retry_interval_max_s, plain.rabbit.retry_interval_max_s);
+  EXPECT_EQ(read.reclaim.survey_interval_s, plain.reclaim.survey_interval_s);
+}
+
+TEST(Settings, SchemaIsSound) {
+  std::vector<std::string> names;
+  for (const Option& option : schema()) {
+    names.push_back(std::string(option.group) + "." + std::string(option.name));
+    EXPECT_FALSE(option.help.empty()) << names.back();
+    EXPECT_TRUE(option.help.ends_with('.') || option.name == "device_spec") << names.back();
+    const bool group = option.group == kAuthGroup ||
+                       std::any_of(schema_groups().begin(), schema_groups().end(),
+                                   [&](const OptionGroup& g) { return g.name == option.group; });
+    EXPECT_TRUE(group) << names.back();
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST(Settings, LaterFilesAndLaterLinesWin) {
+  const auto checked = build({own("[DEFAULT]\nhost = a\nhost = b\n[nvme]\nmax_parallel = 2\n", "1"),
+                              own("[DEFAULT]\nhost = c\nhost = d\n", "2")});
+  EXPECT_EQ(checked.settings.host, "d");
+  EXPECT_EQ(checked.settings.nvme.max_parallel, 2);
+}
+
+TEST(Settings, MultiValuedOptionsCollectAcrossFilesInOrder) {
+  const auto checked = build({own("[nvme]\ndevice_spec = {\"vendor_id\":\"1\"}\n"
+                                  "device_spec = {\"vendor_id\":\"2\"}\n",
+                                  "1"),
+                              own("[NVME]\ndevice_spec = {\"vendor_id\":\"3\"}\n", "2")});
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  ASSERT_EQ(checked.settings.nvme.device_specs.size(), 3U);
+  EXPECT_EQ(checked.settings.nvme.device_specs[0].vendor_id, 1);
+  EXPECT_EQ(checked.settings.nvme.device_specs[2].vendor_id, 3);
+  EXPECT_EQ(to_string(checked.settings.nvme.device_specs[1].at), "1:3");
+}
+
+TEST(Settings, ListsAreReplacedNotCollected) {
+  const auto checked = build({own("[listener]\nexchanges = nova, cyborg ,\n", "1"),
+                              own("[listener]\nexchanges = x\n", "2")});
+  EXPECT_THAT(checked.settings.listener.exchanges, ElementsAre("x"));
+  EXPECT_THAT(build("[listener]\nexchanges = nova, cyborg ,\n").settings.listener.exchanges,
+              ElementsAre("nova", "cyborg"));
+}
+
+TEST(Settings, ServiceFilesAreReadForSharedOptionsOnly) {
+  const auto checked = build(
+      {service("[DEFAULT]\ntransport_url = rabbit://n:x@mq/\nhost = compute-7\ndebug = true\n"
+               "log_file = /var/log/nova.log\nnonsense = 1\n[libvirt]\nvirt_type = kvm\n"
+               "[nvme]\ndevice_spec = {\"vendor_id\":\"1\"}\n[reclaim]\nbad = 1\n"
+               "[oslo_messaging_rabbit]\nssl = true\nrabbit_quorum_queue = true\nunheard = 1\n"
+               "[placement]\nregion_name = R\n")});
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  const Settings& s = checked.settings;
+  EXPECT_EQ(s.host, "compute-7");
+  EXPECT_EQ(s.rabbit.url.hosts[0].host, "mq");
+  EXPECT_TRUE(s.rabbit.ssl);
+  EXPECT_TRUE(s.rabbit.durable);
+  EXPECT_EQ(s.placement.region_name, "R");
+  EXPECT_FALSE(s.debug);
+  EXPECT_EQ(s.log_file, "");
+  EXPECT_THAT(s.nvme.device_specs, IsEmpty());
+}
+
+TEST(Settings, OwnFilesWinOverServiceFiles) {
+  const auto checked =
+      build({service("[DEFAULT]\nhost = theirs\n"), own("[DEFAULT]\nhost = ours\n")});
+  EXPECT_EQ(checked.settings.host, "ours");
+}
+
+TEST(Settings, AMalformedServiceFileIsAnError) {
+  EXPECT_THAT(texts(build({service("[DEFAULT\n")}).problems),
+              Contains(HasSubstr("nova.conf:1: invalid section")));
+}
+
+TEST(Settings, UnknownNamesInOwnFilesAreErrorsWithAHint) {
+  EXPECT_THAT(problems("[nvme]\ncleanup_timout = 3\n"),
+              ElementsAre("r.conf:2: unknown option 'cleanup_timout' in group [nvme], did you mean "
+                          "'cleanup_timeout'?"));
+  EXPECT_THAT(problems("[nvm]\n"),
+              ElementsAre("r.conf:1: unknown group [nvm], did you mean [nvme]?"));
+  EXPECT_THAT(problems("[default]\n"),
+              ElementsAre("r.conf:1: unknown group [default], did you mean [DEFAULT]?"));
+  EXPECT_THAT(problems("[zookeeper]\n"),
+              ElementsAre(HasSubstr("unknown group [zookeeper], known groups: "
+                                    "DEFAULT, oslo_messaging_rabbit")));
+  EXPECT_THAT(
+      problems("[DEFAULT]\ncleanup_timeout = 3\n"),
+      ElementsAre("r.conf:2: unknown option 'cleanup_timeout' in group [DEFAULT], it belongs to "
+                  "[nvme]"));
+  EXPECT_THAT(problems("[nvme]\nzzzzzz = 3\n"),
+              ElementsAre("r.conf:2: unknown option 'zzzzzz' in group [nvme]"));
+  EXPECT_THAT(problems("[placement]\nauth-url = http://k\n"),
+              ElementsAre(HasSubstr("did you mean 'auth_url'?")));
+}
+
+TEST(Settings, OlderNamesWorkWithAWarning) {
+  const auto checked = build(
+      "[oslo_messaging_rabbit]\nrabbit_use_ssl = true\n"
+      "[placement]\nauth_plugin = password\nuser-name = x\n");
+  EXPECT_TRUE(checked.settings.rabbit.ssl);
+  EXPECT_EQ(checked.settings.placement.auth->username, "x");
+  EXPECT_THAT(
+      texts(checked.warnings),
+      Contains("r.conf:2: [oslo_messaging_rabbit] rabbit_use_ssl is an older name of ssl, use "
+               "that"));
+  // The option's own name wins within a file, wherever it stands, and a later file wins over both.
+  EXPECT_EQ(build("[placement]\nauth_type=password\nusername = new\nuser_name = old\n")
+                .settings.placement.auth->username,
+            "new");
+  EXPECT_EQ(build({own("[placement]\nauth_type=password\nusername = new\n"),
+                   own("[placement]\nuser_name = later\n")})
+                .settings.placement.auth->username,
+            "later");
+}
+
+TEST(Settings, OsloOptionsWithoutEffectAreAWarning) {
+  const auto checked = build(
+      "[oslo_messaging_rabbit]\nuse_queue_manager = true\n"
+      "[keystone_authtoken]\nmemcached_servers = x\n");
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_THAT(
+      texts(checked.warnings),
+      Contains("r.conf:2: [oslo_messaging_rabbit] use_queue_manager has no effect in Reclaim"));
+}
+
+TEST(Settings, Substitution) {
+  const auto host = [](std::string_view line) {
+    return build("[DEFAULT]\nuse_json = x\nstate_path = /s\n" + std::string(line)).settings;
+  };
+  EXPECT_EQ(host("log_file = $state_path/log\n").log_file, "/s/log");
+  EXPECT_EQ(host("log_file = ${state_path}x\n").log_file, "/sx");
+  EXPECT_EQ(host("log_file = ${DEFAULT.state_path}\n").log_file, "/s");
+  EXPECT_EQ(host("log_file = $nvme.cleanup_timeout\n").log_file, "900");
+  EXPECT_EQ(host("log_file = a$$b\\$c$1$ ${ ${x $}\n").log_file, "a$b$c$1$ ${ ${x $}");
+  EXPECT_EQ(host("[reclaim]\nrun_path = $state_path/run\n").reclaim.run_path, "/s/run");
+  EXPECT_EQ(host("[reclaim]\nprovider_name = $run_path\n").reclaim.provider_name, "/run/reclaim");
+}
+
+TEST(Settings, APasswordWithDollars) {
+  EXPECT_EQ(build("[placement]\nauth_type = password\npassword = a$$b%c\n")
+                .settings.placement.auth->password,
+            "a$b%c");
+  const auto wrong = problems("[placement]\npassword = pa$word\nauth_type = password\n");
+  EXPECT_THAT(wrong,
+              Contains("r.conf:2: [placement] password: a '$' is followed by a name that is no "
+                       "option: write '$$' for a dollar sign, or '${name}' to mark a name's end"));
+  for (const std::string& text : wrong) EXPECT_THAT(text, Not(HasSubstr("pa$word")));
+}
+
+TEST(Settings, ServiceFilesMayReferToTheirOwnOptions) {
+  const auto checked =
+      build({service("[DEFAULT]\nmy_ip = 10.0.0.9\ntransport_url = rabbit://u:p@$my_ip/\n")});
+  EXPECT_EQ(checked.settings.rabbit.url.hosts[0].host, "10.0.0.9");
+}
+
+TEST(Settings, SubstitutionIsBounded) {
+  EXPECT_THAT(problems("[DEFAULT]\nlog_file = $log_file\n"),
+              ElementsAre("r.conf:2: [DEFAULT] log_file: its '$' references go round in a circle"));
+  EXPECT_THAT(problems("[DEFAULT]\nlog_file = $state_path\nstate_path = /$log_file\n"),
+              Contains(HasSubstr("circle")));
+  const std::string bomb = "[DEFAULT]\nlog_file = $log_file$log_file$log_file$log_file$log_file\n";
+  EXPECT_THAT(problems(bomb), ElementsAre(HasSubstr("circle")));
+}
+
+TEST(Settings, TypesAndRanges) {
+  EXPECT_THAT(problems("[nvme]\nmax_parallel = many\n"),
+              ElementsAre("r.conf:2: [nvme] max_parallel: 'many' is not an integer from 1 to 64"));
+  EXPECT_THAT(problems("[nvme]\nmax_parallel = 65\n"), ElementsAre(HasSubstr("'65' is not")));
+  EXPECT_THAT(problems("[nvme]\nmax_parallel = 0\n"), ElementsAre(HasSubstr("'0' is not")));
+  EXPECT_THAT(problems("[nvme]\nmax_parallel = 0x10\n"), ElementsAre(HasSubstr("'0x10' is not")));
+  EXPECT_THAT(problems("[nvme]\nmax_parallel = 99999999999999999999\n"),
+              ElementsAre(HasSubstr("is not")));
+  EXPECT_EQ(build("[nvme]\nmax_parallel = +4\n").settings.nvme.max_parallel, 4);
+  EXPECT_EQ(build("[nvme]\nmax_parallel =\n").settings.nvme.max_parallel, 8);
+  EXPECT_THAT(
+      problems("[DEFAULT]\ndebug = maybe\n"),
+      ElementsAre("r.conf:2: [DEFAULT] debug: 'maybe' is not a boolean, accepted: true, false, 1, "
+                  "0, on, off, yes, no"));
+  EXPECT_THAT(problems("[DEFAULT]\ndebug = t\n"), ElementsAre(HasSubstr("'t' is not a boolean")));
+  EXPECT_TRUE(build("[DEFAULT]\ndebug = YES\n").settings.debug);
+  EXPECT_EQ(build("[oslo_messaging_rabbit]\nkombu_reconnect_delay = 0.25\n")
+                .settings.rabbit.reconnect_delay_ms,
+            250);
+  EXPECT_THAT(problems("[oslo_messaging_rabbit]\nkombu_reconnect_delay = inf\n"),
+              ElementsAre(HasSubstr("'inf' is not a number from 0 to 600")));
+  EXPECT_THAT(
+      problems("[recovery]\ninterrupted_cleaning = Resume\n"),
+      ElementsAre("r.conf:2: [recovery] interrupted_cleaning: 'Resume' is not one of: auto, error, "
+                  "resume"));
+}
+
+TEST(Settings, EverythingWrongIsSeenAtOnce) {
+  EXPECT_THAT(
+      problems("[nvme]\nmax_parallel = many\ntypo\n[DEFAULT]\ndebug = x\nhostt = y\n"),
+      ElementsAre(HasSubstr("r.conf:3: no ':' or '='"), HasSubstr("r.conf:6: unknown option"),
+                  HasSubstr("r.conf:5: [DEFAULT] debug"), HasSubstr("r.conf:2: [nvme]")));
+}
+
+TEST(Settings, TransportUrlsQueryWinsOverTheRabbitGroup) {
+  const auto checked = build(
+      "[DEFAULT]\ntransport_url = rabbit://u:p@h/?ssl=1&heartbeat_rate=9&"
+      "rabbit_use_ssl=1&kombu_compression=gzip\n"
+      "[oslo_messaging_rabbit]\nssl = false\nheartbeat_rate = 2\n");
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_TRUE(checked.settings.rabbit.ssl);
+  EXPECT_EQ(checked.settings.rabbit.heartbeat_rate, 9);
+  EXPECT_THAT(
+      problems("[DEFAULT]\ntransport_url = rabbit://h/?nonsense=1\n"),
+      ElementsAre("r.conf:2: [DEFAULT] transport_url: its query has 'nonsense', which is no option "
+                  "of [oslo_messaging_rabbit]"));
+  EXPECT_THAT(
+      problems("[DEFAULT]\ntransport_url = rabbit://h/?heartbeat_rate=x\n"),
+      ElementsAre("r.conf:2: [oslo_messaging_rabbit] heartbeat_rate: 'x' is not an integer from 1 "
+                  "to 60"));
+}
+
+TEST(Settings, NotificationsMayHaveABusOfTheirOwn) {
+  const auto checked = build(
+      "[DEFAULT]\ntransport_url = rabbit://rpc/\n"
+      "[oslo_messaging_notifications]\ntransport_url = rabbit://notes/\n");
+  EXPECT_EQ(checked.settings.rabbit.url.hosts[0].host, "notes");
+  EXPECT_THAT(
+      problems("[oslo_messaging_notifications]\ntransport_url = kafka://x\n"),
+      ElementsAre(HasSubstr("r.conf:2: [oslo_messaging_notifications] transport_url: scheme "
+                            "'kafka' is not supported")));
+}
+
+TEST(Settings, RabbitOptionsThatGoTogether) {
+  EXPECT_THAT(warnings("[oslo_messaging_rabbit]\nrabbit_login_method = AMQPLAIN\n"),
+              Contains(HasSubstr("AMQPLAIN is used as PLAIN")));
+  EXPECT_THAT(problems("[oslo_messaging_rabbit]\nrabbit_login_method = RABBIT-CR-DEMO\n"),
+              ElementsAre(HasSubstr("is not one of: PLAIN, AMQPLAIN, EXTERNAL")));
+  EXPECT_THAT(
+      problems("[oslo_messaging_rabbit]\nrabbit_login_method = EXTERNAL\n"),
+      ElementsAre("r.conf:2: [oslo_messaging_rabbit] rabbit_login_method: EXTERNAL needs ssl = "
+                  "true, ssl_cert_file and ssl_key_file"));
+  EXPECT_THAT(
+      problems("[oslo_messaging_rabbit]\nssl = 1\nssl_cert_file = /c\n"),
+      ElementsAre("r.conf:3: [oslo_messaging_rabbit] ssl_cert_file needs ssl_key_file beside it"));
+  EXPECT_THAT(warnings("[oslo_messaging_rabbit]\nssl_ca_file = /c\n"),
+              Contains(HasSubstr("ssl_ca_file has no effect, for ssl is false")));
+  EXPECT_THAT(warnings("[oslo_messaging_rabbit]\nssl = 1\n"),
+              Contains(HasSubstr("is not verified")));
+  EXPECT_EQ(build("[oslo_messaging_rabbit]\nssl_version = TLSv1_2\n").settings.rabbit.ssl_version,
+            TlsVersion::v1_2);
+  EXPECT_THAT(problems("[oslo_messaging_rabbit]\nssl_version = SSLv3\n"),
+              ElementsAre(HasSubstr("'sslv3' is not one of: SSLv23, TLSv1")));
+  const auto external = build(
+      "[oslo_messaging_rabbit]\nssl = 1\nssl_ca_file = /a\nssl_cert_file = /c\n"
+      "ssl_key_file = /k\nrabbit_login_method = EXTERNAL\n");
+  EXPECT_THAT(texts(external.problems), IsEmpty());
+  EXPECT_EQ(external.settings.rabbit.login_method, LoginMethod::external);
+}
+
+TEST(Settings, ListenerOptionsThatGoTogether) {
+  EXPECT_THAT(problems("[listener]\nqueue = q\ndead_letter_queue = q\n"),
+              ElementsAre("r.conf:3: [listener] dead_letter_queue must not be the queue itself"));
+  EXPECT_THAT(problems("[listener]\ntopics = ,\n"),
+              ElementsAre(HasSubstr("at least one is needed")));
+  EXPECT_THAT(problems("[listener]\nexchanges = a b\n"),
+              ElementsAre(HasSubstr("'a b' is no usable name")));
+  EXPECT_THAT(problems("[listener]\nqueue = amq.x\n"),
+              ElementsAre(HasSubstr("no usable name of a queue")));
+  EXPECT_EQ(build("[listener]\nqueue_type = quorum\n").settings.listener.queue_type,
+            QueueType::quorum);
+}
+
+TEST(Settings, HostNamesMustFitIntoKeys) {
+  EXPECT_THAT(problems("[DEFAULT]\nhost = a{b}\n"), ElementsAre(HasSubstr("no usable host name")));
+  EXPECT_THAT(problems("[DEFAULT]\nhost = a b\n"), ElementsAre(HasSubstr("no usable host name")));
+  EXPECT_THAT(texts(build_settings({}, "", Purpose::tool).problems),
+              ElementsAre(HasSubstr("no usable host")));
+  EXPECT_EQ(build("[DEFAULT]\nhost = h\n[reclaim]\nprovider_name = h.example\n")
+                .settings.reclaim.provider_name,
+            "h.example");
+}
+
+TEST(Settings, Paths) {
+  EXPECT_THAT(
+      problems("[reclaim]\nsysfs_root = sys\nlibvirt_dirs = /a,b\n[DEFAULT]\nstate_path =\n"),
+      ElementsAre("r.conf:5: [DEFAULT] state_path: '' is not an absolute path",
+                  "r.conf:2: [reclaim] sysfs_root: 'sys' is not an absolute path",
+                  "r.conf:3: [reclaim] libvirt_dirs: 'b' is not an absolute path"));
+  EXPECT_THAT(problems("[reclaim]\nlibvirt_dirs =\n"),
+              ElementsAre(HasSubstr("libvirt_dirs is empty")));
+}
+
+TEST(Settings, SurveyDelays) {
+  EXPECT_THAT(build("[reclaim]\nsurvey_delays_s = 30, 0,5\n").settings.reclaim.survey_delays_s,
+              ElementsAre(0, 5, 30));
+  EXPECT_THAT(problems("[reclaim]\nsurvey_delays_s = 1,-1\n"),
+              ElementsAre(HasSubstr("'-1' is not an integer from 0 to 3600")));
+  EXPECT_THAT(problems("[reclaim]\nsurvey_delays_s =\n"),
+              ElementsAre(HasSubstr("needs 1 to 8 numbers")));
+}
+
+TEST(Settings, ServeNeedsCredentialsAToolDoesNot) {
+  EXPECT_THAT(texts(build({}, Purpose::serve).problems),
+              ElementsAre(HasSubstr("[placement] auth_type is not set")));
+  EXPECT_THAT(texts(build({own(kBase)}, Purpose::serve).problems), IsEmpty());
+  EXPECT_THAT(texts(build({own(kBase)}, Purpose::serve).warnings), IsEmpty());
+}
+
+TEST(Settings, PasswordCredentials) {
+  const auto auth = [](std::string_view rest) {
+    return problems("[placement]\nauth_type = v3password\nauth_url = http://k/v3\n" +
+                    std::string(rest));
+  };
+  EXPECT_THAT(auth(""), ElementsAre("r.conf:2: [placement] auth_type needs username or user_id",
+                                    "r.conf:2: [placement] auth_type needs password",
+                                    HasSubstr("[placement] auth_type needs a scope")));
+  EXPECT_THAT(
+      auth("username = u\npassword = p\nproject_name = s\n"),
+      ElementsAre(HasSubstr("needs user_domain_name"), HasSubstr("needs project_domain_name")));
+  EXPECT_THAT(auth("username = u\npassword = p\nproject_name = s\ndefault_domain_id = default\n"),
+              IsEmpty());
+  EXPECT_THAT(auth("user_id = u\npassword = p\nproject_id = s\n"), IsEmpty());
+  EXPECT_THAT(auth("user_id = u\npassword = p\nsystem_scope = all\n"), IsEmpty());
+  EXPECT_THAT(auth("user_id = u\npassword = p\nsystem_scope = some\n"),
+              ElementsAre(HasSubstr("only 'all'")));
+  EXPECT_THAT(problems("[placement]\nauth_type = v2password\n"),
+              ElementsAre(HasSubstr("'v2password' is not one of: password, v3password")));
+  EXPECT_THAT(
+      problems("[placement]\nauth_type = password\nauth_url = k:5000\nuser_id = u\npassword = p\n"
+               "project_id = x\n"),
+      ElementsAre("r.conf:3: [placement] auth_url: 'k:5000' is not an http:// or https:// URL"));
+}
+
+TEST(Settings, ApplicationCredentials) {
+  const auto auth = [](std::string_view rest) {
+    return problems(
+        "[placement]\nauth_type = v3applicationcredential\nauth_url = http://k\n"
+        "application_credential_secret = s\n" +
+        std::string(rest));
+  };
+  EXPECT_THAT(auth("application_credential_id = i\n"), IsEmpty());
+  EXPECT_THAT(auth("application_credential_name = n\nuser_id = u\n"), IsEmpty());
+  EXPECT_THAT(auth("application_credential_name = n\nusername = u\nuser_domain_id = d\n"),
+              IsEmpty());
+  EXPECT_THAT(auth("application_credential_name = n\nusername = u\n"),
+              ElementsAre(HasSubstr("needs application_credential_id, or")));
+  EXPECT_THAT(problems("[placement]\nauth_type = v3applicationcredential\nauth_url = http://k\n"
+                       "application_credential_id = i\n"),
+              ElementsAre(HasSubstr("needs application_credential_secret")));
+}
+
+TEST(Settings, AuthSectionTakesTheCredentialsFromElsewhere) {
+  constexpr std::string_view kNova =
+      "[placement]\nauth_section = keystone_authtoken\nregion_name = R\nauth_url = http://wrong\n"
+      "[keystone_authtoken]\nauth_type = password\nauth_url = http://k\nuser_id = u\npassword = p\n"
+      "project_id = x\nmemcached_servers = m\n";
+  const auto checked = build({service(kNova)}, Purpose::serve);
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_EQ(checked.settings.placement.auth->group, "keystone_authtoken");
+  EXPECT_EQ(checked.settings.placement.auth->auth_url, "http://k");
+  EXPECT_EQ(checked.settings.placement.region_name, "R");
+
+  const auto named = build(
+      "[placement]\nauth_section = My_Auth\n[my_auth]\nauth_type = password\n"
+      "auth_url = http://k\nuser_id = u\npassword = p\nproject_id = x\nuserid = 1\n");
+  EXPECT_THAT(
+      texts(named.problems),
+      ElementsAre("r.conf:9: unknown option 'userid' in group [my_auth], did you mean 'user_id'?"));
+  EXPECT_THAT(problems("[placement]\nauth_section = else\n"), IsEmpty());
+  EXPECT_THAT(texts(build({own("[placement]\nauth_section = else\n")}, Purpose::serve).problems),
+              ElementsAre(HasSubstr("r.conf:2: [else] auth_type is not set")));
+}
+
+TEST(Settings, PlacementOptions) {
+  EXPECT_THAT(build("[placement]\nvalid_interfaces = publicURL,admin\n")
+                  .settings.placement.valid_interfaces,
+              ElementsAre("public", "admin"));
+  EXPECT_THAT(problems("[placement]\nvalid_interfaces = outer\n"),
+              ElementsAre(HasSubstr("'outer' is not one of: internal, public, admin")));
+  EXPECT_THAT(problems("[placement]\nendpoint_override = http://u:p@h/\n"),
+              ElementsAre(HasSubstr("must hold neither user nor password")));
+  EXPECT_THAT(problems("[placement]\nkeyfile = /k\n"),
+              ElementsAre(HasSubstr("keyfile needs certfile")));
+}
+
+TEST(Settings, WarnsWhenTheServiceSendsNothing) {
+  const auto check = [](std::string_view nova) {
+    return texts(build({service(nova), own(kBase)}, Purpose::serve).warnings);
+  };
+  EXPECT_THAT(check(""), ElementsAre(HasSubstr("driver is not messagingv2")));
+  EXPECT_THAT(check("[oslo_messaging_notifications]\ndriver = noop\n"),
+              ElementsAre(HasSubstr("nova.conf:2: [oslo_messaging_notifications] driver is not")));
+  EXPECT_THAT(check("[oslo_messaging_notifications]\ndriver = log\ndriver = messagingv2\ntopics = "
+                    "notifications,other\n"),
+              ElementsAre(HasSubstr("topics has 'other', which is not in [listener] topics")));
+}
+
+TEST(Settings, DeviceSpecErrorsNameTheLine) {
+  EXPECT_THAT(
+      problems("[nvme]\ndevice_spec = {\"address\": \"*:0a:00.*\",\n  \"clear_action\": \"zero\",\n"
+               "  \"clear_strategy\": \"crypto\"}\ndevice_spec = {\"x\": 1}\n"),
+      ElementsAre(HasSubstr("r.conf:2: [nvme] device_spec: clear_action 'zero' with"),
+                  HasSubstr("r.conf:5: [nvme] device_spec: unknown key 'x'")));
+  EXPECT_THAT(warnings("[nvme]\ndevice_spec = {}\ndevice_spec = {}\n"),
+              ElementsAre(HasSubstr("r.conf:3: [nvme] device_spec: this entry can match")));
+  std::string many = "[nvme]\n";
+  for (std::size_t i = 0; i <= kDeviceSpecsMax; ++i)
+    many += "device_spec = {\"address\": \"0:0:0.0\"}\n";
+  EXPECT_THAT(problems(many), ElementsAre(HasSubstr("more than 256 entries")));
+}
+
+TEST(Settings, SecretsNeverShow) {
+  const auto checked = build(
+      "[DEFAULT]\ntransport_url = kafka://u:hunter2@h/\n[redis]\nurl = redis://:hunter2@h:x\n"
+      "[placement]\nauth_type = password\npassword = hunter2$hunter2\n");
+  EXPECT_THAT(texts(checked.problems), Contains(HasSubstr("[placement] password")));
+  EXPECT_THAT(texts(checked.problems), Contains(HasSubstr("[redis] url")));
+  for (const std::string& text : texts(checked.problems)) {
+    EXPECT_THAT(text, Not(HasSubstr("hunter2")));
+  }
+}
+
+RedisSettings redis(std::string_view url) {
+  RedisSettings settings;
+  const Status parsed = parse_redis_url(url, settings);
+  EXPECT_TRUE(parsed.ok()) << url << ": " << (parsed.ok() ? "" : parsed.error().what);
+  return settings;
+}
+
+std::string redis_error(std::string_view url) {
+  RedisSettings settings;
+  const Status parsed = parse_redis_url(url, settings);
+  EXPECT_FALSE(parsed.ok()) << url;
+  return parsed.ok() ? "" : parsed.error().what;
+}
+
+TEST(RedisUrl, Tcp) {
+  EXPECT_EQ(redis("redis://h").host, "h");
+  EXPECT_EQ(redis("redis://h").port, 6379);
+  EXPECT_EQ(redis("redis://h:1/").port, 1);
+  EXPECT_EQ(redis("redis://h/3").db, 3);
+  EXPECT_EQ(redis("redis://[::1]:7/1").host, "::1");
+  EXPECT_EQ(redis("redis://[::1]:7/1").port, 7);
+  const RedisSettings full = redis("redis://us%40er:p%3A%2F%40w@h:6380/2");
+  EXPECT_EQ(full.username, "us@er");
+  EXPECT_EQ(full.password, "p:/@w");
+  EXPECT_EQ(full.host, "h");
+  EXPECT_EQ(full.db, 2);
+  EXPECT_EQ(redis("redis://:pw@h").username, "");
+  EXPECT_EQ(redis("redis://:pw@h").password, "pw");
+}
+
+TEST(RedisUrl, Unix) {
+  EXPECT_EQ(redis("unix:///run/redis.sock").unix_socket, "/run/redis.sock");
+  EXPECT_EQ(redis("unix:///run/redis.sock").host, "");
+  EXPECT_EQ(redis("unix:///run/redis.sock?db=4").db, 4);
+  const RedisSettings full = redis("unix://u:p@/run/a@b.sock");
+  EXPECT_EQ(full.username, "u");
+  EXPECT_EQ(full.password, "p");
+  EXPECT_EQ(full.unix_socket, "/run/a@b.sock");
+}
+
+TEST(RedisUrl, Errors) {
+  EXPECT_THAT(redis_error("rediss://h"), HasSubstr("TLS (rediss://) is not supported"));
+  EXPECT_THAT(redis_error("h:6379"), HasSubstr("accepted: redis://"));
+  EXPECT_THAT(redis_error("redis://"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis://h:0"), HasSubstr("port"));
+  EXPECT_THAT(redis_error("redis://h/x"), HasSubstr("database is not a number"));
+  EXPECT_THAT(redis_error("redis://h/1?x=1"), HasSubstr("'?' and '#' are not accepted"));
+  EXPECT_THAT(redis_error("redis://u@h"), HasSubstr("a user but no password"));
+  EXPECT_THAT(redis_error("redis://[::1"), HasSubstr("no ']'"));
+  EXPECT_THAT(redis_error("redis://[::1]x"), HasSubstr("follows the host's ']'"));
+  EXPECT_THAT(redis_error("redis://a b"), HasSubstr("white space"));
+  EXPECT_THAT(redis_error("redis://:%00@h"), HasSubstr("NUL"));
+  EXPECT_THAT(redis_error("unix://run/redis.sock"), HasSubstr("must start with '/'"));
+  EXPECT_THAT(redis_error("unix:///r?x=1"), HasSubstr("only db=N"));
+  EXPECT_THAT(redis_error("unix:///" + std::string(107, 'x')), HasSubstr("longer than 107 bytes"));
+  EXPECT_THAT(redis_error("redis://" + std::string(5000, 'x')),
+              HasSubstr("longer than 4096 bytes"));
+}
+
+}  // namespace
+}  // namespace reclaim::config
