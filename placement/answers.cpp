@@ -1,0 +1,210 @@
+#include "placement/answers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "state/base/json.h"
+#include "state/base/log.h"
+#include "state/base/uuid.h"
+
+namespace reclaim::placement {
+namespace {
+
+using rapidjson::Value;
+
+constexpr std::size_t kNameBytesMax = 200;  // Placement's own limit of a provider's name
+constexpr std::size_t kInventoriesMax = 256;
+constexpr std::size_t kConsumersMax = 10'000;
+
+Error wrong(std::string_view where, std::string_view what) {
+  return Error{Errc::invalid, fmt::format("Placement's answer: {}: {}", where, what)};
+}
+
+Result<std::int64_t> get_count(const Value& object, std::string_view name) {
+  auto number = json::get_int(object, name);
+  if (number.ok() && *number < 0) {
+    return Error{Errc::invalid, fmt::format("'{}' is {}, less than zero", name, *number)};
+  }
+  return number;
+}
+
+Result<rapidjson::Document> parse_object(std::string_view body, std::size_t body_bytes_max) {
+  auto document = json::parse(body, body_bytes_max);
+  if (!document.ok()) return document.error().wrap("Placement's answer");
+  if (!document->IsObject()) {
+    return Error{Errc::invalid, "Placement's answer: it is JSON, but not an object"};
+  }
+  return document;
+}
+
+// A UUID, or "" for null where that is allowed.
+Result<std::string> get_uuid(const Value& object, std::string_view name, bool may_be_null) {
+  const Value* member = json::find(object, name);
+  if (may_be_null && member != nullptr && member->IsNull()) return std::string();
+  auto text = json::get_string(object, name);
+  if (!text.ok()) return text;
+  if (!looks_like_uuid(*text)) {
+    return Error{Errc::invalid,
+                 fmt::format("'{}' is '{}', not a UUID", name, printable_excerpt(*text, 60))};
+  }
+  return text;
+}
+
+Result<RowAnswer> parse_row(const Value& value) {
+  RowAnswer row;
+  auto uuid = get_uuid(value, "uuid", false);
+  if (!uuid.ok()) return std::move(uuid).error();
+  auto name = json::get_string(value, "name");
+  if (!name.ok()) return std::move(name).error();
+  if (name->empty() || name->size() > kNameBytesMax) {
+    return Error{Errc::invalid, fmt::format("'name' is of {} bytes, 1 to {} are possible",
+                                            name->size(), kNameBytesMax)};
+  }
+  auto parent = get_uuid(value, "parent_provider_uuid", true);
+  if (!parent.ok()) return std::move(parent).error();
+  auto root = get_uuid(value, "root_provider_uuid", false);
+  if (!root.ok()) return std::move(root).error();
+  auto generation = get_count(value, "generation");
+  if (!generation.ok()) return std::move(generation).error();
+  return RowAnswer{*std::move(uuid), *std::move(name), *std::move(parent), *std::move(root),
+                   *generation};
+}
+
+Result<Inventory> parse_inventory(std::string_view resource_class, const Value& value) {
+  Inventory inventory;
+  inventory.resource_class = std::string(resource_class);
+  struct Member {
+    std::string_view name;
+    std::int64_t* into;
+  };
+  for (const Member& member :
+       {Member{"total", &inventory.total}, Member{"reserved", &inventory.reserved},
+        Member{"min_unit", &inventory.min_unit}, Member{"max_unit", &inventory.max_unit},
+        Member{"step_size", &inventory.step_size}}) {
+    auto number = get_count(value, member.name);
+    if (!number.ok()) return std::move(number).error();
+    *member.into = *number;
+  }
+  auto ratio = json::get_number(value, "allocation_ratio");
+  if (!ratio.ok()) return std::move(ratio).error();
+  if (!std::isfinite(*ratio)) return Error{Errc::invalid, "'allocation_ratio' is not finite"};
+  inventory.allocation_ratio = *ratio;
+  return inventory;
+}
+
+std::string_view member_name(const Value& name) {
+  return {name.GetString(), name.GetStringLength()};
+}
+
+}  // namespace
+
+bool is_resource_class(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Result<std::vector<RowAnswer>> parse_rows(std::string_view body, std::size_t body_bytes_max,
+                                          std::size_t rows_max) {
+  auto document = parse_object(body, body_bytes_max);
+  if (!document.ok()) return std::move(document).error();
+  const Value* list = json::find(*document, "resource_providers");
+  if (list == nullptr || !list->IsArray()) {
+    return wrong("'resource_providers'", "a list is needed");
+  }
+  if (list->Size() > rows_max) {
+    return Error{Errc::limit, fmt::format("Placement lists {} providers, over the limit of {}",
+                                          list->Size(), rows_max)};
+  }
+  std::vector<RowAnswer> rows;
+  rows.reserve(list->Size());
+  for (const Value& value : list->GetArray()) {
+    auto row = parse_row(value);
+    if (!row.ok()) {
+      return wrong(fmt::format("'resource_providers'[{}]", rows.size()), row.error().what);
+    }
+    rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+Result<InventoriesAnswer> parse_inventories(std::string_view body, std::size_t body_bytes_max) {
+  auto document = parse_object(body, body_bytes_max);
+  if (!document.ok()) return std::move(document).error();
+  InventoriesAnswer answer;
+  auto generation = get_count(*document, "resource_provider_generation");
+  if (!generation.ok()) return wrong("inventories", generation.error().what);
+  answer.generation = *generation;
+  const Value* inventories = json::find(*document, "inventories");
+  if (inventories == nullptr || !inventories->IsObject()) {
+    return wrong("'inventories'", "an object is needed");
+  }
+  if (inventories->MemberCount() > kInventoriesMax) {
+    return Error{Errc::limit, fmt::format("a provider has {} inventories, over the limit of {}",
+                                          inventories->MemberCount(), kInventoriesMax)};
+  }
+  for (const auto& member : inventories->GetObject()) {
+    const std::string_view name = member_name(member.name);
+    if (!is_resource_class(name)) {
+      return wrong("'inventories'",
+                   fmt::format("'{}' is no resource class", printable_excerpt(name, 60)));
+    }
+    const bool twice = std::any_of(answer.inventories.begin(), answer.inventories.end(),
+                                   [&](const Inventory& e) { return e.resource_class == name; });
+    if (twice) return wrong("'inventories'", fmt::format("{} is there twice", name));
+    auto inventory = parse_inventory(name, member.value);
+    if (!inventory.ok()) {
+      return wrong(fmt::format("inventory of {}", name), inventory.error().what);
+    }
+    answer.inventories.push_back(*std::move(inventory));
+  }
+  return answer;
+}
+
+Result<AllocationsAnswer> parse_allocations(std::string_view body, std::size_t body_bytes_max) {
+  auto document = parse_object(body, body_bytes_max);
+  if (!document.ok()) return std::move(document).error();
+  AllocationsAnswer answer;
+  auto generation = get_count(*document, "resource_provider_generation");
+  if (!generation.ok()) return wrong("allocations", generation.error().what);
+  answer.generation = *generation;
+  const Value* allocations = json::find(*document, "allocations");
+  if (allocations == nullptr || !allocations->IsObject()) {
+    return wrong("'allocations'", "an object is needed");
+  }
+  if (allocations->MemberCount() > kConsumersMax) {
+    return Error{Errc::limit, fmt::format("a provider has {} consumers, over the limit of {}",
+                                          allocations->MemberCount(), kConsumersMax)};
+  }
+  for (const auto& member : allocations->GetObject()) {
+    // Whatever stands here counts as a consumer: reading one too many keeps a device reserved.
+    answer.consumers.emplace_back(member_name(member.name));
+  }
+  return answer;
+}
+
+std::optional<std::int64_t> parse_put_generation(std::string_view body,
+                                                 std::size_t body_bytes_max) {
+  const auto document = json::parse(body, body_bytes_max);
+  if (!document.ok()) return std::nullopt;
+  const auto generation = json::get_int(*document, "resource_provider_generation");
+  if (!generation.ok()) return std::nullopt;
+  return *generation;
+}
+
+std::string inventory_body(const Inventory& inventory, std::int64_t generation) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  document.AddMember("resource_provider_generation", generation, allocator);
+  document.AddMember("total", inventory.total, allocator);
+  document.AddMember("reserved", inventory.reserved, allocator);
+  document.AddMember("min_unit", inventory.min_unit, allocator);
+  document.AddMember("max_unit", inventory.max_unit, allocator);
+  document.AddMember("step_size", inventory.step_size, allocator);
+  document.AddMember("allocation_ratio", inventory.allocation_ratio, allocator);
+  return json::to_text(document);
+}
+
+}  // namespace reclaim::placement
