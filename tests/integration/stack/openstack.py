@@ -1,0 +1,327 @@
+#!/usr/bin/python3
+"""A real Keystone and a real Placement (Debian's packages) on loopback ports, in one directory.
+
+  openstack.py start DIR [--tls] [--placement-latency-ms N] [--owner-pid PID] [--without-traits]
+  openstack.py stop DIR
+  openstack.py register DIR --host compute-2 --device 0000:01:00.0 --vendor 1b36 --product 0010
+                        --one-time-use [--reserved 1] [--allocate CONSUMER]
+  openstack.py free DIR --consumer CONSUMER
+  openstack.py show DIR
+
+`start` returns when both services answer and has then written DIR/endpoints.json, which says how to
+reach them. Databases, keys, certificates and logs are all in DIR; nothing of /etc is read and no
+system service is touched. `register` does what Nova does for a one-time-use device, in Nova's order.
+"""
+import argparse
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid as uuids
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import openstack_api as api  # noqa: E402  (beside this file)
+import openstack_tls  # noqa: E402
+
+PYTHON = "/usr/bin/python3"  # Debian's, for which its packages are; never another one in the PATH
+REGION = "RegionOne"
+
+KEYSTONE_CONF = """\
+[DEFAULT]
+log_file = {dir}/keystone.log
+use_stderr = false
+[database]
+connection = sqlite:///{dir}/keystone.db
+sqlite_synchronous = false
+[fernet_tokens]
+key_repository = {dir}/fernet-keys
+[fernet_receipts]
+key_repository = {dir}/receipt-keys
+[credential]
+key_repository = {dir}/credential-keys
+[cache]
+enabled = true
+backend = dogpile.cache.memory
+[token]
+expiration = {token_life_s}
+[identity]
+password_hash_rounds = 4
+[oslo_policy]
+policy_file = {dir}/keystone-policy.yaml
+policy_dirs = {dir}/no-policies
+"""
+
+PLACEMENT_CONF = """\
+[DEFAULT]
+log_file = {dir}/placement.log
+use_stderr = false
+[api]
+auth_strategy = keystone
+[placement_database]
+connection = sqlite:///{dir}/placement.db
+sqlite_synchronous = false
+sync_on_startup = true
+[keystone_authtoken]
+www_authenticate_uri = {auth_url}
+auth_url = {auth_url}
+auth_type = password
+username = placement
+password = {service_password}
+user_domain_name = Default
+project_name = service
+project_domain_name = Default
+token_cache_time = -1
+[oslo_policy]
+policy_file = {dir}/placement-policy.yaml
+policy_dirs = {dir}/no-policies
+"""
+
+
+def write(directory, name, text):
+    path = os.path.join(directory, name)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+
+
+def read_endpoints(directory):
+    with open(os.path.join(directory, "endpoints.json")) as file:
+        return json.load(file)
+
+
+def listening_socket():
+    """Bound by us and handed over, so that nobody else can take the port meanwhile."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(("127.0.0.1", 0))
+    sock.listen(128)
+    return sock
+
+
+def spawn(directory, service, sockets, extra, environment=None):
+    fds = {option: sock.fileno() for option, sock in sockets.items()}
+    command = [PYTHON, os.path.join(HERE, "openstack_service.py"), service, directory]
+    for option, fd in fds.items():
+        command += ["--" + option, str(fd)]
+    log = open(os.path.join(directory, service + ".out"), "wb")
+    process = subprocess.Popen(command + extra, pass_fds=tuple(fds.values()), stdout=log,
+                               stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                               cwd=directory, env={**os.environ, **(environment or {})})
+    log.close()
+    return process
+
+
+def set_up_keystone(endpoints):
+    """Service project and users, Placement in the catalog, an application credential."""
+    token, _ = api.log_in(endpoints["auth_url"], "admin", endpoints["admin_password"], "admin")
+    keystone = api.Keystone(endpoints["auth_url"], token)
+    project = keystone.make("project", name="service", domain_id="default")
+    admin, reader = keystone.find("role", "admin"), keystone.find("role", "reader")
+    service_role = keystone.make("role", name="service")
+    for name, roles in (("placement", (admin, service_role)), ("nova", (admin, service_role)),
+                        ("reclaim", (admin, service_role)), ("nobody", (reader,))):
+        user = keystone.make("user", name=name, domain_id="default",
+                             password=endpoints["service_password"])
+        for role in roles:
+            keystone.grant(project, user, role)
+    service = keystone.make("service", type="placement", name="placement")
+    for interface in ("internal", "public", "admin"):
+        keystone.make("endpoint", interface=interface, region=REGION, service_id=service,
+                      url=endpoints["placement_url"])
+    if "tls" in endpoints:
+        # A second region, whose Placement is behind TLS.
+        keystone.make("region", id="TlsRegion")
+        keystone.make("endpoint", interface="internal", region="TlsRegion", service_id=service,
+                      url=endpoints["tls"]["placement_url"])
+    token, body = api.log_in(endpoints["auth_url"], "reclaim", endpoints["service_password"],
+                             "service")
+    owner = api.Keystone(endpoints["auth_url"], token)
+    endpoints["application_credential_id"] = owner.application_credential(
+        body["user"]["id"], "reclaim", endpoints["application_credential_secret"])
+
+
+def start(args):
+    directory = os.path.abspath(args.directory)
+    os.makedirs(os.path.join(directory, "no-policies"), exist_ok=True)
+    if os.path.exists(os.path.join(directory, "pids.json")):
+        raise SystemExit("%s has a stack already; stop it first" % directory)
+    plain = {service: listening_socket() for service in ("keystone", "placement")}
+    port = {service: sock.getsockname()[1] for service, sock in plain.items()}
+    endpoints = {
+        "auth_url": "http://127.0.0.1:%d/v3" % port["keystone"],
+        "placement_url": "http://127.0.0.1:%d" % port["placement"],
+        "admin_username": "admin", "admin_password": secrets.token_hex(12),
+        "service_username": "reclaim", "service_password": secrets.token_hex(12),
+        "service_project": "service", "domain": "Default", "region": REGION,
+        "application_credential_secret": secrets.token_hex(12),
+    }
+    sockets = {service: {"fd": sock} for service, sock in plain.items()}
+    if args.tls:
+        openstack_tls.make_certificates(directory)
+        endpoints["tls"] = {name: os.path.join(directory, name + ".pem")
+                            for name in ("ca", "other-ca", "client")}
+        for service, key in (("keystone", "auth_url"), ("placement", "placement_url")):
+            for option in ("tls", "mtls"):
+                sock = sockets[service][option + "-fd"] = listening_socket()
+                number = sock.getsockname()[1]
+                prefix = "mtls_" if option == "mtls" else ""
+                path = "/v3" if service == "keystone" else ""
+                endpoints["tls"][prefix + key] = "https://localhost:%d%s" % (number, path)
+                # The certificate names localhost only.
+                endpoints["tls"]["misnamed_" + prefix + key] = "https://127.0.0.1:%d%s" % (number,
+                                                                                          path)
+    values = dict(endpoints, dir=directory, token_life_s=args.token_life_s)
+    write(directory, "keystone.conf", KEYSTONE_CONF.format(**values))
+    write(directory, "placement.conf", PLACEMENT_CONF.format(**values))
+    for service in ("keystone", "placement"):
+        write(directory, service + "-policy.yaml", "{}\n")
+    owner = ["--owner-pid", str(args.owner_pid)] if args.owner_pid else []
+    processes = {
+        "keystone": spawn(directory, "keystone", sockets["keystone"],
+                          owner + ["--region", REGION, "--auth-url", endpoints["auth_url"]],
+                          {"ADMIN_PASSWORD": endpoints["admin_password"]}),
+        "placement": spawn(directory, "placement", sockets["placement"],
+                           owner + ["--latency-ms", str(args.placement_latency_ms)] +
+                           (["--without-traits"] if args.without_traits else [])),
+    }
+    write(directory, "pids.json", json.dumps({s: p.pid for s, p in processes.items()}))
+    for service in sockets.values():
+        for sock in service.values():
+            sock.close()
+    try:
+        for service, url in (("keystone", endpoints["auth_url"]),
+                             ("placement", endpoints["placement_url"] + "/")):
+            api.wait_until_it_answers(url, processes[service],
+                                      os.path.join(directory, service + ".out"))
+        set_up_keystone(endpoints)
+    except BaseException:
+        stop(args)
+        raise
+    write(directory, "endpoints.json", json.dumps(endpoints, indent=2) + "\n")
+    print(json.dumps({key: endpoints[key] for key in ("auth_url", "placement_url", "region")}))
+
+
+def is_ours(pid, directory):
+    """A pid may have been given to somebody else since."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as file:
+            words = file.read().decode(errors="replace").split("\0")
+    except OSError:
+        return False
+    return directory in words and any(word.endswith("openstack_service.py") for word in words)
+
+
+def stop(args):
+    directory = os.path.abspath(args.directory)
+    path = os.path.join(directory, "pids.json")
+    if not os.path.exists(path):
+        return
+    with open(path) as file:
+        pids = [pid for pid in json.load(file).values() if is_ours(pid, directory)]
+    for pid in pids:
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 10
+    while any(is_ours(pid, directory) for pid in pids):
+        if time.monotonic() > deadline:
+            for pid in pids:
+                if is_ours(pid, directory):
+                    os.kill(pid, signal.SIGKILL)
+            break
+        time.sleep(0.02)
+    os.unlink(path)
+
+
+def admin_placement(directory):
+    endpoints = read_endpoints(directory)
+    token, _ = api.log_in(endpoints["auth_url"], "nova", endpoints["service_password"], "service")
+    return api.Placement(endpoints["placement_url"], token)
+
+
+def resource_class(args):
+    return "CUSTOM_PCI_%s_%s" % (args.vendor.upper(), args.product.upper())
+
+
+def register(args):
+    """Nova's order: provider, inventory, traits, allocation, and then the burn."""
+    placement = admin_placement(args.directory)
+    name = resource_class(args)
+    placement.call("PUT", "/resource_classes/" + name)
+    root = placement.make_provider(args.host)
+    child = placement.make_provider("%s_%s" % (args.host, args.device.upper()), root["uuid"])
+    shape = {"total": 1, "max_unit": 1}
+    placement.put_inventory(child["uuid"], name, **shape)
+    traits = ["COMPUTE_MANAGED_PCI_DEVICE"]
+    if args.one_time_use:
+        traits += ["HW_PCI_ONE_TIME_USE", "OWNER_NOVA"]
+    placement.put_traits(child["uuid"], traits + args.trait)
+    if args.allocate:
+        placement.allocate(args.allocate, child["uuid"], name)
+    if args.reserved:
+        placement.put_inventory(child["uuid"], name, reserved=args.reserved, **shape)
+    print(json.dumps({"uuid": child["uuid"], "name": child["name"], "root_uuid": root["uuid"],
+                      "resource_class": name}))
+
+
+def free(args):
+    admin_placement(args.directory).free(args.consumer)
+
+
+def show(args):
+    placement = admin_placement(args.directory)
+    rows = [("PROVIDER", "UUID", "RESOURCE CLASS", "TOTAL", "RESERVED", "CONSUMERS")]
+    for provider in placement.call("GET", "/resource_providers")["resource_providers"]:
+        path = "/resource_providers/%s/" % provider["uuid"]
+        inventories = placement.call("GET", path + "inventories")["inventories"]
+        consumers = ",".join(placement.call("GET", path + "allocations")["allocations"]) or "-"
+        for name, inventory in inventories.items():
+            rows.append((provider["name"], provider["uuid"], name, str(inventory["total"]),
+                         str(inventory["reserved"]), consumers))
+        if not inventories:
+            rows.append((provider["name"], provider["uuid"], "-", "-", "-", consumers))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name, function):
+        sub = commands.add_parser(name)
+        sub.add_argument("directory", metavar="DIR")
+        sub.set_defaults(function=function)
+        return sub
+
+    sub = command("start", start)
+    sub.add_argument("--tls", action="store_true")
+    sub.add_argument("--placement-latency-ms", type=int, default=0)
+    sub.add_argument("--owner-pid", type=int, help="the services end when this process has")
+    sub.add_argument("--token-life-s", type=int, default=3600)
+    sub.add_argument("--without-traits", action="store_true",
+                     help="leave Placement with the traits of Debian 12's os-traits")
+    command("stop", stop)
+    command("show", show)
+    sub = command("register", register)
+    sub.add_argument("--host", required=True)
+    sub.add_argument("--device", required=True)
+    sub.add_argument("--vendor", default="1b36")
+    sub.add_argument("--product", default="0010")
+    sub.add_argument("--one-time-use", action="store_true")
+    sub.add_argument("--reserved", type=int, default=0)
+    sub.add_argument("--allocate", metavar="CONSUMER", type=lambda text: str(uuids.UUID(text)))
+    sub.add_argument("--trait", action="append", default=[])
+    sub = command("free", free)
+    sub.add_argument("--consumer", required=True)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    arguments = parse_arguments()
+    arguments.function(arguments)

@@ -1,0 +1,136 @@
+"""What Nova and an operator do over HTTP: make tokens, users, resource providers, allocations."""
+import json
+import socket
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+# Our services are on loopback; an http_proxy of the environment has no business there.
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class HttpError(Exception):
+    def __init__(self, method, url, status, body):
+        super().__init__("%s %s: %d %s" % (method, url, status, body[:500]))
+        self.status = status
+
+
+def call(method, url, body=None, token=None, microversion=None):
+    """One request; returns (headers, decoded body or None); HttpError for a status over 299."""
+    headers = {"Accept": "application/json"}
+    if token:
+        headers["X-Auth-Token"] = token
+    if microversion:
+        headers["OpenStack-API-Version"] = "placement " + microversion
+    data = None
+    if body is not None:
+        data = json.dumps(body).encode()
+        headers["Content-Type"] = "application/json"
+    request = urllib.request.Request(url, data=data, headers=headers, method=method)
+    try:
+        with OPENER.open(request, timeout=60) as answer:
+            text = answer.read().decode()
+            return answer.headers, json.loads(text) if text else None
+    except urllib.error.HTTPError as error:
+        raise HttpError(method, url, error.code, error.read().decode(errors="replace")) from None
+
+
+def wait_until_it_answers(url, process, log, deadline_s=90):
+    deadline = time.monotonic() + deadline_s
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise SystemExit("%s: the service ended with status %s; see %s" %
+                             (url, process.returncode, log))
+        try:
+            call("GET", url)
+            return
+        except HttpError as error:
+            if error.status == 300:
+                return
+            raise
+        except (urllib.error.URLError, socket.timeout, ConnectionError):
+            time.sleep(0.05)
+    raise SystemExit("%s does not answer after %d s; see %s" % (url, deadline_s, log))
+
+
+def log_in(auth_url, user, password, project):
+    domain = {"id": "default"}
+    headers, body = call("POST", auth_url + "/auth/tokens", {"auth": {
+        "identity": {"methods": ["password"],
+                     "password": {"user": {"name": user, "password": password, "domain": domain}}},
+        "scope": {"project": {"name": project, "domain": domain}}}})
+    return headers["X-Subject-Token"], body["token"]
+
+
+class Keystone:
+    def __init__(self, auth_url, token):
+        self.url, self.token = auth_url, token
+
+    def make(self, kind, plural=None, **fields):
+        url = "%s/%s" % (self.url, plural or kind + "s")
+        return call("POST", url, {kind: fields}, self.token)[1][kind]["id"]
+
+    def find(self, kind, name):
+        url = "%s/%ss?name=%s" % (self.url, kind, urllib.parse.quote(name))
+        return call("GET", url, token=self.token)[1][kind + "s"][0]["id"]
+
+    def grant(self, project_id, user_id, role_id):
+        call("PUT", "%s/projects/%s/users/%s/roles/%s" % (self.url, project_id, user_id, role_id),
+             token=self.token)
+
+    def application_credential(self, user_id, name, secret):
+        """With the user's own token: nobody else may make one."""
+        return call("POST", "%s/users/%s/application_credentials" % (self.url, user_id),
+                    {"application_credential": {"name": name, "secret": secret}},
+                    self.token)[1]["application_credential"]["id"]
+
+
+class Placement:
+    """As Nova's report client speaks to it."""
+
+    def __init__(self, url, token):
+        self.url, self.token = url, token
+
+    def call(self, method, path, body=None, microversion="1.28"):
+        return call(method, self.url + path, body, self.token, microversion)[1]
+
+    def provider(self, name):
+        rows = self.call("GET", "/resource_providers?name=" + urllib.parse.quote(name, safe=""))
+        rows = rows["resource_providers"]
+        return rows[0] if rows else None
+
+    def make_provider(self, name, parent=None):
+        found = self.provider(name)
+        if found:
+            return found
+        body = {"name": name}
+        if parent:
+            body["parent_provider_uuid"] = parent
+        return self.call("POST", "/resource_providers", body)
+
+    def put_inventory(self, uuid, resource_class, **fields):
+        """The whole inventory, as Nova does; what is not named, Placement sets to its default."""
+        generation = self.call("GET", "/resource_providers/" + uuid)["generation"]
+        return self.call("PUT", "/resource_providers/%s/inventories" % uuid,
+                         {"resource_provider_generation": generation,
+                          "inventories": {resource_class: fields}})
+
+    def put_traits(self, uuid, traits):
+        generation = self.call("GET", "/resource_providers/" + uuid)["generation"]
+        self.call("PUT", "/resource_providers/%s/traits" % uuid,
+                  {"resource_provider_generation": generation, "traits": traits})
+
+    def allocate(self, consumer, uuid, resource_class):
+        self.call("PUT", "/allocations/" + consumer, {
+            "allocations": {uuid: {"resources": {resource_class: 1}}},
+            "consumer_generation": None, "project_id": "demo", "user_id": "demo"})
+
+    def free(self, consumer):
+        self.call("DELETE", "/allocations/" + consumer)
+
+    def tree(self, host):
+        root = self.provider(host)
+        if not root:
+            return []
+        return self.call("GET", "/resource_providers?in_tree=" + root["uuid"])["resource_providers"]

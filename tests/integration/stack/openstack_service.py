@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+"""One OpenStack service in the foreground: Debian's own code behind a threaded WSGI server.
+
+Started by openstack.py, which hands over the listening sockets (so that no port is guessed), the
+directory with the service's configuration, and the owner's pid: when the owner is gone, so are we.
+"""
+import argparse
+import os
+import sqlite3
+import ssl
+import sys
+import threading
+import time
+from unittest import mock
+
+# What Nova and Cyborg use and Debian 12's os-traits does not know yet. Placement's API creates
+# CUSTOM_ traits only, so they are put where a newer os-traits would have put them.
+NEWER_TRAITS = ("HW_PCI_ONE_TIME_USE", "HW_PCI_LIVE_MIGRATABLE", "OWNER_NOVA", "OWNER_CYBORG",
+                "HW_NVME_CRYPTO_ERASE", "HW_NVME_BLOCK_ERASE", "HW_NVME_OVERWRITE")
+
+
+def make_database(directory, service):
+    """Readers must not lock out writers: in sqlite that takes the write-ahead log."""
+    with sqlite3.connect(os.path.join(directory, service + ".db")) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+
+
+def keystone_app(directory, settings):
+    from keystone.cmd import bootstrap
+    from keystone.common import fernet_utils
+    from keystone.common.sql import upgrades
+    from keystone.server.flask import core
+    import keystone.conf
+
+    def make_keys_and_tables():
+        conf = keystone.conf.CONF
+        for group in ("fernet_tokens", "fernet_receipts", "credential"):
+            repository = getattr(conf, group).key_repository
+            os.makedirs(repository, mode=0o700, exist_ok=True)
+            fernet_utils.FernetUtils(repository, 3, group).initialize_key_repository()
+        upgrades.offline_sync_database_to_version()
+
+    app = core.initialize_application(
+        name="public", post_log_configured_function=make_keys_and_tables,
+        config_files=[os.path.join(directory, "keystone.conf")])
+    # The application has loaded the backends; keystone-manage would load them in its own process.
+    with mock.patch.object(bootstrap.backends, "load_backends"):
+        boot = bootstrap.Bootstrapper()
+    boot.admin_username = "admin"
+    boot.admin_password = settings["admin_password"]
+    boot.project_name = "admin"
+    boot.admin_role_name = "admin"
+    boot.service_name = "keystone"
+    boot.region_id = settings["region"]
+    boot.public_url = boot.internal_url = boot.admin_url = settings["auth_url"]
+    boot.bootstrap()
+    return app
+
+
+def placement_app(directory, without_traits):
+    # Placement reads its configuration's folder from the environment only.
+    os.environ["OS_PLACEMENT_CONFIG_DIR"] = directory
+    from placement import wsgi
+    app = wsgi.init_application()
+    if not without_traits:
+        with sqlite3.connect(os.path.join(directory, "placement.db"), timeout=30) as database:
+            database.executemany(
+                "INSERT OR IGNORE INTO traits (name, created_at) VALUES (?, datetime('now'))",
+                [(name,) for name in NEWER_TRAITS])
+    return app
+
+
+def slowed(app, latency_ms):
+    def slow_app(environ, start_response):
+        time.sleep(latency_ms / 1000.0)
+        return app(environ, start_response)
+    return slow_app if latency_ms else app
+
+
+def end_with_owner(pid):
+    """Nobody is left to stop us when the owner was killed; a leaked service would run for ever."""
+    while os.path.exists("/proc/%d" % pid):
+        time.sleep(1)
+    os._exit(0)
+
+
+def listen(app, fd, tls=None):
+    from werkzeug import serving
+
+    class Handler(serving.WSGIRequestHandler):
+        disable_nagle_algorithm = True  # headers and body are written apart
+
+        def log(self, kind, message, *args):
+            pass
+
+    server = serving.make_server("127.0.0.1", 0, app, threaded=True, fd=fd,
+                                 request_handler=Handler, ssl_context=tls)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def tls_context(directory, client_certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(directory, "server.pem"))
+    if client_certificate:
+        context.load_verify_locations(os.path.join(directory, "ca.pem"))
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("service", choices=("keystone", "placement"))
+    parser.add_argument("directory")
+    parser.add_argument("--fd", type=int, required=True)
+    parser.add_argument("--tls-fd", type=int)
+    parser.add_argument("--mtls-fd", type=int)
+    parser.add_argument("--latency-ms", type=int, default=0)
+    parser.add_argument("--owner-pid", type=int)
+    parser.add_argument("--without-traits", action="store_true")
+    parser.add_argument("--region")
+    parser.add_argument("--auth-url")
+    args = parser.parse_args()
+    make_database(args.directory, args.service)
+    sys.argv = sys.argv[:1]  # oslo.config would take our arguments for its own
+    if args.owner_pid:
+        threading.Thread(target=end_with_owner, args=(args.owner_pid,), daemon=True).start()
+    if args.service == "keystone":
+        app = keystone_app(args.directory, {"admin_password": os.environ["ADMIN_PASSWORD"],
+                                            "region": args.region, "auth_url": args.auth_url})
+    else:
+        app = placement_app(args.directory, args.without_traits)
+    app = slowed(app, args.latency_ms)
+    listen(app, args.fd)
+    if args.tls_fd is not None:
+        listen(app, args.tls_fd, tls_context(args.directory, False))
+    if args.mtls_fd is not None:
+        listen(app, args.mtls_fd, tls_context(args.directory, True))
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
