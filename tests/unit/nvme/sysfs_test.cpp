@@ -1,0 +1,131 @@
+// Discovery by address: what belongs to the function and nothing else.
+#include "nvme/sysfs.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/nvme/host_tree.h"
+
+namespace reclaim::nvme {
+namespace {
+
+TEST(Sysfs, EverythingIsFoundByTheAddress) {
+  const HostTree tree;
+  const auto drive = tree.read();
+  ASSERT_TRUE(drive.ok()) << drive.error().what;
+  EXPECT_EQ(drive->vendor_id, 0x144d);
+  EXPECT_EQ(drive->device_id, 0xa824);
+  EXPECT_EQ(drive->class_code, 0x010802U);
+  EXPECT_EQ(drive->driver, "nvme");
+  EXPECT_EQ(drive->controller, "nvme5");
+  EXPECT_EQ(drive->controller_number, (DeviceNumber{238, 5}));
+  EXPECT_EQ(drive->controller_state, "live");
+  EXPECT_EQ(drive->serial, "S4YPNE0N");
+  EXPECT_EQ(drive->iommu_group, 41);
+  ASSERT_EQ(drive->namespaces.size(), 1U);
+  EXPECT_EQ(drive->namespaces[0].disk.name, "nvme3n1");
+  EXPECT_EQ(drive->namespaces[0].disk.number, (DeviceNumber{259, 4}));
+  EXPECT_EQ(drive->namespaces[0].nsid, 1U);
+  EXPECT_EQ(drive->namespaces[0].capacity_bytes, 7501476528ULL * 512);
+  ASSERT_EQ(drive->namespaces[0].partitions.size(), 1U);
+  EXPECT_EQ(drive->namespaces[0].partitions[0].name, "nvme3n1p1");
+}
+
+TEST(Sysfs, UnderMultipathTheSubsystemsNodeIsTheDisk) {
+  const HostTree tree;
+  tree.remove(HostTree::kDisk);
+  tree.remove("sys/class/block/nvme3n1");
+  tree.remove("sys/class/block/nvme3n1p1");
+  // The controller has only a hidden path; its first number is the subsystem's.
+  tree.write(std::string(HostTree::kController) + "/nvme2c5n7/hidden", "1\n");
+  const std::string head = "sys/devices/virtual/nvme-subsystem/nvme-subsys2/nvme2n7";
+  tree.block(head, "259:9", "1024");
+  tree.write(head + "/nsid", "7\n");
+  const auto drive = tree.read();
+  ASSERT_TRUE(drive.ok()) << drive.error().what;
+  ASSERT_EQ(drive->namespaces.size(), 1U);
+  EXPECT_EQ(drive->namespaces[0].disk.name, "nvme2n7");
+  EXPECT_EQ(drive->namespaces[0].nsid, 7U);
+}
+
+TEST(Sysfs, APathWithoutItsDiskIsNoPicture) {
+  const HostTree tree;
+  tree.write(std::string(HostTree::kController) + "/nvme2c5n7/hidden", "1\n");
+  EXPECT_EQ(tree.read().error().code, Errc::failed);
+}
+
+TEST(Sysfs, GenericAndForeignNamesAreNoDisks) {
+  const HostTree tree;
+  for (const char* name : {"ng3n1", "hwmon4", "nvme3n", "nvme3nx", "nvmen1", "nvme3n1p1"}) {
+    tree.write(std::string(HostTree::kController) + "/" + name + "/dev", "1:1\n");
+  }
+  const auto drive = tree.read();
+  ASSERT_TRUE(drive.ok()) << drive.error().what;
+  EXPECT_EQ(drive->namespaces.size(), 1U);
+}
+
+TEST(Sysfs, AbsentFunctionIsNotFound) {
+  const HostTree tree;
+  EXPECT_EQ(read_drive(tree.options.sysfs_root, *parse_pci_address("0000:c2:00.0")).error().code,
+            Errc::not_found);
+}
+
+TEST(Sysfs, WhatCannotBeReadIsAnErrorNamingTheFile) {
+  const HostTree tree;
+  tree.write(std::string(HostTree::kFunction) + "/vendor", "banana\n");
+  const auto drive = tree.read();
+  ASSERT_FALSE(drive.ok());
+  EXPECT_NE(drive.error().what.find("/vendor says 'banana'"), std::string::npos);
+  tree.write(std::string(HostTree::kFunction) + "/vendor", "0x144d\n");
+  tree.remove(std::string(HostTree::kDisk) + "/nsid");
+  EXPECT_EQ(tree.read().error().code, Errc::failed);
+}
+
+TEST(Sysfs, WithoutItsDriverOnlyTheFunctionIsKnown) {
+  const HostTree tree;
+  tree.link(std::string(HostTree::kFunction) + "/driver",
+            tree.root / "sys/bus/pci/drivers/vfio-pci");
+  tree.write(std::string(HostTree::kFunction) + "/vfio-dev/vfio3/dev", "240:3\n");
+  const auto drive = tree.read();
+  ASSERT_TRUE(drive.ok());
+  EXPECT_EQ(drive->driver, "vfio-pci");
+  EXPECT_TRUE(drive->controller.empty());
+  EXPECT_TRUE(drive->namespaces.empty());
+  EXPECT_EQ(drive->vfio_devices, std::vector<std::string>{"vfio3"});
+}
+
+TEST(Sysfs, ListsNvmeFunctionsOnly) {
+  const HostTree tree;
+  tree.write("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
+  tree.write("sys/bus/pci/devices/0000:02:00.0/class", "0x010802\n");
+  tree.write("sys/bus/pci/devices/0000:03:00.0/class", "0x010601\n");
+  const auto found = list_nvme_functions(tree.options.sysfs_root);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_EQ(to_string((*found)[0]), "0000:02:00.0");
+  EXPECT_EQ(to_string((*found)[1]), "0000:c1:00.0");
+}
+
+TEST(Sysfs, StackedDevicesLeadDownToTheirDisks) {
+  const HostTree tree;
+  tree.block("sys/devices/virtual/block/md0", "9:0", "1000");
+  tree.link("sys/devices/virtual/block/md0/slaves/nvme3n1p1",
+            tree.root / "sys/class/block/nvme3n1p1");
+  tree.link("sys/devices/virtual/block/md0/slaves/sda2", tree.root / "sys/class/block/sda2");
+  tree.block("sys/devices/virtual/block/dm-0", "253:0", "1000");
+  tree.link("sys/devices/virtual/block/dm-0/slaves/md0", tree.root / "sys/class/block/md0");
+  EXPECT_EQ(disks_below(tree.options.sysfs_root, "dm-0"),
+            (std::vector<std::string>{"nvme3n1", "sda"}));
+  EXPECT_EQ(block_name(tree.options.sysfs_root, DeviceNumber{253, 0}), "dm-0");
+  EXPECT_EQ(block_name(tree.options.sysfs_root, DeviceNumber{1, 2}), "");
+  EXPECT_TRUE(disks_below(tree.options.sysfs_root, "tmpfs").empty());
+}
+
+TEST(Sysfs, FilesAreBounded) {
+  const HostTree tree;
+  tree.write("long", std::string(100, 'x'));
+  EXPECT_EQ(read_file(tree.root / "long", 99).error().code, Errc::limit);
+  EXPECT_EQ(read_file(tree.root / "long", 100)->size(), 100U);
+}
+
+}  // namespace
+}  // namespace reclaim::nvme
