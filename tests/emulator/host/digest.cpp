@@ -15,7 +15,9 @@ namespace {
 
 using Context = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
 
-bool is_zero(std::byte each) { return each == std::byte{0}; }
+bool is_zero(std::byte each) {
+  return each == std::byte{0};
+}
 
 void count_bytes(std::span<const std::byte> chunk, MediaDigest& digest) {
   digest.bytes += chunk.size();
@@ -23,8 +25,8 @@ void count_bytes(std::span<const std::byte> chunk, MediaDigest& digest) {
       chunk.size() - static_cast<std::uint64_t>(std::count_if(chunk.begin(), chunk.end(), is_zero));
 }
 
-void count_tenant(std::span<const std::byte> chunk, std::uint64_t at,
-                  std::uint64_t namespace_bytes, std::uint64_t seed, MediaDigest& digest) {
+void count_tenant(std::span<const std::byte> chunk, std::uint64_t at, std::uint64_t namespace_bytes,
+                  std::uint64_t seed, MediaDigest& digest) {
   std::array<std::byte, kTenantBlock> expected{};
   for (std::uint64_t i = 0; i + kTenantBlock <= chunk.size(); i += kTenantBlock) {
     tenant_block(seed, at + i, namespace_bytes, expected);

@@ -124,8 +124,9 @@ Status DriveFile::map(bool fresh) {
   const ssize_t got = ::pread(file.get(), &head, sizeof(head), 0);
   if (got != sizeof(head) || head.magic != kStateMagic || head.version != kStateVersion ||
       head.bytes != sizeof(DriveState)) {
-    return Error{Errc::invalid, path_.string() + " is not a drive state of this build; create the " +
-                                    "emulated host anew"};
+    return Error{
+        Errc::invalid,
+        path_.string() + " is not a drive state of this build; create the " + "emulated host anew"};
   }
   void* at = ::mmap(nullptr, sizeof(DriveState), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (at == MAP_FAILED) return system_error("cannot map the drive state " + path_.string());
@@ -151,7 +152,11 @@ void DriveFile::unlock() {
   mutex_.unlock();
 }
 
-DriveFile::Hold::Hold(DriveFile& file) : file_(file) { file_.lock(); }
-DriveFile::Hold::~Hold() { file_.unlock(); }
+DriveFile::Hold::Hold(DriveFile& file) : file_(file) {
+  file_.lock();
+}
+DriveFile::Hold::~Hold() {
+  file_.unlock();
+}
 
 }  // namespace reclaim::emulator

@@ -1,6 +1,6 @@
-// One emulated drive on disk: its DriveState mapped from a file, its namespaces as sparse files beside
-// it. Shared by any number of processes and threads: every access goes through with(), which holds
-// the file's lock; the lock dies with its holder, so a killed process leaves nothing locked.
+// One emulated drive on disk: its DriveState mapped from a file, its namespaces as sparse files
+// beside it. Shared by any number of processes and threads: every access goes through with(), which
+// holds the file's lock; the lock dies with its holder, so a killed process leaves nothing locked.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@
 
 namespace reclaim::emulator {
 
-// `ADDRESS-nsN.img` in one folder. A node under dev/ is a second link to the same file, so detaching
-// a namespace (removing the node) keeps its bytes.
+// `ADDRESS-nsN.img` in one folder. A node under dev/ is a second link to the same file, so
+// detaching a namespace (removing the node) keeps its bytes.
 class FileMedia final : public Media {
  public:
   FileMedia(std::filesystem::path folder, std::string stem);

@@ -65,8 +65,8 @@ Result<std::unique_ptr<Host>> Host::create(const fs::path& root,
   std::error_code code;
   fs::create_directories(root, code);
   if (!fs::is_empty(root, code) || code) {
-    return Error{Errc::refused, "an emulated host needs an empty folder, and " + root.string() +
-                                    " is not one"};
+    return Error{Errc::refused,
+                 "an emulated host needs an empty folder, and " + root.string() + " is not one"};
   }
   std::unique_ptr<Host> host(new Host(fs::canonical(root)));
   if (const Status made = host->tree_.create_skeleton(); !made.ok()) return made.error();
@@ -211,8 +211,7 @@ Status Host::fill(const std::string& address, std::uint64_t seed, bool blank) {
         const std::uint64_t length = std::min<std::uint64_t>(chunk.size(), bytes - at);
         const std::span<std::byte> part = std::span(chunk).first(length);
         for (std::uint64_t i = 0; i + kTenantBlock <= length; i += kTenantBlock) {
-          tenant_block(seed + nsid - 1, at + i, bytes,
-                       part.subspan(i).first<kTenantBlock>());
+          tenant_block(seed + nsid - 1, at + i, bytes, part.subspan(i).first<kTenantBlock>());
         }
         if (!drive.media().write(nsid, at, part)) {
           return Error{Errc::failed, "cannot write the media of " + address};
@@ -320,11 +319,11 @@ Status Host::mount(const std::string& address, const std::string& mount_point) {
     disk = "/dev/" + disk_name(state, 1);
     minor = block_minor(state, 1);
   });
-  const std::string line =
-      mount_point.empty() ? ""
-                          : "97 22 " + std::to_string(kBlockMajor) + ":" + std::to_string(minor) +
-                                " / " + mount_point + " rw,relatime shared:55 - ext4 " + disk +
-                                " rw";
+  const std::string line = mount_point.empty()
+                               ? ""
+                               : "97 22 " + std::to_string(kBlockMajor) + ":" +
+                                     std::to_string(minor) + " / " + mount_point +
+                                     " rw,relatime shared:55 - ext4 " + disk + " rw";
   edit_lines(root_ / "proc/self/mountinfo", " " + disk + " ", line);
   edit_lines(root_ / "proc/1/mountinfo", " " + disk + " ", line);
   edit_lines(root_ / "proc/mounts", disk + " ",
@@ -335,8 +334,8 @@ Status Host::mount(const std::string& address, const std::string& mount_point) {
 Status Host::swap_on(const std::string& address, bool on) {
   auto found = drive(address);
   if (!found.ok()) return found.error();
-  const std::string disk = (*found)->with(
-      [](Controller&, DriveState& state) { return "/dev/" + disk_name(state, 1); });
+  const std::string disk =
+      (*found)->with([](Controller&, DriveState& state) { return "/dev/" + disk_name(state, 1); });
   const std::string line = disk + "                          partition\t65532\t\t0\t\t-2";
   edit_lines(root_ / "proc/swaps", disk + " ", on ? line : "");
   return claim(address, on);

@@ -1,6 +1,6 @@
-// An emulated host: one folder that holds dev/, sys/, proc/, run/, etc/, var/ as the shipped code is
-// given them by injection, and state/ with the drives' memory and media. Any number of processes may
-// open the same folder at once. Thread: any.
+// An emulated host: one folder that holds dev/, sys/, proc/, run/, etc/, var/ as the shipped code
+// is given them by injection, and state/ with the drives' memory and media. Any number of processes
+// may open the same folder at once. Thread: any.
 //
 //   auto host = Host::create(root, {"address=0000:01:00.0,serial=S1,size=64M,duration_ms=200"});
 //   host->fill("0000:01:00.0", 7);
@@ -53,8 +53,8 @@ class Host final {
   Status bind(const std::string& address, const std::string& driver);
   Status reset(const std::string& address);
   Status power_loss(const std::string& address);
-  // Marks namespace 1 as used by the host: a line in mountinfo and swaps, a link in holders/; O_EXCL
-  // is refused. An empty text takes the mark away.
+  // Marks namespace 1 as used by the host: a line in mountinfo and swaps, a link in holders/;
+  // O_EXCL is refused. An empty text takes the mark away.
   Status mount(const std::string& address, const std::string& mount_point);
   Status swap_on(const std::string& address, bool on);
   Status hold(const std::string& address, const std::string& holder);

@@ -5,8 +5,14 @@ namespace {
 thread_local int depth = 0;
 }  // namespace
 
-InternalIo::InternalIo() { ++depth; }
-InternalIo::~InternalIo() { --depth; }
-bool InternalIo::active() { return depth > 0; }
+InternalIo::InternalIo() {
+  ++depth;
+}
+InternalIo::~InternalIo() {
+  --depth;
+}
+bool InternalIo::active() {
+  return depth > 0;
+}
 
 }  // namespace reclaim::emulator

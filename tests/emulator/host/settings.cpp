@@ -63,7 +63,8 @@ Status percent(const Setting& setting, std::int8_t& into) {
     return Ok{};
   }
   std::int8_t value = 0;
-  if (!number(setting, value).ok() || value < 0 || value > 100) return bad(setting, "0..100 or off");
+  if (!number(setting, value).ok() || value < 0 || value > 100)
+    return bad(setting, "0..100 or off");
   into = value;
   return Ok{};
 }
@@ -270,7 +271,8 @@ Table make_table() {
 }  // namespace
 
 Result<std::uint64_t> parse_size(std::string_view text) {
-  const Error error{Errc::invalid, "'" + std::string(text) + "' is not a size like 4096, 64M or 1G"};
+  const Error error{Errc::invalid,
+                    "'" + std::string(text) + "' is not a size like 4096, 64M or 1G"};
   if (text.empty()) return error;
   constexpr std::string_view kSuffixes = "KMGT";
   const std::size_t suffix = kSuffixes.find(text.back());

@@ -1,5 +1,6 @@
-// `key=value` settings of one drive: what it is made of, how it feels, how it lies. The one list that
-// `reclaim-emulator create`, `set` and the tests share; `kSettingsHelp` is printed by the tool.
+// `key=value` settings of one drive: what it is made of, how it feels, how it lies. The one list
+// that `reclaim-emulator create`, `set` and the tests share; `kSettingsHelp` is printed by the
+// tool.
 #pragma once
 
 #include <string>

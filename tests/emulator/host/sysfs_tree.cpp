@@ -18,13 +18,16 @@ void put(const fs::path& path, const std::string& value) {
   std::ofstream(path, std::ios::trunc) << value;
 }
 
-void put_line(const fs::path& path, const std::string& value) { put(path, value + "\n"); }
+void put_line(const fs::path& path, const std::string& value) {
+  put(path, value + "\n");
+}
 
 void link(const fs::path& at, const fs::path& target) {
   fs::create_directories(at.parent_path());
   const fs::path relative = target.lexically_relative(at.parent_path());
   std::error_code code;
-  if (fs::is_symlink(fs::symlink_status(at, code)) && fs::read_symlink(at, code) == relative) return;
+  if (fs::is_symlink(fs::symlink_status(at, code)) && fs::read_symlink(at, code) == relative)
+    return;
   fs::remove(at, code);
   fs::create_symlink(relative, at, code);
 }
@@ -105,8 +108,8 @@ Status SysfsTree::create_skeleton() const {
         "sys/bus/pci/drivers/vfio-pci"}) {
     fs::create_directories(root_ / folder, code);
     if (code) {
-      return Error{Errc::failed, "cannot create " + (root_ / folder).string() + ": " +
-                                     code.message()};
+      return Error{Errc::failed,
+                   "cannot create " + (root_ / folder).string() + ": " + code.message()};
     }
   }
   for (const char* driver : {"nvme", "vfio-pci"}) {
@@ -147,8 +150,8 @@ void SysfsTree::function_files(const DriveState& state, const std::string& addre
   put_line(folder / "reset_method", "flr bus");
   for (const char* file : {"reset", "remove", "rescan"}) put(folder / file, "");
   if (!fs::exists(folder / "driver_override")) put_line(folder / "driver_override", "(null)");
-  put(folder / "uevent", "DRIVER=" + text_of(host.driver) + "\nPCI_CLASS=10802\nPCI_SLOT_NAME=" +
-                             address + "\n");
+  put(folder / "uevent",
+      "DRIVER=" + text_of(host.driver) + "\nPCI_CLASS=10802\nPCI_SLOT_NAME=" + address + "\n");
   if (host.sriov_total > 0) {
     put_line(folder / "sriov_totalvfs", std::to_string(host.sriov_total));
     put_line(folder / "sriov_numvfs", std::to_string(host.sriov_enabled));
@@ -195,9 +198,9 @@ void SysfsTree::controller_files(const DriveState& state, const std::string& add
   put_line(folder / "sqsize", "1023");
   put_line(folder / "kato", "0");
   put_line(folder / "dev", numbers(kControllerMajor, state.host.instance));
-  put(folder / "uevent", "MAJOR=" + std::to_string(kControllerMajor) + "\nMINOR=" +
-                             std::to_string(state.host.instance) + "\nDEVNAME=" + name +
-                             "\nNVME_TRTYPE=pcie\n");
+  put(folder / "uevent", "MAJOR=" + std::to_string(kControllerMajor) +
+                             "\nMINOR=" + std::to_string(state.host.instance) +
+                             "\nDEVNAME=" + name + "\nNVME_TRTYPE=pcie\n");
   for (const char* file : {"reset_controller", "rescan_controller"}) put(folder / file, "");
   link(folder / "device", device_folder(address));
   link(folder / "subsystem", root_ / "sys/class/nvme");
@@ -255,9 +258,9 @@ void SysfsTree::namespace_files(const DriveState& state, const std::string& addr
   put_line(folder / "queue/discard_max_bytes", "2199023255040");
   put_line(folder / "queue/write_zeroes_max_bytes", "524288");
   put_line(folder / "queue/dma_alignment", "3");
-  put(folder / "uevent", "MAJOR=" + std::to_string(kBlockMajor) + "\nMINOR=" +
-                             std::to_string(block_minor(state, nsid)) + "\nDEVNAME=" + name +
-                             "\nDEVTYPE=disk\n");
+  put(folder / "uevent", "MAJOR=" + std::to_string(kBlockMajor) +
+                             "\nMINOR=" + std::to_string(block_minor(state, nsid)) +
+                             "\nDEVNAME=" + name + "\nDEVTYPE=disk\n");
   link(folder / "device", controller);
   link(folder / "subsystem", root_ / "sys/class/block");
   for (const fs::path& at : {root_ / "sys/block" / name, root_ / "sys/class/block" / name,
@@ -328,7 +331,8 @@ Status SysfsTree::sync(DriveFile& drive) const {
       if (!fs::equivalent(node, drive.media().path(nsid), code)) {
         drop(node);
         fs::create_hard_link(drive.media().path(nsid), node, code);
-        if (code) return Error{Errc::failed, "cannot link " + node.string() + ": " + code.message()};
+        if (code)
+          return Error{Errc::failed, "cannot link " + node.string() + ": " + code.message()};
       }
     }
     if (!bound) remove_controller(state, address);

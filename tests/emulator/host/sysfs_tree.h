@@ -1,6 +1,6 @@
-// The kernel's picture of the drives as files under an emulated root: sys/, dev/ and proc/, laid out
-// as Linux 6.1 does (symbolic links are relative, so a root can be moved).
-// Thread: any, one at a time for one drive (Host sees to it).
+// The kernel's picture of the drives as files under an emulated root: sys/, dev/ and proc/, laid
+// out as Linux 6.1 does (symbolic links are relative, so a root can be moved). Thread: any, one at
+// a time for one drive (Host sees to it).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace reclaim::emulator {
 
 inline constexpr unsigned kControllerMajor = 238;  // dynamic in a real kernel
 inline constexpr unsigned kVfioMajor = 240;
-inline constexpr unsigned kBlockMajor = 259;       // blkext, as NVMe disks have it
+inline constexpr unsigned kBlockMajor = 259;  // blkext, as NVMe disks have it
 inline constexpr unsigned kVfioMinorBase = 1;
 
 std::uint32_t block_minor(const DriveState& state, std::uint32_t nsid);
-std::string controller_name(const DriveState& state);                    // "nvme0"
-std::string disk_name(const DriveState& state, std::uint32_t nsid);      // "nvme0n1"
+std::string controller_name(const DriveState& state);                // "nvme0"
+std::string disk_name(const DriveState& state, std::uint32_t nsid);  // "nvme0n1"
 std::string text_of(std::span<const char> field);  // up to NUL, blanks at the end cut
 
 class SysfsTree final {

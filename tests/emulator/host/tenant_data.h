@@ -1,5 +1,6 @@
-// What a tenant leaves on a drive: a partition table at both ends, text, noise and holes. The content
-// of every 4 KiB block follows from the seed and its place alone, so what survives can be counted.
+// What a tenant leaves on a drive: a partition table at both ends, text, noise and holes. The
+// content of every 4 KiB block follows from the seed and its place alone, so what survives can be
+// counted.
 #pragma once
 
 #include <cstddef>

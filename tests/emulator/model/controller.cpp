@@ -49,28 +49,40 @@ bool Controller::touches_unreadable(std::uint32_t nsid, std::uint64_t offset,
          faults.io_error_offset < offset + length;
 }
 
-// While a sanitize runs only what a host needs to watch it is answered (base specification, "Sanitize
-// Operations", the table of admin commands allowed).
+// While a sanitize runs only what a host needs to watch it is answered (base specification,
+// "Sanitize Operations", the table of admin commands allowed).
 Completion Controller::admin(const Command& command) {
   ++state_.admin_commands;
   switch (command.opcode) {
-    case nvme_admin_identify: return identify(command);
-    case nvme_admin_get_log_page: return get_log(command);
-    case nvme_admin_get_features: return get_features(command);
-    case nvme_admin_set_features: return set_features(command);
-    case nvme_admin_sanitize_nvm: return sanitize(command);
-    case nvme_admin_abort_cmd: return Completion{kSuccess, 1};  // bit 0: not aborted
-    case nvme_admin_keep_alive: return Completion{};
-    default: break;
+    case nvme_admin_identify:
+      return identify(command);
+    case nvme_admin_get_log_page:
+      return get_log(command);
+    case nvme_admin_get_features:
+      return get_features(command);
+    case nvme_admin_set_features:
+      return set_features(command);
+    case nvme_admin_sanitize_nvm:
+      return sanitize(command);
+    case nvme_admin_abort_cmd:
+      return Completion{kSuccess, 1};  // bit 0: not aborted
+    case nvme_admin_keep_alive:
+      return Completion{};
+    default:
+      break;
   }
   if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) {
     return Completion{barred, 0};
   }
   switch (command.opcode) {
-    case nvme_admin_format_nvm: return format(command);
-    case nvme_admin_ns_mgmt: return manage_namespace(command);
-    case nvme_admin_ns_attach: return attach_namespace(command);
-    default: return Completion{kInvalidOpcode, 0};
+    case nvme_admin_format_nvm:
+      return format(command);
+    case nvme_admin_ns_mgmt:
+      return manage_namespace(command);
+    case nvme_admin_ns_attach:
+      return attach_namespace(command);
+    default:
+      return Completion{kInvalidOpcode, 0};
   }
 }
 

@@ -1,5 +1,5 @@
-// The NVMe controller model: one command in, one completion out, all memory in DriveState, all bytes
-// in Media. It does no I/O of its own and reads no clock, so every run can be repeated.
+// The NVMe controller model: one command in, one completion out, all memory in DriveState, all
+// bytes in Media. It does no I/O of its own and reads no clock, so every run can be repeated.
 // Thread: whichever holds the lock of the DriveState.
 // Behaviour follows NVM Express base 1.4/2.0 as libnvme 1.3's <nvme/types.h> names its fields.
 #pragma once

@@ -19,7 +19,7 @@ void reset_to_factory(DriveState& state) {
   state.controller_id = 1;
   state.noise_seed = 0x9e3779b97f4a7c15ULL;
   Capabilities& can = state.capabilities;
-  can.sanicap = 3;            // crypto and block erase
+  can.sanicap = 3;                 // crypto and block erase
   can.oacs = 1U << 1U | 1U << 3U;  // Format NVM and namespace management
   can.oncs = 1U << 0U | 1U << 2U | 1U << 3U | 1U << 4U;
   can.fna = 1U << 2U;
@@ -39,8 +39,6 @@ void reset_to_factory(DriveState& state) {
   smart.temperature_k = 310;
   smart.power_cycles = 7;
   smart.power_on_hours = 1234;
-  state.faults.stalls_at = -1;
-  state.faults.fails_at = -1;
   const auto feature = [&](std::uint32_t fid, std::uint32_t value) {
     state.features[fid] = FeatureState{value, value, value};
   };

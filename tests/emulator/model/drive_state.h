@@ -1,6 +1,6 @@
-// All that an emulated drive remembers: a flat, trivially copyable struct, mapped from a file by the
-// host layer, so that it outlives processes and is shared by them (the daemon, nvme-cli, a test).
-// Passive data; Controller keeps its invariants. Not thread safe: the file's lock guards it.
+// All that an emulated drive remembers: a flat, trivially copyable struct, mapped from a file by
+// the host layer, so that it outlives processes and is shared by them (the daemon, nvme-cli, a
+// test). Passive data; Controller keeps its invariants. Not thread safe: the file's lock guards it.
 #pragma once
 
 #include <array>
@@ -20,9 +20,10 @@ struct NamespaceState {
   bool attached;        // to our one controller; allocated and not attached is "hidden"
   bool other_attached;  // to a second controller of the subsystem that this host does not see
   std::uint8_t lba_format;
-  std::uint8_t nmic;           // bit 0: may be shared
-  std::uint8_t write_protect;  // feature 84h: 0 none, 1 until cleared, 2 until power cycle, 3 for ever
-  std::uint64_t blocks;        // NSZE
+  std::uint8_t nmic;  // bit 0: may be shared
+  std::uint8_t
+      write_protect;     // feature 84h: 0 none, 1 until cleared, 2 until power cycle, 3 for ever
+  std::uint64_t blocks;  // NSZE
   std::array<std::uint8_t, 8> eui64;
   std::array<std::uint8_t, 16> nguid;
 };
@@ -58,8 +59,8 @@ enum class SanitizeStatus : std::uint8_t {
 struct SanitizeState {
   SanitizeStatus status;
   bool failure_mode;  // a failed sanitize bars I/O until a successful one or, if allowed, an exit
-  bool restricted;    // started with AUSE = 0: the failure can be left by a successful sanitize only
-  bool data_erased;   // "Global Data Erased": nothing was written since
+  bool restricted;   // started with AUSE = 0: the failure can be left by a successful sanitize only
+  bool data_erased;  // "Global Data Erased": nothing was written since
   std::uint8_t passes_done;
   std::uint32_t cdw10;
   std::uint32_t pattern;
@@ -92,25 +93,25 @@ struct FeatureState {
   std::uint32_t factory;
 };
 
-// How the drive betrays its host. All zero (and -1 for the percentages) is an honest drive.
+// How the drive betrays its host. `Faults{}` is an honest drive.
 struct Faults {
-  bool lies_keeps_data;        // reports success and GDE, erases nothing
-  bool erases_half;            // erases the first half of every namespace only
-  bool no_gde;                 // never sets Global Data Erased
-  bool wrong_scdw10;           // the log shows another command than the one given
-  bool serial_changes;         // Identify answers with a serial that is not the enrolled one
-  bool garbage_identify;       // Identify answers with noise
-  bool unexpected_deallocation;  // a sanitize ends with SSTAT 4
-  bool never_writes;           // writes succeed and change nothing
-  bool reset_fails;            // a controller reset leaves it dead
-  std::int8_t stalls_at;       // percent at which SPROG stands still for ever
-  std::int8_t fails_at;        // percent at which a sanitize fails
-  std::uint16_t refuses_sanitize;   // NVMe status answered to Sanitize, 0 = none
-  std::uint16_t refuses_format;     // the same for Format NVM
-  std::uint16_t refuses_log;        // the same for the sanitize log page
-  std::uint32_t io_error_nsid;      // where reading fails; 0 = nowhere
-  std::uint64_t io_error_offset;    // bytes
-  std::uint64_t io_error_length;    // bytes
+  bool lies_keeps_data;            // reports success and GDE, erases nothing
+  bool erases_half;                // erases the first half of every namespace only
+  bool no_gde;                     // never sets Global Data Erased
+  bool wrong_scdw10;               // the log shows another command than the one given
+  bool serial_changes;             // Identify answers with a serial that is not the enrolled one
+  bool garbage_identify;           // Identify answers with noise
+  bool unexpected_deallocation;    // a sanitize ends with SSTAT 4
+  bool never_writes;               // writes succeed and change nothing
+  bool reset_fails;                // a controller reset leaves it dead
+  std::int8_t stalls_at = -1;      // percent at which SPROG stands still for ever
+  std::int8_t fails_at = -1;       // percent at which a sanitize fails
+  std::uint16_t refuses_sanitize;  // NVMe status answered to Sanitize, 0 = none
+  std::uint16_t refuses_format;    // the same for Format NVM
+  std::uint16_t refuses_log;       // the same for the sanitize log page
+  std::uint32_t io_error_nsid;     // where reading fails; 0 = nowhere
+  std::uint64_t io_error_offset;   // bytes
+  std::uint64_t io_error_length;   // bytes
 };
 
 // The host kernel's side of the drive: what sysfs and the device nodes are made from.
@@ -119,7 +120,7 @@ struct HostSide {
   std::uint32_t disk;        // N of nvmeNnM: the kernel's two counters need not agree
   std::uint32_t generation;  // grows with each bind; descriptors of an older one are dead
   std::array<char, 16> address;
-  std::array<char, 32> driver;  // "nvme", "vfio-pci", empty = none
+  std::array<char, 32> driver;            // "nvme", "vfio-pci", empty = none
   std::array<char, 16> controller_state;  // sysfs `state`: live, resetting, dead, …
   std::uint16_t vendor;
   std::uint16_t device;
@@ -133,8 +134,8 @@ struct HostSide {
 struct DriveState {
   std::uint64_t magic;
   std::uint32_t version;
-  std::uint32_t bytes;  // sizeof(DriveState), against files of another build
-  std::array<char, 20> serial;     // blank padded, as the wire has it
+  std::uint32_t bytes;          // sizeof(DriveState), against files of another build
+  std::array<char, 20> serial;  // blank padded, as the wire has it
   std::array<char, 40> model;
   std::array<char, 8> firmware;
   std::array<char, 223> subsystem_nqn;  // NUL padded

@@ -153,8 +153,10 @@ Completion Controller::identify(const Command& command) {
       copy_out(page, id);
       return Completion{};
     }
-    case NVME_IDENTIFY_CNS_NS: return name_space(attached(command.nsid));
-    case NVME_IDENTIFY_CNS_ALLOCATED_NS: return name_space(allocated(command.nsid));
+    case NVME_IDENTIFY_CNS_NS:
+      return name_space(attached(command.nsid));
+    case NVME_IDENTIFY_CNS_ALLOCATED_NS:
+      return name_space(allocated(command.nsid));
     case NVME_IDENTIFY_CNS_NS_ACTIVE_LIST:
       return list([&](std::uint32_t nsid) { return attached(nsid) != nullptr; }, command.nsid);
     case NVME_IDENTIFY_CNS_ALLOCATED_NS_LIST:
@@ -163,8 +165,10 @@ Completion Controller::identify(const Command& command) {
       if (attached(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
       namespace_descriptors(command.nsid, page);
       return Completion{};
-    case NVME_IDENTIFY_CNS_NS_CTRL_LIST: return controllers(attached(command.nsid) != nullptr);
-    case NVME_IDENTIFY_CNS_CTRL_LIST: return controllers(true);
+    case NVME_IDENTIFY_CNS_NS_CTRL_LIST:
+      return controllers(attached(command.nsid) != nullptr);
+    case NVME_IDENTIFY_CNS_CTRL_LIST:
+      return controllers(true);
     case NVME_IDENTIFY_CNS_CSI_CTRL: {
       if ((command.cdw11 >> 24U) != 0) return Completion{kInvalidField, 0};
       nvme_id_ctrl_nvm id{};
@@ -172,7 +176,8 @@ Completion Controller::identify(const Command& command) {
       copy_out(page, id);
       return Completion{};
     }
-    default: return Completion{kInvalidField, 0};
+    default:
+      return Completion{kInvalidField, 0};
   }
 }
 

@@ -51,13 +51,13 @@ Completion Controller::read_write(const Command& command, bool write) {
   if (command.data.size() < length) return Completion{kInvalidField, 0};
   if (slba > namespace_bytes(command.nsid) / block) return Completion{kLbaOutOfRange, 0};
   const std::uint64_t offset = slba * block;
-  const std::uint16_t may = write ? begin_write(command.nsid, offset, length)
-                                  : begin_read(command.nsid, offset, length);
+  const std::uint16_t may =
+      write ? begin_write(command.nsid, offset, length) : begin_read(command.nsid, offset, length);
   if (may != kSuccess) return Completion{may, 0};
   const std::span<std::byte> data = command.data.first(length);
   if (write && state_.faults.never_writes) return Completion{};
-  const bool done = write ? media_.write(command.nsid, offset, data)
-                          : media_.read(command.nsid, offset, data);
+  const bool done =
+      write ? media_.write(command.nsid, offset, data) : media_.read(command.nsid, offset, data);
   return Completion{done ? kSuccess : kInternalError, 0};
 }
 
@@ -99,8 +99,10 @@ Completion Controller::io(const Command& command) {
         return Completion{kInvalidNamespace, 0};
       }
       return Completion{};
-    case nvme_cmd_write: return read_write(command, true);
-    case nvme_cmd_read: return read_write(command, false);
+    case nvme_cmd_write:
+      return read_write(command, true);
+    case nvme_cmd_read:
+      return read_write(command, false);
     case nvme_cmd_compare:
       if ((state_.capabilities.oncs & 1U) == 0) return Completion{kInvalidOpcode, 0};
       return compare(command);
@@ -118,7 +120,8 @@ Completion Controller::io(const Command& command) {
     case nvme_cmd_dsm:
       if ((state_.capabilities.oncs & 1U << 2U) == 0) return Completion{kInvalidOpcode, 0};
       return deallocate(command);
-    default: return Completion{kInvalidOpcode, 0};
+    default:
+      return Completion{kInvalidOpcode, 0};
   }
 }
 

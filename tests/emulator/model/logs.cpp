@@ -15,11 +15,11 @@ constexpr std::uint32_t kFeatureQueues = NVME_FEAT_FID_NUM_QUEUES;
 
 // Features whose value is one dword and that this drive has.
 constexpr std::array<std::uint32_t, 15> kFeatures{
-    NVME_FEAT_FID_ARBITRATION,  NVME_FEAT_FID_POWER_MGMT,   NVME_FEAT_FID_TEMP_THRESH,
-    NVME_FEAT_FID_ERR_RECOVERY, NVME_FEAT_FID_VOLATILE_WC,  NVME_FEAT_FID_NUM_QUEUES,
-    NVME_FEAT_FID_IRQ_COALESCE, NVME_FEAT_FID_IRQ_CONFIG,   NVME_FEAT_FID_WRITE_ATOMIC,
-    NVME_FEAT_FID_ASYNC_EVENT,  NVME_FEAT_FID_KATO,         NVME_FEAT_FID_HCTM,
-    NVME_FEAT_FID_SANITIZE,     NVME_FEAT_FID_SW_PROGRESS,  NVME_FEAT_FID_RESV_MASK};
+    NVME_FEAT_FID_ARBITRATION,  NVME_FEAT_FID_POWER_MGMT,  NVME_FEAT_FID_TEMP_THRESH,
+    NVME_FEAT_FID_ERR_RECOVERY, NVME_FEAT_FID_VOLATILE_WC, NVME_FEAT_FID_NUM_QUEUES,
+    NVME_FEAT_FID_IRQ_COALESCE, NVME_FEAT_FID_IRQ_CONFIG,  NVME_FEAT_FID_WRITE_ATOMIC,
+    NVME_FEAT_FID_ASYNC_EVENT,  NVME_FEAT_FID_KATO,        NVME_FEAT_FID_HCTM,
+    NVME_FEAT_FID_SANITIZE,     NVME_FEAT_FID_SW_PROGRESS, NVME_FEAT_FID_RESV_MASK};
 
 bool known(std::uint32_t fid) {
   return std::find(kFeatures.begin(), kFeatures.end(), fid) != kFeatures.end();
@@ -29,7 +29,9 @@ void put128(std::uint8_t (&field)[16], std::uint64_t value) {
   std::memcpy(field, &value, sizeof(value));
 }
 
-std::uint64_t data_units(std::uint64_t sectors) { return (sectors + 999) / 1000; }
+std::uint64_t data_units(std::uint64_t sectors) {
+  return (sectors + 999) / 1000;
+}
 
 template <typename Page>
 std::vector<std::byte> bytes_of(const Page& page) {
@@ -59,8 +61,8 @@ void Controller::smart_log(nvme_smart_log& log) const {
 }
 
 void Controller::firmware_log(nvme_firmware_slot& log) const {
-  log.afi = static_cast<std::uint8_t>(state_.firmware_slot_active |
-                                      state_.firmware_slot_pending << 4U);
+  log.afi =
+      static_cast<std::uint8_t>(state_.firmware_slot_active | state_.firmware_slot_pending << 4U);
   for (std::size_t slot = 0; slot < state_.firmware_slots.size(); ++slot) {
     std::memcpy(log.frs[slot], state_.firmware_slots[slot].data(), sizeof(log.frs[slot]));
   }
@@ -73,7 +75,9 @@ Completion Controller::get_log(const Command& command) {
   const std::uint64_t offset = command.cdw12 | std::uint64_t{command.cdw13} << 32U;
   std::vector<std::byte> page;
   switch (page_id) {
-    case NVME_LOG_LID_ERROR: page = std::vector<std::byte>(sizeof(nvme_error_log_page) * 64); break;
+    case NVME_LOG_LID_ERROR:
+      page = std::vector<std::byte>(sizeof(nvme_error_log_page) * 64);
+      break;
     case NVME_LOG_LID_SMART: {
       nvme_smart_log log{};
       smart_log(log);
@@ -86,7 +90,9 @@ Completion Controller::get_log(const Command& command) {
       page = bytes_of(log);
       break;
     }
-    case NVME_LOG_LID_CHANGED_NS: page = std::vector<std::byte>(4096); break;
+    case NVME_LOG_LID_CHANGED_NS:
+      page = std::vector<std::byte>(4096);
+      break;
     case NVME_LOG_LID_SANITIZE: {
       if ((state_.capabilities.sanicap & 7U) == 0) return Completion{kInvalidLogPage, 0};
       if (state_.faults.refuses_log != 0) return Completion{state_.faults.refuses_log, 0};
@@ -95,7 +101,8 @@ Completion Controller::get_log(const Command& command) {
       page = bytes_of(log);
       break;
     }
-    default: return Completion{kInvalidLogPage, 0};
+    default:
+      return Completion{kInvalidLogPage, 0};
   }
   if (offset > page.size()) return Completion{kInvalidField, 0};
   std::fill(command.data.begin(), command.data.end(), std::byte{0});
@@ -122,11 +129,16 @@ Completion Controller::get_features(const Command& command) {
   if (!known(fid)) return Completion{kInvalidField, 0};
   const FeatureState& feature = state_.features[fid];
   switch (select) {
-    case 0: return Completion{kSuccess, feature.current};
-    case 1: return Completion{kSuccess, feature.factory};
-    case 2: return Completion{kSuccess, feature.saved};
-    case 3: return Completion{kSuccess, 5};  // saveable and changeable
-    default: return Completion{kInvalidField, 0};
+    case 0:
+      return Completion{kSuccess, feature.current};
+    case 1:
+      return Completion{kSuccess, feature.factory};
+    case 2:
+      return Completion{kSuccess, feature.saved};
+    case 3:
+      return Completion{kSuccess, 5};  // saveable and changeable
+    default:
+      return Completion{kInvalidField, 0};
   }
 }
 

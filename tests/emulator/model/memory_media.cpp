@@ -9,7 +9,9 @@ bool MemoryMedia::create(std::uint32_t nsid, std::uint64_t bytes) {
   return true;
 }
 
-void MemoryMedia::remove(std::uint32_t nsid) { bytes_.erase(nsid); }
+void MemoryMedia::remove(std::uint32_t nsid) {
+  bytes_.erase(nsid);
+}
 
 bool MemoryMedia::inside(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length) const {
   const auto found = bytes_.find(nsid);

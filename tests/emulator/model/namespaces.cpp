@@ -131,7 +131,8 @@ Completion Controller::attach_namespace(const Command& command) {
       if (!found->attached) return Completion{kNotAttached, 0};
       found->attached = false;
       return Completion{};
-    default: return Completion{kInvalidField, 0};
+    default:
+      return Completion{kInvalidField, 0};
   }
 }
 

@@ -1,6 +1,6 @@
-// The sanitize state machine (NVM Express base, "Sanitize Operations"): idle, processing and failure,
-// each restricted (AUSE = 0) or not. Nothing but time ends the processing state: no reset, no power
-// loss and no other command.
+// The sanitize state machine (NVM Express base, "Sanitize Operations"): idle, processing and
+// failure, each restricted (AUSE = 0) or not. Nothing but time ends the processing state: no reset,
+// no power loss and no other command.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -18,9 +18,15 @@ constexpr std::uint32_t kSanicapNoDeallocateInhibited = 1U << 29U;
 constexpr std::size_t kNodrmFeature = NVME_FEAT_FID_SANITIZE;
 constexpr std::uint32_t kProgressWhole = 65536;
 
-std::uint32_t action_of(std::uint32_t cdw10) { return cdw10 & 7U; }
-bool unrestricted(std::uint32_t cdw10) { return (cdw10 & 1U << 3U) != 0; }
-bool no_deallocate(std::uint32_t cdw10) { return (cdw10 & 1U << 9U) != 0; }
+std::uint32_t action_of(std::uint32_t cdw10) {
+  return cdw10 & 7U;
+}
+bool unrestricted(std::uint32_t cdw10) {
+  return (cdw10 & 1U << 3U) != 0;
+}
+bool no_deallocate(std::uint32_t cdw10) {
+  return (cdw10 & 1U << 9U) != 0;
+}
 
 // xorshift64*: what a changed key turns old ciphertext into.
 std::uint64_t next_noise(std::uint64_t& seed) {
@@ -66,10 +72,9 @@ void Controller::finish_sanitize() {
   if (!state_.faults.lies_keeps_data) erase_all(100);
   const bool asked_to_keep = no_deallocate(sanitize.cdw10);
   const bool inhibited = (state_.capabilities.sanicap & kSanicapNoDeallocateInhibited) != 0;
-  const bool unexpected =
-      state_.faults.unexpected_deallocation || (asked_to_keep && inhibited);
-  sanitize.status = unexpected ? SanitizeStatus::success_unexpected_deallocation
-                               : SanitizeStatus::success;
+  const bool unexpected = state_.faults.unexpected_deallocation || (asked_to_keep && inhibited);
+  sanitize.status =
+      unexpected ? SanitizeStatus::success_unexpected_deallocation : SanitizeStatus::success;
   sanitize.failure_mode = false;
   sanitize.data_erased = !state_.faults.no_gde;
   if (action_of(sanitize.cdw10) == kOverwrite) {
@@ -126,9 +131,8 @@ std::uint16_t Controller::sanitize_prohibited() const {
   if (state_.sanitize.status == SanitizeStatus::in_progress) return kSanitizeInProgress;
   if (state_.firmware_slot_pending != 0) return kNeedsReset;
   const bool any_protected =
-      std::any_of(state_.namespaces.begin(), state_.namespaces.end(), [](const auto& each) {
-        return each.allocated && each.write_protect != 0;
-      });
+      std::any_of(state_.namespaces.begin(), state_.namespaces.end(),
+                  [](const auto& each) { return each.allocated && each.write_protect != 0; });
   return any_protected ? kWriteProtected : kSuccess;
 }
 

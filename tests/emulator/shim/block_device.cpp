@@ -24,10 +24,14 @@ int fail(int number) {
 // nvme_error_status() and blk_status_to_errno() in one.
 int errno_of(std::uint16_t status) {
   switch (status) {
-    case kUnrecoveredRead: return ENODATA;
-    case kLbaOutOfRange: return EREMOTEIO;
-    case kWriteProtected: return EPERM;
-    default: return EIO;
+    case kUnrecoveredRead:
+      return ENODATA;
+    case kLbaOutOfRange:
+      return EREMOTEIO;
+    case kWriteProtected:
+      return EPERM;
+    default:
+      return EIO;
   }
 }
 
@@ -156,27 +160,46 @@ int Kernel::block_ioctl(OpenNode& node, unsigned long request, void* argument) {
     read_only = state.namespaces[node.nsid - 1].write_protect != 0;
   });
   switch (request) {
-    case BLKGETSIZE64: *static_cast<std::uint64_t*>(argument) = size; return 0;
-    case BLKGETSIZE: *static_cast<unsigned long*>(argument) = size / 512; return 0;
+    case BLKGETSIZE64:
+      *static_cast<std::uint64_t*>(argument) = size;
+      return 0;
+    case BLKGETSIZE:
+      *static_cast<unsigned long*>(argument) = size / 512;
+      return 0;
     case BLKSSZGET:
-    case BLKBSZGET: *static_cast<int*>(argument) = static_cast<int>(block); return 0;
+    case BLKBSZGET:
+      *static_cast<int*>(argument) = static_cast<int>(block);
+      return 0;
     case BLKPBSZGET:
-    case BLKIOMIN: *static_cast<unsigned*>(argument) = block; return 0;
+    case BLKIOMIN:
+      *static_cast<unsigned*>(argument) = block;
+      return 0;
     case BLKIOOPT:
-    case BLKDISCARDZEROES: *static_cast<unsigned*>(argument) = 0; return 0;
-    case BLKALIGNOFF: *static_cast<int*>(argument) = 0; return 0;
-    case BLKROGET: *static_cast<int*>(argument) = read_only ? 1 : 0; return 0;
-    case BLKROTATIONAL: *static_cast<unsigned short*>(argument) = 0; return 0;
+    case BLKDISCARDZEROES:
+      *static_cast<unsigned*>(argument) = 0;
+      return 0;
+    case BLKALIGNOFF:
+      *static_cast<int*>(argument) = 0;
+      return 0;
+    case BLKROGET:
+      *static_cast<int*>(argument) = read_only ? 1 : 0;
+      return 0;
+    case BLKROTATIONAL:
+      *static_cast<unsigned short*>(argument) = 0;
+      return 0;
     case BLKFLSBUF:
     case BLKRRPART:
-    case BLKBSZSET: return 0;
+    case BLKBSZSET:
+      return 0;
     case BLKDISCARD:
     case BLKZEROOUT: {
       const auto* range = static_cast<const std::uint64_t*>(argument);
       return zero(node, range[0], range[1]);
     }
-    case BLKSECDISCARD: return fail(EOPNOTSUPP);
-    default: return fail(ENOTTY);
+    case BLKSECDISCARD:
+      return fail(EOPNOTSUPP);
+    default:
+      return fail(ENOTTY);
   }
 }
 

@@ -1,6 +1,7 @@
-// The C library's names, so that a program's calls (and libnvme's) pass by the emulated kernel first.
-// Built twice: as libreclaim_emulator.so for LD_PRELOAD, and as objects that a gtest links in.
-// Thread: any. Each one asks whether the emulation concerns it and otherwise calls the real function.
+// The C library's names, so that a program's calls (and libnvme's) pass by the emulated kernel
+// first. Built twice: as libreclaim_emulator.so for LD_PRELOAD, and as objects that a gtest links
+// in. Thread: any. Each one asks whether the emulation concerns it and otherwise calls the real
+// function.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -13,9 +14,9 @@
 #include "tests/emulator/shim/real.h"
 
 // The functions get their names by assembler label: the C library's own declarations, with their
-// attributes and 64-bit redirections, then have no say. Variadic ones (open, ioctl, fcntl) are taken
-// with their optional argument always there, which the calling conventions of Linux allow.
-#define INTERPOSE(name, result, function, ...)                                              \
+// attributes and 64-bit redirections, then have no say. Variadic ones (open, ioctl, fcntl) are
+// taken with their optional argument always there, which the calling conventions of Linux allow.
+#define INTERPOSE(name, result, function, ...)                                                  \
   extern "C" __attribute__((visibility("default"))) result function(__VA_ARGS__) __asm__(name); \
   result function(__VA_ARGS__)
 
@@ -24,7 +25,9 @@ namespace {
 using reclaim::emulator::Kernel;
 using reclaim::emulator::real;
 
-Kernel& kernel() { return Kernel::instance(); }
+Kernel& kernel() {
+  return Kernel::instance();
+}
 
 int do_open(int folder, const char* path, int flags, mode_t mode) {
   if (!Kernel::concerned()) return real().openat(folder, path, flags, mode);
@@ -49,7 +52,9 @@ ssize_t do_write(int fd, const iovec* parts, int count, off_t offset) {
   return offset < 0 ? real().writev(fd, parts, count) : real().pwritev(fd, parts, count, offset);
 }
 
-bool ours(int fd) { return Kernel::concerned() && kernel().find(fd) != nullptr; }
+bool ours(int fd) {
+  return Kernel::concerned() && kernel().find(fd) != nullptr;
+}
 
 int do_fstatat(int folder, const char* path, struct stat* about, int flags) {
   if (!Kernel::concerned()) return real().fstatat(folder, path, about, flags);
@@ -154,7 +159,9 @@ INTERPOSE("close", int, reclaim_close, int fd) {
   if (Kernel::concerned()) kernel().closed(fd);
   return real().close(fd);
 }
-INTERPOSE("dup", int, reclaim_dup, int fd) { return do_duplicate(fd, real().dup(fd)); }
+INTERPOSE("dup", int, reclaim_dup, int fd) {
+  return do_duplicate(fd, real().dup(fd));
+}
 INTERPOSE("dup2", int, reclaim_dup2, int from, int to) {
   return do_duplicate(from, real().dup2(from, to));
 }
@@ -249,7 +256,9 @@ INTERPOSE("fallocate64", int, reclaim_fallocate64, int fd, int mode, off_t offse
   return do_fallocate(fd, mode, offset, length);
 }
 
-INTERPOSE("fstat", int, reclaim_fstat, int fd, struct stat* about) { return do_fstat(fd, about); }
+INTERPOSE("fstat", int, reclaim_fstat, int fd, struct stat* about) {
+  return do_fstat(fd, about);
+}
 INTERPOSE("fstat64", int, reclaim_fstat64, int fd, struct stat* about) {
   return do_fstat(fd, about);
 }

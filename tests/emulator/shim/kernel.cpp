@@ -22,7 +22,9 @@ int fail(int number) {
   return -1;
 }
 
-bool writable(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
+bool writable(int flags) {
+  return (flags & O_ACCMODE) != O_RDONLY;
+}
 
 std::string canonical_of(int fd) {
   char link[64];
@@ -34,7 +36,9 @@ std::string canonical_of(int fd) {
 
 }  // namespace
 
-void set_emulator_root(const std::filesystem::path& root) { Kernel::instance().set_root(root); }
+void set_emulator_root(const std::filesystem::path& root) {
+  Kernel::instance().set_root(root);
+}
 
 Kernel& Kernel::instance() {
   static Kernel* const kernel = [] {
@@ -58,7 +62,9 @@ void Kernel::set_root(const std::filesystem::path& root) {
   enabled_ = !root_.empty();
 }
 
-bool Kernel::concerned() { return !InternalIo::active() && instance().enabled_; }
+bool Kernel::concerned() {
+  return !InternalIo::active() && instance().enabled_;
+}
 
 std::shared_ptr<Host> Kernel::host() {
   const std::lock_guard guard(mutex_);

@@ -48,8 +48,8 @@ class Kernel final {
  public:
   static Kernel& instance();
 
-  // Whether the calling thread's calls are to be looked at: this is not the emulator's own I/O (asked
-  // first: making the instance does I/O itself), and an emulated host is named.
+  // Whether the calling thread's calls are to be looked at: this is not the emulator's own I/O
+  // (asked first: making the instance does I/O itself), and an emulated host is named.
   [[nodiscard]] static bool concerned();
   void set_root(const std::filesystem::path& root);
 

@@ -54,9 +54,8 @@ bool changes_namespaces(std::uint8_t opcode) {
 }  // namespace
 
 int Kernel::admin(OpenNode& node, ::nvme_passthru_cmd& command, std::uint64_t& result) {
-  const Completion done = node.drive->with([&](Controller& controller, DriveState&) {
-    return controller.admin(command_of(command));
-  });
+  const Completion done = node.drive->with(
+      [&](Controller& controller, DriveState&) { return controller.admin(command_of(command)); });
   result = done.result;
   if (done.status == kSuccess && changes_namespaces(command.opcode)) {
     if (!node.host->sync(*node.drive).ok()) return fail(EIO);
@@ -79,9 +78,8 @@ int Kernel::io(OpenNode& node, ::nvme_passthru_cmd& command, std::uint64_t& resu
     if (count > 1) return fail(EINVAL);
   }
   if (command.nsid != nsid) return fail(EINVAL);
-  const Completion done = node.drive->with([&](Controller& controller, DriveState&) {
-    return controller.io(command_of(command));
-  });
+  const Completion done = node.drive->with(
+      [&](Controller& controller, DriveState&) { return controller.io(command_of(command)); });
   result = done.result;
   return done.status;
 }
@@ -100,8 +98,10 @@ int Kernel::submit_io(OpenNode& node, const ::nvme_user_io& request) {
   switch (request.opcode) {
     case nvme_cmd_write:
     case nvme_cmd_read:
-    case nvme_cmd_compare: break;
-    default: return fail(EINVAL);
+    case nvme_cmd_compare:
+      break;
+    default:
+      return fail(EINVAL);
   }
   std::uint64_t result = 0;
   return io(node, command, result);
@@ -130,7 +130,8 @@ int Kernel::passthrough(OpenNode& node, unsigned long request, void* argument) {
     case NVME_IOCTL_SUBMIT_IO:
       if (node.nsid == 0) return fail(ENOTTY);
       return submit_io(node, *static_cast<const nvme_user_io*>(argument));
-    default: return fail(ENOTTY);
+    default:
+      return fail(ENOTTY);
   }
 }
 
@@ -139,7 +140,8 @@ int Kernel::ioctl(OpenNode& node, int, unsigned long request, void* argument) {
   if (node.kind == NodeKind::vfio || node.kind == NodeKind::sysfs) return fail(ENOTTY);
   if (const int number = dead(node); number != 0) return fail(number);
   switch (request) {
-    case NVME_IOCTL_ID: return node.nsid != 0 ? static_cast<int>(node.nsid) : fail(ENOTTY);
+    case NVME_IOCTL_ID:
+      return node.nsid != 0 ? static_cast<int>(node.nsid) : fail(ENOTTY);
     case NVME_IOCTL_RESET:
       if (node.nsid != 0) return fail(ENOTTY);
       return node.host->reset(node.drive->address()).ok() ? 0 : fail(EIO);
@@ -150,8 +152,10 @@ int Kernel::ioctl(OpenNode& node, int, unsigned long request, void* argument) {
     case NVME_IOCTL_IO_CMD:
     case NVME_IOCTL_ADMIN64_CMD:
     case NVME_IOCTL_IO64_CMD:
-    case NVME_IOCTL_SUBMIT_IO: return passthrough(node, request, argument);
-    default: return node.nsid != 0 ? block_ioctl(node, request, argument) : fail(ENOTTY);
+    case NVME_IOCTL_SUBMIT_IO:
+      return passthrough(node, request, argument);
+    default:
+      return node.nsid != 0 ? block_ioctl(node, request, argument) : fail(ENOTTY);
   }
 }
 

@@ -1,5 +1,5 @@
-// Writing to sysfs attributes: driver binding, overrides, resets and rescans. Everything else in the
-// tree is an ordinary file.
+// Writing to sysfs attributes: driver binding, overrides, resets and rescans. Everything else in
+// the tree is an ordinary file.
 #include <unistd.h>
 
 #include <cerrno>
@@ -26,7 +26,9 @@ std::string override_of(const fs::path& root, const std::string& address) {
 }
 
 // errno of a Status, 0 for ok.
-int number_of(const Status& status) { return status.ok() ? 0 : EIO; }
+int number_of(const Status& status) {
+  return status.ok() ? 0 : EIO;
+}
 
 }  // namespace
 

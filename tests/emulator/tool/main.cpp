@@ -1,4 +1,5 @@
-// reclaim-emulator: makes emulated hosts and plays with their drives, for tests, the demo and people.
+// reclaim-emulator: makes emulated hosts and plays with their drives, for tests, the demo and
+// people.
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -27,12 +28,13 @@ Drives are used with RECLAIM_EMULATOR_ROOT=ROOT and LD_PRELOAD=libreclaim_emulat
 
 keys of create and set:
 )";
-const char* const kMoreKeys =
-    "set only   mounted=/mnt swap=0|1 holder=dm-0 driver= power_loss=1\n";
+const char* const kMoreKeys = "set only   mounted=/mnt swap=0|1 holder=dm-0 driver= power_loss=1\n";
 
 using Arguments = std::vector<std::string>;
 
-Error usage_error(const std::string& what) { return Error{Errc::invalid, what}; }
+Error usage_error(const std::string& what) {
+  return Error{Errc::invalid, what};
+}
 
 Result<std::uint64_t> seed_of(const Arguments& arguments) {
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
@@ -67,10 +69,11 @@ void show_drive(const std::string& address, Controller& controller, const DriveS
               address.c_str(), text_of(state.serial).c_str(), text_of(state.model).c_str(),
               text_of(state.firmware).c_str(), text_of(state.host.driver).c_str(),
               text_of(state.host.controller_state).c_str(), controller_name(state).c_str());
-  std::printf("  sanitize status=%u gde=%d scdw10=0x%x restricted=%d failure_mode=%d accepted=%llu\n",
-              static_cast<unsigned>(sanitize.status), sanitize.data_erased, sanitize.cdw10,
-              sanitize.restricted, sanitize.failure_mode,
-              static_cast<unsigned long long>(state.sanitizes_accepted));
+  std::printf(
+      "  sanitize status=%u gde=%d scdw10=0x%x restricted=%d failure_mode=%d accepted=%llu\n",
+      static_cast<unsigned>(sanitize.status), sanitize.data_erased, sanitize.cdw10,
+      sanitize.restricted, sanitize.failure_mode,
+      static_cast<unsigned long long>(state.sanitizes_accepted));
   std::printf("  host_reads=%llu host_writes=%llu media_errors=%llu percent_used=%u admin=%llu\n",
               static_cast<unsigned long long>(state.smart.host_reads),
               static_cast<unsigned long long>(state.smart.host_writes),
@@ -92,9 +95,8 @@ Status show(Host& host, const Arguments& arguments) {
     if (!arguments.empty() && arguments[0] != address) continue;
     auto drive = host.drive(address);
     if (!drive.ok()) return drive.error();
-    (*drive)->with([&](Controller& controller, DriveState& state) {
-      show_drive(address, controller, state);
-    });
+    (*drive)->with(
+        [&](Controller& controller, DriveState& state) { show_drive(address, controller, state); });
   }
   return Ok{};
 }
@@ -115,11 +117,12 @@ Status print_digest(Host& host, const std::string& address, const Arguments& arg
   }
   const auto digest = media_digest(host, address, seed);
   if (!digest.ok()) return digest.error();
-  std::printf("sha256=%s bytes=%llu nonzero_bytes=%llu tenant_blocks=%llu tenant_blocks_kept=%llu\n",
-              digest->sha256.c_str(), static_cast<unsigned long long>(digest->bytes),
-              static_cast<unsigned long long>(digest->nonzero_bytes),
-              static_cast<unsigned long long>(digest->tenant_blocks),
-              static_cast<unsigned long long>(digest->tenant_blocks_kept));
+  std::printf(
+      "sha256=%s bytes=%llu nonzero_bytes=%llu tenant_blocks=%llu tenant_blocks_kept=%llu\n",
+      digest->sha256.c_str(), static_cast<unsigned long long>(digest->bytes),
+      static_cast<unsigned long long>(digest->nonzero_bytes),
+      static_cast<unsigned long long>(digest->tenant_blocks),
+      static_cast<unsigned long long>(digest->tenant_blocks_kept));
   return Ok{};
 }
 

@@ -1,0 +1,204 @@
+// nvme-cli as an independent witness: an unmodified program, with the preload library in front of
+// it, reads from the model what the model's own tests say is in it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "state/base/json.h"
+#include "tests/emulator/host/digest.h"
+#include "tests/emulator/host/host.h"
+
+namespace reclaim::emulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAddress = "0000:01:00.0";
+
+class NvmeCliTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::system("command -v nvme >/dev/null 2>&1") != 0) {
+      GTEST_SKIP() << "nvme-cli is not installed (package nvme-cli), so there is no witness";
+    }
+    char folder[] = "/tmp/reclaim-nvme-cli-test-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder), nullptr);
+    root_ = folder;
+    auto made = Host::create(
+        root_, {"address=0000:01:00.0,serial=WITNESS,model=Model X,size=8M,duration_ms=600000,"
+                "estimate_crypto_s=2,sanicap=crypto+block,percent_used=33,media_errors=5",
+                "address=0000:02:00.0,serial=OTHER,size=4M,disk=7"});
+    ASSERT_TRUE(made.ok()) << made.error().what;
+    host_ = std::move(*made);
+    ASSERT_TRUE(host_->fill(kAddress, 7).ok());
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    if (!root_.empty()) fs::remove_all(root_, ignored);
+  }
+
+  struct Answer {
+    int code = -1;
+    std::string text;
+  };
+
+  // Nodes are named by their full path: should the preload library not load, nvme-cli finds plain
+  // files there and no drive of this machine.
+  Answer nvme(const std::string& command, const std::string& arguments = "") {
+    const std::string node = (root_ / "dev").string() + "/";
+    std::string line = "env RECLAIM_EMULATOR_ROOT=" + root_.string() +
+                       " LD_PRELOAD=" RECLAIM_EMULATOR_PRELOAD " nvme " + command;
+    if (!arguments.empty()) line += " " + node + arguments;
+    FILE* pipe = ::popen((line + " 2>&1").c_str(), "r");
+    Answer answer;
+    std::array<char, 4096> chunk{};
+    while (std::fgets(chunk.data(), chunk.size(), pipe) != nullptr) answer.text += chunk.data();
+    answer.code = WEXITSTATUS(::pclose(pipe));
+    return answer;
+  }
+
+  rapidjson::Document json_of(const std::string& command, const std::string& arguments = "") {
+    const Answer answer = nvme(command, arguments + " -o json");
+    EXPECT_EQ(answer.code, 0) << answer.text;
+    auto parsed = json::parse(answer.text, 1U << 20U);
+    EXPECT_TRUE(parsed.ok()) << answer.text;
+    return parsed.ok() ? std::move(*parsed) : rapidjson::Document(rapidjson::kObjectType);
+  }
+
+  // nvme-cli writes 128-bit counters as strings.
+  static std::int64_t counter(const rapidjson::Document& log, std::string_view name) {
+    return std::stoll(json::get_string(log, name).value());
+  }
+
+  std::string sanitize_status() {
+    const auto log = json_of("sanitize-log", "nvme0");
+    const auto* drive = json::find(log, "nvme0");
+    const auto* status = drive == nullptr ? nullptr : json::find(*drive, "sstat");
+    if (status == nullptr) return "?";
+    return json::get_string(*status, "status").value() +
+           (json::get_int(*status, "global_erased").value() == 1 ? " GDE" : "");
+  }
+
+  void set(const std::string& key, const std::string& value) {
+    ASSERT_TRUE(host_->set(kAddress, key, value).ok());
+  }
+
+  fs::path root_;
+  std::unique_ptr<Host> host_;
+};
+
+TEST_F(NvmeCliTest, ReadsIdentity) {
+  const auto id = json_of("id-ctrl", "nvme0");
+  EXPECT_EQ(json::get_string(id, "sn").value(), "WITNESS             ");
+  EXPECT_EQ(json::get_string(id, "mn").value().substr(0, 8), "Model X ");
+  EXPECT_EQ(json::get_int(id, "sanicap").value(), 3);
+  EXPECT_EQ(json::get_int(id, "oacs").value(), 10);
+  EXPECT_EQ(json::get_int(id, "fna").value(), 4);
+  EXPECT_EQ(json::get_int(id, "nn").value(), 32);
+  const auto ns = json_of("id-ns", "nvme0n1");
+  EXPECT_EQ(json::get_int(ns, "nsze").value(), 16384);
+  EXPECT_EQ(json::get_int(ns, "dlfeat").value(), 9);
+  const auto* formats = json::find(ns, "lbafs");
+  ASSERT_NE(formats, nullptr);
+  ASSERT_EQ(formats->Size(), 2U);
+  EXPECT_EQ(json::get_int((*formats)[1], "ds").value(), 12);
+}
+
+TEST_F(NvmeCliTest, ListsTheHost) {
+  const Answer list = nvme("list");
+  EXPECT_EQ(list.code, 0) << list.text;
+  EXPECT_NE(list.text.find("/dev/nvme0n1"), std::string::npos) << list.text;
+  EXPECT_NE(list.text.find("WITNESS"), std::string::npos);
+  EXPECT_NE(list.text.find("/dev/nvme7n1"), std::string::npos) << "nvme1's disk is nvme7n1";
+  const Answer subsystems = nvme("list-subsys");
+  EXPECT_NE(subsystems.text.find("nvme0 pcie 0000:01:00.0 live"), std::string::npos)
+      << subsystems.text;
+}
+
+TEST_F(NvmeCliTest, SanitizesAndWatches) {
+  EXPECT_EQ(sanitize_status(), "(0) NVM Subsystem has never been sanitized.");
+  const Answer started = nvme("sanitize -a start-crypto-erase", "nvme0");
+  ASSERT_EQ(started.code, 0) << started.text;
+  EXPECT_EQ(sanitize_status(), "(2) Sanitize in Progress.");
+  const Answer again = nvme("sanitize -a start-crypto-erase", "nvme0");
+  EXPECT_NE(again.code, 0);
+  EXPECT_NE(again.text.find("Sanitize In Progress"), std::string::npos) << again.text;
+  EXPECT_NE(nvme("format --force -s 1 -n 1", "nvme0").code, 0);
+  set("advance_ms", "300000");
+  const auto log = json_of("sanitize-log", "nvme0");
+  const auto* drive = json::find(log, "nvme0");
+  ASSERT_NE(drive, nullptr);
+  EXPECT_GE(json::get_int(*drive, "sprog").value(), 32768);
+  EXPECT_LT(json::get_int(*drive, "sprog").value(), 40000);
+  EXPECT_EQ(json::get_int(*drive, "cdw10_info").value(), 4);
+  EXPECT_EQ(json::get_int(*drive, "time_crypto_erase").value(), 2);
+  set("advance_ms", "300001");
+  EXPECT_EQ(sanitize_status(), "(1) Most Recent Sanitize Command Completed Successfully. GDE");
+  const auto left = media_digest(*host_, kAddress, 7);
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(left->nonzero_bytes, 0U);
+}
+
+TEST_F(NvmeCliTest, SeesAFailedSanitize) {
+  set("fails_at", "40");
+  ASSERT_EQ(nvme("sanitize -a start-block-erase", "nvme0").code, 0);
+  set("advance_ms", "600001");
+  EXPECT_EQ(sanitize_status(), "(3) Most Recent Sanitize Command Failed.");
+  const Answer exit = nvme("sanitize -a exit-failure", "nvme0");
+  EXPECT_NE(exit.code, 0);
+  EXPECT_NE(exit.text.find("Sanitize Failed"), std::string::npos) << exit.text;
+}
+
+TEST_F(NvmeCliTest, ReadsHealthAsItMoves) {
+  const auto before = json_of("smart-log", "nvme0");
+  EXPECT_EQ(json::get_int(before, "percent_used").value(), 33);
+  EXPECT_EQ(json::get_string(before, "media_errors").value(), "5");
+  const std::int64_t reads = counter(before, "host_read_commands");
+  const Answer read = nvme("read -z 4096 -c 7 -s 0 -d /dev/null", "nvme0n1");
+  ASSERT_EQ(read.code, 0) << read.text;
+  const auto after = json_of("smart-log", "nvme0");
+  EXPECT_EQ(counter(after, "host_read_commands"), reads + 1);
+}
+
+TEST_F(NvmeCliTest, FormatsAndZeroes) {
+  ASSERT_EQ(nvme("write-zeroes -s 0 -c 7", "nvme0n1").code, 0);
+  const Answer formatted = nvme("format --force -s 1 -l 1 -n 1", "nvme0");
+  ASSERT_EQ(formatted.code, 0) << formatted.text;
+  EXPECT_EQ(json::get_int(json_of("id-ns", "nvme0n1"), "nsze").value(), 2048);
+  const auto left = media_digest(*host_, kAddress, 7);
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(left->tenant_blocks_kept, 0U);
+  const Answer refused = nvme("format --force -s 2 -l 9 -n 1", "nvme0");
+  EXPECT_NE(refused.text.find("Invalid Format"), std::string::npos) << refused.text;
+}
+
+TEST_F(NvmeCliTest, RebuildsTheNamespaces) {
+  ASSERT_TRUE(host_->add_namespace(kAddress, 1 << 20, true).ok());
+  const Answer active = nvme("list-ns", "nvme0");
+  EXPECT_EQ(active.text.find("0x2"), std::string::npos) << active.text;
+  const Answer all = nvme("list-ns --all", "nvme0");
+  EXPECT_NE(all.text.find("0x2"), std::string::npos) << all.text;
+  ASSERT_EQ(nvme("delete-ns -n 2", "nvme0").code, 0);
+  ASSERT_EQ(nvme("detach-ns -n 1 -c 1", "nvme0").code, 0);
+  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0n1"));
+  ASSERT_EQ(nvme("delete-ns -n 1", "nvme0").code, 0);
+  const Answer made = nvme("create-ns -s 16384 -c 16384 -f 0", "nvme0");
+  ASSERT_EQ(made.code, 0) << made.text;
+  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0n1"));
+  ASSERT_EQ(nvme("attach-ns -n 1 -c 1", "nvme0").code, 0);
+  EXPECT_TRUE(fs::exists(root_ / "dev/nvme0n1"));
+  EXPECT_TRUE(fs::exists(root_ / "sys/block/nvme0n1/queue/logical_block_size"));
+}
+
+TEST_F(NvmeCliTest, UnknownCommandsAreInvalidOpcodes) {
+  const Answer answer = nvme("security-recv -p 1 -s 1 -t 512 -x 512", "nvme0");
+  EXPECT_NE(answer.code, 0);
+  EXPECT_NE(answer.text.find("Invalid Command Opcode"), std::string::npos) << answer.text;
+}
+
+}  // namespace
+}  // namespace reclaim::emulator

@@ -1,0 +1,355 @@
+// The emulated host as a program sees it: the real libnvme and the C library's own calls, with the
+// interposers linked in.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <libnvme.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/emulator/host/digest.h"
+#include "tests/emulator/host/host.h"
+#include "tests/emulator/shim/kernel.h"
+
+namespace reclaim::emulator {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAddress = "0000:01:00.0";
+
+std::string line_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+class ShimTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/reclaim-emulator-test-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder), nullptr);
+    root_ = folder;
+    auto made = Host::create(root_, {"address=0000:01:00.0,serial=S1,size=8M,duration_ms=50",
+                                     "address=0000:C1:00.0,serial=S2,size=4M,disk=7,cmic=2"});
+    ASSERT_TRUE(made.ok()) << made.error().what;
+    host_ = std::move(*made);
+    ASSERT_TRUE(host_->fill(kAddress, 7).ok());
+    set_emulator_root(root_);
+  }
+  void TearDown() override {
+    set_emulator_root({});
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+
+  [[nodiscard]] int open_node(const std::string& name, int flags) const {
+    return ::open((root_ / "dev" / name).c_str(), flags | O_CLOEXEC);
+  }
+  void set(const std::string& key, const std::string& value) const {
+    const Status done = host_->set(kAddress, key, value);
+    ASSERT_TRUE(done.ok()) << done.error().what;
+  }
+  [[nodiscard]] std::uint64_t kept() const {
+    const auto digest = media_digest(*host_, kAddress, 7);
+    return digest.ok() ? digest->tenant_blocks_kept : ~0ULL;
+  }
+  static int sanitize(int fd) {
+    nvme_sanitize_nvm_args args{};
+    args.args_size = sizeof(args);
+    args.fd = fd;
+    args.sanact = NVME_SANITIZE_SANACT_START_CRYPTO_ERASE;
+    return ::nvme_sanitize_nvm(&args);
+  }
+  // Moves the drive's time, so that no test waits.
+  void finish() const { set("advance_ms", "60000"); }
+
+  fs::path root_;
+  std::unique_ptr<Host> host_;
+};
+
+TEST_F(ShimTest, LibnvmeReadsTheModel) {
+  const int fd = open_node("nvme0", O_RDONLY);
+  ASSERT_GE(fd, 0);
+  nvme_id_ctrl id{};
+  ASSERT_EQ(::nvme_identify_ctrl(fd, &id), 0);
+  EXPECT_EQ(std::string(id.sn, 3), "S1 ");
+  nvme_id_ns ns{};
+  ASSERT_EQ(::nvme_identify_ns(fd, 1, &ns), 0);
+  EXPECT_EQ(ns.nsze, 16384U);
+  nvme_sanitize_log_page log{};
+  ASSERT_EQ(::nvme_get_log_sanitize(fd, false, &log), 0);
+  EXPECT_EQ(log.sstat, 0);
+  EXPECT_EQ(::nvme_identify_ns(fd, 99, &ns), 0x400b);
+  ::close(fd);
+}
+
+TEST_F(ShimTest, SanitizeErasesWhatTheNodeHolds) {
+  const int controller = open_node("nvme0", O_RDONLY);
+  const int disk = open_node("nvme0n1", O_RDWR | O_EXCL);
+  ASSERT_GE(disk, 0);
+  ASSERT_GT(kept(), 1000U);
+  set("duration_ms", "600000");
+  ASSERT_EQ(sanitize(controller), 0);
+  EXPECT_EQ(sanitize(controller), 0x1d);
+  std::array<char, 512> block{};
+  EXPECT_EQ(::pread(disk, block.data(), block.size(), 0), -1);
+  EXPECT_EQ(errno, EIO);
+  set("advance_ms", "600001");
+  EXPECT_EQ(::pread(disk, block.data(), block.size(), 0), 512);
+  EXPECT_EQ(block, (std::array<char, 512>{}));
+  EXPECT_EQ(kept(), 0U);
+  nvme_sanitize_log_page log{};
+  ASSERT_EQ(::nvme_get_log_sanitize(controller, false, &log), 0);
+  EXPECT_EQ(log.sstat, 0x101);
+  ::close(disk);
+  ::close(controller);
+}
+
+TEST_F(ShimTest, NodesLookLikeDevices) {
+  struct stat about {};
+  ASSERT_EQ(::stat((root_ / "dev/nvme1").c_str(), &about), 0);
+  EXPECT_TRUE(S_ISCHR(about.st_mode));
+  const int disk = open_node("nvme7n1", O_RDONLY);
+  ASSERT_EQ(::fstat(disk, &about), 0);
+  EXPECT_TRUE(S_ISBLK(about.st_mode));
+  std::ostringstream device;
+  device << major(about.st_rdev) << ":" << minor(about.st_rdev);
+  EXPECT_EQ(line_of(root_ / "sys/block/nvme7n1/dev"), device.str());
+  EXPECT_EQ(line_of(root_ / "sys/bus/pci/devices/0000:c1:00.0/nvme/nvme1/nvme7n1/nsid"), "1");
+  std::uint64_t bytes = 0;
+  EXPECT_EQ(::ioctl(disk, BLKGETSIZE64, &bytes), 0);
+  EXPECT_EQ(bytes, 4U << 20U);
+  EXPECT_EQ(::ioctl(disk, NVME_IOCTL_ID), 1);
+  EXPECT_TRUE(fs::is_block_file(root_ / "dev/nvme7n1"));
+  ::close(disk);
+}
+
+TEST_F(ShimTest, TheSystemPathsLeadHereAndNowhereElse) {
+  const int fd = ::open("/dev/nvme0", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  nvme_id_ctrl id{};
+  EXPECT_EQ(::nvme_identify_ctrl(fd, &id), 0);
+  EXPECT_EQ(std::string(id.sn, 2), "S1");
+  ::close(fd);
+  EXPECT_EQ(::open("/dev/nvme5", O_RDONLY | O_CLOEXEC), -1);
+  EXPECT_EQ(errno, ENOENT);
+}
+
+TEST_F(ShimTest, ExclusiveClaimIsOfTheOpenFileDescription) {
+  const int first = open_node("nvme0n1", O_RDWR | O_EXCL);
+  ASSERT_GE(first, 0);
+  EXPECT_EQ(open_node("nvme0n1", O_RDONLY | O_EXCL), -1);
+  EXPECT_EQ(errno, EBUSY);
+  const int plain = open_node("nvme0n1", O_RDONLY);
+  EXPECT_GE(plain, 0) << "without O_EXCL anybody may look";
+  const int copy = ::dup(first);
+  ::close(first);
+  EXPECT_EQ(open_node("nvme0n1", O_RDWR | O_EXCL), -1) << "the copy still claims";
+  ::close(copy);
+  const int again = open_node("nvme0n1", O_RDWR | O_EXCL);
+  EXPECT_GE(again, 0);
+  ::close(again);
+  ::close(plain);
+}
+
+TEST_F(ShimTest, ExclusiveClaimDiesWithItsProcess) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int fd = open_node("nvme0n1", O_RDWR | O_EXCL);
+    ::_exit(fd >= 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  const int fd = open_node("nvme0n1", O_RDWR | O_EXCL);
+  EXPECT_GE(fd, 0);
+  ::close(fd);
+}
+
+TEST_F(ShimTest, AMountedHeldOrSwappedDriveIsBusy) {
+  for (const auto& [key, on, off] :
+       {std::array{"mounted", "/mnt", ""}, std::array{"holder", "dm-0", ""},
+        std::array{"swap", "1", "0"}}) {
+    set(key, on);
+    EXPECT_EQ(open_node("nvme0n1", O_RDWR | O_EXCL), -1) << key;
+    EXPECT_EQ(errno, EBUSY);
+    set(key, off);
+    const int fd = open_node("nvme0n1", O_RDWR | O_EXCL);
+    EXPECT_GE(fd, 0) << key;
+    ::close(fd);
+  }
+}
+
+TEST_F(ShimTest, DirectIoMustBeAligned) {
+  const int fd = open_node("nvme0n1", O_RDWR | O_DIRECT);
+  ASSERT_GE(fd, 0);
+  EXPECT_NE(::fcntl(fd, F_GETFL) & O_DIRECT, 0);
+  alignas(4096) static std::array<char, 8192> buffer;
+  EXPECT_EQ(::pread(fd, buffer.data(), 4096, 512), 4096);
+  EXPECT_EQ(::pread(fd, buffer.data(), 100, 0), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(::pread(fd, buffer.data(), 512, 100), -1);
+  EXPECT_EQ(::pread(fd, buffer.data() + 1, 512, 0), -1);
+  EXPECT_EQ(::pwrite(fd, buffer.data(), 8192, (8 << 20) - 4096), 4096) << "up to the end";
+  EXPECT_EQ(::pwrite(fd, buffer.data(), 512, 8 << 20), -1);
+  EXPECT_EQ(errno, ENOSPC);
+  EXPECT_EQ(::pread(fd, buffer.data(), 512, 8 << 20), 0);
+  EXPECT_EQ(::lseek(fd, 0, SEEK_END), 8 << 20);
+  ::close(fd);
+}
+
+TEST_F(ShimTest, BlockIoIsCountedAndFaultsReachIt) {
+  const int fd = open_node("nvme0n1", O_RDWR);
+  std::array<char, 4096> block{};
+  const auto writes = [&] {
+    nvme_smart_log smart{};
+    const int controller = open_node("nvme0", O_RDONLY);
+    EXPECT_EQ(::nvme_get_log_smart(controller, NVME_NSID_ALL, false, &smart), 0);
+    ::close(controller);
+    std::uint64_t value = 0;
+    std::memcpy(&value, smart.host_writes, sizeof(value));
+    return value;
+  };
+  const std::uint64_t before = writes();
+  EXPECT_EQ(::pwrite(fd, block.data(), block.size(), 0), 4096);
+  EXPECT_EQ(writes(), before + 1);
+  set("io_error_at", "1:4096:4096");
+  EXPECT_EQ(::pread(fd, block.data(), block.size(), 0), 4096);
+  EXPECT_EQ(::pread(fd, block.data(), block.size(), 4096), -1);
+  EXPECT_EQ(errno, ENODATA);
+  std::array<std::uint64_t, 2> range{0, 8U << 20U};
+  EXPECT_EQ(::ioctl(fd, BLKZEROOUT, range.data()), 0);
+  EXPECT_EQ(kept(), 0U);
+  ::close(fd);
+}
+
+TEST_F(ShimTest, NamespacesComeAndGoWithTheirNodes) {
+  const auto made = host_->add_namespace(kAddress, 1 << 20, true);
+  ASSERT_TRUE(made.ok());
+  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0n2"));
+  const int fd = open_node("nvme0", O_RDONLY);
+  const int disk = open_node("nvme0n1", O_RDONLY);
+  nvme_ctrl_list list{};
+  std::array<std::uint16_t, 1> ids{1};
+  ::nvme_init_ctrl_list(&list, 1, ids.data());
+  ASSERT_EQ(::nvme_ns_attach_ctrls(fd, 2, &list), 0);
+  EXPECT_TRUE(fs::is_block_file(root_ / "dev/nvme0n2"));
+  EXPECT_EQ(line_of(root_ / "sys/block/nvme0n2/size"), "2048");
+  ASSERT_EQ(::nvme_ns_mgmt_delete(fd, 1), 0);
+  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0n1"));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(root_ / "sys/block/nvme0n1")));
+  std::array<char, 512> block{};
+  EXPECT_EQ(::pread(disk, block.data(), block.size(), 0), -1) << "its descriptors are dead";
+  ::close(disk);
+  ::close(fd);
+}
+
+TEST_F(ShimTest, DriversAreBoundThroughSysfs) {
+  const fs::path device = root_ / "sys/bus/pci/devices" / kAddress;
+  const auto put = [](const fs::path& path, const std::string& text) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const ssize_t done = ::write(fd, text.data(), text.size());
+    ::close(fd);
+    return done == static_cast<ssize_t>(text.size());
+  };
+  const int old = open_node("nvme0", O_RDONLY);
+  EXPECT_TRUE(put(device / "driver_override", "vfio-pci\n"));
+  EXPECT_TRUE(put(device / "driver/unbind", kAddress));
+  EXPECT_FALSE(fs::exists(fs::symlink_status(device / "driver")));
+  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0"));
+  nvme_id_ctrl id{};
+  EXPECT_EQ(::nvme_identify_ctrl(old, &id), -1);
+  EXPECT_EQ(errno, ENODEV);
+  EXPECT_TRUE(put(root_ / "sys/bus/pci/drivers_probe", kAddress));
+  EXPECT_EQ(fs::canonical(device / "driver").filename(), "vfio-pci");
+  const std::string group = fs::canonical(device / "iommu_group").filename();
+  const int claim = open_node("vfio/" + group, O_RDWR);
+  ASSERT_GE(claim, 0);
+  EXPECT_EQ(open_node("vfio/" + group, O_RDWR), -1);
+  EXPECT_EQ(errno, EBUSY);
+  EXPECT_TRUE(put(device / "driver_override", "\n"));
+  EXPECT_EQ(line_of(device / "driver_override"), "(null)");
+  EXPECT_TRUE(put(root_ / "sys/bus/pci/drivers/vfio-pci/unbind", kAddress));
+  EXPECT_FALSE(put(root_ / "sys/bus/pci/drivers/vfio-pci/bind", kAddress)) << "it does not match";
+  EXPECT_TRUE(put(root_ / "sys/bus/pci/drivers/nvme/bind", kAddress));
+  EXPECT_EQ(line_of(device / "nvme/nvme0/state"), "live");
+  EXPECT_EQ(::nvme_identify_ctrl(old, &id), -1) << "a new binding is a new device";
+  ::close(claim);
+  ::close(old);
+}
+
+TEST_F(ShimTest, AnotherProcessSeesTheSameDrive) {
+  const int fd = open_node("nvme0", O_RDONLY);
+  set("duration_ms", "600000");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int own = open_node("nvme0", O_RDONLY);
+    ::_exit(sanitize(own) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  nvme_sanitize_log_page log{};
+  ASSERT_EQ(::nvme_get_log_sanitize(fd, false, &log), 0);
+  EXPECT_EQ(log.sstat, 2) << "the drive goes on without the process that asked";
+  set("advance_ms", "600001");
+  ASSERT_EQ(::nvme_get_log_sanitize(fd, false, &log), 0);
+  EXPECT_EQ(log.sstat, 0x101);
+  ::close(fd);
+}
+
+TEST_F(ShimTest, ManyThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        const int fd = open_node("nvme0n1", O_RDWR);
+        std::array<char, 512> block{};
+        EXPECT_EQ(::pread(fd, block.data(), block.size(), 0), 512);
+        EXPECT_EQ(::pwrite(fd, block.data(), block.size(), 0), 512);
+        nvme_id_ctrl id{};
+        EXPECT_EQ(::nvme_identify_ctrl(fd, &id), 0);
+        ::close(fd);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+}
+
+TEST_F(ShimTest, ADescriptorClosedBehindOurBackIsForgotten) {
+  const int fd = open_node("nvme0", O_RDONLY);
+  FILE* stream = ::fdopen(fd, "r");
+  ::fclose(stream);  // closes without asking the interposer
+  const int other = ::fileno(::tmpfile());
+  EXPECT_EQ(other, fd) << "the number is used again";
+  nvme_id_ctrl id{};
+  EXPECT_EQ(::nvme_identify_ctrl(other, &id), -1);
+  EXPECT_EQ(errno, ENOTTY);
+}
+
+TEST_F(ShimTest, BadSettingsNameThemselves) {
+  for (const auto& [key, value] : {std::pair{"stalls_at", "101"}, std::pair{"sanicap", "magic"},
+                                   std::pair{"nonsense", "1"}, std::pair{"io_error_at", "1:2"}}) {
+    const Status done = host_->set(kAddress, key, value);
+    ASSERT_FALSE(done.ok()) << key;
+    EXPECT_EQ(done.error().code, Errc::invalid);
+  }
+  EXPECT_FALSE(Host::create(root_, {}).ok()) << "never over an existing folder";
+  EXPECT_FALSE(host_->set("0000:99:00.0", "serial", "X").ok());
+}
+
+}  // namespace
+}  // namespace reclaim::emulator
