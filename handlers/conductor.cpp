@@ -76,38 +76,52 @@ void Conductor::take(const Kick& kick) {
   ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   if (!kick.command.empty()) return command(kick);
-  for (const int delay_s : kick.delays_s) want_survey(static_cast<std::int64_t>(delay_s) * 1000);
+  for (const int delay_s : kick.delays_s) {
+    want_survey(static_cast<std::int64_t>(delay_s) * 1000, delay_s == 0 ? "" : kick.instance);
+  }
   if (kick.delays_s.empty()) want_survey(0);
 }
 
-void Conductor::want_survey(std::int64_t delay_ms) {
+void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instance) {
   if (stopping_) return;
   const std::int64_t due = ports_.clock.now().mono.ms + delay_ms;
-  const auto near = surveys_due_.lower_bound(due - kCoalesceMs);
-  if (near != surveys_due_.end() && *near <= due + kCoalesceMs) return;
-  surveys_due_.insert(due);
+  for (const auto& [at, instance] : surveys_due_) {
+    const bool serves = instance.empty() || instance == for_instance;
+    if (serves && at >= due - kCoalesceMs && at <= due + kCoalesceMs) return;
+  }
+  surveys_due_.emplace(due, for_instance);
   arm_survey();
 }
 
+// The later surveys of a notification are there because some are sent before the allocation is
+// gone. Once the instance's device was found free, there is nothing left to wait for.
+void Conductor::settle_kicks_of(const std::string& instance) {
+  if (instance.empty()) return;
+  std::erase_if(surveys_due_, [&](const auto& due) { return due.second == instance; });
+}
+
 void Conductor::arm_survey() {
-  if (surveying_ || surveys_due_.empty() || stopping_) return;
+  if (surveying_ || stopping_) return;
+  std::int64_t next = periodic_due_;
+  if (!surveys_due_.empty()) next = std::min(next, surveys_due_.begin()->first);
   if (survey_timer_ != 0) ports_.timers.cancel(survey_timer_);
-  const std::int64_t wait = *surveys_due_.begin() - ports_.clock.now().mono.ms;
+  const std::int64_t wait = next - ports_.clock.now().mono.ms;
   survey_timer_ = ports_.timers.after(std::max<std::int64_t>(wait, 0), [this] {
     survey_timer_ = 0;
     const std::int64_t now = ports_.clock.now().mono.ms;
-    surveys_due_.erase(surveys_due_.begin(), surveys_due_.upper_bound(now));
+    periodic_ = periodic_due_ <= now;
+    std::erase_if(surveys_due_, [now](const auto& due) { return due.first <= now; });
     run_survey();
   });
 }
 
-void Conductor::next_periodic_survey() {
+void Conductor::plan_periodic_survey() {
   // A plain linear congruential step: it only has to keep the hosts of a fleet apart.
   jitter_state_ = jitter_state_ * 6364136223846793005ULL + 1442695040888963407ULL;
   const auto span =
       static_cast<std::uint64_t>(std::max<std::int64_t>(options_.survey_jitter_ms, 1));
-  want_survey(options_.survey_interval_ms +
-              static_cast<std::int64_t>((jitter_state_ >> 33U) % span));
+  periodic_due_ = ports_.clock.now().mono.ms + options_.survey_interval_ms +
+                  static_cast<std::int64_t>((jitter_state_ >> 33U) % span);
 }
 
 void Conductor::run_survey() {
@@ -152,21 +166,19 @@ void Conductor::after_survey(Result<Survey> survey,
   surveying_ = false;
   if (stopping_) return;
   counters_.surveys += 1;
+  plan_periodic_survey();
   if (!survey) {
     counters_.surveys_failed += 1;
     survey_problem_ = survey.error().what;
     ports_.log.warning(kLog, "survey failed", {{"why", survey_problem_}});
     survey_retry_ms_ =
         std::clamp(survey_retry_ms_ * 2, options_.retry_min_ms, options_.retry_max_ms);
-    want_survey(survey_retry_ms_);
-    return arm_survey();
+    return want_survey(survey_retry_ms_);
   }
   survey_problem_.clear();
   survey_retry_ms_ = 0;
   host_view_.root_uuid = survey->root_uuid;
   for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
-  periodic_ = surveys_due_.empty();
-  if (periodic_) next_periodic_survey();
   arm_survey();
 }
 
@@ -527,6 +539,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
   carry_out(address, update.effect);
   if (record.stage == Stage::pending_cleaning) {
     if (before.stage == Stage::available || before.stage == Stage::allocated) {
+      settle_kicks_of(record.instance);
       try_admit(address);
     } else if (before.stage == Stage::error) {
       want_survey(0);

@@ -94,11 +94,13 @@ class Conductor final {
   };
 
   // conductor.cpp: schedule, survey, admission, inbox, persistence.
-  void want_survey(std::int64_t delay_ms);
+  // `for_instance`: only to catch the end of that instance's allocation; dropped once it was seen.
+  void want_survey(std::int64_t delay_ms, const std::string& for_instance = "");
+  void settle_kicks_of(const std::string& instance);
   void arm_survey();
   void run_survey();
   void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
-  void next_periodic_survey();
+  void plan_periodic_survey();
   void assess_one(const Sighting& sighting, const std::map<PciAddress, std::uint64_t>& epochs);
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
@@ -148,7 +150,8 @@ class Conductor final {
   Surveyor surveyor_;
   std::map<PciAddress, Device> devices_;
 
-  std::set<std::int64_t> surveys_due_;  // monotonic ms
+  std::set<std::pair<std::int64_t, std::string>> surveys_due_;  // monotonic ms, instance or ""
+  std::int64_t periodic_due_ = 0;  // monotonic ms; each survey moves it
   std::uint64_t survey_timer_ = 0;
   bool surveying_ = false;
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
