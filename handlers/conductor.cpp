@@ -87,7 +87,7 @@ void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instan
   const std::int64_t due = ports_.clock.now().mono.ms + delay_ms;
   for (const auto& [at, instance] : surveys_due_) {
     const bool serves = instance.empty() || instance == for_instance;
-    if (serves && at >= due - kCoalesceMs && at <= due + kCoalesceMs) return;
+    if (serves && at >= due - kCoalesceMs && at <= due + kCoalesceMs) return arm_survey();
   }
   surveys_due_.emplace(due, for_instance);
   arm_survey();
