@@ -1,0 +1,203 @@
+// RedisStore's kicks: a stream per host, read by the group `workers`. The consumer's name is the
+// host's, the same in every life of the worker, so that after a restart Redis hands out again what
+// the last one read and did not acknowledge.
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "state/redis_keys.h"
+#include "state/redis_store.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.store";
+constexpr std::size_t kAcksMax = 1000;
+constexpr std::uint64_t kWatchRetryMs = 1000;
+
+// One entry of a stream as [id, [field, value, ...]]; [id, nil] once it was trimmed away.
+Kick kick_from(const RedisReply& entry) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  const std::vector<RedisReply>& flat = entry.elements[1].elements;
+  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) {
+    fields.emplace_back(flat[i].text, flat[i + 1].text);
+  }
+  return redis_keys::kick_from_fields(entry.elements[0].text, fields);
+}
+
+// The entries in [[key, [entry, ...]]], the answer to XREADGROUP and XREAD for one stream.
+const std::vector<RedisReply>* entries_of(const RedisReply& reply) {
+  if (!reply.is_array() || reply.elements.size() != 1) return nullptr;
+  const RedisReply& stream = reply.elements.front();
+  if (!stream.is_array() || stream.elements.size() != 2) return nullptr;
+  for (const RedisReply& entry : stream.elements[1].elements) {
+    if (!entry.is_array() || entry.elements.size() != 2) return nullptr;
+  }
+  return &stream.elements[1].elements;
+}
+
+}  // namespace
+
+void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) {
+  if (Status checked = redis_keys::check_host(host); !checked.ok()) {
+    client_->answer(checked.error(), [done = std::move(done)](Result<RedisReply> reply) {
+      done(std::move(reply).error());
+    });
+    return;
+  }
+  std::vector<std::string> words{"XADD", redis_keys::of_host(host, "kicks"),        "MAXLEN",
+                                 "~",    std::to_string(options_.kicks_length_max), "*"};
+  const std::vector<std::string> fields = redis_keys::kick_fields(kick);
+  words.insert(words.end(), fields.begin(), fields.end());
+  client_->command(std::move(words), [host, done = std::move(done)](Result<RedisReply> reply) {
+    if (reply.ok()) {
+      done(Ok{});
+    } else {
+      done(reply.error().wrap(fmt::format("the kick for host {}", host)));
+    }
+  });
+}
+
+void RedisStore::read_kicks(const std::string& host, std::size_t count_max,
+                            StoreCallback<std::vector<Kick>> done) {
+  CHECK(count_max > 0);
+  read_kicks_from(host, count_max, true, std::move(done));
+}
+
+void RedisStore::read_kicks_from(const std::string& host, std::size_t count_max,
+                                 bool may_create_group, StoreCallback<std::vector<Kick>> done) {
+  const std::string key = redis_keys::of_host(host, "kicks");
+  const std::string from = cursors_.emplace(host, "0").first->second;
+  client_->command({"XREADGROUP", "GROUP", redis_keys::kKickGroup, host, "COUNT",
+                    std::to_string(count_max), "STREAMS", key, from},
+                   [this, host, key, from, count_max, may_create_group,
+                    done = std::move(done)](Result<RedisReply> reply) {
+                     const bool no_group = !reply.ok() && reply.error().code == Errc::not_found;
+                     if (!no_group || !may_create_group) {
+                       on_kicks(host, count_max, from, std::move(reply), done);
+                       return;
+                     }
+                     client_->command(
+                         {"XGROUP", "CREATE", key, redis_keys::kKickGroup, "0", "MKSTREAM"},
+                         [this, host, count_max, done](Result<RedisReply> created) {
+                           if (created.ok() || created.error().code == Errc::conflict) {
+                             read_kicks_from(host, count_max, false, done);
+                           } else {
+                             done(created.error().wrap(fmt::format("the kicks of host {}", host)));
+                           }
+                         });
+                   });
+}
+
+void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
+                          Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done) {
+  if (!reply.ok()) {
+    // What Redis handed out without our hearing of it is pending now: read that again.
+    cursors_[host] = "0";
+    done(reply.error().wrap(fmt::format("the kicks of host {}", host)));
+    return;
+  }
+  const bool pending = from != ">";
+  const std::vector<RedisReply>* entries = reply->is_nil() ? nullptr : entries_of(*reply);
+  if (entries == nullptr && !reply->is_nil()) {
+    done(Error{Errc::failed,
+               fmt::format("the kicks of host {}: the answer is not of its form", host)});
+    return;
+  }
+  std::vector<Kick> kicks;
+  std::vector<std::string> trimmed;
+  if (entries != nullptr) {
+    for (const RedisReply& entry : *entries) {
+      if (entry.elements[1].is_nil()) {
+        trimmed.push_back(entry.elements[0].text);
+      } else {
+        kicks.push_back(kick_from(entry));
+      }
+    }
+  }
+  if (pending) {
+    const bool more = entries != nullptr && !entries->empty();
+    cursors_[host] = more ? entries->back().elements[0].text : ">";
+  }
+  if (!trimmed.empty()) {
+    logger_.warning(kLog, fmt::format("host {}: {} kicks were dropped unread, the stream was full; "
+                                      "the survey makes up for them",
+                                      host, trimmed.size()));
+    ack_kicks(host, trimmed, [](const Status&) {});
+  }
+  if (kicks.empty() && pending) {
+    // Nothing left over in this batch: on with the next, and then with the new ones.
+    read_kicks_from(host, count_max, false, done);
+    return;
+  }
+  done(std::move(kicks));
+}
+
+void RedisStore::ack_kicks(const std::string& host, const std::vector<std::string>& ids,
+                           StoreCallback<Ok> done) {
+  if (ids.size() > kAcksMax) {
+    // A script's arguments are bounded: in slices.
+    const std::vector<std::string> head(ids.begin(), ids.begin() + kAcksMax);
+    const std::vector<std::string> tail(ids.begin() + kAcksMax, ids.end());
+    ack_kicks(host, head, [this, host, tail, done = std::move(done)](Status acked) {
+      if (acked.ok()) {
+        ack_kicks(host, tail, done);
+      } else {
+        done(std::move(acked));
+      }
+    });
+    return;
+  }
+  std::vector<std::string> args{redis_keys::kKickGroup};
+  args.insert(args.end(), ids.begin(), ids.end());
+  run(RedisScript::ack_kicks, {redis_keys::of_host(host, "kicks")}, std::move(args),
+      fmt::format("the kicks of host {} are not acknowledged", host),
+      [done = std::move(done)](Result<std::string> result) {
+        done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
+      });
+}
+
+void RedisStore::watch_kicks(const std::string& host, std::function<void()> on_kick) {
+  CHECK(watched_host_.empty() && !host.empty());
+  watched_host_ = host;
+  on_kick_ = std::move(on_kick);
+  watcher_->on_state([this](const RedisState& state) {
+    if (!state.connected) return;
+    watched_id_ =
+        "0-0";  // what lies there is told of once, whatever became of the stream meanwhile
+    wait_for_kick();
+    const auto notify = on_kick_;
+    if (notify) notify();
+  });
+  watcher_->start();
+}
+
+// Waits on a connection of its own, since a blocked one answers nothing else. It only says that
+// there is something: read_kicks fetches it.
+void RedisStore::wait_for_kick() {
+  watcher_->command(
+      {"XREAD", "COUNT", "100", "BLOCK", std::to_string(options_.watch_block_ms), "STREAMS",
+       redis_keys::of_host(watched_host_, "kicks"), watched_id_},
+      [this](Result<RedisReply> reply) { on_waited(std::move(reply)); },
+      options_.watch_block_ms + options_.redis.command_timeout_ms);
+}
+
+void RedisStore::on_waited(Result<RedisReply> reply) {
+  if (!reply.ok()) {
+    // A lost connection comes back through on_state; anything else is tried again.
+    const bool lost = reply.error().code == Errc::unknown || reply.error().code == Errc::cancelled;
+    if (!lost) {
+      logger_.warning(kLog, fmt::format("cannot wait for kicks: {}", reply.error().what));
+      watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
+    }
+    return;
+  }
+  const std::vector<RedisReply>* entries = reply->is_nil() ? nullptr : entries_of(*reply);
+  const bool news = entries != nullptr && !entries->empty();
+  if (news) watched_id_ = entries->back().elements[0].text;
+  wait_for_kick();
+  const auto notify = on_kick_;
+  if (news && notify) notify();
+}
+
+}  // namespace reclaim

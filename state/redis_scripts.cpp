@@ -1,0 +1,148 @@
+#include "state/redis_scripts.h"
+
+#include <fmt/core.h>
+#include <openssl/evp.h>
+
+#include "state/base/check.h"
+
+namespace reclaim {
+namespace {
+
+// A stored epoch that is no number is nobody's to overwrite. An equal one was written by somebody
+// else (or by us, with the answer lost: then reading back shows it). A lower one means that Redis
+// lost its last writes, and ours is newer.
+constexpr std::string_view kSave = R"lua(
+local stored = redis.call('HGET', KEYS[1], 'epoch')
+if stored then
+  local epoch = tonumber(stored)
+  if not epoch or epoch >= tonumber(ARGV[1]) then
+    return {'conflict', 'the stored epoch is ' .. stored .. ', not below ' .. ARGV[1]}
+  end
+end
+if ARGV[2] ~= '0' then
+  local lock = redis.call('GET', KEYS[4])
+  if not lock or string.match(lock, '(%d+)$') ~= ARGV[2] then
+    return {'conflict', 'the lock is not ours any more: ' .. (lock or 'nobody holds it')}
+  end
+end
+local last = 4 + tonumber(ARGV[4])
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], unpack(ARGV, last + 2))
+redis.call('SADD', KEYS[2], ARGV[last + 1])
+redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', unpack(ARGV, 5, last))
+return {'ok'}
+)lua";
+
+constexpr std::string_view kSaveProgress = R"lua(
+local stored = redis.call('HGET', KEYS[1], 'epoch')
+if stored ~= ARGV[1] then
+  return {'conflict', 'the stored epoch is ' .. (stored or 'gone') .. ', not ' .. ARGV[1]}
+end
+redis.call('HSET', KEYS[1], unpack(ARGV, 2))
+return {'ok'}
+)lua";
+
+// The token is above every one given before, and above those that a Redis which lost its last
+// writes has forgotten: it never falls behind the caller's wall clock.
+constexpr std::string_view kAcquireLock = R"lua(
+local held = redis.call('GET', KEYS[1])
+if held and string.match(held, '^(.*) %d+$') ~= ARGV[1] then
+  return {'busy', held .. ' holds it for ' .. redis.call('PTTL', KEYS[1]) .. ' ms more'}
+end
+local last = tonumber(redis.call('GET', KEYS[2]) or '0')
+local token = string.format('%.0f', math.max(last + 1, tonumber(ARGV[3])))
+redis.call('SET', KEYS[2], token)
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token, 'PX', ARGV[2])
+return {'ok', token}
+)lua";
+
+constexpr std::string_view kRenewLock = R"lua(
+local held = redis.call('GET', KEYS[1])
+if not held or string.match(held, '(%d+)$') ~= ARGV[1] then
+  return {'conflict', 'the lock is not ours any more: ' .. (held or 'nobody holds it')}
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {'ok'}
+)lua";
+
+constexpr std::string_view kReleaseLock = R"lua(
+local held = redis.call('GET', KEYS[1])
+if held and string.match(held, '(%d+)$') ~= ARGV[1] then
+  return {'conflict', 'the lock is not ours any more: ' .. held}
+end
+redis.call('DEL', KEYS[1])
+return {'ok'}
+)lua";
+
+constexpr std::string_view kAckKicks = R"lua(
+for i = 2, #ARGV do
+  redis.call('XACK', KEYS[1], ARGV[1], ARGV[i])
+  redis.call('XDEL', KEYS[1], ARGV[i])
+end
+return {'ok'}
+)lua";
+
+constexpr std::string_view kHeartbeat = R"lua(
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+if stored then
+  local readable, info = pcall(cjson.decode, stored)
+  if not readable or type(info) ~= 'table' or info.machine_id ~= ARGV[2] then
+    return {'conflict', stored}
+  end
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return {'ok'}
+)lua";
+
+constexpr std::string_view kSchema = R"lua(
+local stored = redis.call('GET', KEYS[1])
+if not stored then
+  redis.call('SET', KEYS[1], ARGV[1])
+  return {'ok', ARGV[1]}
+end
+if string.match(stored, '^%d+') ~= ARGV[1] then
+  return {'refused', stored}
+end
+return {'ok', stored}
+)lua";
+
+std::string sha1_of(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int length = 0;
+  CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha1(), nullptr) == 1);
+  std::string hex;
+  for (unsigned int i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest.at(i));
+  return hex;
+}
+
+}  // namespace
+
+std::string_view RedisScripts::text(RedisScript script) {
+  switch (script) {
+    case RedisScript::save:
+      return kSave;
+    case RedisScript::save_progress:
+      return kSaveProgress;
+    case RedisScript::acquire_lock:
+      return kAcquireLock;
+    case RedisScript::renew_lock:
+      return kRenewLock;
+    case RedisScript::release_lock:
+      return kReleaseLock;
+    case RedisScript::ack_kicks:
+      return kAckKicks;
+    case RedisScript::heartbeat:
+      return kHeartbeat;
+    case RedisScript::schema:
+      return kSchema;
+  }
+  return kSchema;
+}
+
+RedisScripts::RedisScripts() {
+  for (std::size_t i = 0; i < kRedisScriptCount; ++i) {
+    sha1s_.at(i) = sha1_of(text(static_cast<RedisScript>(i)));
+  }
+}
+
+}  // namespace reclaim

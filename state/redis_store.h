@@ -1,0 +1,115 @@
+// RedisStore: the Store on Redis. The layout of its keys is a documented interface: docs/redis.md.
+//
+// Thread: the loop's. Owns: two connections, one for commands and one that waits for kicks. On each
+// connect reclaim:schema is read before anything else; a Redis of another major version is not
+// spoken to, and everything answers `unavailable` with the reason.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/redis_client.h"
+#include "state/redis_options.h"
+#include "state/redis_scripts.h"
+#include "state/store.h"
+
+namespace reclaim {
+
+struct RedisStoreOptions {
+  RedisOptions redis;
+  std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
+  std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
+  std::size_t devices_max = 1024;             // per host
+  int watch_block_ms = 5000;                  // how long one wait for a kick lasts
+};
+
+// Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what
+// an operator sees and sets does.
+struct PersistenceReport {
+  bool known = false;        // false: the server does not let us look
+  bool aof_enabled = false;  // the append-only file is on and its last write went well
+  bool evicts = false;       // keys may be thrown out when memory is short
+  std::string text;          // for people: what is wrong and the remedy; empty: nothing is
+};
+
+class RedisStore final : public Store {
+ public:
+  // `loop`, `clock` and `logger` outlive the store.
+  static Result<std::unique_ptr<RedisStore>> create(uv_loop_t* loop, RedisStoreOptions options,
+                                                    const Clock& clock, Logger& logger);
+  ~RedisStore() override;
+
+  void start();
+  // Completes what is in flight with `cancelled`.
+  void close();
+  [[nodiscard]] const RedisState& state() const;
+  void on_state(std::function<void(const RedisState&)> on_change);
+
+  // Calls `on_kick` as soon as a kick is added for the host, once at the start if there is one
+  // already, and after each reconnect: then call read_kicks. Several kicks may be one call.
+  void watch_kicks(const std::string& host, std::function<void()> on_kick);
+
+  void check_persistence(StoreCallback<PersistenceReport> done);
+
+  void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
+  void save(const Record& record, LockToken lock, const JournalEntry& entry,
+            StoreCallback<Ok> done) override;
+  void save_progress(const Record& record, StoreCallback<Ok> done) override;
+  void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
+                    std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
+  void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                  std::int64_t ttl_ms, StoreCallback<Ok> done) override;
+  void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                    StoreCallback<Ok> done) override;
+  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
+  void read_kicks(const std::string& host, std::size_t count_max,
+                  StoreCallback<std::vector<Kick>> done) override;
+  void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
+                 StoreCallback<Ok> done) override;
+  void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
+  void hosts(StoreCallback<std::vector<HostInfo>> done) override;
+  void save_certificate(const Certificate& certificate, StoreCallback<Ok> done) override;
+
+ private:
+  struct Loading;
+
+  RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
+
+  // Answers the script's {"ok", detail} with the detail, and its refusals with an error that begins
+  // with `what`.
+  void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
+           std::string what, StoreCallback<std::string> done);
+  void read_kicks_from(const std::string& host, std::size_t count_max, bool may_create_group,
+                       StoreCallback<std::vector<Kick>> done);
+  void on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
+                Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done);
+  void on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
+                 Result<RedisReply> reply);
+  void wait_for_kick();
+  void on_waited(Result<RedisReply> reply);
+
+  RedisStoreOptions options_;
+  const Clock& clock_;
+  Logger& logger_;
+  RedisScripts scripts_;
+  std::unique_ptr<RedisClient> client_;
+
+  // Where reading a host's kicks stands: an id while those read before but not acknowledged are
+  // read again, ">" when only new ones are left. Absent: from the beginning.
+  std::map<std::string, std::string> cursors_;
+
+  std::unique_ptr<RedisClient> watcher_;
+  std::unique_ptr<uv::Timer> watch_retry_;
+  std::string watched_host_;
+  std::string watched_id_ = "0-0";
+  std::function<void()> on_kick_;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,129 @@
+#include "tests/integration/redis_server.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "state/base/check.h"
+
+namespace reclaim::test {
+namespace {
+
+// Starts a program that writes to `output_fd`, or where the test does when that is below 0.
+pid_t spawn(const std::vector<std::string>& words, int output_fd) {
+  std::vector<char*> args;
+  std::vector<std::string> copies = words;
+  for (std::string& word : copies) args.push_back(word.data());
+  args.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid > 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  if (output_fd >= 0) {
+    dup2(output_fd, STDOUT_FILENO);
+    dup2(output_fd, STDERR_FILENO);
+  }
+  execvp(args.front(), args.data());
+  _exit(127);
+}
+
+}  // namespace
+
+RedisServer::RedisServer(std::vector<std::string> options) : options_(std::move(options)) {
+  std::string pattern = std::filesystem::temp_directory_path() / "reclaim-redis-XXXXXX";
+  CHECK(mkdtemp(pattern.data()) != nullptr);
+  folder_ = pattern;
+  start();
+}
+
+RedisServer::~RedisServer() {
+  kill_hard();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void RedisServer::start() {
+  CHECK(pid_ < 0);
+  std::vector<std::string> words{RECLAIM_STACK "/redis.sh", "run", folder_};
+  words.insert(words.end(), options_.begin(), options_.end());
+  pid_ = spawn(words, -1);
+  for (int i = 0; i < 600; ++i) {
+    const std::string answer = cli({"PING"});
+    if (answer.find("PONG") != std::string::npos || answer.find("NOAUTH") != std::string::npos ||
+        answer.find("NOPERM") != std::string::npos) {
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  CHECK(!"redis-server does not answer");
+}
+
+void RedisServer::kill_hard() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void RedisServer::freeze() {
+  CHECK(kill(pid_, SIGSTOP) == 0);
+}
+void RedisServer::thaw() {
+  CHECK(kill(pid_, SIGCONT) == 0);
+}
+
+RedisOptions RedisServer::options() const {
+  RedisOptions options;
+  int port = 0;
+  std::ifstream(folder_ + "/redis.port") >> port;
+  options.port = static_cast<std::uint16_t>(port);
+  // Generous, since the machine may be busy; the tests of deadlines set their own.
+  options.connect_timeout_ms = 20'000;
+  options.command_timeout_ms = 20'000;
+  options.reconnect_min_ms = 10;
+  options.reconnect_max_ms = 100;
+  return options;
+}
+
+std::string RedisServer::cli(const std::vector<std::string>& words) const {
+  std::array<int, 2> ends{};
+  CHECK(pipe(ends.data()) == 0);
+  std::vector<std::string> all{"redis-cli", "-s", socket()};
+  all.insert(all.end(), words.begin(), words.end());
+  const pid_t pid = spawn(all, ends[1]);
+  close(ends[1]);
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (ssize_t got = 0; (got = read(ends[0], piece.data(), piece.size())) > 0;) {
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  waitpid(pid, nullptr, 0);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms) {
+  bool late = false;
+  uv::Timer end(loop.raw());
+  end.start(static_cast<std::uint64_t>(within_ms), 0, [&late] { late = true; });
+  while (!holds() && !late) loop.run_once();
+  return holds();
+}
+
+void run_for(uv::Loop& loop, int ms) {
+  run_until(
+      loop, [] { return false; }, ms);
+}
+
+}  // namespace reclaim::test

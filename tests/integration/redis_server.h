@@ -1,0 +1,46 @@
+// A real redis-server in a temporary folder, started by stack/redis.sh as a child of the test and
+// gone with it. And a loop that is turned until something holds.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "state/base/uv.h"
+#include "state/redis_options.h"
+
+namespace reclaim::test {
+
+class RedisServer final {
+ public:
+  explicit RedisServer(std::vector<std::string> options = {});
+  ~RedisServer();
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+
+  // Returns once it answers.
+  void start();
+  void kill_hard();  // SIGKILL
+  void freeze();     // SIGSTOP: connections stay, answers do not come
+  void thaw();
+
+  [[nodiscard]] RedisOptions options() const;  // over TCP
+  [[nodiscard]] std::string socket() const { return folder_ + "/redis.sock"; }
+
+  // What redis-cli prints for the command, asked over the unix socket.
+  std::string cli(const std::vector<std::string>& words) const;
+
+ private:
+  std::string folder_;
+  std::vector<std::string> options_;
+  pid_t pid_ = -1;
+};
+
+// Turns the loop until `holds`, for at most `within_ms`; false when it never did.
+bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms = 60'000);
+// Turns the loop for a while.
+void run_for(uv::Loop& loop, int ms);
+
+}  // namespace reclaim::test

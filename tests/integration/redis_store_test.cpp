@@ -1,0 +1,391 @@
+// The Store on a real Redis: the contract every store keeps, and what only Redis can do to us.
+#include "state/redis_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/integration/redis_server.h"
+#include "tests/integration/store_contract.h"
+
+namespace reclaim {
+namespace {
+
+using test::RedisServer;
+using testing::HasSubstr;
+
+// One Redis, one loop, one store on it; restart() is the worker's death and return.
+class StoreOnRedis {
+ public:
+  explicit StoreOnRedis(std::vector<std::string> server_options = {})
+      : server(std::move(server_options)) {
+    options.redis = server.options();
+    open();
+  }
+
+  void open() {
+    store.reset();
+    auto created = RedisStore::create(loop.raw(), options, clock, logger);
+    CHECK(created.ok());
+    store = *std::move(created);
+    store->start();
+  }
+  bool connected() {
+    return test::run_until(loop, [this] { return store->state().connected; });
+  }
+
+  contract::World world(const std::string& host) {
+    contract::World world;
+    world.host = host;
+    world.store = [this]() -> Store& { return *store; };
+    world.run_until = [this](const std::function<bool()>& holds) {
+      EXPECT_TRUE(test::run_until(loop, holds));
+    };
+    world.restart = [this] {
+      open();
+      EXPECT_TRUE(connected());
+    };
+    world.pass_time = [this](std::int64_t ms) { test::run_for(loop, static_cast<int>(ms)); };
+    return world;
+  }
+
+  RedisServer server;
+  RedisStoreOptions options;
+  SystemClock clock;
+  NullLogger logger;
+  uv::Loop loop;
+  std::unique_ptr<RedisStore> store;
+};
+
+class RedisStoreContract : public testing::TestWithParam<contract::Check> {};
+
+TEST_P(RedisStoreContract, Holds) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  GetParam().run(redis.world("compute-1"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RedisStoreContract, testing::ValuesIn(contract::kChecks),
+                         [](const auto& check) { return std::string(check.param.name); });
+
+TEST(RedisStore, KeysAreAsDocumented) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  contract::what_is_saved_is_loaded(world);
+  ASSERT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
+  ASSERT_TRUE(contract::push(world, "instance.delete.end").ok());
+  const auto cli = [&](const std::vector<std::string>& words) { return redis.server.cli(words); };
+  EXPECT_EQ(cli({"GET", "reclaim:schema"}), "1");
+  EXPECT_EQ(cli({"HGET", "reclaim:{compute-1}:device:0000:01:01.0", "device_state"}),
+            "pending_cleaning");
+  EXPECT_EQ(cli({"HLEN", "reclaim:{compute-1}:device:0000:01:01.0"}),
+            std::to_string(encode_record(Record{}).size()));
+  EXPECT_EQ(cli({"SCARD", "reclaim:{compute-1}:devices"}), "2");
+  EXPECT_THAT(cli({"GET", "reclaim:{compute-1}:lock:0000:01:01.0"}),
+              testing::StartsWith("worker-1 "));
+  EXPECT_EQ(cli({"XLEN", "reclaim:{compute-1}:journal"}), "2");
+  const std::string journal = cli({"XRANGE", "reclaim:{compute-1}:journal", "-", "+"});
+  EXPECT_THAT(journal, HasSubstr("pending_cleaning"));
+  EXPECT_THAT(journal, HasSubstr("2025-11-20T12:00:00.000Z"));
+  EXPECT_THAT(cli({"XRANGE", "reclaim:{compute-1}:kicks", "-", "+"}),
+              HasSubstr("instance.delete.end"));
+  // A field that a newer version had written does not outlive our next save.
+  cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "stale", "x"});
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 2, Stage::error)).ok());
+  EXPECT_EQ(cli({"HEXISTS", "reclaim:{compute-1}:device:0000:01:01.0", "stale"}), "0");
+}
+
+TEST(RedisStore, ARecordThatCannotBeReadFailsTheLoad) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 2, 1, Stage::error)).ok());
+  const std::string key = "reclaim:{compute-1}:device:0000:01:02.0";
+  redis.server.cli({"HDEL", key, "serial"});
+  EXPECT_EQ(contract::load(world).error().what, key + ": field 'serial' is missing");
+  // A key of another type.
+  redis.server.cli({"DEL", key});
+  redis.server.cli({"SET", key, "x"});
+  EXPECT_THAT(contract::load(world).error().what, HasSubstr("WRONGTYPE"));
+  EXPECT_FALSE(contract::save(world, contract::record_of(world, 2, 9, Stage::error)).ok());
+  // Gone, as if Redis had lost it: the rest is loaded.
+  redis.server.cli({"DEL", key});
+  ASSERT_TRUE(contract::load(world).ok());
+  EXPECT_EQ(contract::load(world)->size(), 1U);
+  // Another host's record under our key.
+  redis.server.cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "host", "compute-9"});
+  EXPECT_THAT(contract::load(world).error().what, HasSubstr("on host compute-9"));
+}
+
+TEST(RedisStore, AnEpochThatIsNoNumberIsNotOverwritten) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  redis.server.cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "epoch", "many"});
+  const auto saved = contract::save(world, contract::record_of(world, 1, 9, Stage::error));
+  EXPECT_EQ(contract::code_of(saved), Errc::conflict);
+}
+
+TEST(RedisStore, DevicesAreBounded) {
+  StoreOnRedis redis;
+  redis.options.devices_max = 2;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  redis.server.cli({"SADD", "reclaim:{compute-1}:devices", "a", "b", "c"});
+  EXPECT_EQ(contract::load(world).error().code, Errc::limit);
+}
+
+TEST(RedisStore, ScriptsComeBackAfterAFlush) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
+  ASSERT_EQ(redis.server.cli({"SCRIPT", "FLUSH"}), "OK");
+  EXPECT_TRUE(contract::save(world, contract::record_of(world, 1, 2, Stage::error)).ok());
+  EXPECT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
+}
+
+TEST(RedisStore, TokensGrowThoughRedisForgets) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  const auto before = contract::lock(world, "worker-1", 60'000);
+  ASSERT_TRUE(before.ok());
+  redis.server.cli({"FLUSHALL"});
+  test::run_for(redis.loop, 5);
+  const auto after = contract::lock(world, "worker-2", 60'000);
+  ASSERT_TRUE(after.ok());
+  EXPECT_GT(after->token, before->token);
+  EXPECT_EQ(contract::code_of(contract::renew(world, *before, 1000)), Errc::conflict);
+}
+
+TEST(RedisStore, RecordsSurviveAKilledServer) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
+  ASSERT_TRUE(contract::push(world, "kept").ok());
+  redis.server.kill_hard();
+  ASSERT_TRUE(test::run_until(redis.loop, [&] { return !redis.store->state().connected; }));
+  EXPECT_EQ(contract::code_of(contract::push(world, "refused")), Errc::unavailable);
+  redis.server.start();
+  ASSERT_TRUE(redis.connected());
+  EXPECT_EQ(contract::load(world)->size(), 1U);
+  const std::vector<Kick> kicks = contract::read(world, 10);
+  ASSERT_EQ(kicks.size(), 1U);
+  EXPECT_EQ(kicks[0].reason, "kept");
+}
+
+TEST(RedisStore, AnotherSchemaIsNotSpokenTo) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  redis.server.cli({"SET", "reclaim:schema", "2"});
+  redis.open();
+  ASSERT_TRUE(
+      test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
+  EXPECT_FALSE(redis.store->state().connected);
+  EXPECT_THAT(redis.store->state().last_error,
+              HasSubstr("reclaim:schema is '2', this version of Reclaim speaks 1"));
+  EXPECT_EQ(contract::load(redis.world("compute-1")).error().code, Errc::unavailable);
+  redis.server.cli({"SET", "reclaim:schema", "1.7"});
+  EXPECT_TRUE(redis.connected());
+}
+
+TEST(RedisStore, JournalAndKicksAreBounded) {
+  StoreOnRedis redis;
+  redis.options.journal_length_max = 100;
+  redis.options.kicks_length_max = 100;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  int outstanding = 0;
+  const auto note = [&](const Result<Ok>& result) {
+    EXPECT_TRUE(result.ok());
+    --outstanding;
+  };
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    outstanding += 2;
+    redis.store->save(contract::record_of(world, 1, i, Stage::error), {}, {}, note);
+    redis.store->push_kick(world.host, Kick{}, note);
+  }
+  world.run_until([&] { return outstanding == 0; });
+  EXPECT_LE(std::atoi(redis.server.cli({"XLEN", "reclaim:{compute-1}:journal"}).c_str()), 200);
+  EXPECT_LE(std::atoi(redis.server.cli({"XLEN", "reclaim:{compute-1}:kicks"}).c_str()), 200);
+}
+
+TEST(RedisStore, KicksTrimmedUnreadDoNoHarm) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  for (const char* reason : {"one", "two", "three"})
+    ASSERT_TRUE(contract::push(world, reason).ok());
+  ASSERT_EQ(contract::read(world, 10).size(), 3U);
+  redis.server.cli({"XTRIM", "reclaim:{compute-1}:kicks", "MAXLEN", "1"});
+  world.restart();
+  const std::vector<Kick> kicks = contract::read(world, 1);
+  ASSERT_EQ(kicks.size(), 1U);
+  EXPECT_EQ(kicks[0].reason, "three");
+  ASSERT_TRUE(contract::ack(world, {kicks[0].id}).ok());
+  EXPECT_EQ(redis.server.cli({"XPENDING", "reclaim:{compute-1}:kicks", "workers"}).substr(0, 1),
+            "0");
+}
+
+TEST(RedisStore, KicksMayBeWrittenByHand) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  redis.server.cli(
+      {"XADD", "reclaim:{compute-1}:kicks", "*", "reason", "operator", "delays_s", "x"});
+  const std::vector<Kick> kicks = contract::read(world, 10);
+  ASSERT_EQ(kicks.size(), 1U);
+  EXPECT_EQ(kicks[0].reason, "operator");
+  EXPECT_TRUE(kicks[0].delays_s.empty());
+}
+
+TEST(RedisStore, AHostNameFromOutsideIsChecked) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  for (const std::string& name : {std::string(), std::string("a}b"), std::string("a b"),
+                                  std::string("a\n"), std::string(256, 'a')}) {
+    EXPECT_EQ(contract::code_of(contract::push(redis.world(name), "x")), Errc::invalid) << name;
+  }
+}
+
+TEST(RedisStore, AKickIsHeardAtOnce) {
+  StoreOnRedis redis;
+  redis.options.watch_block_ms = 600'000;
+  redis.options.redis.command_timeout_ms = 600'000;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::push(world, "lies there").ok());
+  int heard = 0;
+  redis.store->watch_kicks(world.host, [&] { ++heard; });
+  world.run_until([&] { return heard >= 1; });
+  test::run_for(redis.loop, 50);
+  // Nothing but the push can wake the watch now: its own wait lasts ten minutes.
+  const int before = heard;
+  ASSERT_TRUE(contract::push(world, "new").ok());
+  world.run_until([&] { return heard > before; });
+  EXPECT_EQ(contract::read(world, 10).size(), 2U);
+  // And after the server was away.
+  redis.server.kill_hard();
+  ASSERT_TRUE(test::run_until(redis.loop, [&] { return !redis.store->state().connected; }));
+  redis.server.start();
+  ASSERT_TRUE(redis.connected());
+  test::run_for(redis.loop, 300);
+  const int after = heard;
+  ASSERT_TRUE(contract::push(world, "newer").ok());
+  world.run_until([&] { return heard > after; });
+}
+
+TEST(RedisStore, AForeignMachineIsToldHowToEndIt) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  contract::a_host_name_belongs_to_one_machine(world);
+  const auto beat = [&](const std::string& machine_id) {
+    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+      redis.store->heartbeat(HostInfo{world.host, WallMs{1}, "0.1.0", machine_id, 0},
+                             std::move(done));
+    });
+  };
+  EXPECT_THAT(beat("machine-b").error().what, HasSubstr("redis-cli HDEL reclaim:hosts compute-1"));
+  redis.server.cli({"HSET", "reclaim:hosts", "compute-1", "half a {"});
+  EXPECT_EQ(contract::code_of(beat("machine-a")), Errc::conflict);
+  const auto hosts = contract::ask<std::vector<HostInfo>>(
+      world,
+      [&](StoreCallback<std::vector<HostInfo>> done) { redis.store->hosts(std::move(done)); });
+  ASSERT_TRUE(hosts.ok());
+  EXPECT_EQ(hosts->front().burned, 1U) << "an unreadable host wants every kick";
+  redis.server.cli({"HDEL", "reclaim:hosts", "compute-1"});
+  EXPECT_TRUE(beat("machine-b").ok());
+}
+
+PersistenceReport persistence(StoreOnRedis& redis) {
+  const auto report = contract::ask<PersistenceReport>(
+      redis.world("x"), [&](StoreCallback<PersistenceReport> done) {
+        redis.store->check_persistence(std::move(done));
+      });
+  EXPECT_TRUE(report.ok());
+  return report.ok() ? *report : PersistenceReport{};
+}
+
+TEST(RedisStore, PersistenceIsLookedAt) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  PersistenceReport report = persistence(redis);
+  EXPECT_TRUE(report.known && report.aof_enabled && !report.evicts) << report.text;
+  EXPECT_EQ(report.text, "");
+  redis.server.cli({"CONFIG", "SET", "appendonly", "no"});
+  redis.server.cli({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  report = persistence(redis);
+  EXPECT_FALSE(report.aof_enabled);
+  EXPECT_FALSE(report.evicts) << "without a limit on memory nothing is evicted";
+  EXPECT_THAT(report.text, HasSubstr("appendonly yes"));
+  redis.server.cli({"CONFIG", "SET", "maxmemory", "100mb"});
+  report = persistence(redis);
+  EXPECT_TRUE(report.evicts);
+  EXPECT_THAT(report.text, HasSubstr("maxmemory-policy allkeys-lru"));
+}
+
+// A kick is refused while memory is full (its notification then waits in RabbitMQ); a record is
+// not, since its script deletes before it writes, and Redis lets a script that has begun finish.
+TEST(RedisStore, FullMemoryRefusesKicksButNoRecords) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
+  redis.server.cli({"CONFIG", "SET", "maxmemory", "1mb"});
+  EXPECT_EQ(contract::code_of(contract::push(world, "x")), Errc::unavailable);
+  EXPECT_FALSE(contract::lock(world, "worker-1", 60'000).ok());
+  EXPECT_TRUE(contract::save(world, contract::record_of(world, 1, 2, Stage::error)).ok());
+  EXPECT_TRUE(contract::save(world, contract::record_of(world, 2, 1, Stage::error)).ok());
+  EXPECT_EQ(contract::load(world)->size(), 2U);
+}
+
+// The rule docs/redis.md gives: all a worker does is allowed, and nothing else is.
+TEST(RedisStore, WorksAsTheDocumentedAclUser) {
+  StoreOnRedis redis;
+  ASSERT_EQ(
+      redis.server.cli({"ACL",         "SETUSER", "reclaim", "on",        ">pw",     "resetkeys",
+                        "~reclaim:*",  "-@all",   "+eval",   "+evalsha",  "+ping",   "+select",
+                        "+info",       "+get",    "+set",    "+del",      "+hget",   "+hset",
+                        "+hgetall",    "+hdel",   "+sadd",   "+smembers", "+xadd",   "+xread",
+                        "+xreadgroup", "+xgroup", "+xack",   "+xdel",     "+xrange", "+xrevrange",
+                        "+pttl",       "+pexpire"}),
+      "OK");
+  redis.options.redis.username = "reclaim";
+  redis.options.redis.password = "pw";
+  redis.open();
+  ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
+  for (const contract::Check& check : contract::kChecks) {
+    check.run(redis.world(std::string("host-") + check.name));
+  }
+  EXPECT_TRUE(persistence(redis).known);
+  EXPECT_EQ(redis.server.cli({"--user", "reclaim", "--pass", "pw", "--no-auth-warning", "FLUSHALL"})
+                .substr(0, 6),
+            "NOPERM");
+}
+
+TEST(RedisStore, WithoutInfoPersistenceIsUnknown) {
+  StoreOnRedis redis;
+  redis.server.cli({"ACL", "SETUSER", "reclaim", "on", ">pw", "~reclaim:*", "+@all", "-info"});
+  redis.options.redis.username = "reclaim";
+  redis.options.redis.password = "pw";
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  const PersistenceReport report = persistence(redis);
+  EXPECT_FALSE(report.known);
+  EXPECT_THAT(report.text, HasSubstr("cannot see whether Redis persists"));
+}
+
+}  // namespace
+}  // namespace reclaim
