@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::size_t kExcerptBytes = 80;
 constexpr std::uint32_t kDomainsTried = 0x100;
-// A field has at most eight digits, so nobody needs more; what these bound is the standard
-// library's recursive matcher, whose stack and time grow with repeated and nested groups.
-constexpr int kRegexGroupsMax = 4;
-constexpr int kRegexRepeatsMax = 2;
-
-using Matched = std::vector<std::string_view>;
-
 // A glob's field: nothing for "*" and for a blank, otherwise a number up to `max`.
 Result<std::optional<std::uint32_t>> glob_field(std::string_view text, std::string_view name,
                                                 std::uint32_t max) {
@@ -47,58 +40,12 @@ std::bitset<N> one_or_all(const std::optional<std::uint32_t>& value) {
   return bits.set();
 }
 
-Status check_regex_cost(std::string_view text) {
-  int groups = 0;
-  int repeats = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '(') {
-      ++groups;
-    } else if (text[i] == '{') {
-      ++repeats;
-      unsigned count = 0;
-      for (std::size_t k = i + 1; k < text.size() && text[k] != '}'; ++k) {
-        if (text[k] == ',') {
-          count = 0;
-        } else if (text[k] >= '0' && text[k] <= '9') {
-          count = count * 10 + static_cast<unsigned>(text[k] - '0');
-        }
-        if (count > 8) return Error{Errc::limit, "it repeats something more than 8 times"};
-      }
-    }
-  }
-  if (text.size() > kRegexBytesMax) {
-    return Error{Errc::limit, fmt::format("it is longer than {} bytes", kRegexBytesMax)};
-  }
-  if (groups > kRegexGroupsMax) {
-    return Error{Errc::limit, fmt::format("it has more than {} groups", kRegexGroupsMax)};
-  }
-  if (repeats > kRegexRepeatsMax) {
-    return Error{Errc::limit, fmt::format("it has more than {} '{{n}}' counts", kRegexRepeatsMax)};
-  }
-  return Ok{};
-}
-
-Result<std::regex> compile(std::string_view text, std::string_view name) {
-  const auto wrong = [&](std::string_view why) {
-    return Error{Errc::invalid, fmt::format("the {} '{}' is no regular expression: {}", name,
-                                            printable_excerpt(text, kExcerptBytes), why)};
-  };
-  if (const auto cost = check_regex_cost(text); !cost.ok()) return wrong(cost.error().what);
-  try {
-    return std::regex(text.begin(), text.end(), std::regex::ECMAScript | std::regex::icase);
-  } catch (const std::regex_error& error) {  // the library has no other way to say it
-    return wrong(error.what());
-  }
-}
-
-bool matches_start(const std::regex& pattern, const std::string& text) {
-  try {
-    return std::regex_search(text, pattern, std::regex_constants::match_continuous);
-  } catch (const std::regex_error&) {  // too complex: an address that is not understood is not ours
-    return false;
-  }
+Result<Pattern> compile(std::string_view text, std::string_view name) {
+  auto pattern = Pattern::create(text);
+  if (pattern.ok()) return pattern;
+  return Error{pattern.error().code,
+               fmt::format("the {} '{}' is no usable regular expression: {}", name,
+                           printable_excerpt(text, kExcerptBytes), pattern.error().what)};
 }
 
 template <std::size_t N>
@@ -109,7 +56,7 @@ Result<std::bitset<N>> resolve(const std::optional<std::string>& text, std::stri
   if (!pattern.ok()) return pattern.error();
   std::bitset<N> bits;
   for (std::size_t i = 0; i < N; ++i) {
-    if (matches_start(*pattern, fmt::format("{:0{}x}", i, digits))) bits.set(i);
+    if (pattern->matches_start(fmt::format("{:0{}x}", i, digits))) bits.set(i);
   }
   if (bits.none()) {
     return Error{Errc::invalid,
@@ -119,8 +66,8 @@ Result<std::bitset<N>> resolve(const std::optional<std::string>& text, std::stri
   return bits;
 }
 
-Matched split(std::string_view text, char separator) {
-  Matched parts;
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
   while (true) {
     const std::size_t at = text.find(separator);
     parts.push_back(text.substr(0, at));
@@ -141,7 +88,7 @@ Result<AddressPattern> AddressPattern::from_glob(std::string_view text) {
   const std::size_t dot = text.find('.');
   const std::string_view function =
       dot == std::string_view::npos ? std::string_view{} : text.substr(dot + 1);
-  const Matched given = split(text.substr(0, dot), ':');
+  const std::vector<std::string_view> given = split(text.substr(0, dot), ':');
   if (given.size() > 3) {
     return Error{Errc::invalid, fmt::format("'{}' has more than domain:bus:slot.function",
                                             printable_excerpt(text, kExcerptBytes))};
@@ -188,7 +135,7 @@ Result<AddressPattern> AddressPattern::from_regex(const Fields& fields) {
 
 bool AddressPattern::domain_matches(std::uint32_t domain) const {
   if (domain_) return *domain_ == domain;
-  if (domain_pattern_) return matches_start(*domain_pattern_, fmt::format("{:04x}", domain));
+  if (domain_pattern_) return domain_pattern_->matches_start(fmt::format("{:04x}", domain));
   return true;
 }
 

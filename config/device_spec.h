@@ -9,13 +9,13 @@
 #include <bitset>
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/ini.h"
+#include "config/pattern.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
 
@@ -52,8 +52,8 @@ class AddressPattern {
  private:
   [[nodiscard]] bool domain_matches(std::uint32_t domain) const;
 
-  std::optional<std::uint32_t> domain_;       // a glob's number
-  std::optional<std::regex> domain_pattern_;  // an object's regular expression
+  std::optional<std::uint32_t> domain_;    // a glob's number
+  std::optional<Pattern> domain_pattern_;  // an object's regular expression
   std::bitset<256> buses_;
   std::bitset<32> slots_;
   std::bitset<8> functions_;
@@ -87,7 +87,6 @@ struct DeviceSpec {
 
 inline constexpr std::size_t kDeviceSpecBytesMax = 64 * 1024;  // of one option's value
 inline constexpr std::size_t kDeviceSpecsMax = 256;            // of all entries
-inline constexpr std::size_t kRegexBytesMax = 64;
 
 // Reads one value of the option: an object, or a list of objects. What is wrong is appended to
 // `problems` with its place, all of it; the entries that are right are returned.

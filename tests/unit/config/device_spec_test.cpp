@@ -143,7 +143,7 @@ TEST(DeviceSpec, RegexForms) {
 
 TEST(DeviceSpec, RegexErrors) {
   EXPECT_THAT(error(R"({"address": {"bus": "[0"}})"),
-              HasSubstr("the bus '[0' is no regular expression"));
+              HasSubstr("the bus '[0' is no usable regular expression: a '[' without its ']'"));
   EXPECT_THAT(error(R"({"address": {"bus": "zz"}})"), HasSubstr("matches no value from 00 to ff"));
   EXPECT_THAT(error(R"({"address": {"function": "8"}})"),
               HasSubstr("matches no value from 0 to 7"));
@@ -156,12 +156,9 @@ TEST(DeviceSpec, RegexErrors) {
 TEST(DeviceSpec, RegexesAreBounded) {
   EXPECT_THAT(error(R"({"address": {"bus": ")" + std::string(65, '0') + R"("}})"),
               HasSubstr("longer than 64 bytes"));
-  EXPECT_THAT(error(R"({"address": {"bus": "(((((a*)*)*)*)*)*"}})"),
-              HasSubstr("more than 4 groups"));
-  EXPECT_THAT(error(R"({"address": {"bus": "0{9}"}})"), HasSubstr("more than 8 times"));
-  EXPECT_THAT(error(R"({"address": {"bus": "0{1}0{1}0{1}"}})"),
-              HasSubstr("more than 2 '{n}' counts"));
-  EXPECT_TRUE(good(R"({"address": {"bus": "[0-9a-f]{2}"}})").address.matches(at("0000:aa:00.0")));
+  // std::regex needs hours for this one.
+  EXPECT_TRUE(
+      good(R"({"address": {"bus": "((((a*)*)*)*)*"}})").address.matches(at("0000:00:00.0")));
 }
 
 TEST(DeviceSpec, Policy) {

@@ -1,0 +1,337 @@
+#include "cli/format.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "state/base/check.h"
+
+namespace reclaim::cli {
+namespace {
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// Enough of Unicode's tables for host names, models and serial numbers that people paste.
+constexpr std::array kZeroWidth = {
+    Range{0x0300, 0x036F}, Range{0x1AB0, 0x1AFF}, Range{0x20D0, 0x20FF}, Range{0x200B, 0x200F},
+    Range{0x2060, 0x2064}, Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}, Range{0xFEFF, 0xFEFF}};
+constexpr std::array kDoubleWidth = {
+    Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0xA4CF},
+    Range{0xA960, 0xA97F},   Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},
+    Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},
+    Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF},
+    Range{0x20000, 0x3FFFD}};
+
+template <typename Ranges>
+bool within(const Ranges& ranges, std::uint32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+struct Decoded {
+  std::uint32_t code = 0;
+  std::size_t bytes = 1;  // 1 also for a byte that starts nothing
+  bool valid = false;
+};
+
+Decoded decode(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return {lead, 1, true};
+  std::size_t bytes = 0;
+  if (lead >= 0xC2 && lead <= 0xDF) bytes = 2;
+  if (lead >= 0xE0 && lead <= 0xEF) bytes = 3;
+  if (lead >= 0xF0 && lead <= 0xF4) bytes = 4;
+  if (bytes == 0 || bytes > text.size()) return {};
+  std::uint32_t code = lead & (0xFFU >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0U) != 0x80U) return {};
+    code = code << 6U | (next & 0x3FU);
+  }
+  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  if (overlong || (code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return {};
+  return {code, bytes, true};
+}
+
+std::string fold(std::string_view text) {
+  std::string folded(text);
+  for (char& c : folded) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return folded;
+}
+
+// Python's str() of a float: always with a point.
+std::string number(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string plain(const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell)) return "None";
+  if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "True" : "False";
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *integer);
+  if (const auto* real = std::get_if<double>(&cell)) return number(*real);
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return std::get<RawJson>(cell).text;
+}
+
+// A JSON string; bytes that are no UTF-8 become the replacement character.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    const char c = text.front();
+    if (!next.valid) {
+      out += "\xEF\xBF\xBD";
+    } else if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (next.code < 0x20 || next.code == 0x7F) {
+      out += fmt::format("\\u{:04x}", next.code);
+    } else {
+      out += text.substr(0, next.bytes);
+    }
+    text.remove_prefix(next.bytes);
+  }
+  out += '"';
+  return out;
+}
+
+std::string json(const Cell& cell) {
+  if (std::holds_alternative<std::monostate>(cell)) return "null";
+  if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "true" : "false";
+  if (const auto* real = std::get_if<double>(&cell))
+    return std::isfinite(*real) ? number(*real) : "null";
+  if (const auto* text = std::get_if<std::string>(&cell)) return quoted(*text);
+  return plain(cell);
+}
+
+std::string json_object(const std::vector<std::string>& names, const std::vector<Cell>& row,
+                        std::string_view indent) {
+  std::string out = "{";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out += fmt::format("{}\n{}  {}: {}", i == 0 ? "" : ",", indent, quoted(names[i]), json(row[i]));
+  }
+  out += fmt::format("{}{}}}", names.empty() ? "" : "\n", names.empty() ? "" : indent);
+  return out;
+}
+
+std::string json_list(const Table& table) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    out +=
+        fmt::format("{}\n  {}", i == 0 ? "" : ",", json_object(table.columns, table.rows[i], "  "));
+  }
+  out += table.rows.empty() ? "]\n" : "\n]\n";
+  return out;
+}
+
+// Python's csv.QUOTE_NONNUMERIC: everything that is no number stands in quotes, which are doubled
+// within.
+std::string csv_field(const Cell& cell) {
+  const bool bare = std::holds_alternative<bool>(cell) ||
+                    std::holds_alternative<std::int64_t>(cell) ||
+                    std::holds_alternative<double>(cell);
+  if (bare) return plain(cell);
+  std::string out = "\"";
+  if (!std::holds_alternative<std::monostate>(cell)) {
+    for (const char c : plain(cell)) {
+      if (c == '"') out += '"';
+      out += c;
+    }
+  }
+  out += '"';
+  return out;
+}
+
+std::string csv(const Table& table) {
+  std::string out;
+  const auto line = [&](const std::vector<Cell>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += fmt::format("{}{}", i == 0 ? "" : ",", csv_field(row[i]));
+    }
+    out += '\n';
+  };
+  line({table.columns.begin(), table.columns.end()});
+  for (const auto& row : table.rows) line(row);
+  return out;
+}
+
+std::string values(const Table& table) {
+  std::string out;
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += fmt::format("{}{}", i == 0 ? "" : " ", plain(row[i]));
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+// The lines of a cell; control characters other than line breaks would move the cursor.
+std::vector<std::string> lines_of(const Cell& cell) {
+  std::vector<std::string> lines(1);
+  for (const char c : plain(cell)) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      const bool control = static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
+      lines.back() += c == '\t' ? ' ' : control ? '.' : c;
+    }
+  }
+  return lines;
+}
+
+bool right_aligned(const Cell& cell) {
+  return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
+
+// PrettyTable as cliff sets it up: numbers to the right (by the first row's types), all else to the
+// left; nothing but a line break for a table without rows.
+std::string grid(const Table& table, bool align_numbers) {
+  if (table.rows.empty()) return "\n";
+  const std::size_t count = table.columns.size();
+  std::vector<std::size_t> widths(count);
+  std::vector<std::vector<std::vector<std::string>>> cells;
+  for (std::size_t i = 0; i < count; ++i) widths[i] = display_width(table.columns[i]);
+  for (const auto& row : table.rows) {
+    auto& shown = cells.emplace_back();
+    for (std::size_t i = 0; i < count; ++i) {
+      shown.push_back(lines_of(row[i]));
+      for (const std::string& line : shown.back()) {
+        widths[i] = std::max(widths[i], display_width(line));
+      }
+    }
+  }
+  std::string rule = "+";
+  for (const std::size_t width : widths) rule += std::string(width + 2, '-') + '+';
+  rule += '\n';
+
+  const auto pad = [&](std::string_view text, std::size_t column) {
+    const std::string gap(widths[column] - display_width(text), ' ');
+    const bool right = align_numbers && right_aligned(table.rows[0][column]);
+    return right ? fmt::format(" {}{} |", gap, text) : fmt::format(" {}{} |", text, gap);
+  };
+  std::string out = rule + "|";
+  for (std::size_t i = 0; i < count; ++i) out += pad(table.columns[i], i);
+  out += '\n' + rule;
+  for (const auto& row : cells) {
+    std::size_t height = 1;
+    for (const auto& cell : row) height = std::max(height, cell.size());
+    for (std::size_t line = 0; line < height; ++line) {
+      out += '|';
+      for (std::size_t i = 0; i < count; ++i) {
+        out += pad(line < row[i].size() ? std::string_view(row[i][line]) : std::string_view{}, i);
+      }
+      out += '\n';
+    }
+  }
+  return out + rule;
+}
+
+// Which of `columns` are to be shown.
+Result<std::vector<std::size_t>> choose(const std::vector<std::string>& columns,
+                                        const std::vector<std::string>& wanted) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto same = [&](const std::string& name) { return fold(name) == fold(columns[i]); };
+    if (wanted.empty() || std::any_of(wanted.begin(), wanted.end(), same)) chosen.push_back(i);
+  }
+  for (const std::string& name : wanted) {
+    const auto same = [&](const std::string& column) { return fold(name) == fold(column); };
+    if (std::any_of(columns.begin(), columns.end(), same)) continue;
+    std::string known;
+    for (const std::string& column : columns) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", column);
+    }
+    return Error{Errc::invalid, fmt::format("no column '{}', there are: {}", name, known)};
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Decoded next = decode(text);
+    if (!next.valid || !within(kZeroWidth, next.code)) {
+      width += next.valid && within(kDoubleWidth, next.code) ? 2 : 1;
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return width;
+}
+
+Result<Format> parse_format(std::string_view name) {
+  if (name == "table") return Format::table;
+  if (name == "json") return Format::json;
+  if (name == "csv") return Format::csv;
+  if (name == "value") return Format::value;
+  return Error{Errc::invalid, fmt::format("no format '{}', there are: {}", name, kFormats)};
+}
+
+Result<std::string> format_list(const Table& table, const View& view) {
+  for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
+  const auto chosen = choose(table.columns, view.columns);
+  if (!chosen.ok()) return chosen.error();
+  Table shown;
+  for (const std::size_t i : *chosen) shown.columns.push_back(table.columns[i]);
+  for (const auto& row : table.rows) {
+    auto& part = shown.rows.emplace_back();
+    for (const std::size_t i : *chosen) part.push_back(row[i]);
+  }
+  switch (view.format) {
+    case Format::table:
+      return grid(shown, true);
+    case Format::json:
+      return json_list(shown);
+    case Format::csv:
+      return csv(shown);
+    case Format::value:
+      return values(shown);
+  }
+  return std::string{};
+}
+
+Result<std::string> format_show(const Fields& fields, const View& view) {
+  Table row;
+  for (const auto& field : fields) row.columns.push_back(field.first);
+  const auto chosen = choose(row.columns, view.columns);
+  if (!chosen.ok()) return chosen.error();
+  Table shown{{"Field", "Value"}, {}};
+  std::vector<std::string> names;
+  std::vector<Cell> cells;
+  for (const std::size_t i : *chosen) {
+    names.push_back(fields[i].first);
+    cells.push_back(fields[i].second);
+    shown.rows.push_back({fields[i].first, fields[i].second});
+  }
+  switch (view.format) {
+    case Format::table:
+      return grid(shown, false);
+    case Format::json:
+      return json_object(names, cells, "") + '\n';
+    case Format::csv:
+      return csv(shown);
+    case Format::value:
+      break;
+  }
+  std::string out;
+  for (const Cell& cell : cells) out += plain(cell) + '\n';
+  return out;
+}
+
+}  // namespace reclaim::cli

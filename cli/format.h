@@ -1,0 +1,59 @@
+// Tables as the openstack client prints them (cliff's formatters): -f table|json|csv|value, -c
+// COLUMN. Pure: rows in, text out. Thread: any.
+//
+// A list has columns and rows; a show has one row, printed as Field and Value. Values are typed, so
+// that JSON gets numbers and booleans; everywhere else they are printed as Python's str() does
+// ("True", "None"), for scripts compare with that.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "state/base/result.h"
+
+namespace reclaim::cli {
+
+// A JSON text that is printed as it is: in JSON as a value, elsewhere as text. It must be valid
+// JSON.
+struct RawJson {
+  std::string text;
+  friend bool operator==(const RawJson&, const RawJson&) = default;
+};
+
+// std::monostate is None: null in JSON.
+using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, RawJson>;
+
+enum class Format { table, json, csv, value };
+
+inline constexpr std::string_view kFormats = "table, json, csv, value";
+
+// "table", "json", "csv" or "value"; the error lists them.
+[[nodiscard]] Result<Format> parse_format(std::string_view name);
+
+struct View {
+  Format format = Format::table;
+  std::vector<std::string> columns;  // of -c, in any case; empty: all
+};
+
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;  // each as long as `columns`
+};
+
+// Field and value, in the order shown.
+using Fields = std::vector<std::pair<std::string, Cell>>;
+
+// The whole text, with its last line break. A column nobody knows is an error that lists the
+// columns; the columns come out in the table's order, whatever the order of -c.
+[[nodiscard]] Result<std::string> format_list(const Table& table, const View& view);
+[[nodiscard]] Result<std::string> format_show(const Fields& fields, const View& view);
+
+// How many terminal columns a text takes: wide East Asian characters and emoji take two, combining
+// marks none. Bytes that are no UTF-8 count as one each.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+}  // namespace reclaim::cli

@@ -1,0 +1,186 @@
+// The printed forms. The expected texts are what python3-cliff 4.0.0 prints for the same rows.
+#include "cli/format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace reclaim::cli {
+namespace {
+
+using testing::HasSubstr;
+
+Table devices() {
+  return {{"Address", "Progress", "Ok", "Note"},
+          {{"0000:c1:00.0", std::int64_t{7}, true, "a \"b\""},
+           {"0000:c2:00.0", std::int64_t{100}, false, std::monostate{}}}};
+}
+
+Fields device() {
+  return {{"Address", "0000:c1:00.0"},
+          {"Progress", std::int64_t{7}},
+          {"Ok", true},
+          {"Note", "a \"b\""}};
+}
+
+std::string list(const Table& table, Format format, std::vector<std::string> columns = {}) {
+  const auto text = format_list(table, {format, std::move(columns)});
+  EXPECT_TRUE(text.ok()) << text.error().what;
+  return *text;
+}
+
+std::string show(const Fields& fields, Format format, std::vector<std::string> columns = {}) {
+  const auto text = format_show(fields, {format, std::move(columns)});
+  EXPECT_TRUE(text.ok()) << text.error().what;
+  return *text;
+}
+
+TEST(Format, ListAsTable) {
+  EXPECT_EQ(list(devices(), Format::table), R"(+--------------+----------+-------+-------+
+| Address      | Progress | Ok    | Note  |
++--------------+----------+-------+-------+
+| 0000:c1:00.0 |        7 | True  | a "b" |
+| 0000:c2:00.0 |      100 | False | None  |
++--------------+----------+-------+-------+
+)");
+}
+
+TEST(Format, ShowAsTable) {
+  EXPECT_EQ(show(device(), Format::table), R"(+----------+--------------+
+| Field    | Value        |
++----------+--------------+
+| Address  | 0000:c1:00.0 |
+| Progress | 7            |
+| Ok       | True         |
+| Note     | a "b"        |
++----------+--------------+
+)");
+}
+
+TEST(Format, ListAsJson) {
+  EXPECT_EQ(list(devices(), Format::json), R"([
+  {
+    "Address": "0000:c1:00.0",
+    "Progress": 7,
+    "Ok": true,
+    "Note": "a \"b\""
+  },
+  {
+    "Address": "0000:c2:00.0",
+    "Progress": 100,
+    "Ok": false,
+    "Note": null
+  }
+]
+)");
+}
+
+TEST(Format, ShowAsJson) {
+  EXPECT_EQ(show(device(), Format::json), R"({
+  "Address": "0000:c1:00.0",
+  "Progress": 7,
+  "Ok": true,
+  "Note": "a \"b\""
+}
+)");
+}
+
+TEST(Format, Csv) {
+  EXPECT_EQ(list(devices(), Format::csv), R"("Address","Progress","Ok","Note"
+"0000:c1:00.0",7,True,"a ""b"""
+"0000:c2:00.0",100,False,""
+)");
+  EXPECT_EQ(show({{"A", "x"}, {"B", 1.5}}, Format::csv),
+            "\"Field\",\"Value\"\n\"A\",\"x\"\n\"B\",1.5\n");
+}
+
+TEST(Format, Value) {
+  EXPECT_EQ(list(devices(), Format::value),
+            "0000:c1:00.0 7 True a \"b\"\n0000:c2:00.0 100 False None\n");
+  EXPECT_EQ(show(device(), Format::value), "0000:c1:00.0\n7\nTrue\na \"b\"\n");
+}
+
+TEST(Format, Empty) {
+  const Table none{{"A"}, {}};
+  EXPECT_EQ(list(none, Format::table), "\n");
+  EXPECT_EQ(list(none, Format::json), "[]\n");
+  EXPECT_EQ(list(none, Format::csv), "\"A\"\n");
+  EXPECT_EQ(list(none, Format::value), "");
+  EXPECT_EQ(show({}, Format::json), "{}\n");
+}
+
+TEST(Format, ColumnsInAnyCaseAndInTheTablesOrder) {
+  EXPECT_EQ(list(devices(), Format::value, {"OK", "address"}),
+            "0000:c1:00.0 True\n0000:c2:00.0 False\n");
+  EXPECT_EQ(list(devices(), Format::value, {"ok", "Ok"}), "True\nFalse\n");
+  EXPECT_EQ(show(device(), Format::value, {"progress"}), "7\n");
+  EXPECT_EQ(show(device(), Format::json, {"ok"}), "{\n  \"Ok\": true\n}\n");
+}
+
+TEST(Format, UnknownColumnListsThemAll) {
+  EXPECT_EQ(format_list(devices(), {Format::json, {"ok", "Adress"}}).error().what,
+            "no column 'Adress', there are: Address, Progress, Ok, Note");
+  EXPECT_EQ(format_show(device(), {Format::table, {"x"}}).error().code, Errc::invalid);
+  EXPECT_THAT(format_list({{"A"}, {}}, {Format::csv, {"b"}}).error().what,
+              HasSubstr("'b', there are: A"));
+}
+
+TEST(Format, SeveralLinesAndWideCharacters) {
+  const Table table{{"Address", "Progress", "Ok", "Note"},
+                    {{"x\ny", std::int64_t{1}, 1.5, "Zo\xC3\xAB \xE6\xA9\x9F"}}};
+  EXPECT_EQ(list(table, Format::table),
+            "+---------+----------+-----+--------+\n"
+            "| Address | Progress |  Ok | Note   |\n"
+            "+---------+----------+-----+--------+\n"
+            "| x       |        1 | 1.5 | Zo\xC3\xAB \xE6\xA9\x9F |\n"
+            "| y       |          |     |        |\n"
+            "+---------+----------+-----+--------+\n");
+}
+
+TEST(Format, AForeignTextCannotDriveTheTerminal) {
+  EXPECT_THAT(list({{"Model"}, {{"a\x1b[2J\tb\r"}}}, Format::table), HasSubstr("| a.[2J b. |"));
+}
+
+TEST(Format, Width) {
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("Zo\xC3\xAB"), 3U);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1U);         // e and a combining acute
+  EXPECT_EQ(display_width("\xF0\x9F\x92\xBE"), 2U);  // a floppy disk
+  EXPECT_EQ(display_width("\xFF\xC3"), 2U);
+  EXPECT_EQ(display_width("\xED\xA0\x80"), 3U);  // a surrogate is no character
+}
+
+TEST(Format, JsonTypesAndEscapes) {
+  const Fields fields{{"raw", RawJson{R"({"a":[1]})"}},
+                      {"text", "tab\tline\nbell\x07 back\\ \xFF \xC3\xA9"},
+                      {"none", std::monostate{}},
+                      {"real", 2.0},
+                      {"nan", std::nan("")},
+                      {"negative", std::int64_t{-5}}};
+  EXPECT_EQ(show(fields, Format::json), R"({
+  "raw": {"a":[1]},
+  "text": "tab\tline\nbell\u0007 back\\ )"
+                                        "\xEF\xBF\xBD \xC3\xA9"
+                                        R"(",
+  "none": null,
+  "real": 2.0,
+  "nan": null,
+  "negative": -5
+}
+)");
+  EXPECT_EQ(show(fields, Format::value, {"raw", "real"}), "{\"a\":[1]}\n2.0\n");
+  EXPECT_THAT(list({{"r"}, {{RawJson{"[\"x\"]"}}}}, Format::csv), HasSubstr("\"[\"\"x\"\"]\""));
+}
+
+TEST(Format, Names) {
+  EXPECT_EQ(*parse_format("json"), Format::json);
+  EXPECT_EQ(*parse_format("value"), Format::value);
+  EXPECT_EQ(*parse_format("csv"), Format::csv);
+  EXPECT_EQ(*parse_format("table"), Format::table);
+  EXPECT_EQ(parse_format("yaml").error().what,
+            "no format 'yaml', there are: table, json, csv, value");
+}
+
+}  // namespace
+}  // namespace reclaim::cli
