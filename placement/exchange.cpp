@@ -66,12 +66,13 @@ std::optional<Pause> Backoff::next() {
   return pause;
 }
 
-Login::Login(const Options& options, std::optional<Session> former)
-    : options_(options),
+Login::Login(Options options, std::optional<Session> former)
+    : options_(std::move(options)),
       former_(std::move(former)),
-      connect_(options.connect_retries, options.connect_retry_delay_ms, options.retry_delay_max_ms),
-      status_(options.status_code_retries, options.status_code_retry_delay_ms,
-              options.retry_delay_max_ms) {}
+      connect_(options_.connect_retries, options_.connect_retry_delay_ms,
+               options_.retry_delay_max_ms),
+      status_(options_.status_code_retries, options_.status_code_retry_delay_ms,
+              options_.retry_delay_max_ms) {}
 
 Login::Step Login::start() {
   return send();

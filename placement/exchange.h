@@ -83,7 +83,7 @@ class Login final {
   using Step = std::variant<Send, Pause, Finished<Session>>;
 
   // `former` spares the version document as long as the endpoint stays the same.
-  Login(const Options& options, std::optional<Session> former);
+  Login(Options options, std::optional<Session> former);
 
   [[nodiscard]] Step start();
   [[nodiscard]] Step on_answer(const Result<HttpResponse>& answer, Now now);
@@ -95,7 +95,7 @@ class Login final {
   [[nodiscard]] Step on_token(const HttpResponse& response, Now now);
   [[nodiscard]] Step on_versions(const HttpResponse& response);
 
-  const Options& options_;
+  Options options_;
   std::optional<Session> former_;
   Session session_;
   bool has_token_ = false;
