@@ -67,7 +67,7 @@ void Conductor::start(std::function<void(Status)> started) {
   });
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Kicks and the schedule of surveys.
 
 void Conductor::take(const Kick& kick) {
@@ -287,7 +287,7 @@ void Conductor::try_admit(const PciAddress& address) {
   post(address, Event{Trigger::admitted, 0, std::move(facts)});
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // An operator's commands.
 
 void Conductor::command(const Kick& kick) {
@@ -360,7 +360,7 @@ void Conductor::set_maintenance(Device& device, bool on) {
   save(address, std::move(next), std::move(entry), [] {});
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Inbox, reducer, persistence.
 
 void Conductor::post(const PciAddress& address, Event event) {

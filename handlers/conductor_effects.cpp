@@ -72,7 +72,7 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Lock and claim.
 
 void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
@@ -192,7 +192,7 @@ void Conductor::drop(const PciAddress& address) {
   });
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // The steps of a cleaning.
 
 void Conductor::recheck(const PciAddress& address, std::uint64_t epoch) {
@@ -295,7 +295,7 @@ void Conductor::verify(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Giving it back (design §5a).
 
 void Conductor::look(const PciAddress& address, std::uint64_t epoch) {

@@ -1,0 +1,148 @@
+#!/bin/bash
+# Installs the Debian packages of the named groups of packages.txt that are not there yet.
+#
+#   tests/setup/install_packages.sh GROUP...        e.g. build test tidy
+#
+# Needs root or sudo only when something is missing. Several packages start a service when they are
+# installed (rabbitmq-server, redis-server); a policy-rc.d forbids that for the length of the
+# installation, and whatever policy stood there before is put back, also after an interrupt.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+policy=${RECLAIM_POLICY_RC_D:-/usr/sbin/policy-rc.d}
+saved=$policy.reclaim-saved
+mark='written by Reclaim tests/setup/install_packages.sh'
+
+die() {
+  echo "install_packages: $*" >&2
+  exit 1
+}
+
+installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+# Prints the alternatives of every package of the named groups, one "a|b" a line.
+wanted() {
+  local group known
+  for group in "$@"; do
+    known=$(sed 's/#.*//' "$here/packages.txt" | awk -v g="$group" '$1 == g { print $2 }')
+    [[ -n $known ]] || die "packages.txt has no group \"$group\""
+    echo "$known"
+  done
+}
+
+# Prints those of the wanted that no alternative satisfies.
+missing() {
+  local line name found
+  wanted "$@" | sort -u | while read -r line; do
+    found=
+    for name in ${line//|/ }; do
+      if installed "$name"; then found=yes; fi
+    done
+    [[ -n $found ]] || echo "$line"
+  done
+}
+
+# Prints the first alternative that the package lists offer; fails when there is none.
+candidate() {
+  local name
+  for name in ${1//|/ }; do
+    if LC_ALL=C apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]'; then
+      echo "$name"
+      return 0
+    fi
+  done
+  return 1
+}
+
+as_root=()
+become_root() {
+  [[ $(id -u) -ne 0 ]] || return 0
+  command -v sudo >/dev/null ||
+    die "packages are missing ($1), and neither root nor sudo is there to install them"
+  sudo -v || die "packages are missing ($1), and sudo refuses to install them"
+  as_root=(sudo)
+}
+
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+    apt-get -q -y -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 "$@"
+}
+
+updated=
+update_lists() {
+  [[ -z $updated ]] || return 0
+  updated=yes
+  # apt-get update ends with 0 when a mirror could not be reached; --error-on makes it say so.
+  apt update --error-on=any ||
+    die "apt-get update failed: is the package mirror in /etc/apt/sources.list* reachable?"
+}
+
+resolve() {
+  local line name
+  names=()
+  unknown=()
+  for line in "$@"; do
+    if name=$(candidate "$line"); then names+=("$name"); else unknown+=("$line"); fi
+  done
+}
+
+restore_policy() {
+  if "${as_root[@]}" test -e "$saved" -o -L "$saved"; then
+    "${as_root[@]}" mv -f "$saved" "$policy"
+  elif "${as_root[@]}" grep -qs "$mark" "$policy"; then
+    "${as_root[@]}" rm -f "$policy"
+  fi
+}
+
+forbid_services() {
+  restore_policy  # A run that was killed may have left ours behind.
+  trap restore_policy EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  if [[ -e $policy || -L $policy ]]; then "${as_root[@]}" mv "$policy" "$saved"; fi
+  printf '#!/bin/sh\n# %s; removed when it ends.\nexit 101\n' "$mark" |
+    "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+}
+
+# What was installed for tests shall not come up as a service of this machine at its next start.
+disable_new_services() {
+  local name
+  command -v systemctl >/dev/null || return 0
+  for name in rabbitmq-server redis-server; do
+    case " ${names[*]} " in
+      *" $name "*) "${as_root[@]}" systemctl --quiet disable "$name" 2>/dev/null || true ;;
+    esac
+  done
+}
+
+[[ $# -gt 0 ]] || die "name at least one group of packages.txt, e.g. build"
+command -v apt-get >/dev/null ||
+  die "this machine has no apt: install by hand what tests/setup/packages.txt names"
+wanted "$@" >/dev/null
+mapfile -t lines < <(missing "$@")
+if [[ ${#lines[@]} -eq 0 ]]; then
+  echo "install_packages: nothing is missing ($*)"
+  exit 0
+fi
+echo "install_packages: missing: ${lines[*]}"
+become_root "${lines[*]}"
+resolve "${lines[@]}"
+if [[ ${#unknown[@]} -gt 0 ]]; then
+  update_lists
+  resolve "${lines[@]}"
+fi
+[[ ${#unknown[@]} -eq 0 ]] || die "the package mirror does not know: ${unknown[*]}"
+
+forbid_services
+if ! apt install --no-install-recommends "${names[@]}"; then
+  # Lists that are older than the mirror name files that are gone.
+  [[ -z $updated ]] || die "apt-get install failed (see above)"
+  update_lists
+  apt install --no-install-recommends "${names[@]}" || die "apt-get install failed (see above)"
+fi
+disable_new_services
+mapfile -t lines < <(missing "$@")
+[[ ${#lines[@]} -eq 0 ]] || die "still missing after the installation: ${lines[*]}"

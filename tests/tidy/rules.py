@@ -1,0 +1,273 @@
+"""The rules of the house as functions over texts: a tree of files in, findings out. No I/O.
+
+Every rule yields Finding(path, line, text). The tables at the top are the one place where the map
+of the project (which directory may include which) and the banned words stand.
+"""
+
+import re
+from collections import namedtuple
+
+from lexer import code_only, has_block_comment
+
+Finding = namedtuple("Finding", "path line text")
+
+# What a directory may include, besides itself. tests/ may include everything. OPTIONS stands for
+# the plain option structs (*options.h) of any directory: how config/ hands out what it read.
+OPTIONS = "*options.h"
+MAP = {
+    "state": set(),
+    "placement": {"state"},
+    "nvme": {"state"},
+    "handlers": {"placement", "nvme", "state"},
+    "config": {"state", OPTIONS},
+    "cli": {"handlers", "placement", "nvme", "state", "config"},
+    "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
+}
+
+# Libraries that decide. Neither their sources nor what these include may reach a foreign library.
+CORE = re.compile(r"^\w+_core$|^handlers_kick$|^cli_explain$")
+FOREIGN = re.compile(r"^(uv\.h|uv/|hiredis|curl/|amqp|rabbitmq-c/|libnvme|nvme/(?:ioctl|tree|types|"
+                     r"linux|fabrics|filters|util|mi|log|api-types)\.h$)")
+
+COLUMNS_MAX = 100
+TABLE_COLUMNS_MAX = 200
+FILE_LINES_MAX = 600
+
+# (pattern over code without comments and literals, what to use instead, paths where it is at home)
+BANNED = [
+    (r"\bco_(await|yield|return)\b", "a state machine and events (g++ 12 breaks coroutines)", ()),
+    (r"\buv_queue_work\b", "a lane (thread) and uv::Mailbox: the shared pool is not ours", ()),
+    (r"hiredis/adapters/", "our own adapter in state/: the packaged one loses errors", ()),
+    (r"\b(std::)?s?rand\s*\(|\bstd::(mt19937|random_device)\b",
+     "an injected generator: a failing run is a seed", ("tests/",)),
+    (r"\b(system|steady|high_resolution)_clock::now\b", "the injected Clock",
+     ("state/base/clock.cpp", "tests/")),
+    (r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sleep\s*\(",
+     "a timer on the loop (only a drive's lane may wait)", ("nvme/lane", "tests/")),
+    (r"\bthrow\b", "Result<T>: nothing here throws", ()),
+    # std::unique_ptr<T>(new T(...)) is how a create() reaches its private constructor.
+    (r"(?<!operator )(?<!_ptr<T>\()\bnew\b(?!\s*\()",
+     "std::make_unique, or the owners in state/base/uv.h",
+     ("state/base/uv.cpp", "state/base/uv.h", "tests/emulator/shim/")),
+    (r"\bstd::format\b|#include <format>", "fmt::format: g++ 12 has no std::format", ()),
+    (r"\bstd::(expected|source_location|move_only_function)\b|\bstd::(ranges::)?views\b",
+     "what g++ 12 and clang 14 both have (Result, std::function, plain loops)", ()),
+    (r"(?<!_)\bassert\s*\(|#include <cassert>", "CHECK: assertions stay on in release", ()),
+    (r"\[=[\],]", "a capture list that names what it captures", ()),
+    (r"\busing namespace (?!std::(chrono_|string_view_|string_)?literals|reclaim\b)",
+     "names with their namespace (only std literals and our own may be opened)", ()),
+    (r"#\s*include \"\.\.?/", "an include relative to the root of the repository", ()),
+    (r"\bstd::(cout|cerr)\b", "the Logger, or fmt::print in cli/",
+     ("cli/", "listener/main.cpp", "tests/")),
+]
+_BANNED = [(re.compile(p), instead, homes) for p, instead, homes in BANNED]
+
+# Spelled in two halves, so that the checker does not find itself.
+_LEFT_UNDONE = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+_MACHINE_PATH = re.compile(r"(?<![\w.$}{/-])/(wor" + r"k/|roo" + r"t/|hom" + r"e/[a-z])")
+_SMART_POINTER = re.compile(r"(?<=unique)_ptr<[\w:]+>(?: \w+)?\(\s*(?=new )")
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+CPP = (".cpp", ".h")
+TEXT_LIMITED = (".cpp", ".h", ".py", ".sh", ".cmake", "CMakeLists.txt")
+
+
+def is_foreign_data(path):
+    """Recorded traffic, corpora and golden files are kept byte for byte."""
+    return path.startswith(("tests/data/", "tests/fuzz/corpus/", "tests/golden/")) or (
+        path == "LICENSE")
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def includes(text):
+    """(line, "<" or '"', path) of every include."""
+    return [(line_of(text, m.start(1)), m.group(1), m.group(2)) for m in _INCLUDE.finditer(text)]
+
+
+def check_include_directions(path, text):
+    top = path.split("/")[0]
+    if top not in MAP or not path.endswith(CPP):
+        return
+    for line, kind, target in includes(text):
+        other = target.split("/")[0]
+        if kind != '"':
+            continue
+        if "/" not in target:
+            yield Finding(path, line, f'"{target}" is not relative to the root of the repository')
+        elif other == "tests":
+            yield Finding(path, line, f'"{target}": what ships includes nothing of tests/')
+        elif other in MAP and other != top and other not in MAP[top]:
+            if OPTIONS in MAP[top] and target.endswith("options.h"):
+                continue
+            allowed = ", ".join(sorted(MAP[top])) or "nothing but itself"
+            yield Finding(path, line, f'{top}/ includes "{target}"; it may include {allowed}')
+
+
+def _same_lines(text, model):
+    """The text behind as many line ends as the model has, so that line numbers stay right."""
+    return "\n" * model.count("\n") + text
+
+
+def check_banned_words(path, text):
+    if not path.endswith(CPP):
+        return
+    code = _SMART_POINTER.sub(lambda m: _same_lines("_ptr<T>(", m.group(0)), code_only(text))
+    for pattern, instead, homes in _BANNED:
+        if path.startswith(tuple(homes)):
+            continue
+        for match in pattern.finditer(code):
+            yield Finding(path, line_of(code, match.start()),
+                          f'"{match.group(0).strip()}" is banned; use {instead}')
+    offset = has_block_comment(text)
+    if offset is not None:
+        yield Finding(path, line_of(text, offset), "block comment; use //")
+
+
+def check_header(path, text):
+    if path.endswith(".h") and "#pragma once" not in text:
+        yield Finding(path, 1, "header without #pragma once")
+    if path.endswith(".h") and not text.startswith("//"):
+        yield Finding(path, 1, "the first line is no comment that says what this file is")
+
+
+def check_purpose_is_said(tree):
+    """A .cpp without a header of its name has to say itself what it is."""
+    for path, text in sorted(tree.items()):
+        if path.endswith(".cpp") and not is_foreign_data(path) and not text.startswith("//"):
+            if path[:-4] + ".h" not in tree and not path.endswith("_test.cpp"):
+                yield Finding(path, 1, "the first line is no comment that says what this file is")
+
+
+def check_layout(path, text):
+    if not text:
+        return
+    lines = text.split("\n")
+    table = False  # Between "clang-format off" and "on" stand tables, whose rows may be longer.
+    if not text.endswith("\n") or text.endswith("\n\n"):
+        yield Finding(path, len(lines), "the file does not end with exactly one newline")
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            yield Finding(path, number, "trailing whitespace")
+        if path.endswith(TEXT_LIMITED):
+            if "// clang-format o" in line:
+                table = line.strip().endswith("off")
+            if len(line) > (TABLE_COLUMNS_MAX if table else COLUMNS_MAX):
+                yield Finding(path, number, f"{len(line)} columns, {COLUMNS_MAX} are the limit")
+            if "\t" in line:
+                yield Finding(path, number, "tab; use spaces")
+        if _LEFT_UNDONE.search(line):
+            yield Finding(path, number, "left undone: do it, or write an issue")
+        if _MACHINE_PATH.search(line):
+            yield Finding(path, number, "path of a build machine or of somebody's home")
+    if path.endswith(CPP) and len(lines) - 1 > FILE_LINES_MAX:
+        yield Finding(path, 1, f"{len(lines) - 1} lines, {FILE_LINES_MAX} are the limit")
+
+
+def check_markdown(path, text):
+    if not path.endswith(".md"):
+        return
+    titles, fenced = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced and line.startswith("# "):
+            titles.append(number)
+    if len(titles) != 1:
+        yield Finding(path, titles[1] if titles else 1,
+                      f'{len(titles)} titles ("# "), exactly one is wanted')
+
+
+FILE_RULES = (check_include_directions, check_banned_words, check_header, check_layout,
+              check_markdown)
+
+
+def check_file(path, text):
+    """Every finding of the rules that look at one file."""
+    if is_foreign_data(path):
+        return
+    for rule in FILE_RULES:
+        yield from rule(path, text)
+
+
+def _cmake_code(text):
+    return re.sub(r"#[^\n]*", "", text)
+
+
+def check_sources_are_built(tree):
+    """A .cpp that no CMakeLists.txt names is never compiled, so it only looks tested."""
+    listings = {p: _cmake_code(t) for p, t in tree.items()
+                if p.endswith(("CMakeLists.txt", ".cmake"))}
+    for path in sorted(tree):
+        if not path.endswith(".cpp") or is_foreign_data(path):
+            continue
+        if not any(_names(path, listing, text) for listing, text in listings.items()):
+            yield Finding(path, 1, "no CMakeLists.txt names this file: it is never compiled")
+
+
+def _names(path, listing, text):
+    """Whether the listing names the path: relative to its own folder or to the root."""
+    folder = listing.rpartition("/")[0]
+    words = set(re.findall(r"[\w./${}-]+", text))
+    if folder and not path.startswith(folder + "/"):
+        return any(w.endswith("}/" + path) for w in words)
+    return (path[len(folder) + 1:] if folder else path) in words or any(
+        w.endswith("}/" + path) for w in words)
+
+
+def check_headers_are_included(tree):
+    """A header that nobody but its own .cpp includes is dead, or should be in that .cpp."""
+    included = {}
+    for path, text in tree.items():
+        if path.endswith(CPP):
+            for _, _, target in includes(text):
+                included.setdefault(target, set()).add(path)
+    for path in sorted(tree):
+        if path.endswith(".h") and not is_foreign_data(path):
+            if not included.get(path, set()) - {path[:-2] + ".cpp", path}:
+                yield Finding(path, 1, "nobody but its own .cpp includes this header")
+
+
+_LIBRARY = re.compile(r"add_library\(\s*(\w+)\s+(?:STATIC|OBJECT|SHARED)\s+([^)]*)\)")
+
+
+def core_sources(tree):
+    """{library: [paths]} of the libraries that decide."""
+    found = {}
+    for listing, text in tree.items():
+        if not listing.endswith("CMakeLists.txt") or listing.startswith("tests/"):
+            continue
+        folder = listing.rpartition("/")[0]
+        for match in _LIBRARY.finditer(_cmake_code(text)):
+            if CORE.match(match.group(1)):
+                found[match.group(1)] = [f"{folder}/{s}" for s in match.group(2).split()
+                                         if s.endswith(".cpp")]
+    return found
+
+
+def check_cores_are_pure(tree):
+    for library, sources in sorted(core_sources(tree).items()):
+        seen, queue = set(), list(sources)
+        while queue:
+            path = queue.pop()
+            if path in seen or path not in tree:
+                continue
+            seen.add(path)
+            for line, kind, target in includes(tree[path]):
+                if kind == "<" and FOREIGN.match(target):
+                    yield Finding(path, line, f"{library} reaches <{target}>: what decides "
+                                  "knows no loop, no network and no drive")
+                elif kind == '"':
+                    queue.append(target)
+
+
+TREE_RULES = (check_purpose_is_said, check_sources_are_built, check_headers_are_included,
+              check_cores_are_pure)
+
+
+def check_tree(tree):
+    """Every finding of the rules that need to see all files; tree maps a path to its text."""
+    for rule in TREE_RULES:
+        yield from rule(tree)

@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+"""The checker is checked: small bad texts it must flag, and good ones it must leave alone."""
+
+import unittest
+
+import rules
+from lexer import code_only
+
+
+def file_findings(path, text):
+    return [f.text for f in rules.check_file(path, text)]
+
+
+def tree_findings(tree):
+    return [(f.path, f.text) for f in rules.check_tree(tree)]
+
+
+def cpp(line):
+    return f"// What it is.\n{line}\n"
+
+
+class BannedWords(unittest.TestCase):
+    BAD = [
+        ("state/a.cpp", "co_await x;", "coroutines"),
+        ("nvme/a.cpp", "uv_queue_work(loop, &r, f, g);", "lane"),
+        ("state/a.cpp", "#include <hiredis/adapters/libuv.h>", "adapter"),
+        ("state/a.cpp", "int i = std::rand();", "seed"),
+        ("handlers/a.cpp", "std::mt19937 g;", "seed"),
+        ("handlers/a.cpp", "auto t = std::chrono::system_clock::now();", "Clock"),
+        ("handlers/a.cpp", "std::this_thread::sleep_for(1s);", "timer"),
+        ("handlers/a.cpp", "::sleep (1);", "timer"),
+        ("handlers/a.cpp", "throw 1;", "Result"),
+        ("handlers/a.cpp", "auto* p = new Thing(1);", "make_unique"),
+        ("handlers/a.cpp", "auto s = std::format(\"\");", "fmt"),
+        ("handlers/a.cpp", "std::expected<int, int> e;", "Result"),
+        ("handlers/a.cpp", "assert(x);", "CHECK"),
+        ("handlers/a.cpp", "auto f = [=] { return x; };", "capture"),
+        ("handlers/a.cpp", "using namespace std;", "namespace"),
+        ("handlers/a.cpp", '#include "../state/record.h"', "root"),
+        ("handlers/a.cpp", "std::cout << 1;", "Logger"),
+        ("handlers/a.cpp", "/* a block\n comment */", "block comment"),
+    ]
+
+    def test_each_is_found_and_the_replacement_is_named(self):
+        for path, line, wanted in self.BAD:
+            with self.subTest(line=line):
+                self.assertIn(wanted, "\n".join(file_findings(path, cpp(line))))
+
+    def test_each_is_left_alone_in_comments_and_literals(self):
+        for _, line, _ in self.BAD:
+            if "\n" in line or "#include" in line or '"' in line:
+                continue
+            with self.subTest(line=line):
+                self.assertEqual(file_findings("state/a.cpp", cpp("// " + line)), [])
+                self.assertEqual(file_findings("state/a.cpp", cpp(f'f("{line}");')), [])
+                self.assertEqual(file_findings("state/a.cpp", cpp(f'f(R"x({line})x");')), [])
+
+    def test_where_they_are_at_home(self):
+        self.assertEqual(file_findings("state/base/clock.cpp", cpp("system_clock::now();")), [])
+        self.assertEqual(file_findings("nvme/lane.cpp", cpp("sleep_for(1s);")), [])
+        self.assertEqual(file_findings("state/base/uv.cpp", cpp("auto* t = new uv_timer_t;")), [])
+        self.assertEqual(file_findings("handlers/a.cpp", cpp(
+            "return std::unique_ptr<Client>(new Client(x));")), [])
+
+    def test_words_that_only_look_alike(self):
+        for line in ("operator new(1);", "static_assert(x);", "my_rand(1);", "now.sleep(1);",
+                     "int renew = 1'000;", "using namespace std::chrono_literals;",
+                     "f(/*name=*/1);", "std::unique_ptr<A>(\n    new A(1));",
+                     "std::unique_ptr<A> a(new A(1));"):
+            with self.subTest(line=line):
+                self.assertEqual(file_findings("handlers/a.cpp", cpp(line)), [])
+
+
+class IncludeDirections(unittest.TestCase):
+    def test_nothing_points_back(self):
+        for top, target in (("state", "nvme/a.h"), ("state", "config/a.h"),
+                            ("placement", "nvme/a.h"), ("nvme", "placement/a.h"),
+                            ("handlers", "config/a.h"), ("handlers", "listener/a.h"),
+                            ("config", "nvme/a.h"), ("cli", "listener/a.h")):
+            with self.subTest(top=top, target=target):
+                self.assertEqual(
+                    len(file_findings(f"{top}/b.cpp", cpp(f'#include "{target}"'))), 1)
+
+    def test_what_ships_includes_no_tests(self):
+        self.assertEqual(len(file_findings("nvme/b.cpp", cpp('#include "tests/x.h"'))), 1)
+
+    def test_the_map_is_allowed(self):
+        for top, target in (("handlers", "nvme/a.h"), ("nvme", "state/a.h"), ("nvme", "nvme/a.h"),
+                            ("config", "placement/options.h"),
+                            ("config", "listener/amqp_options.h"),
+                            ("listener", "config/a.h"), ("tests/unit", "listener/a.h")):
+            with self.subTest(top=top, target=target):
+                self.assertEqual(file_findings(f"{top}/b.cpp", cpp(f'#include "{target}"')), [])
+
+    def test_an_include_without_folder(self):
+        self.assertEqual(len(file_findings("nvme/b.cpp", cpp('#include "a.h"'))), 1)
+
+
+class Layout(unittest.TestCase):
+    def test_columns(self):
+        self.assertEqual(file_findings("nvme/a.cpp", cpp("//" + "x" * 98)), [])
+        self.assertEqual(len(file_findings("nvme/a.cpp", cpp("//" + "x" * 99))), 1)
+        row = "// clang-format off\n//" + "x" * 120 + "\n// clang-format on"
+        self.assertEqual(file_findings("nvme/a.cpp", cpp(row)), [])
+        self.assertEqual(len(file_findings("nvme/a.cpp", cpp(row + "\n//" + "x" * 99))), 1)
+
+    def test_file_length(self):
+        self.assertEqual(file_findings("nvme/a.cpp", "//\n" * 600), [])
+        self.assertEqual(len(file_findings("nvme/a.cpp", "//\n" * 601)), 1)
+
+    def test_small_things(self):
+        bad = {"trailing whitespace": "int i; ", "tab": "\tint i;",
+               "left undone": "// TO" + "DO: later", "path of a build machine": "// /wor" + "k/x"}
+        for wanted, line in bad.items():
+            with self.subTest(line=line):
+                self.assertIn(wanted, "\n".join(file_findings("nvme/a.cpp", cpp(line))))
+        self.assertEqual(file_findings("docs/a.txt", "see https://x.org/wor" + "k/y\n"), [])
+        self.assertIn("newline", file_findings("docs/a.txt", "no end")[0])
+        self.assertIn("newline", file_findings("docs/a.txt", "two ends\n\n")[0])
+
+    def test_recorded_data_is_left_alone(self):
+        self.assertEqual(file_findings("tests/data/x.jsonl", "anything \t /wor" + "k/x"), [])
+
+    def test_headers(self):
+        self.assertEqual(file_findings("nvme/a.h", "// What.\n#pragma once\n"), [])
+        self.assertEqual(len(file_findings("nvme/a.h", "int i;\n")), 2)
+
+    def test_markdown_has_one_title(self):
+        self.assertEqual(file_findings("docs/a.md", "# One\n```\n# a shell comment\n```\n"), [])
+        self.assertEqual(len(file_findings("docs/a.md", "# One\n# Two\n")), 1)
+        self.assertEqual(len(file_findings("docs/a.md", "none\n")), 1)
+
+
+class Tree(unittest.TestCase):
+    GOOD = {
+        "nvme/CMakeLists.txt": "add_library(nvme_core STATIC a.cpp)\n"
+                               "add_library(nvme_io STATIC b.cpp)\n",
+        "nvme/a.h": "// A.\n#pragma once\n",
+        "nvme/a.cpp": '#include "nvme/a.h"\n#include <nvme.hpp>\n',
+        "nvme/b.cpp": '// B.\n#include "nvme/a.h"\n#include <libnvme.h>\n',
+    }
+
+    def changed(self, **more):
+        return tree_findings({**self.GOOD, **{k.replace("__", "/").replace("_dot_", "."): v
+                                              for k, v in more.items()}})
+
+    def test_the_good_tree(self):
+        self.assertEqual(tree_findings(self.GOOD), [])
+
+    def test_a_source_that_is_not_built(self):
+        found = self.changed(nvme__c_dot_cpp="// C.\n")
+        self.assertEqual([p for p, _ in found], ["nvme/c.cpp"])
+
+    def test_a_source_named_only_in_a_comment(self):
+        found = self.changed(nvme__CMakeLists_dot_txt="# a.cpp\nadd_library(nvme_io STATIC b.cpp)")
+        self.assertEqual([p for p, _ in found], ["nvme/a.cpp"])
+
+    def test_a_header_nobody_includes(self):
+        found = self.changed(nvme__c_dot_h="// C.\n#pragma once\n")
+        self.assertEqual([p for p, _ in found], ["nvme/c.h"])
+
+    def test_a_source_that_says_nothing_of_itself(self):
+        found = self.changed(nvme__b_dot_cpp='#include "nvme/a.h"\n')
+        self.assertEqual([p for p, _ in found], ["nvme/b.cpp"])
+
+    def test_a_core_that_reaches_a_foreign_library_through_a_header(self):
+        for header in ("uv.h", "libnvme.h", "hiredis/async.h", "curl/curl.h", "amqp.h",
+                       "amqp_tcp_socket.h", "rabbitmq-c/amqp.h"):
+            with self.subTest(header=header):
+                found = self.changed(nvme__a_dot_h=f"// A.\n#pragma once\n#include <{header}>\n")
+                self.assertEqual([p for p, _ in found], ["nvme/a.h"])
+
+
+class Lexer(unittest.TestCase):
+    def test_lines_stay_lines(self):
+        text = 'a; // x "y\n"b//c" /* d\ne */ f; R"(g\nh)" 1\'000 \'\\\'\' i;\n'
+        code = code_only(text)
+        self.assertEqual(len(code), len(text))
+        self.assertEqual(code.split(), ["a;", "f;", "1'000", "i;"])
+
+
+if __name__ == "__main__":
+    unittest.main()
