@@ -161,9 +161,8 @@ TEST(Record, ProgressIsBoundedWhenWritten) {
 }
 
 TEST(Plan, ErrorsNameTheStep) {
-  const auto decoded = decode_plan(
-      R"([{"interface":"nvme","step":"a","priority":1,"args":{}},)"
-      R"({"interface":"nvme","priority":1}])");
+  const auto decoded = decode_plan(R"([{"interface":"nvme","step":"a","priority":1,"args":{}},)"
+                                   R"({"interface":"nvme","priority":1}])");
   ASSERT_FALSE(decoded.ok());
   EXPECT_EQ(decoded.error().what, "step 2 of the plan: 'step' is absent, a string is needed");
 }
