@@ -1,5 +1,5 @@
-// What the AMQP link is told. Nothing here reads configuration; config/ fills it from transport_url,
-// [oslo_messaging_rabbit] and [oslo_messaging_notifications].
+// What the AMQP link is told. Nothing here reads configuration; config/ fills it from
+// transport_url, [oslo_messaging_rabbit] and [oslo_messaging_notifications].
 #pragma once
 
 #include <cstddef>
@@ -36,11 +36,11 @@ struct AmqpOptions {
   std::vector<AmqpHost> hosts;  // at least one; tried in turn from a random one on
   std::string vhost = "/";
   AmqpTls tls;
-  AmqpLogin login = AmqpLogin::plain;  // EXTERNAL: the client certificate is the login
+  AmqpLogin login = AmqpLogin::plain;       // EXTERNAL: the client certificate is the login
   std::string connection_name = "reclaim";  // what the broker's list of connections shows
   int heartbeat_s = 60;                     // 0: none; the broker may ask for less
-  int connect_timeout_ms = 10'000;          // for the TCP connection, and again for each answer of the
-                                            // broker until the link consumes
+  int connect_timeout_ms = 10'000;  // for the TCP connection, and again for each answer of the
+                                    // broker until the link consumes
 
   int reconnect_interval_ms = 1'000;  // after the first failure,
   int reconnect_backoff_ms = 2'000;   // that much more after each further one,
@@ -54,16 +54,17 @@ struct AmqpOptions {
   std::string queue = "reclaim";  // shared by the listeners of all hosts, which compete on it
   std::string dead_letter_queue = "reclaim.dead";
   QueueType queue_type = QueueType::automatic;
-  bool durable = false;  // of the queues, where no exchange exists yet whose durability could be taken
+  bool durable =
+      false;  // of the queues, where no exchange exists yet whose durability could be taken
   std::int64_t message_ttl_ms = 3'600'000;
   std::int64_t queue_length_max = 100'000;
   std::int64_t dead_letter_ttl_ms = 604'800'000;
   std::int64_t dead_letter_length_max = 1'000;
   std::size_t dead_letter_bytes_max = 65'536;  // of one dead letter's body
 
-  int prefetch = 500;       // deliveries the broker hands out unacked
-  int ack_batch = 100;      // acks sent at once; never more than half of prefetch
-  int ack_delay_ms = 50;    // an ack is sent at the latest after this
+  int prefetch = 500;     // deliveries the broker hands out unacked
+  int ack_batch = 100;    // acks sent at once; never more than half of prefetch
+  int ack_delay_ms = 50;  // an ack is sent at the latest after this
   std::size_t body_bytes_max = std::size_t{16} << 20U;
 };
 
