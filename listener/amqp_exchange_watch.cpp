@@ -64,7 +64,7 @@ Result<AmqpExchangeWatch::Progress> AmqpExchangeWatch::next_exchange(bool channe
   if (exchange_ < missing_.size()) return working(channel_open ? declare() : open());
   step_ = Step::idle;
   pause_ms_ = std::min<std::int64_t>(2 * pause_ms_, options_.exchange_wait_max_ms);
-  return Progress::round_over;
+  return Progress::working;
 }
 
 Result<AmqpExchangeWatch::Progress> AmqpExchangeWatch::closed(const amqp_method_t& method) {

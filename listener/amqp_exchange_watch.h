@@ -17,17 +17,19 @@ class AmqpExchangeWatch final {
   AmqpExchangeWatch(const AmqpOptions& options, amqp_connection_state_t connection,
                     std::vector<std::string> missing);
 
+  // No round is under way: time for the next look() after pause_ms().
+  [[nodiscard]] bool idle() const { return step_ == Step::idle; }
   // Nothing is missing any more.
   [[nodiscard]] bool done() const { return missing_.empty(); }
   [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
-  // When to call look() next: the pause after the last look, which grows from a second to the
+  // How long to wait before the next look(): it grows from a second to the
   // maximum.
   [[nodiscard]] std::int64_t pause_ms() const { return pause_ms_; }
 
   // Starts a round, unless one is under way. The caller has seen that the socket has room.
   [[nodiscard]] Status look();
 
-  enum class Progress { working, round_over, bound };
+  enum class Progress { working, bound };
   // A method that came in on kWatchChannel. `bound`: the queue was bound to last_bound().
   [[nodiscard]] Result<Progress> on_method(const amqp_method_t& method);
   [[nodiscard]] const std::string& last_bound() const { return last_bound_; }

@@ -183,10 +183,10 @@ Status AmqpLink::on_watch_method(const amqp_method_t& method) {
     state_.missing_exchanges = watch_->missing();
     tell_state();
   }
-  if (!watch_->trouble().empty()) logger_.warning(kLog, watch_->trouble());
+  if (watch_->idle() && !watch_->trouble().empty()) logger_.warning(kLog, watch_->trouble());
   if (watch_->done()) {
     watch_.reset();
-  } else if (*progress == AmqpExchangeWatch::Progress::round_over) {
+  } else if (watch_->idle()) {
     watch_timer_.start(static_cast<std::uint64_t>(watch_->pause_ms()), 0,
                        [this] { look_for_exchanges(); });
   }

@@ -1,0 +1,153 @@
+#!/bin/bash
+# A RabbitMQ of one's own: Debian's rabbitmq-server with everything it writes in one directory, on free
+# loopback ports, with an epmd of its own, so that the system's broker is neither used nor disturbed.
+#
+#   rabbitmq.sh start DIR   starts it (again, on the same ports, if DIR holds one) and prints one line of
+#                           JSON: port, tls_port, user, password, pid, ca_file, cert_file, key_file, log
+#   rabbitmq.sh stop DIR    stops it and its epmd; DIR stays
+#   rabbitmq.sh kill DIR    the same without giving it time to say goodbye
+set -euo pipefail
+
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || usage
+command=$1
+mkdir -p "$2"
+dir=$(cd "$2" && pwd)
+
+free_ports() {
+  python3 - "$1" <<'PY'
+import socket, sys
+socks = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in socks:
+    s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in socks))
+PY
+}
+
+certificates() {
+  local tls=$dir/tls
+  [ -e "$tls/client.key" ] && return
+  mkdir -p "$tls"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=test CA" \
+    -keyout "$tls/ca.key" -out "$tls/ca.pem" 2>/dev/null
+  for who in server client; do
+    local name=localhost
+    [ $who = client ] && name=reclaim
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" \
+      -keyout "$tls/$who.key" -out "$tls/$who.csr" 2>/dev/null
+    openssl x509 -req -in "$tls/$who.csr" -CA "$tls/ca.pem" -CAkey "$tls/ca.key" -CAcreateserial -days 2 \
+      -extfile <(echo "subjectAltName=DNS:$name") -out "$tls/$who.pem" 2>/dev/null
+  done
+  chmod 644 "$tls"/*.key
+}
+
+configure() {
+  mkdir -p "$dir/home" "$dir/log" "$dir/mnesia" "$dir/schema"
+  read -r port tls_port dist_port epmd_port < <(free_ports 4)
+  cat > "$dir/ports" <<EOF
+port=$port tls_port=$tls_port dist_port=$dist_port epmd_port=$epmd_port
+EOF
+  openssl rand -hex 16 > "$dir/home/.erlang.cookie"
+  chmod 400 "$dir/home/.erlang.cookie"
+  certificates
+  cat > "$dir/rabbitmq.conf" <<EOF
+listeners.tcp.1 = 127.0.0.1:$port
+listeners.ssl.1 = 127.0.0.1:$tls_port
+ssl_options.cacertfile = $dir/tls/ca.pem
+ssl_options.certfile = $dir/tls/server.pem
+ssl_options.keyfile = $dir/tls/server.key
+ssl_options.verify = verify_peer
+ssl_options.fail_if_no_peer_cert = false
+ssl_cert_login_from = common_name
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = AMQPLAIN
+auth_mechanisms.3 = EXTERNAL
+default_user = reclaim
+default_pass = s3cret@:pw
+default_permissions.configure = .*
+default_permissions.read = .*
+default_permissions.write = .*
+disk_free_limit.absolute = 10MB
+log.file.level = info
+EOF
+  echo '[rabbitmq_auth_mechanism_ssl].' > "$dir/enabled_plugins"
+}
+
+# Waits until the broker answers an AMQP header; fails when its process is gone.
+wait_ready() {
+  python3 - "$port" "$1" <<'PY'
+import os, socket, sys, time
+port, pid = int(sys.argv[1]), int(sys.argv[2])
+deadline = time.time() + 120
+while time.time() < deadline:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        sys.exit("rabbitmq-server ended while starting")
+    try:
+        with socket.create_connection(("127.0.0.1", port), 2) as s:
+            s.settimeout(5)
+            s.sendall(b"AMQP\x00\x00\x09\x01")
+            if s.recv(1) == b"\x01":
+                sys.exit(0)
+    except OSError:
+        pass
+    time.sleep(0.2)
+sys.exit("rabbitmq-server did not answer in time")
+PY
+}
+
+start() {
+  [ -e "$dir/ports" ] || configure
+  eval "$(cat "$dir/ports")"
+  local sbin
+  sbin=$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin | tail -n 1)
+  export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1
+  setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
+  echo $! > "$dir/epmd.pid"
+  env -u RABBITMQ_HOME \
+    RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_NODENAME="reclaim$port@localhost" \
+    RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" RABBITMQ_DIST_PORT="$dist_port" \
+    RABBITMQ_BASE="$dir" RABBITMQ_MNESIA_BASE="$dir/mnesia" RABBITMQ_LOG_BASE="$dir/log" \
+    RABBITMQ_CONFIG_FILE="$dir/rabbitmq.conf" RABBITMQ_ADVANCED_CONFIG_FILE="$dir/advanced.config" \
+    RABBITMQ_ENABLED_PLUGINS_FILE="$dir/enabled_plugins" RABBITMQ_SCHEMA_DIR="$dir/schema" \
+    RABBITMQ_GENERATED_CONFIG_DIR="$dir/schema" RABBITMQ_PID_FILE="$dir/mnesia/pid" \
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}" \
+    setsid "$sbin/rabbitmq-server" > "$dir/log/console.log" 2>&1 < /dev/null &
+  local pid=$!
+  echo $pid > "$dir/server.pid"
+  if ! wait_ready $pid; then
+    tail -n 40 "$dir/log/console.log" >&2
+    stop KILL
+    exit 1
+  fi
+  cat <<EOF
+{"port": $port, "tls_port": $tls_port, "user": "reclaim", "password": "s3cret@:pw", "pid": $pid, "ca_file": "$dir/tls/ca.pem", "cert_file": "$dir/tls/client.pem", "key_file": "$dir/tls/client.key", "log": "$dir/log"}
+EOF
+}
+
+# Whether anything but a zombie is left of a process group; a container's init may not reap.
+alive() { ps -eo pgid=,stat= | awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'; }
+
+# The server leads a process group of its own; what is left of it after a while is killed.
+stop() {
+  local signal=$1 pid
+  for who in server epmd; do
+    [ -e "$dir/$who.pid" ] || continue
+    pid=$(cat "$dir/$who.pid")
+    kill -"$signal" -- -"$pid" 2>/dev/null || true
+    for _ in $(seq 300); do
+      alive "$pid" || break
+      sleep 0.1
+    done
+    kill -KILL -- -"$pid" 2>/dev/null || true
+    rm -f "$dir/$who.pid"
+  done
+}
+
+case $command in
+  start) start ;;
+  stop) stop TERM ;;
+  kill) stop KILL ;;
+  *) usage ;;
+esac
