@@ -49,7 +49,10 @@ RabbitMqBroker::RabbitMqBroker() {
   directory_ = pattern;
 }
 
+RabbitMqBroker::RabbitMqBroker(int port) : port_(port), user_("reclaim"), password_("s3cret@:pw") {}
+
 RabbitMqBroker::~RabbitMqBroker() {
+  if (directory_.empty()) return;
   kill();
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
@@ -70,8 +73,12 @@ bool RabbitMqBroker::start() {
   return true;
 }
 
-void RabbitMqBroker::pause() { CHECK(::kill(-pid_, SIGSTOP) == 0); }
-void RabbitMqBroker::resume() { CHECK(::kill(-pid_, SIGCONT) == 0); }
+void RabbitMqBroker::pause() {
+  CHECK(::kill(-pid_, SIGSTOP) == 0);
+}
+void RabbitMqBroker::resume() {
+  CHECK(::kill(-pid_, SIGCONT) == 0);
+}
 void RabbitMqBroker::stop() {
   (void)run(script("stop"));
 }
@@ -149,6 +156,13 @@ void RabbitMqClient::declare_queue(const std::string& name, bool durable, const 
   entry.value.value.bytes = listener::bytes(type);
   (void)amqp_queue_declare(connection_, kChannel, listener::bytes(name), 0, durable ? 1 : 0, 0, 0,
                            {1, &entry});
+  CHECK(ok());
+}
+
+void RabbitMqClient::bind_queue(const std::string& name, const std::string& exchange,
+                                const std::string& key) {
+  (void)amqp_queue_bind(connection_, kChannel, listener::bytes(name), listener::bytes(exchange),
+                        listener::bytes(key), amqp_empty_table);
   CHECK(ok());
 }
 

@@ -18,6 +18,8 @@ class RabbitMqBroker final {
  public:
   RabbitMqBroker();  // makes the directory; start() starts
   ~RabbitMqBroker();
+  // One that another process started and will stop.
+  [[nodiscard]] static RabbitMqBroker at(int port) { return RabbitMqBroker(port); }
   RabbitMqBroker(const RabbitMqBroker&) = delete;
   RabbitMqBroker& operator=(const RabbitMqBroker&) = delete;
 
@@ -41,6 +43,7 @@ class RabbitMqBroker final {
   [[nodiscard]] listener::AmqpOptions options(const std::string& queue) const;
 
  private:
+  explicit RabbitMqBroker(int port);
   [[nodiscard]] std::string script(const std::string& command) const;
 
   std::string directory_;
@@ -67,6 +70,7 @@ class RabbitMqClient final {
   void declare_exchange(const std::string& name, bool durable);
   void delete_exchange(const std::string& name);
   void declare_queue(const std::string& name, bool durable, const std::string& type);
+  void bind_queue(const std::string& name, const std::string& exchange, const std::string& key);
   void delete_queue(const std::string& name);
   void purge_queue(const std::string& name);
   // Whether the queue exists, by passive declare; its messages ready for delivery if so.
