@@ -69,6 +69,23 @@ std::vector<std::string> journal_fields(const JournalEntry& entry, std::uint64_t
           "epoch",   std::to_string(epoch)};
 }
 
+JournalEntry journal_entry_from_fields(
+    const std::vector<std::pair<std::string, std::string>>& fields) {
+  JournalEntry entry;
+  for (const auto& [name, value] : fields) {
+    if (name == "address") entry.address = value;
+    if (name == "from") entry.from = value;
+    if (name == "trigger") entry.trigger = value;
+    if (name == "to") entry.to = value;
+    if (name == "why") entry.why = value;
+    if (name == "detail") entry.detail = value;
+    if (name == "at") {
+      if (const Result<WallMs> at = from_iso8601(value)) entry.at = *at;
+    }
+  }
+  return entry;
+}
+
 std::vector<std::string> kick_fields(const Kick& kick) {
   return {"reason",         kick.reason,
           "command",        kick.command,

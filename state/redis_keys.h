@@ -30,6 +30,8 @@ inline constexpr const char* kKickGroup = "workers";
 // Field and value one after the other, as HSET and XADD take them.
 [[nodiscard]] std::vector<std::string> journal_fields(const JournalEntry& entry,
                                                       std::uint64_t epoch);
+[[nodiscard]] JournalEntry journal_entry_from_fields(
+    const std::vector<std::pair<std::string, std::string>>& fields);
 [[nodiscard]] std::vector<std::string> kick_fields(const Kick& kick);
 // A kick carries no authority and may be written by hand: absent fields are their defaults, and
 // delays that cannot be read are none.

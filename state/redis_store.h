@@ -56,6 +56,11 @@ class RedisStore final : public Store {
   // already, and after each reconnect: then call read_kicks. Several kicks may be one call.
   void watch_kicks(const std::string& host, std::function<void()> on_kick);
 
+  // The host's journal after `after_id` ("0-0": from the beginning, "$": from now on), at most
+  // `count_max` entries. For `reclaim watch`.
+  void read_journal(const std::string& host, const std::string& after_id, std::size_t count_max,
+                    StoreCallback<JournalPage> done);
+
   void check_persistence(StoreCallback<PersistenceReport> done);
 
   void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;

@@ -31,6 +31,12 @@ struct JournalEntry {
   WallMs at;
 };
 
+// A piece of a journal, oldest first.
+struct JournalPage {
+  std::vector<JournalEntry> entries;
+  std::string last_id;  // where the next piece begins; the one asked for when there is nothing new
+};
+
 // Work dispatched to a host: a notification's kick, or an operator's command for one device. A kick
 // carries no authority: Placement and the host do.
 struct Kick {

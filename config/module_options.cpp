@@ -1,0 +1,151 @@
+#include "config/module_options.h"
+
+#include <utility>
+
+#include "nvme/policy.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::int64_t kMsPerS = 1000;
+
+reclaim::InterruptedCleaning to_core(InterruptedCleaning policy) {
+  switch (policy) {
+    case InterruptedCleaning::automatic:
+      return reclaim::InterruptedCleaning::automatic;
+    case InterruptedCleaning::error:
+      return reclaim::InterruptedCleaning::error;
+    case InterruptedCleaning::resume:
+      return reclaim::InterruptedCleaning::resume;
+  }
+  return reclaim::InterruptedCleaning::error;
+}
+
+}  // namespace
+
+Result<placement::Options> placement_options(const Settings& settings,
+                                             const MachineFacts& machine) {
+  if (!settings.placement.auth) {
+    return Error{
+        Errc::invalid,
+        "[placement] is not configured: auth_url, username, password and their domains, or "
+        "an auth_section, are needed"};
+  }
+  const PlacementSettings& from = settings.placement;
+  const AuthSettings& auth = *from.auth;
+  placement::Options out;
+  out.auth_type = auth.type == AuthType::password ? "password" : "v3applicationcredential";
+  out.auth_url = auth.auth_url;
+  out.username = auth.username;
+  out.user_id = auth.user_id;
+  out.password = auth.password;
+  out.user_domain_name = auth.user_domain_name;
+  out.user_domain_id = auth.user_domain_id;
+  out.application_credential_id = auth.application_credential_id;
+  out.application_credential_name = auth.application_credential_name;
+  out.application_credential_secret = auth.application_credential_secret;
+  out.project_name = auth.project_name;
+  out.project_id = auth.project_id;
+  out.project_domain_name = auth.project_domain_name;
+  out.project_domain_id = auth.project_domain_id;
+  out.domain_name = auth.domain_name;
+  out.domain_id = auth.domain_id;
+  out.system_scope = auth.system_scope;
+  out.service_type = from.service_type;
+  out.region_name = from.region_name;
+  out.valid_interfaces = from.valid_interfaces;
+  out.endpoint_override = from.endpoint_override;
+  out.cafile = from.cafile;
+  out.certfile = from.certfile;
+  out.keyfile = from.keyfile;
+  out.insecure = from.insecure;
+  out.timeout_ms = from.timeout_s * static_cast<int>(kMsPerS);
+  // An operator's word stands alone; else what nova-compute is most likely to have chosen.
+  if (!settings.reclaim.provider_name.empty()) {
+    out.root_provider_names = {settings.reclaim.provider_name};
+  } else {
+    out.root_provider_names = {settings.host};
+    if (!machine.fqdn.empty() && machine.fqdn != settings.host) {
+      out.root_provider_names.push_back(machine.fqdn);
+    }
+  }
+  return out;
+}
+
+nvme::Options nvme_options(const Settings& settings) {
+  nvme::Options out;
+  out.sysfs_root = settings.reclaim.sysfs_root;
+  out.dev_root = settings.reclaim.dev_root;
+  out.proc_root = settings.reclaim.proc_root;
+  out.run_path = settings.reclaim.run_path;
+  out.libvirt_dirs = settings.reclaim.libvirt_dirs;
+  out.lanes_max = static_cast<std::size_t>(settings.nvme.max_parallel);
+  out.samples_max = static_cast<std::uint32_t>(settings.nvme.verify_samples);
+  out.foreign_sanitize_timeout_ms = settings.nvme.cleanup_timeout_s * kMsPerS;
+  return out;
+}
+
+RedisOptions redis_options(const Settings& settings) {
+  const RedisSettings& from = settings.redis;
+  RedisOptions out;
+  out.host = from.host;
+  out.port = from.port;
+  out.unix_socket = from.unix_socket;
+  out.username = from.username;
+  out.password = from.password;
+  out.db = from.db;
+  out.connect_timeout_ms = from.connect_timeout_ms;
+  out.command_timeout_ms = from.command_timeout_ms;
+  out.reconnect_min_ms = from.reconnect_min_ms;
+  out.reconnect_max_ms = from.reconnect_max_ms;
+  return out;
+}
+
+ConductorOptions conductor_options(const Settings& settings, const MachineFacts& machine,
+                                   const std::string& version) {
+  ConductorOptions out;
+  out.host = settings.host;
+  out.machine_id = machine.machine_id;
+  out.compute_id = machine.compute_id;
+  out.version = version;
+  // One worker a machine is held by the ledger's file lock; so after a crash the same machine may
+  // take its own locks over without waiting for them to expire.
+  out.holder = settings.host + "/" + machine.machine_id;
+  out.interrupted_cleaning = to_core(settings.interrupted_cleaning);
+  out.cleanup_timeout_ms = settings.nvme.cleanup_timeout_s * kMsPerS;
+  out.stall_timeout_ms = settings.nvme.stall_timeout_s * kMsPerS;
+  out.survey_interval_ms = settings.reclaim.survey_interval_s * kMsPerS;
+  out.survey_jitter_ms = out.survey_interval_ms / 10;
+  out.cleanings_max = static_cast<std::size_t>(settings.nvme.max_parallel);
+  return out;
+}
+
+DevicePolicyLookup device_policy_lookup(const Settings& settings) {
+  return [specs = settings.nvme.device_specs](
+             std::uint16_t vendor_id, std::uint16_t product_id,
+             const PciAddress& address) -> std::optional<DevicePolicy> {
+    const auto index = match(specs, vendor_id, product_id, address);
+    if (!index) return std::nullopt;
+    const DeviceSpec& spec = specs[*index];
+    DevicePolicy out;
+    out.managed = spec.managed;
+    out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;
+    if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
+    out.clear_action = to_string(spec.clear_action);
+    out.clear_strategy = to_string(spec.clear_strategy);
+    return out;
+  };
+}
+
+MethodChoice method_choice() {
+  return [](const DevicePolicy& policy,
+            const nvme::Capabilities& capabilities) -> Result<nvme::EraseMethod> {
+    const auto action = nvme::parse_clear_action(policy.clear_action);
+    if (!action) return action.error();
+    const auto strategy = nvme::parse_clear_strategy(policy.clear_strategy);
+    if (!strategy) return strategy.error();
+    return nvme::choose_method(nvme::Policy{*action, *strategy}, capabilities);
+  };
+}
+
+}  // namespace reclaim::config

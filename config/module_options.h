@@ -1,0 +1,40 @@
+// The settings in pieces: what each module is told, in its own words. No module reads
+// configuration. Pure. Thread: any.
+#pragma once
+
+#include <string>
+
+#include "config/settings.h"
+#include "handlers/options.h"
+#include "nvme/options.h"
+#include "placement/options.h"
+#include "state/redis_options.h"
+
+namespace reclaim::config {
+
+[[nodiscard]] nvme::Options nvme_options(const Settings& settings);
+
+[[nodiscard]] RedisOptions redis_options(const Settings& settings);
+
+// What this machine says of itself, read at start.
+struct MachineFacts {
+  std::string machine_id;
+  std::string compute_id;  // empty: Nova's file is not there
+  std::string fqdn;        // usual name of the root provider; empty: not known
+};
+
+// Errc::invalid where [placement] is not configured at all.
+[[nodiscard]] Result<placement::Options> placement_options(const Settings& settings,
+                                                           const MachineFacts& machine);
+
+[[nodiscard]] ConductorOptions conductor_options(const Settings& settings,
+                                                 const MachineFacts& machine,
+                                                 const std::string& version);
+
+// Keeps a copy of the specs: outlives `settings`.
+[[nodiscard]] DevicePolicyLookup device_policy_lookup(const Settings& settings);
+
+// The policy matrix, in the words of nvme/policy.h.
+[[nodiscard]] MethodChoice method_choice();
+
+}  // namespace reclaim::config
