@@ -148,33 +148,46 @@ Status login(amqp_connection_state_t connection, const AmqpOptions& options, con
       fmt::format("login as '{}' to vhost '{}' failed", host.user, options.vhost));
 }
 
+Error at_broker(const AmqpHost& host, const Error& error) {
+  return error.wrap(fmt::format("RabbitMQ at {}", peer_name(host)));
+}
+
+Error given_up() {
+  return Error{Errc::cancelled, "connecting was given up"};
+}
+
 }  // namespace
+
+Result<AmqpConnection> connect_and_log_in(const AmqpOptions& options, std::size_t host_index,
+                                          const std::atomic<bool>& cancelled) {
+  const AmqpHost& host = options.hosts[host_index];
+  AmqpConnection connection(amqp_new_connection());
+  if (connection == nullptr) return at_broker(host, Error{Errc::unavailable, "no memory"});
+  const Status opened = open_socket(connection.get(), options, host);
+  if (!opened) return at_broker(host, opened.error());
+  if (cancelled) return given_up();
+  const Status logged_in = login(connection.get(), options, host);
+  if (!logged_in) return at_broker(host, logged_in.error());
+  if (cancelled) return given_up();
+  return connection;
+}
 
 Result<AmqpConsuming> connect_and_consume(const AmqpOptions& options, std::size_t host_index,
                                           const std::atomic<bool>& cancelled) {
   const AmqpHost& host = options.hosts[host_index];
-  const auto failed = [&](const Error& error) {
-    return error.wrap(fmt::format("RabbitMQ at {}", peer_name(host)));
-  };
-  const auto given_up = [] { return Error{Errc::cancelled, "connecting was given up"}; };
+  Result<AmqpConnection> connected = connect_and_log_in(options, host_index, cancelled);
+  if (!connected) return std::move(connected).error();
   AmqpConsuming out;
-  out.connection = AmqpConnection(amqp_new_connection());
-  if (out.connection == nullptr) return failed(Error{Errc::unavailable, "no memory"});
+  out.connection = std::move(connected).value();
   amqp_connection_state_t connection = out.connection.get();
-  const Status opened = open_socket(connection, options, host);
-  if (!opened) return failed(opened.error());
-  if (cancelled) return given_up();
-  const Status logged_in = login(connection, options, host);
-  if (!logged_in) return failed(logged_in.error());
-  if (cancelled) return given_up();
   Result<AmqpTopology> topology = set_up_topology(connection, options);
   if (!topology) {
     close_politely(std::move(out.connection), options.connect_timeout_ms);
-    return failed(topology.error());
+    return at_broker(host, topology.error());
   }
   if (cancelled) return given_up();
   const Status consuming = begin_consuming(connection, options);
-  if (!consuming) return failed(consuming.error());
+  if (!consuming) return at_broker(host, consuming.error());
   out.missing_exchanges = std::move(topology->missing_exchanges);
   out.queue_existed = topology->queue_existed;
   return out;

@@ -36,6 +36,11 @@ struct AmqpConsuming {
   bool queue_existed = false;
 };
 
+// Name lookup, TCP, TLS and login only: for what looks at the broker without consuming.
+[[nodiscard]] Result<AmqpConnection> connect_and_log_in(const AmqpOptions& options,
+                                                        std::size_t host_index,
+                                                        const std::atomic<bool>& cancelled);
+
 // `cancelled` is looked at between the steps. Errors name the broker and the step, never a
 // password.
 [[nodiscard]] Result<AmqpConsuming> connect_and_consume(const AmqpOptions& options,

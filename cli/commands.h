@@ -1,0 +1,73 @@
+// The operator's subcommands. Each returns the exit code: 0 when all is well, 1 when something is
+// not, with a line on `err` that says what and what to do.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "cli/format.h"
+#include "cli/session.h"
+#include "config/load.h"
+
+namespace reclaim::cli {
+
+struct DeviceListOptions {
+  View view;
+  std::vector<std::string> hosts;  // empty: this host
+  bool all_hosts = false;
+};
+[[nodiscard]] int run_device_list(Session& session, const DeviceListOptions& options,
+                                  std::ostream& out, std::ostream& err);
+
+struct DeviceShowOptions {
+  View view;
+  std::string host;    // empty: this host
+  std::string device;  // address or UUID
+};
+[[nodiscard]] int run_device_show(Session& session, const DeviceShowOptions& options,
+                                  std::ostream& out, std::ostream& err);
+
+// Sends `command` (clean, abort, enrol, maintenance_on, maintenance_off) to the device's worker and
+// waits until its record shows that it was heard, so that a slip is seen at once.
+struct DeviceCommandOptions {
+  std::string command;
+  std::string host;
+  std::string device;
+};
+[[nodiscard]] int run_device_command(Session& session, const DeviceCommandOptions& options,
+                                     std::ostream& out, std::ostream& err);
+
+// What would be cleaned, how, and why not. Reads everything, does nothing.
+struct PlanOptions {
+  View view;
+  bool guards = false;  // one row a guard instead of one row a device
+};
+[[nodiscard]] int run_plan(Session& session, const PlanOptions& options, std::ostream& out,
+                           std::ostream& err);
+
+// Checks configuration, bus, Redis, Keystone, Placement, sysfs and permissions, a line each.
+struct DoctorOptions {
+  View view;
+  // Logs in at the broker and looks whether the exchanges are there; the bus is listener/'s, so it
+  // comes from above. The text says what was found.
+  std::function<Result<std::string>(const config::Settings&)> check_broker;
+};
+[[nodiscard]] int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
+                             std::ostream& err);
+
+// Follows the host's journal and the progress of what runs, until interrupted or `until_idle`.
+struct WatchOptions {
+  std::string host;
+  bool from_start = false;  // the whole journal first
+  bool until_idle = false;  // ends when nothing is pending or being cleaned and something was
+  int timeout_s = 0;        // 0: none
+};
+[[nodiscard]] int run_watch(Session& session, const WatchOptions& options, std::ostream& out,
+                            std::ostream& err);
+
+[[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,
+                                   std::ostream& err);
+
+}  // namespace reclaim::cli

@@ -1,0 +1,164 @@
+// reclaim device list|show and the commands that go to a device's worker.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "state/base/uuid.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr std::int64_t kHeardWithinMs = 5'000;
+constexpr std::int64_t kLookEveryMs = 200;
+
+int complain(std::ostream& err, const Error& error) {
+  err << "reclaim: " << error.what << '\n';
+  return 1;
+}
+
+int print(const Result<std::string>& text, std::ostream& out, std::ostream& err) {
+  if (!text) return complain(err, text.error());
+  out << *text;
+  return 0;
+}
+
+Result<std::vector<Record>> load(Session& session, const std::string& host) {
+  auto store = session.store();
+  if (!store) return std::move(store).error();
+  return session.wait<std::vector<Record>>(
+      [&](auto done) { (*store)->load(host, std::move(done)); });
+}
+
+Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOptions& options) {
+  if (!options.all_hosts) {
+    return options.hosts.empty() ? std::vector<std::string>{session.settings().host}
+                                 : options.hosts;
+  }
+  auto store = session.store();
+  if (!store) return std::move(store).error();
+  auto infos =
+      session.wait<std::vector<HostInfo>>([&](auto done) { (*store)->hosts(std::move(done)); });
+  if (!infos) return std::move(infos).error();
+  std::vector<std::string> names;
+  for (const HostInfo& info : *infos) names.push_back(info.host);
+  return names;
+}
+
+// What an operator should know at a glance: the error, what it waits for, whose hand is on it.
+std::string note_of(const Record& record) {
+  std::string note;
+  if (record.maintenance) note = "maintenance";
+  if (record.held) note += note.empty() ? "held by an operator" : ", held by an operator";
+  const std::string& text = record.stage == Stage::error ? record.last_error : record.waiting_for;
+  if (!text.empty()) note += note.empty() ? text : ": " + text;
+  return note;
+}
+
+Cell progress_of(const Record& record) {
+  if (record.stage != Stage::erasing) return std::string();
+  return fmt::format("{:.0f}%", record.progress_percent);
+}
+
+Result<Record> find_device(Session& session, const std::string& host, const std::string& device) {
+  auto records = load(session, host);
+  if (!records) return std::move(records).error();
+  const auto address = parse_pci_address(device);
+  const auto it = std::find_if(records->begin(), records->end(), [&](const Record& record) {
+    return (address && record.address == *address) || record.uuid == device;
+  });
+  if (it == records->end()) {
+    return Error{Errc::not_found,
+                 fmt::format("no device {} on host {}: `reclaim device list` shows which there are",
+                             device, host)};
+  }
+  return *it;
+}
+
+std::string or_this_host(const Session& session, const std::string& host) {
+  return host.empty() ? session.settings().host : host;
+}
+
+}  // namespace
+
+int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
+                    std::ostream& err) {
+  const auto hosts = hosts_of(session, options);
+  if (!hosts) return complain(err, hosts.error());
+  Table table{{"Host", "Address", "Device State", "Clean Step", "Progress", "Serial", "Model",
+               "Flow", "Instance", "Note"},
+              {}};
+  for (const std::string& host : *hosts) {
+    const auto records = load(session, host);
+    if (!records) return complain(err, records.error());
+    for (const Record& record : *records) {
+      table.rows.push_back({record.host, to_string(record.address),
+                            std::string(to_string(device_state(record.stage))), record.clean_step,
+                            progress_of(record), record.serial, record.model,
+                            std::string(to_string(record.flow)), record.instance, note_of(record)});
+    }
+  }
+  std::sort(table.rows.begin(), table.rows.end());
+  return print(format_list(table, options.view), out, err);
+}
+
+int run_device_show(Session& session, const DeviceShowOptions& options, std::ostream& out,
+                    std::ostream& err) {
+  const auto record = find_device(session, or_this_host(session, options.host), options.device);
+  if (!record) return complain(err, record.error());
+  Fields fields;
+  for (auto& [name, value] : encode_record(*record)) {
+    // The baseline is hundreds of digests; redis-cli shows it to whoever needs it.
+    if (name == "baseline") continue;
+    if (!value.empty() && (value.front() == '{' || value.front() == '[')) {
+      fields.emplace_back(name, RawJson{value});
+    } else {
+      fields.emplace_back(name, value);
+    }
+  }
+  return print(format_show(fields, options.view), out, err);
+}
+
+int run_device_command(Session& session, const DeviceCommandOptions& options, std::ostream& out,
+                       std::ostream& err) {
+  const std::string host = or_this_host(session, options.host);
+  const auto before = find_device(session, host, options.device);
+  if (!before) return complain(err, before.error());
+  if (options.command == "clean" && before->stage != Stage::error) {
+    return complain(
+        err,
+        Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
+                                          options.device, to_string(device_state(before->stage)))});
+  }
+  auto store = session.store();
+  if (!store) return complain(err, store.error());
+  Kick kick;
+  kick.reason = "operator";
+  kick.command = options.command;
+  kick.address = to_string(before->address);
+  kick.request_id = "req-" + random_uuid();
+  const auto pushed =
+      session.wait<Ok>([&](auto done) { (*store)->push_kick(host, kick, std::move(done)); });
+  if (!pushed) return complain(err, pushed.error());
+
+  std::int64_t waited_ms = 0;
+  while (waited_ms < kHeardWithinMs) {
+    const auto now = find_device(session, host, options.device);
+    if (now && now->epoch != before->epoch) {
+      out << fmt::format("{}: {} ({})\n", to_string(now->address),
+                         to_string(device_state(now->stage)), kick.request_id);
+      return 0;
+    }
+    session.run_until([] { return false; }, kLookEveryMs);
+    waited_ms += kLookEveryMs;
+  }
+  err << fmt::format(
+      "reclaim: {} is queued for host {} ({}), but its worker has not acted on it: does it run, "
+      "and "
+      "does its log refuse it?\n",
+      options.command, host, kick.request_id);
+  return 1;
+}
+
+}  // namespace reclaim::cli

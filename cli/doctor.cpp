@@ -1,0 +1,218 @@
+// reclaim doctor: one line a check, with the remedy. An operator's first stop when nothing happens.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+
+#include "cli/commands.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr std::int64_t kHeartbeatAgeMaxMs = 200'000;
+
+// Collects the lines; `remedy` only where something is wrong.
+class Chart final {
+ public:
+  void ok(std::string check, std::string detail) {
+    add(std::move(check), "ok", std::move(detail), "");
+  }
+  void warning(std::string check, std::string detail, std::string remedy) {
+    add(std::move(check), "warning", std::move(detail), std::move(remedy));
+  }
+  void error(std::string check, std::string detail, std::string remedy) {
+    add(std::move(check), "error", std::move(detail), std::move(remedy));
+    failed_ = true;
+  }
+
+  [[nodiscard]] const Table& table() const { return table_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  void add(std::string check, std::string result, std::string detail, std::string remedy) {
+    table_.rows.push_back(
+        {std::move(check), std::move(result), std::move(detail), std::move(remedy)});
+  }
+
+  Table table_{{"Check", "Result", "Detail", "Remedy"}, {}};
+  bool failed_ = false;
+};
+
+void check_configuration(Session& session, Chart& chart) {
+  const config::Settings& settings = session.settings();
+  if (settings.nvme.device_specs.empty()) {
+    chart.warning("configuration", "no [nvme] device_spec: no drive is ever touched",
+                  "name the drives, as Nova's [pci] device_spec does");
+  } else {
+    chart.ok("configuration", fmt::format("host {}, {} device_spec entries", settings.host,
+                                          settings.nvme.device_specs.size()));
+  }
+}
+
+void check_directory(const std::string& check, const std::string& path, Chart& chart) {
+  if (access(path.c_str(), W_OK | X_OK) == 0) return chart.ok(check, path + " is writable");
+  chart.error(check, fmt::format("{}: {}", path, std::strerror(errno)),
+              "create it for the user the worker runs as (the systemd unit does)");
+}
+
+void check_host(Session& session, Chart& chart) {
+  const auto machine = session.machine();
+  if (!machine) {
+    chart.error("machine", machine.error().what, "correct the file or the option that names it");
+  } else if (machine->compute_id.empty()) {
+    chart.warning("machine", "machine-id read; Nova's compute_id file is not there",
+                  "[reclaim] compute_id_file: with it, another machine's books cannot be mistaken "
+                  "for this one's");
+  } else {
+    chart.ok("machine", "machine-id and Nova's compute_id read");
+  }
+  check_directory("state_path", session.settings().state_path, chart);
+  check_directory("run_path", session.settings().reclaim.run_path, chart);
+  if (geteuid() != 0) {
+    chart.warning("permission", fmt::format("running as uid {}, not as root", geteuid()),
+                  "NVMe admin commands need CAP_SYS_ADMIN; run doctor as the worker runs");
+  }
+}
+
+void check_drives(Session& session, Chart& chart) {
+  const auto drives = session.drives();
+  if (!drives) return chart.error("drives", drives.error().what, "correct the [reclaim] roots");
+  const auto found = session.wait<std::vector<nvme::DriveFacts>>(
+      [&](auto done) { (*drives)->discover(std::move(done)); });
+  if (!found) return chart.error("drives", found.error().what, "is sysfs_root right?");
+  const auto lookup = config::device_policy_lookup(session.settings());
+  std::size_t ours = 0;
+  for (const nvme::DriveFacts& drive : *found) {
+    const auto policy = lookup(drive.vendor_id, drive.device_id, drive.address);
+    if (!policy) continue;
+    ours += 1;
+    const std::string name = "drive " + to_string(drive.address);
+    if (!drive.identity) {
+      chart.warning(name, drive.problem,
+                    "a drive in a guest's hands does not answer; else look at "
+                    "its driver");
+      continue;
+    }
+    const auto method = config::method_choice()(*policy, drive.identity->capabilities);
+    if (!method) {
+      chart.error(name, method.error().what, "change clear_action or clear_strategy for it");
+    } else {
+      chart.ok(name, fmt::format("{} {}, {}", drive.identity->model, drive.identity->serial,
+                                 nvme::to_string(*method)));
+    }
+  }
+  if (ours == 0) {
+    chart.warning(
+        "drives",
+        fmt::format("{} NVMe functions on the host, none matches a device_spec", found->size()),
+        "compare `lspci -nn` with [nvme] device_spec");
+  } else {
+    chart.ok("drives",
+             fmt::format("{} NVMe functions on the host, {} of them ours", found->size(), ours));
+  }
+}
+
+void check_redis(Session& session, Chart& chart) {
+  const auto store = session.store();
+  if (!store) {
+    return chart.error("redis", store.error().what, "is it running, and [redis] url right?");
+  }
+  const auto report = session.wait<PersistenceReport>(
+      [&](auto done) { (*store)->check_persistence(std::move(done)); });
+  if (!report) {
+    chart.warning("redis", report.error().what, "look at Redis' own log");
+  } else if (!report->text.empty()) {
+    chart.warning("redis", report->text, "appendonly yes, maxmemory-policy noeviction");
+  } else {
+    chart.ok("redis", "connected; it persists and does not evict");
+  }
+  const auto hosts =
+      session.wait<std::vector<HostInfo>>([&](auto done) { (*store)->hosts(std::move(done)); });
+  if (!hosts) return chart.error("worker", hosts.error().what, "look at Redis' own log");
+  for (const HostInfo& info : *hosts) {
+    if (info.host != session.settings().host) continue;
+    const std::int64_t age = session.clock().now().wall.ms - info.heartbeat_at.ms;
+    if (age > kHeartbeatAgeMaxMs) {
+      return chart.error("worker", fmt::format("last heartbeat {} s ago", age / 1000),
+                         "systemctl status reclaim");
+    }
+    return chart.ok("worker",
+                    fmt::format("version {}, last heartbeat {} s ago", info.version, age / 1000));
+  }
+  chart.warning("worker", "none has ever run for this host", "systemctl enable --now reclaim");
+}
+
+void check_placement(Session& session, Chart& chart) {
+  const auto providers = session.providers();
+  if (!providers) {
+    return chart.error("keystone", providers.error().what,
+                       "correct [placement] in the configuration");
+  }
+  const auto facts = session.wait<placement::LoginFacts>(
+      [&](auto done) { (*providers)->log_in(std::move(done)); });
+  if (!facts) {
+    return chart.error("keystone", facts.error().what,
+                       "compare [placement] with nova.conf's; try `openstack token issue` with it");
+  }
+  chart.ok("keystone", "logged in");
+  const auto tree =
+      session.wait<placement::Tree>([&](auto done) { (*providers)->list_tree(std::move(done)); });
+  if (!tree) {
+    return chart.error("placement", tree.error().what,
+                       "[reclaim] provider_name is the compute node's provider: see `openstack "
+                       "resource provider list`");
+  }
+  std::size_t one_time_use = 0;
+  for (const placement::ProviderRow& row : tree->rows) one_time_use += row.one_time_use ? 1U : 0U;
+  const std::string detail =
+      fmt::format("{} (microversion {}): provider {} with {} one-time-use devices", facts->endpoint,
+                  facts->microversion, tree->root_name, one_time_use);
+  if (one_time_use == 0) {
+    chart.warning(
+        "placement", detail,
+        "nova.conf: [pci] report_in_placement = true, one_time_use = true in device_spec, "
+        "and [filter_scheduler] pci_in_placement = true");
+  } else {
+    chart.ok("placement", detail);
+  }
+  const auto machine = session.machine();
+  if (machine && !machine->compute_id.empty() && machine->compute_id != tree->root_uuid) {
+    chart.error(
+        "placement",
+        fmt::format("the root provider is {}, Nova's compute_id here is {}", tree->root_uuid,
+                    machine->compute_id),
+        "this configuration names another machine: correct [DEFAULT] host or provider_name");
+  }
+}
+
+}  // namespace
+
+int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
+               std::ostream& err) {
+  Chart chart;
+  check_configuration(session, chart);
+  check_host(session, chart);
+  check_drives(session, chart);
+  const auto broker = options.check_broker(session.settings());
+  if (broker) {
+    chart.ok("rabbitmq", *broker);
+  } else {
+    chart.error(
+        "rabbitmq", broker.error().what,
+        "compare transport_url with nova.conf's; Nova also needs [oslo_messaging_notifications] "
+        "driver = messagingv2");
+  }
+  check_redis(session, chart);
+  check_placement(session, chart);
+  const auto text = format_list(chart.table(), options.view);
+  if (!text) {
+    err << "reclaim: " << text.error().what << '\n';
+    return 1;
+  }
+  out << *text;
+  return chart.failed() ? 1 : 0;
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,151 @@
+// reclaim plan: the survey and the admission of the worker, without the worker. Changes nothing.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "handlers/admission.h"
+#include "handlers/survey.h"
+
+namespace reclaim::cli {
+namespace {
+
+struct Verdict {
+  std::string word;  // clean | wait | leave | held | error | cleaning | available
+  std::string method;
+  std::string why;
+};
+
+// The stage the device would be in once the worker has heard of this survey.
+Stage stage_after(const Record& record, const Assessment& assessment) {
+  if (!assessment.trigger) return record.stage;
+  const auto update = step(record, Event{*assessment.trigger, 0, assessment.facts}, WallMs{});
+  return update ? update->record.stage : record.stage;
+}
+
+Verdict judge(const Sighting& sighting, const Record& record, const Assessment& assessment,
+              const HostView& host, const config::Settings& settings) {
+  const Stage stage = stage_after(record, assessment);
+  if (is_busy(stage)) return {"cleaning", "", record.clean_step};
+  if (assessment.held) return {"held", "", "reserved by an operator's hand; left alone"};
+  if (stage == Stage::error) return {"error", "", record.last_error};
+  if (!assessment.waiting_for.empty()) return {"wait", "", assessment.waiting_for};
+  if (stage == Stage::allocated) {
+    return {"leave", "",
+            sighting.view && !sighting.view->free()
+                ? "an instance holds it: " + sighting.view->consumers.front()
+                : "an instance holds it"};
+  }
+  if (stage == Stage::available) return {"available", "", ""};
+  std::optional<DevicePolicy> policy;
+  if (sighting.drive) {
+    policy = config::device_policy_lookup(settings)(sighting.drive->vendor_id,
+                                                    sighting.drive->device_id, sighting.address);
+  }
+  const auto plan = admit(sighting, record, host, policy, config::method_choice());
+  if (!plan) return {"wait", "", plan.error().what};
+  return {"clean", plan->front().step, "burned, nobody holds it"};
+}
+
+nvme::ClaimRequest claim_request(const Sighting& sighting, const Record& record,
+                                 const config::Settings& settings) {
+  nvme::ClaimRequest request;
+  request.address = sighting.address;
+  if (sighting.view && !sighting.view->inventories.empty()) {
+    request.resource_class = sighting.view->inventories.front().resource_class;
+  }
+  request.expected_serial = record.serial;
+  if (!sighting.drive) return request;
+  const auto policy = config::device_policy_lookup(settings)(
+      sighting.drive->vendor_id, sighting.drive->device_id, sighting.address);
+  if (policy) {
+    request.resource_class_override = policy->resource_class;
+    request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
+  }
+  return request;
+}
+
+struct Known {
+  Survey survey;
+  std::map<PciAddress, Record> records;
+  HostView host;
+};
+
+Result<Known> look(Session& session, std::ostream& err) {
+  Known known;
+  known.host.host = session.settings().host;
+  auto machine = session.machine();
+  if (!machine) return std::move(machine).error();
+  known.host.compute_id = machine->compute_id;
+  if (auto store = session.store()) {
+    auto records = session.wait<std::vector<Record>>(
+        [&](auto done) { (*store)->load(known.host.host, std::move(done)); });
+    if (!records) return std::move(records).error();
+    for (Record& record : *records) known.records.emplace(record.address, std::move(record));
+  } else {
+    err << "reclaim: without what is recorded: " << store.error().what << '\n';
+  }
+  auto providers = session.providers();
+  if (!providers) return std::move(providers).error();
+  auto drives = session.drives();
+  if (!drives) return std::move(drives).error();
+  Surveyor surveyor(**providers, **drives);
+  SurveyRequest request;
+  for (const auto& [address, record] : known.records) request.known.insert(address);
+  auto survey = session.wait<Survey>([&](auto done) { surveyor.survey(request, std::move(done)); });
+  if (!survey) return std::move(survey).error();
+  known.survey = std::move(survey).value();
+  known.host.root_uuid = known.survey.root_uuid;
+  return known;
+}
+
+}  // namespace
+
+int run_plan(Session& session, const PlanOptions& options, std::ostream& out, std::ostream& err) {
+  auto known = look(session, err);
+  if (!known) {
+    err << "reclaim: " << known.error().what << '\n';
+    return 1;
+  }
+  auto drives = session.drives();
+  Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Why"}, {}};
+  Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
+  for (const auto& [address, sighting] : known->survey.sightings) {
+    const auto recorded = known->records.find(address);
+    const Record* record = recorded == known->records.end() ? nullptr : &recorded->second;
+    const auto assessment =
+        assess(sighting, record, nullptr, known->host, session.clock().now().wall);
+    if (!assessment) continue;
+    const Record& base = record != nullptr ? *record : *assessment->first_seen;
+    Verdict verdict = judge(sighting, base, *assessment, known->host, session.settings());
+    if (sighting.drive && !is_busy(base.stage) && (verdict.word == "clean" || options.guards)) {
+      const auto findings = session.wait<std::vector<nvme::GuardFinding>>([&](auto done) {
+        (*drives)->inspect(claim_request(sighting, base, session.settings()), std::move(done));
+      });
+      if (!findings) {
+        err << "reclaim: " << to_string(address) << ": " << findings.error().what << '\n';
+      } else {
+        for (const nvme::GuardFinding& finding : *findings) {
+          guards.rows.push_back({to_string(address), finding.guard,
+                                 std::string(finding.passed ? "passed" : "refused"),
+                                 finding.detail});
+          if (!finding.passed && verdict.word == "clean") {
+            verdict = {"wait", verdict.method, finding.guard + ": " + finding.detail};
+          }
+        }
+      }
+    }
+    devices.rows.push_back({to_string(address), base.provider_name, base.model, base.serial,
+                            verdict.word, verdict.method, verdict.why});
+  }
+  const auto text = format_list(options.guards ? guards : devices, options.view);
+  if (!text) {
+    err << "reclaim: " << text.error().what << '\n';
+    return 1;
+  }
+  out << *text;
+  return 0;
+}
+
+}  // namespace reclaim::cli

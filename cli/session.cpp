@@ -1,0 +1,75 @@
+#include "cli/session.h"
+
+#include <fmt/core.h>
+
+#include "config/machine_facts.h"
+
+namespace reclaim::cli {
+
+Session::Session(const config::Settings& settings, Logger& log)
+    : settings_(settings), log_(log), deadline_(std::make_unique<uv::Timer>(loop_.raw())) {}
+
+Session::~Session() {
+  if (store_) store_->close();
+}
+
+bool Session::run_until(const std::function<bool()>& done, std::int64_t deadline_ms) {
+  bool late = false;
+  deadline_->start(static_cast<std::uint64_t>(deadline_ms), 0, [&late] { late = true; });
+  while (!done() && !late) loop_.run_once();
+  deadline_->stop();
+  return done();
+}
+
+Result<config::MachineFacts> Session::machine() {
+  return config::read_machine_facts(settings_);
+}
+
+Result<RedisStore*> Session::store() {
+  if (!store_) {
+    RedisStoreOptions options;
+    options.redis = config::redis_options(settings_);
+    auto store = RedisStore::create(loop_.raw(), std::move(options), clock_, log_);
+    if (!store) return std::move(store).error();
+    store_ = std::move(store).value();
+    store_->start();
+  }
+  // The first failed attempt is told: a person waits in front of it.
+  const auto settled = [this] {
+    return store_->state().connected || !store_->state().last_error.empty();
+  };
+  run_until(settled, settings_.redis.connect_timeout_ms);
+  if (!store_->state().connected) {
+    return Error{Errc::unavailable,
+                 fmt::format("Redis: {}", store_->state().last_error.empty()
+                                              ? "no connection within connect_timeout"
+                                              : store_->state().last_error)};
+  }
+  return store_.get();
+}
+
+Result<placement::Client*> Session::providers() {
+  if (providers_) return providers_.get();
+  auto facts = machine();
+  if (!facts) return std::move(facts).error();
+  auto options = config::placement_options(settings_, *facts);
+  if (!options) return std::move(options).error();
+  auto transport = placement::CurlTransport::create(loop_.raw(), *options);
+  if (!transport) return std::move(transport).error();
+  transport_ = std::move(transport).value();
+  pauses_ = std::make_unique<placement::UvPauses>(loop_.raw());
+  auto client = placement::Client::create(*options, *transport_, *pauses_, clock_, log_);
+  if (!client) return std::move(client).error();
+  providers_ = std::move(client).value();
+  return providers_.get();
+}
+
+Result<nvme::Lanes*> Session::drives() {
+  if (drives_) return drives_.get();
+  auto lanes = nvme::Lanes::create(loop_.raw(), config::nvme_options(settings_));
+  if (!lanes) return std::move(lanes).error();
+  drives_ = std::move(lanes).value();
+  return drives_.get();
+}
+
+}  // namespace reclaim::cli

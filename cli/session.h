@@ -1,0 +1,75 @@
+// Session: what a subcommand needs of the world, connected only when asked for: Redis, Placement,
+// the host's drives. A subcommand is a script, so it waits: the loop runs until the answer is there
+// or the deadline passes.
+//
+// Thread: the caller's; the loop is the session's own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "config/module_options.h"
+#include "config/settings.h"
+#include "nvme/lanes.h"
+#include "placement/client.h"
+#include "placement/curl_transport.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/uv.h"
+#include "state/redis_store.h"
+
+namespace reclaim::cli {
+
+class Session final {
+ public:
+  Session(const config::Settings& settings, Logger& log);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Connected, or why not.
+  [[nodiscard]] Result<RedisStore*> store();
+  // Built, not yet logged in.
+  [[nodiscard]] Result<placement::Client*> providers();
+  [[nodiscard]] Result<nvme::Lanes*> drives();
+  [[nodiscard]] Result<config::MachineFacts> machine();
+
+  [[nodiscard]] const config::Settings& settings() const { return settings_; }
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  [[nodiscard]] Logger& log() { return log_; }
+  [[nodiscard]] uv_loop_t* loop() { return loop_.raw(); }
+
+  // Runs the loop until `begin`'s callback was called, at most `deadline_ms`.
+  template <typename T>
+  [[nodiscard]] Result<T> wait(const std::function<void(std::function<void(Result<T>)>)>& begin,
+                               std::int64_t deadline_ms = kDeadlineMs) {
+    // Shared, because an answer after the deadline still finds its callback.
+    auto answer = std::make_shared<std::optional<Result<T>>>();
+    begin([answer](Result<T> result) { *answer = std::move(result); });
+    run_until([answer] { return answer->has_value(); }, deadline_ms);
+    if (!*answer) return Error{Errc::unknown, "no answer within the deadline"};
+    return std::move(**answer);
+  }
+
+  // Runs the loop until `done()` says so; false when the deadline passed first.
+  bool run_until(const std::function<bool()>& done, std::int64_t deadline_ms);
+
+ private:
+  static constexpr std::int64_t kDeadlineMs = 60'000;
+
+  const config::Settings& settings_;
+  Logger& log_;
+  SystemClock clock_;
+  uv::Loop loop_;
+  std::unique_ptr<uv::Timer> deadline_;
+  std::unique_ptr<RedisStore> store_;
+  std::unique_ptr<placement::CurlTransport> transport_;
+  std::unique_ptr<placement::UvPauses> pauses_;
+  std::unique_ptr<placement::Client> providers_;
+  std::unique_ptr<nvme::Lanes> drives_;
+};
+
+}  // namespace reclaim::cli

@@ -1,0 +1,210 @@
+#include "listener/daemon.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "listener/amqp_settings.h"
+#include "state/base/uuid.h"
+#include "version.h"
+
+namespace reclaim::listener {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.service";
+constexpr std::size_t kKicksAtOnceMax = 100;
+constexpr std::int64_t kRetryMs = 2'000;
+constexpr std::int64_t kStopMaxMs = 8'000;
+constexpr std::uint64_t kLagProbeMs = 500;
+constexpr std::int64_t kLagWarnMs =
+    100;  // 5 ms is the aim; what is worth a line on a busy host is more
+
+}  // namespace
+
+Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings,
+               const config::MachineFacts& /*machine*/, Logger& log)
+    : loop_(loop),
+      log_(log),
+      require_persistence_(settings.redis.require_persistence),
+      host_(settings.host),
+      timers_(loop),
+      pauses_(loop),
+      alive_timer_(loop),
+      lag_timer_(loop) {}
+
+// Parts go in the reverse order of what they refer to: members are declared in that order.
+Daemon::~Daemon() = default;
+
+Result<std::unique_ptr<Daemon>> Daemon::create(uv_loop_t* loop, const config::Settings& settings,
+                                               const config::MachineFacts& machine, Logger& log) {
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(loop, settings, machine, log));  // NOLINT: private constructor
+  if (Status built = daemon->build(settings, machine); !built) return std::move(built).error();
+  return daemon;
+}
+
+Status Daemon::build(const config::Settings& settings, const config::MachineFacts& machine) {
+  auto ledger = FileLedger::create(loop_, settings.state_path, log_);
+  if (!ledger) return std::move(ledger).error();
+  ledger_ = std::move(ledger).value();
+
+  RedisStoreOptions redis;
+  redis.redis = config::redis_options(settings);
+  auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
+  if (!store) return std::move(store).error();
+  store_ = std::move(store).value();
+
+  auto placement = config::placement_options(settings, machine);
+  if (!placement) return std::move(placement).error();
+  auto transport = placement::CurlTransport::create(loop_, *placement);
+  if (!transport) return std::move(transport).error();
+  transport_ = std::move(transport).value();
+  auto providers = placement::Client::create(*placement, *transport_, pauses_, clock_, log_);
+  if (!providers) return std::move(providers).error();
+  providers_ = std::move(providers).value();
+
+  auto drives = nvme::Lanes::create(loop_, config::nvme_options(settings));
+  if (!drives) return std::move(drives).error();
+  drives_ = std::move(drives).value();
+
+  conductor_ = std::make_unique<Conductor>(
+      ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_},
+      ConductorPolicies{config::device_policy_lookup(settings), config::method_choice(),
+                        [] { return random_uuid(); }},
+      config::conductor_options(settings, machine, kVersion));
+
+  feed_ = std::make_unique<KickFeed>(
+      *store_, timers_, log_, settings.listener.body_bytes_max,
+      [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
+  AmqpCallbacks callbacks;
+  callbacks.on_delivery = [this](const AmqpDelivery& delivery) {
+    feed_->take(delivery.body, delivery.tag, delivery.incarnation,
+                [this, &delivery](std::string_view why) { link_->dead_letter(delivery, why); });
+  };
+  auto link = AmqpLink::create(loop_, amqp_options(settings), log_, std::move(callbacks));
+  if (!link) return std::move(link).error();
+  link_ = std::move(link).value();
+  return Ok{};
+}
+
+void Daemon::start(std::function<void(Error)> on_fatal) {
+  on_fatal_ = std::move(on_fatal);
+  log_.info(kLog, fmt::format("reclaim {} starting for host {}", kVersion, host_));
+  store_->on_state([this](const RedisState& state) { on_redis(state); });
+  store_->start();
+  store_->watch_kicks(host_, [this] { pull_kicks(); });
+  link_->start();
+  measure_lag();
+  if (manager_.alive_interval_ms() > 0) {
+    alive_timer_.start(0, manager_.alive_interval_ms(), [this] { manager_.alive(); });
+  }
+}
+
+void Daemon::on_redis(const RedisState& state) {
+  if (stopping_) return;
+  if (state.connected == redis_was_connected_) return;
+  redis_was_connected_ = state.connected;
+  if (!state.connected) {
+    log_.warning(kLog, "Redis is away: no new cleaning starts, messages wait in RabbitMQ",
+                 {{"why", state.last_error}});
+    return;
+  }
+  log_.info(kLog, "connected to Redis");
+  check_persistence();
+}
+
+void Daemon::check_persistence() {
+  store_->check_persistence([this](Result<PersistenceReport> report) {
+    if (stopping_) return;
+    if (report && !report->text.empty()) {
+      if (require_persistence_) {
+        return on_fatal_(Error{Errc::refused, "[redis] require_persistence: " + report->text});
+      }
+      log_.warning(kLog, report->text);
+    }
+    start_conductor();
+  });
+}
+
+void Daemon::start_conductor() {
+  if (conducting_ || stopping_) return;
+  conducting_ = true;
+  conductor_->start([this](Status started) {
+    if (stopping_) return;
+    if (started) {
+      conductor_up_ = true;
+      manager_.ready(fmt::format("serving host {}", host_));
+      log_.info(kLog, "ready");
+      return pull_kicks();
+    }
+    conducting_ = false;
+    const Error& error = started.error();
+    if (error.code == Errc::unavailable || error.code == Errc::unknown) {
+      log_.warning(kLog, "the records cannot be loaded yet", {{"why", error.what}});
+      timers_.after(kRetryMs, [this] { start_conductor(); });
+      return;
+    }
+    on_fatal_(error);
+  });
+}
+
+void Daemon::pull_kicks() {
+  if (pulling_ || stopping_ || !conductor_up_) return;
+  pulling_ = true;
+  store_->read_kicks(host_, kKicksAtOnceMax, [this](Result<std::vector<Kick>> kicks) {
+    pulling_ = false;
+    if (stopping_) return;
+    if (!kicks) {
+      log_.warning(kLog, "kicks cannot be read", {{"why", kicks.error().what}});
+      timers_.after(kRetryMs, [this] { pull_kicks(); });
+      return;
+    }
+    if (kicks->empty()) return;
+    std::vector<std::string> ids;
+    for (const Kick& kick : *kicks) {
+      conductor_->take(kick);
+      ids.push_back(kick.id);
+    }
+    store_->ack_kicks(host_, ids, [this](Result<Ok> acked) {
+      // Not acknowledged, they come again; what they ask for may be asked for twice.
+      if (!acked) log_.warning(kLog, "kicks not acknowledged", {{"why", acked.error().what}});
+    });
+    pull_kicks();
+  });
+}
+
+// The loop must never wait: how late a timer fires says whether it did.
+void Daemon::measure_lag() {
+  const std::int64_t due = clock_.now().mono.ms + static_cast<std::int64_t>(kLagProbeMs);
+  lag_timer_.start(kLagProbeMs, 0, [this, due] {
+    const std::int64_t lag = clock_.now().mono.ms - due;
+    if (lag > kLagWarnMs) {
+      log_.warning(kLog, fmt::format("the loop was held up for {} ms", lag));
+    }
+    measure_lag();
+  });
+}
+
+void Daemon::stop(std::function<void()> stopped) {
+  if (stopping_) return;
+  stopping_ = true;
+  stopped_ = std::move(stopped);
+  log_.info(kLog, "stopping");
+  manager_.stopping();
+  lag_timer_.stop();
+  const auto finish = [this] {
+    if (!stopped_) return;
+    const auto done = std::exchange(stopped_, nullptr);
+    alive_timer_.stop();
+    lag_timer_.stop();
+    timers_.cancel_all();
+    store_->close();
+    log_.info(kLog, "stopped");
+    done();
+  };
+  // Somebody who does not answer must not hold the stop up; the kernel closes what is left.
+  lag_timer_.start(static_cast<std::uint64_t>(kStopMaxMs), 0, finish);
+  link_->stop([this, finish] { conductor_->stop(finish); });
+}
+
+}  // namespace reclaim::listener

@@ -1,0 +1,89 @@
+// The worker: builds every object, hands each what it needs, and starts and stops them in order.
+// The only place that knows everything.
+//
+// Thread: the loop's. Owns all parts of a running `reclaim serve`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/module_options.h"
+#include "config/settings.h"
+#include "handlers/conductor.h"
+#include "listener/amqp_link.h"
+#include "listener/kick_feed.h"
+#include "listener/service_manager.h"
+#include "listener/uv_timers.h"
+#include "nvme/lanes.h"
+#include "placement/client.h"
+#include "placement/curl_transport.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/uv.h"
+#include "state/file_ledger.h"
+#include "state/redis_store.h"
+
+namespace reclaim::listener {
+
+class Daemon final {
+ public:
+  // Opens what must be there at once: the ledger (one worker a machine), options that work. `loop`
+  // and `log` outlive the daemon.
+  [[nodiscard]] static Result<std::unique_ptr<Daemon>> create(uv_loop_t* loop,
+                                                              const config::Settings& settings,
+                                                              const config::MachineFacts& machine,
+                                                              Logger& log);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Connects to everything and goes on until stop(). `on_fatal` is called when going on would be
+  // wrong: a record that cannot be read, a Redis that the operator's options refuse.
+  void start(std::function<void(Error)> on_fatal);
+
+  // Drains: no new message, no new cleaning; drives are left as they are. `stopped` is called once,
+  // after a few seconds at the latest.
+  void stop(std::function<void()> stopped);
+
+ private:
+  Daemon(uv_loop_t* loop, const config::Settings& settings, const config::MachineFacts& machine,
+         Logger& log);
+
+  [[nodiscard]] Status build(const config::Settings& settings, const config::MachineFacts& machine);
+  void on_redis(const RedisState& state);
+  void check_persistence();
+  void start_conductor();
+  void pull_kicks();
+  void measure_lag();
+
+  uv_loop_t* loop_;
+  Logger& log_;
+  SystemClock clock_;
+  ServiceManager manager_;
+  bool require_persistence_;
+  std::string host_;
+
+  UvTimers timers_;
+  std::unique_ptr<FileLedger> ledger_;
+  std::unique_ptr<RedisStore> store_;
+  std::unique_ptr<placement::CurlTransport> transport_;
+  placement::UvPauses pauses_;
+  std::unique_ptr<placement::Client> providers_;
+  std::unique_ptr<nvme::Lanes> drives_;
+  std::unique_ptr<Conductor> conductor_;
+  std::unique_ptr<KickFeed> feed_;
+  std::unique_ptr<AmqpLink> link_;
+  uv::Timer alive_timer_;
+  uv::Timer lag_timer_;
+
+  std::function<void(Error)> on_fatal_;
+  std::function<void()> stopped_;
+  bool redis_was_connected_ = false;
+  bool conducting_ = false;  // start() of the conductor was called and not refused
+  bool conductor_up_ = false;
+  bool pulling_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace reclaim::listener

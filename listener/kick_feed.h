@@ -1,0 +1,66 @@
+// KickFeed: a delivery from the bus becomes kicks on the streams of the hosts it concerns, and is
+// settled only after they are durable. The listeners of all hosts compete on one queue; whoever
+// gets a message dispatches it for everybody.
+//
+// Thread: the loop's. Owns the deliveries that wait for Redis; RabbitMQ's prefetch bounds them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handlers/kick.h"
+#include "handlers/timers.h"
+#include "state/base/log.h"
+#include "state/store.h"
+
+namespace reclaim::listener {
+
+struct KickFeedCounters {
+  std::uint64_t kicks = 0;  // messages that became kicks
+  std::uint64_t ignored = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t retries = 0;  // attempts that Redis did not take
+};
+
+class KickFeed final {
+ public:
+  KickFeed(Store& store, Timers& timers, Logger& log, std::size_t body_bytes_max,
+           std::function<void(std::uint64_t tag, std::uint64_t incarnation)> ack);
+
+  // One delivery. `dead_letter` settles one that nobody can decode; it is called, if at all, before
+  // take() returns.
+  void take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
+            const std::function<void(std::string_view why)>& dead_letter);
+
+  [[nodiscard]] const KickFeedCounters& counters() const { return counters_; }
+  [[nodiscard]] std::size_t waiting() const { return pending_.size(); }
+
+ private:
+  struct Pending {
+    std::uint64_t tag = 0;
+    std::uint64_t incarnation = 0;
+    Kick kick;
+    std::vector<std::string> hosts;  // still to be told
+    bool any_host = false;           // hosts are still to be found
+  };
+
+  void dispatch(std::uint64_t id);
+  void push_next(std::uint64_t id);
+  void retry(std::uint64_t id, const Error& error);
+
+  Store& store_;
+  Timers& timers_;
+  Logger& log_;
+  std::function<void(std::uint64_t, std::uint64_t)> ack_;
+  KickDecider decider_;
+  std::map<std::uint64_t, Pending> pending_;
+  std::uint64_t last_id_ = 0;
+  std::uint64_t incarnation_ = 0;
+  KickFeedCounters counters_;
+};
+
+}  // namespace reclaim::listener

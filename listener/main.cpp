@@ -1,0 +1,305 @@
+// reclaim: one binary, the worker and the operator's commands. Parses the command line, loads what
+// the subcommand needs, and runs it. The only translation unit that sees CLI11.
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/explain.h"
+#include "config/load.h"
+#include "config/machine_facts.h"
+#include "config/sample.h"
+#include "listener/broker_check.h"
+#include "listener/daemon.h"
+#include "listener/signals.h"
+#include "state/base/spdlog_logger.h"
+#include "state/machine.h"
+#include "version.h"
+
+namespace reclaim {
+namespace {
+
+struct CommandLine {
+  config::LoadRequest files;
+  bool debug = false;
+  std::string format;
+  std::vector<std::string> columns;
+  int exit_code = 0;
+};
+
+int complain(const Error& error) {
+  std::cerr << "reclaim: " << error.what << '\n';
+  return 1;
+}
+
+int serve(const CommandLine& line) {
+  auto loaded = config::load_settings(line.files);
+  if (!loaded) return complain(loaded.error());
+  const config::Settings& settings = loaded->settings;
+  auto log = make_spdlog_logger(
+      LogOptions{settings.debug || line.debug, settings.use_json, settings.log_file});
+  if (!log) return complain(log.error());
+  for (const config::Problem& warning : loaded->warnings) {
+    (*log)->warning("reclaim.config", config::to_text({warning}));
+  }
+  auto machine = config::read_machine_facts(settings);
+  if (!machine) return complain(machine.error());
+
+  uv::Loop loop;
+  int exit_code = 0;
+  {
+    auto daemon = listener::Daemon::create(loop.raw(), settings, *machine, **log);
+    if (!daemon) return complain(daemon.error());
+    const auto stop = [&daemon, &loop] { (*daemon)->stop([&loop] { loop.stop(); }); };
+    listener::Signals signals(loop.raw(), stop);
+    (*daemon)->start([&](const Error& error) {
+      (*log)->error("reclaim.service", error.what);
+      exit_code = 1;
+      stop();
+    });
+    loop.run();
+  }
+  return exit_code;
+}
+
+// The settings, a quiet logger and a session for one subcommand.
+int with_session(const CommandLine& line, const std::function<int(cli::Session&)>& run) {
+  config::LoadRequest request = line.files;
+  request.purpose = config::Purpose::tool;
+  auto loaded = config::load_settings(request);
+  if (!loaded) return complain(loaded.error());
+  NullLogger quiet;
+  std::unique_ptr<Logger> loud;
+  if (line.debug) {
+    auto made = make_spdlog_logger(LogOptions{true, false, ""});
+    if (!made) return complain(made.error());
+    loud = std::move(made).value();
+  }
+  cli::Session session(loaded->settings, loud ? *loud : static_cast<Logger&>(quiet));
+  return run(session);
+}
+
+void add_format(CLI::App* command, CommandLine& line, const std::string& fallback = "table") {
+  command->add_option("-f,--format", line.format, "How to print")
+      ->check(CLI::IsMember({"table", "json", "csv", "value"}))
+      ->default_str(fallback);
+  command->add_option("-c,--column", line.columns, "Print this column only; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+cli::View view_of(const CommandLine& line) {
+  return cli::View{*cli::parse_format(line.format.empty() ? "table" : line.format), line.columns};
+}
+
+void add_serve(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("serve", "Run the worker of this host");
+  command->callback([&line] { line.exit_code = serve(line); });
+}
+
+void add_device_list(CLI::App* device, CommandLine& line) {
+  auto options = std::make_shared<cli::DeviceListOptions>();
+  CLI::App* list = device->add_subcommand("list", "List the devices of this host");
+  list->add_option("--host", options->hosts, "Of this host instead; may be repeated");
+  list->add_flag("--all-hosts", options->all_hosts, "Of every host known to Redis");
+  add_format(list, line);
+  list->callback([&line, options] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      options->view = view_of(line);
+      return cli::run_device_list(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
+void add_device_show(CLI::App* device, CommandLine& line) {
+  auto options = std::make_shared<cli::DeviceShowOptions>();
+  CLI::App* show = device->add_subcommand("show", "Show all that is recorded of a device");
+  show->add_option("DEVICE", options->device, "PCI address or UUID")->required();
+  show->add_option("--host", options->host, "Of this host instead");
+  add_format(show, line);
+  show->callback([&line, options] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      options->view = view_of(line);
+      return cli::run_device_show(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
+void add_device_command(CLI::App* device, CommandLine& line, const std::string& name,
+                        const std::string& help) {
+  auto options = std::make_shared<cli::DeviceCommandOptions>();
+  CLI::App* command = device->add_subcommand(name, help);
+  command->add_option("DEVICE", options->device, "PCI address or UUID")->required();
+  command->add_option("--host", options->host, "Of this host instead");
+  command->callback([&line, options, name] {
+    options->command = name;
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      return cli::run_device_command(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
+void add_device_set(CLI::App* device, CommandLine& line) {
+  auto options = std::make_shared<cli::DeviceCommandOptions>();
+  auto maintenance = std::make_shared<std::string>();
+  auto enrol = std::make_shared<bool>(false);
+  CLI::App* set = device->add_subcommand("set", "Change what an operator decides of a device");
+  set->add_option("DEVICE", options->device, "PCI address or UUID")->required();
+  set->add_option("--host", options->host, "Of this host instead");
+  CLI::Option* on_off = set->add_option("--maintenance", *maintenance, "on: hands off; off: go on")
+                            ->check(CLI::IsMember({"on", "off"}));
+  set->add_flag("--enrol", *enrol, "Accept the drive that is there now, though its serial changed")
+      ->excludes(on_off);
+  set->callback([&line, options, maintenance, enrol] {
+    if (maintenance->empty() && !*enrol) {
+      line.exit_code =
+          complain(Error{Errc::invalid, "device set: --maintenance on|off or --enrol is needed"});
+      return;
+    }
+    options->command = *enrol ? "enrol" : "maintenance_" + *maintenance;
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      return cli::run_device_command(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
+void add_device(CLI::App& app, CommandLine& line) {
+  CLI::App* device = app.add_subcommand("device", "Look at devices, clean them again, set them");
+  device->require_subcommand(1);
+  add_device_list(device, line);
+  add_device_show(device, line);
+  add_device_command(device, line, "clean", "Try again to clean a device that is in error");
+  add_device_command(device, line, "abort", "Stop a cleaning; the device stays reserved, in error");
+  add_device_set(device, line);
+}
+
+void add_plan(CLI::App& app, CommandLine& line) {
+  auto options = std::make_shared<cli::PlanOptions>();
+  CLI::App* plan =
+      app.add_subcommand("plan", "Show what would be cleaned, how, and why not; changes nothing");
+  plan->add_flag("--guards", options->guards, "Show each guard of the host with what it found");
+  add_format(plan, line);
+  plan->callback([&line, options] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      options->view = view_of(line);
+      return cli::run_plan(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
+void add_doctor(CLI::App& app, CommandLine& line) {
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Check configuration, bus, Redis, Keystone, Placement and host, with remedies");
+  add_format(doctor, line);
+  doctor->callback([&line] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      return cli::run_doctor(session, {view_of(line), listener::check_broker}, std::cout,
+                             std::cerr);
+    });
+  });
+}
+
+void add_watch(CLI::App& app, CommandLine& line) {
+  auto options = std::make_shared<cli::WatchOptions>();
+  CLI::App* watch = app.add_subcommand("watch", "Follow what the worker does, as it does it");
+  watch->add_option("--host", options->host, "Of this host instead");
+  watch->add_flag("--from-start", options->from_start, "Begin with the whole journal");
+  watch->add_flag("--until-idle", options->until_idle,
+                  "End once something was cleaned and nothing is left to clean");
+  watch->add_option("--timeout", options->timeout_s, "End after so many seconds, with exit code 1")
+      ->check(CLI::NonNegativeNumber);
+  watch->callback([&line, options] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      return cli::run_watch(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
+void add_explain(CLI::App& app, CommandLine& line) {
+  auto options = std::make_shared<cli::ExplainOptions>();
+  CLI::App* explain = app.add_subcommand(
+      "explain", "Say what Reclaim would do with RabbitMQ messages, one JSON text a line, and why");
+  explain->add_option("FILE", options->files,
+                      "Files of message bodies; '-' or none: standard input");
+  explain->add_option("-f,--format", line.format, "How to print")
+      ->check(CLI::IsMember({"json", "table"}))
+      ->default_str("json");
+  explain->callback([&line, options] {
+    options->table = line.format == "table";
+    line.exit_code = cli::run_explain(*options, std::cin, std::cout, std::cerr);
+  });
+}
+
+void add_config(CLI::App& app, CommandLine& line) {
+  CLI::App* config =
+      app.add_subcommand("config", "The configuration: a sample of it, a check of it");
+  config->require_subcommand(1);
+  config->add_subcommand("sample", "Print reclaim.conf with every option, its meaning and default")
+      ->callback([] { std::cout << config::sample(); });
+  config
+      ->add_subcommand("check", "Read the files as serve would and say all that is wrong with them")
+      ->callback(
+          [&line] { line.exit_code = cli::run_config_check(line.files, std::cout, std::cerr); });
+}
+
+void add_machine(CLI::App& app, CommandLine& line) {
+  CLI::App* machine = app.add_subcommand("machine", "Print the life of a device: the state table");
+  machine->add_option("-f,--format", line.format, "How to print")
+      ->check(CLI::IsMember({"text", "markdown", "dot"}))
+      ->default_str("text");
+  machine->callback([&line] {
+    const auto text = render_machine(line.format.empty() ? "text" : line.format);
+    std::cout << *text;
+  });
+}
+
+int run(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app{
+      "Reclaim gives passthrough devices back to an OpenStack cloud: it erases a tenant's NVMe "
+      "drive, verifies the erasure, and only then un-reserves it in Placement.",
+      "reclaim"};
+  app.set_version_flag("--version", std::string("reclaim ") + kVersion);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--config-file", line.files.config_files,
+                 "Configuration file; may be repeated [/etc/reclaim/reclaim.conf]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--config-dir", line.files.config_dirs,
+                 "Directory of *.conf files; may be repeated [/etc/reclaim/reclaim.conf.d]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--service-config", line.files.service_configs,
+                 "nova.conf or cyborg.conf: only what is shared is read from it; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--debug", line.debug, "Log at level DEBUG to standard error");
+  add_serve(app, line);
+  add_device(app, line);
+  add_plan(app, line);
+  add_doctor(app, line);
+  add_watch(app, line);
+  add_explain(app, line);
+  add_config(app, line);
+  add_machine(app, line);
+  CLI11_PARSE(app, argc, argv);
+  return line.exit_code;
+}
+
+}  // namespace
+}  // namespace reclaim
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  try {
+    return reclaim::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::cerr << "reclaim: " << e.what() << '\n';
+    return 1;
+  }
+}
