@@ -77,10 +77,8 @@ void check_host(Session& session, Chart& chart) {
 }
 
 void check_drives(Session& session, Chart& chart) {
-  const auto drives = session.drives();
-  if (!drives) return chart.error("drives", drives.error().what, "correct the [reclaim] roots");
   const auto found = session.wait<std::vector<nvme::DriveFacts>>(
-      [&](auto done) { (*drives)->discover(std::move(done)); });
+      [&](auto done) { session.drives().discover(std::move(done)); });
   if (!found) return chart.error("drives", found.error().what, "is sysfs_root right?");
   const auto lookup = config::device_policy_lookup(session.settings());
   std::size_t ours = 0;

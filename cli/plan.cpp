@@ -88,9 +88,7 @@ Result<Known> look(Session& session, std::ostream& err) {
   }
   auto providers = session.providers();
   if (!providers) return std::move(providers).error();
-  auto drives = session.drives();
-  if (!drives) return std::move(drives).error();
-  Surveyor surveyor(**providers, **drives);
+  Surveyor surveyor(**providers, session.drives());
   SurveyRequest request;
   for (const auto& [address, record] : known.records) request.known.insert(address);
   auto survey = session.wait<Survey>([&](auto done) { surveyor.survey(request, std::move(done)); });
@@ -108,7 +106,6 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     err << "reclaim: " << known.error().what << '\n';
     return 1;
   }
-  auto drives = session.drives();
   Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Why"}, {}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
   for (const auto& [address, sighting] : known->survey.sightings) {
@@ -121,7 +118,8 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     Verdict verdict = judge(sighting, base, *assessment, known->host, session.settings());
     if (sighting.drive && !is_busy(base.stage) && (verdict.word == "clean" || options.guards)) {
       const auto findings = session.wait<std::vector<nvme::GuardFinding>>([&](auto done) {
-        (*drives)->inspect(claim_request(sighting, base, session.settings()), std::move(done));
+        session.drives().inspect(claim_request(sighting, base, session.settings()),
+                                 std::move(done));
       });
       if (!findings) {
         err << "reclaim: " << to_string(address) << ": " << findings.error().what << '\n';

@@ -64,12 +64,12 @@ Result<placement::Client*> Session::providers() {
   return providers_.get();
 }
 
-Result<nvme::Lanes*> Session::drives() {
-  if (drives_) return drives_.get();
-  auto lanes = nvme::Lanes::create(loop_.raw(), config::nvme_options(settings_));
-  if (!lanes) return std::move(lanes).error();
-  drives_ = std::move(lanes).value();
-  return drives_.get();
+nvme::Lanes& Session::drives() {
+  if (!drives_) {
+    drives_ =
+        std::make_unique<nvme::Lanes>(loop_.raw(), config::nvme_options(settings_), clock_, log_);
+  }
+  return *drives_;
 }
 
 }  // namespace reclaim::cli

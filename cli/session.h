@@ -34,7 +34,7 @@ class Session final {
   [[nodiscard]] Result<RedisStore*> store();
   // Built, not yet logged in.
   [[nodiscard]] Result<placement::Client*> providers();
-  [[nodiscard]] Result<nvme::Lanes*> drives();
+  [[nodiscard]] nvme::Lanes& drives();
   [[nodiscard]] Result<config::MachineFacts> machine();
 
   [[nodiscard]] const config::Settings& settings() const { return settings_; }

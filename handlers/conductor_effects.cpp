@@ -28,6 +28,11 @@ bool away(const Error& error) {
   return error.code == Errc::unavailable || error.code == Errc::unknown || error.code == Errc::busy;
 }
 
+// A guard refused before anything was sent: it is looked at again with the next survey.
+bool may_pass(const Error& error) {
+  return error.code == Errc::refused || error.code == Errc::busy;
+}
+
 }  // namespace
 
 void Conductor::answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
@@ -222,7 +227,11 @@ void Conductor::recheck(const PciAddress& address, std::uint64_t epoch) {
 void Conductor::take_baseline(const PciAddress& address, std::uint64_t epoch) {
   ports_.drives.take_baseline(address, [this, address, epoch](Result<nvme::Baseline> baseline) {
     if (stopping_) return;
-    if (!baseline) return answer(address, epoch, Trigger::baseline_failed, said(baseline.error()));
+    if (!baseline) {
+      return answer(address, epoch,
+                    may_pass(baseline.error()) ? Trigger::guards_wait : Trigger::baseline_failed,
+                    said(baseline.error()));
+    }
     Facts facts =
         said(fmt::format("{} samples read and {} canaries written, {} of them count",
                          baseline->samples.size(), baseline->canaries.size(), baseline->counted()));
@@ -260,7 +269,7 @@ void Conductor::erase(const PciAddress& address, std::uint64_t epoch) {
         const Error& error = evidence.error();
         Trigger trigger = Trigger::erase_failed;
         if (error.code == Errc::unknown) trigger = Trigger::erase_unknown;
-        if (error.code == Errc::cancelled) trigger = Trigger::erase_not_started;
+        if (error.code == Errc::cancelled || may_pass(error)) trigger = Trigger::erase_not_started;
         if (adopting && error.code == Errc::not_found) trigger = Trigger::nothing_to_adopt;
         answer(address, epoch, trigger, said(error));
       });

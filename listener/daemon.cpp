@@ -44,7 +44,9 @@ Result<std::unique_ptr<Daemon>> Daemon::create(uv_loop_t* loop, const config::Se
 }
 
 Status Daemon::build(const config::Settings& settings, const config::MachineFacts& machine) {
-  auto ledger = FileLedger::create(loop_, settings.state_path, log_);
+  FileLedgerOptions ledger_options;
+  ledger_options.state_path = settings.state_path;
+  auto ledger = FileLedger::open(loop_, std::move(ledger_options), log_);
   if (!ledger) return std::move(ledger).error();
   ledger_ = std::move(ledger).value();
 
@@ -63,9 +65,7 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
   if (!providers) return std::move(providers).error();
   providers_ = std::move(providers).value();
 
-  auto drives = nvme::Lanes::create(loop_, config::nvme_options(settings));
-  if (!drives) return std::move(drives).error();
-  drives_ = std::move(drives).value();
+  drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings), clock_, log_);
 
   conductor_ = std::make_unique<Conductor>(
       ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_},

@@ -52,6 +52,7 @@ constexpr std::array kRows{
 
     Row{S::baselining, T::baseline_taken, S::erasing, E::erase, "what the drive held is known, so that its going can be shown"},
     Row{S::baselining, T::baseline_failed, S::error, E::drop, "the drive could not be read, or the canary not written"},
+    Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way before anything was written"},
     Row{S::baselining, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::baselining, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::baselining, T::operator_abort, S::error, E::drop, "an operator said so"},
