@@ -14,7 +14,6 @@ constexpr std::uint8_t kFnaEraseAll = 1U << 1U;
 constexpr std::uint8_t kFnaCrypto = 1U << 2U;
 constexpr std::uint8_t kFnaNoBroadcast = 1U << 3U;
 constexpr std::uint8_t kEraseNothing = 0;
-constexpr std::uint8_t kEraseUserData = 1;
 constexpr std::uint8_t kEraseCrypto = 2;
 
 }  // namespace

@@ -282,6 +282,25 @@ INTERPOSE("fstatat64", int, reclaim_fstatat64, int folder, const char* path, str
           int flags) {
   return do_fstatat(folder, path, about, flags);
 }
+// The names from before glibc 2.33, which ThreadSanitizer's own fstat still calls.
+INTERPOSE("__fxstat", int, reclaim_fxstat, int, int fd, struct stat* about) {
+  return do_fstat(fd, about);
+}
+INTERPOSE("__fxstat64", int, reclaim_fxstat64, int, int fd, struct stat* about) {
+  return do_fstat(fd, about);
+}
+INTERPOSE("__xstat", int, reclaim_xstat, int, const char* path, struct stat* about) {
+  return do_fstatat(AT_FDCWD, path, about, 0);
+}
+INTERPOSE("__xstat64", int, reclaim_xstat64, int, const char* path, struct stat* about) {
+  return do_fstatat(AT_FDCWD, path, about, 0);
+}
+INTERPOSE("__lxstat", int, reclaim_lxstat, int, const char* path, struct stat* about) {
+  return do_fstatat(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+}
+INTERPOSE("__lxstat64", int, reclaim_lxstat64, int, const char* path, struct stat* about) {
+  return do_fstatat(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+}
 INTERPOSE("statx", int, reclaim_statx, int folder, const char* path, int flags, unsigned mask,
           struct statx* about) {
   const std::string target = path == nullptr ? "" : redirected(path);
