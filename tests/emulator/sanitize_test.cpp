@@ -75,6 +75,12 @@ TEST_F(SanitizeTest, GlobalDataErasedGoesWithTheFirstWrite) {
   EXPECT_EQ(sanitize_log().sstat, 0x001);
 }
 
+TEST_F(SanitizeTest, GlobalDataErasedIsNotSaidWhileItRuns) {
+  state_.sanitize.data_erased = true;
+  ASSERT_EQ(sanitize(kCrypto).status, kSuccess);
+  EXPECT_EQ(sanitize_log().sstat, 2);
+}
+
 TEST_F(SanitizeTest, RefusesWhatItCannotDo) {
   state_.capabilities.sanicap = 1;
   EXPECT_EQ(sanitize(kBlock).status, kInvalidField);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <libnvme.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -28,6 +29,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAddress = "0000:01:00.0";
+
+// <linux/nvme_ioctl.h> and libnvme's own header cannot be in one file; libnvme leaves this one out.
+struct UserIo {
+  std::uint8_t opcode, flags;
+  std::uint16_t control, nblocks, reserved;
+  std::uint64_t metadata, addr, slba;
+  std::uint32_t dsmgmt, reftag;
+  std::uint16_t apptag, appmask;
+};
+constexpr unsigned long kSubmitIo = _IOW('N', 0x42, UserIo);
 
 std::string line_of(const fs::path& path) {
   std::ifstream file(path);
@@ -308,6 +319,95 @@ TEST_F(ShimTest, AnotherProcessSeesTheSameDrive) {
   set("advance_ms", "600001");
   ASSERT_EQ(::nvme_get_log_sanitize(fd, false, &log), 0);
   EXPECT_EQ(log.sstat, 0x101);
+  ::close(fd);
+}
+
+// The children inherit this process's mapping and lock descriptor, and must not share its lock.
+TEST_F(ShimTest, OneProcessAtATimeChangesADrive) {
+  constexpr int kProcesses = 3;
+  constexpr int kRounds = 500;
+  const auto count_slowly = [&] {
+    (*host_->drive(kAddress))->with([](Controller&, DriveState& state) {
+      const std::uint64_t before = state.smart.host_writes;
+      ::sched_yield();
+      state.smart.host_writes = before + 1;
+    });
+  };
+  set("host_writes", "0");
+  std::array<pid_t, kProcesses> children{};
+  for (pid_t& child : children) {
+    child = ::fork();
+    if (child != 0) continue;
+    for (int round = 0; round < kRounds; ++round) count_slowly();
+    ::_exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  (*host_->drive(kAddress))->with([](Controller&, DriveState& state) {
+    EXPECT_EQ(state.smart.host_writes, static_cast<std::uint64_t>(kProcesses * kRounds));
+  });
+}
+
+TEST_F(ShimTest, EveryPassThroughFormReachesTheModel) {
+  const int controller = open_node("nvme0", O_RDONLY);
+  const int disk = open_node("nvme0n1", O_RDWR);
+  std::array<char, 512> block{};
+  block.fill('x');
+  nvme_passthru_cmd64 wide{};
+  wide.opcode = 0x01;
+  wide.nsid = 1;
+  wide.addr = reinterpret_cast<std::uintptr_t>(block.data());
+  wide.data_len = block.size();
+  wide.cdw10 = 5;
+  EXPECT_EQ(::ioctl(disk, NVME_IOCTL_IO64_CMD, &wide), 0);
+  UserIo old{};
+  old.opcode = 0x02;
+  old.slba = 5;
+  std::array<char, 512> read{};
+  old.addr = reinterpret_cast<std::uintptr_t>(read.data());
+  EXPECT_EQ(::ioctl(disk, kSubmitIo, &old), 0);
+  EXPECT_EQ(read, block);
+  nvme_passthru_cmd command{};
+  command.opcode = 0x08;
+  command.nsid = 1;
+  command.cdw10 = 5;
+  EXPECT_EQ(::ioctl(controller, NVME_IOCTL_IO_CMD, &command), 0) << "it has one namespace only";
+  EXPECT_EQ(::pread(disk, read.data(), read.size(), 5 * 512), 512);
+  EXPECT_EQ(read, (std::array<char, 512>{}));
+  command.nsid = 2;
+  EXPECT_EQ(::ioctl(disk, NVME_IOCTL_IO_CMD, &command), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(::ioctl(controller, NVME_IOCTL_ID), -1);
+  EXPECT_EQ(::ioctl(controller, NVME_IOCTL_RESET), 0);
+  ::close(disk);
+  ::close(controller);
+}
+
+TEST_F(ShimTest, ASwappedDriveAndALostOne) {
+  const int fd = open_node("nvme0", O_RDONLY);
+  nvme_id_ctrl id{};
+  set("serial_changes", "1");
+  ASSERT_EQ(::nvme_identify_ctrl(fd, &id), 0);
+  EXPECT_EQ(std::string(id.sn, 7), "SWAPPED");
+  EXPECT_EQ(line_of(root_ / "sys/class/nvme/nvme0/serial").substr(0, 3), "S1 ");
+  ASSERT_EQ(sanitize(fd), 0);
+  set("power_loss", "1");
+  EXPECT_EQ(::nvme_identify_ctrl(fd, &id), -1);
+  EXPECT_EQ(errno, ENODEV);
+  finish();
+  const int again = open_node("nvme0", O_RDONLY);
+  nvme_sanitize_log_page log{};
+  ASSERT_EQ(::nvme_get_log_sanitize(again, false, &log), 0);
+  EXPECT_EQ(log.sstat, 0x101);
+  set("reset_fails", "1");
+  EXPECT_EQ(::ioctl(again, NVME_IOCTL_RESET), 0);
+  EXPECT_EQ(::nvme_identify_ctrl(again, &id), -1);
+  EXPECT_EQ(line_of(root_ / "sys/class/nvme/nvme0/state"), "dead");
+  EXPECT_EQ(open_node("nvme0", O_RDONLY), -1);
+  ::close(again);
   ::close(fd);
 }
 
