@@ -1,0 +1,247 @@
+#include "state/ledger_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "state/base/json.h"
+#include "state/base/log.h"
+#include "state/embedded_json.h"
+
+namespace reclaim::ledger_file {
+namespace {
+
+constexpr std::size_t kLineBytesMax = 65'536;
+constexpr std::size_t kChecksumDigits = 8;
+
+Error io_error(std::string_view what, std::string_view path, int code) {
+  return Error{Errc::failed, fmt::format("cannot {} {}: {}", what, path, std::strerror(code)),
+               code};
+}
+
+constexpr std::array<std::uint32_t, 256> make_crc_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < table.size(); ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xedb88320U ^ (c >> 1U) : c >> 1U;
+    table[i] = c;
+  }
+  return table;
+}
+
+// The usual CRC-32 (IEEE 802.3), as `crc32` and zlib have it.
+std::string checksum(std::string_view bytes) {
+  static constexpr std::array<std::uint32_t, 256> kTable = make_crc_table();
+  std::uint32_t c = 0xffffffffU;
+  for (const char byte : bytes) {
+    c = kTable.at((c ^ static_cast<unsigned char>(byte)) & 0xffU) ^ (c >> 8U);
+  }
+  return fmt::format("{:08x}", c ^ 0xffffffffU);
+}
+
+Result<bool> get_flag(const rapidjson::Value& value, const char* name) {
+  const rapidjson::Value* member = json::find(value, name);
+  if (member == nullptr || !member->IsBool()) {
+    return Error{Errc::invalid, fmt::format("'{}' is absent or neither true nor false", name)};
+  }
+  return member->GetBool();
+}
+
+Result<std::pair<PciAddress, LedgerEntry>> decode_entry(std::string_view text) {
+  const Result<rapidjson::Document> document = parse_shallow(text, kLineBytesMax);
+  if (!document.ok()) return document.error();
+  LedgerEntry entry;
+  const Result<std::string> address_text = json::get_string(*document, "address");
+  if (!address_text.ok()) return address_text.error();
+  const Result<PciAddress> address = parse_pci_address(*address_text);
+  if (!address.ok()) return address.error();
+  const std::pair<const char*, bool*> flags[] = {
+      {"dirty", &entry.dirty}, {"error", &entry.error}, {"maintenance", &entry.maintenance}};
+  for (const auto& [name, flag] : flags) {
+    const Result<bool> read = get_flag(*document, name);
+    if (!read.ok()) return read.error();
+    *flag = *read;
+  }
+  const std::pair<const char*, std::string*> texts[] = {
+      {"serial", &entry.serial},
+      {"provider", &entry.provider},
+      {"enrolled_serial", &entry.enrolled_serial}};
+  for (const auto& [name, member] : texts) {
+    Result<std::string> read = json::get_string(*document, name);
+    if (!read.ok()) return std::move(read).error();
+    *member = *std::move(read);
+  }
+  const Result<std::string> since = json::get_string(*document, "dirty_since");
+  if (!since.ok()) return since.error();
+  if (!since->empty()) {
+    const Result<WallMs> at = from_iso8601(*since);
+    if (!at.ok()) return at.error();
+    entry.dirty_since = *at;
+  }
+  return std::pair{*address, entry};
+}
+
+Result<std::pair<PciAddress, LedgerEntry>> decode_line(std::string_view line) {
+  if (line.size() <= kChecksumDigits + 1 || line[kChecksumDigits] != ' ') {
+    return Error{Errc::invalid, "it does not begin with a checksum"};
+  }
+  const std::string_view body = line.substr(kChecksumDigits + 1);
+  if (checksum(body) != line.substr(0, kChecksumDigits)) {
+    return Error{Errc::invalid, "its checksum does not match"};
+  }
+  return decode_entry(body);
+}
+
+}  // namespace
+
+std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  const auto add_text = [&](const char* name, std::string_view text) {
+    document.AddMember(rapidjson::StringRef(name), json_string(text, allocator), allocator);
+  };
+  add_text("address", to_string(address));
+  document.AddMember("dirty", entry.dirty, allocator);
+  document.AddMember("error", entry.error, allocator);
+  document.AddMember("maintenance", entry.maintenance, allocator);
+  add_text("serial", entry.serial);
+  add_text("provider", entry.provider);
+  add_text("enrolled_serial", entry.enrolled_serial);
+  add_text("dirty_since", entry.dirty_since.ms == 0 ? "" : to_iso8601(entry.dirty_since));
+  const std::string body = json::to_text(document);
+  return fmt::format("{} {}\n", checksum(body), body);
+}
+
+std::string encode_all(const Entries& entries) {
+  std::string text(kHeader);
+  for (const auto& [address, entry] : entries) text += encode_line(address, entry);
+  return text;
+}
+
+Result<Replay> replay(std::string_view text, std::string_view name, std::size_t entries_max) {
+  Replay replay;
+  if (!text.starts_with(kHeader)) {
+    return Error{Errc::invalid,
+                 fmt::format("{}, line 1: '{}' is not the beginning of a ledger this "
+                             "version reads ('{}')",
+                             name, printable_excerpt(text.substr(0, 40), 40),
+                             kHeader.substr(0, kHeader.size() - 1))};
+  }
+  std::size_t at = kHeader.size();
+  std::size_t line_number = 1;
+  while (at < text.size()) {
+    ++line_number;
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string_view::npos) {
+      replay.torn = true;
+      break;
+    }
+    const auto decoded = decode_line(text.substr(at, end - at));
+    if (!decoded.ok()) {
+      return Error{Errc::invalid,
+                   fmt::format("{}, line {}: {}; what it remembered is not known, so nothing is "
+                               "started: compare with Placement, mend or remove the line, and "
+                               "treat the host's drives as dirty",
+                               name, line_number, decoded.error().what)};
+    }
+    replay.entries[decoded->first] = decoded->second;
+    if (replay.entries.size() > entries_max) {
+      return Error{Errc::limit, fmt::format("{}, line {}: more than {} devices", name, line_number,
+                                            entries_max)};
+    }
+    at = end + 1;
+  }
+  replay.bytes_good = at;
+  return replay;
+}
+
+File::File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<File> File::open(const std::string& path, int flags, unsigned mode) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (fd < 0) return io_error("open", path, errno);
+  return File(fd, path);
+}
+
+Status File::write_all(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return io_error("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return Ok{};
+}
+
+Status File::sync() const {
+  if (::fsync(fd_) != 0) return io_error("fsync", path_, errno);
+  return Ok{};
+}
+
+Status File::truncate(std::size_t bytes) const {
+  if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) return io_error("truncate", path_, errno);
+  return Ok{};
+}
+
+Result<std::string> File::read_all(std::size_t bytes_max) const {
+  std::string text;
+  std::array<char, 65'536> piece{};
+  while (true) {
+    const ssize_t got = ::read(fd_, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("read", path_, errno);
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    if (text.size() > bytes_max) {
+      return Error{Errc::limit, fmt::format("{} is longer than {} bytes", path_, bytes_max)};
+    }
+  }
+}
+
+Status sync_folder(const std::string& folder) {
+  const Result<File> opened = File::open(folder, O_RDONLY | O_DIRECTORY);
+  if (!opened.ok()) return opened.error();
+  return opened->sync();
+}
+
+Status replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
+                    unsigned mode) {
+  const std::string path = folder + "/" + name;
+  const std::string beside = folder + "/." + name + ".tmp";
+  Status written = Ok{};
+  {
+    const Result<File> file = File::open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    if (!file.ok()) return file.error();
+    written = file->write_all(bytes);
+    if (written.ok()) written = file->sync();
+  }
+  if (written.ok() && ::rename(beside.c_str(), path.c_str()) != 0) {
+    written = io_error("rename to", path, errno);
+  }
+  if (!written.ok()) {
+    ::unlink(beside.c_str());
+    return written;
+  }
+  return sync_folder(folder);
+}
+
+}  // namespace reclaim::ledger_file

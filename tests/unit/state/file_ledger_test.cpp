@@ -1,0 +1,381 @@
+// The ledger on a disk: what was promised is there after a crash, and damage is never read past.
+#include "state/file_ledger.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "state/host_lock.h"
+#include "state/ledger_file.h"
+
+namespace reclaim {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Lines final : public Logger {
+ public:
+  void write(LogLevel /*level*/, std::string_view /*name*/, std::string_view text,
+             std::initializer_list<LogField> /*fields*/) override {
+    lines.emplace_back(text);
+  }
+  std::vector<std::string> lines;
+};
+
+class FileLedgerTest : public testing::Test {
+ protected:
+  FileLedgerTest() {
+    std::string pattern = fs::temp_directory_path() / "reclaim-ledger-XXXXXX";
+    CHECK(mkdtemp(pattern.data()) != nullptr);
+    options_.state_path = pattern;
+  }
+  ~FileLedgerTest() override {
+    std::error_code ignored;
+    fs::remove_all(options_.state_path, ignored);
+  }
+
+  std::string path() const { return options_.state_path + "/ledger"; }
+
+  Result<std::unique_ptr<FileLedger>> open() {
+    return FileLedger::open(loop_.raw(), options_, logger_);
+  }
+
+  Status put(FileLedger& ledger, std::uint8_t slot, const LedgerEntry& entry) {
+    std::optional<Status> result;
+    ledger.put(PciAddress{0, 1, slot, 0}, entry,
+               [&](Status status) { result = std::move(status); });
+    EXPECT_FALSE(result.has_value()) << "the callback came inside the call";
+    while (!result) loop_.run_once();
+    return *result;
+  }
+
+  Status keep(FileLedger& ledger, const std::string& id, const std::string& text) {
+    std::optional<Status> result;
+    ledger.keep_certificate(id, text, [&](Status status) { result = std::move(status); });
+    while (!result) loop_.run_once();
+    return *result;
+  }
+
+  std::string content() const {
+    std::stringstream text;
+    text << std::ifstream(path()).rdbuf();
+    return text.str();
+  }
+  void write(const std::string& text) const { std::ofstream(path()) << text; }
+
+  Lines logger_;
+  uv::Loop loop_;
+  FileLedgerOptions options_;
+};
+
+LedgerEntry dirty(const std::string& serial) {
+  LedgerEntry entry;
+  entry.dirty = true;
+  entry.serial = serial;
+  entry.dirty_since = WallMs{1'763'640'000'123};
+  return entry;
+}
+
+TEST_F(FileLedgerTest, RemembersAcrossLives) {
+  LedgerEntry all = dirty("S \"1\"");
+  all.error = all.maintenance = true;
+  all.provider = "a-provider";
+  all.enrolled_serial = "S0";
+  {
+    auto ledger = open();
+    ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+    EXPECT_TRUE((*ledger)->entries().empty());
+    EXPECT_TRUE(put(**ledger, 1, dirty("first")).ok());
+    EXPECT_TRUE(put(**ledger, 1, all).ok());
+    EXPECT_TRUE(put(**ledger, 2, LedgerEntry{}).ok());
+  }
+  const auto ledger = open();
+  ASSERT_TRUE(ledger.ok());
+  EXPECT_EQ((*ledger)->entries().size(), 2U);
+  EXPECT_EQ((*ledger)->entries().at(PciAddress{0, 1, 1, 0}), all);
+  EXPECT_EQ((*ledger)->entries().at(PciAddress{0, 1, 2, 0}), LedgerEntry{});
+  EXPECT_TRUE(logger_.lines.empty());
+}
+
+TEST_F(FileLedgerTest, WhatIsAskedIsSeenAtOnceAndWrittenBeforeTheEnd) {
+  int answers = 0;
+  {
+    const auto ledger = open();
+    for (std::uint8_t slot = 0; slot < 20; ++slot) {
+      (*ledger)->put(PciAddress{0, 1, slot, 0}, dirty("S"), [&](const Status& status) {
+        EXPECT_TRUE(status.ok());
+        ++answers;
+      });
+    }
+    EXPECT_EQ((*ledger)->entries().size(), 20U);
+    EXPECT_EQ(answers, 0);
+  }
+  EXPECT_EQ(answers, 20);
+  EXPECT_EQ((*open())->entries().size(), 20U);
+}
+
+TEST_F(FileLedgerTest, EveryTornEndIsDroppedAndNothingElse) {
+  {
+    const auto ledger = open();
+    ASSERT_TRUE(put(**ledger, 1, dirty("one")).ok());
+    ASSERT_TRUE(put(**ledger, 2, dirty("two")).ok());
+  }
+  const std::string whole = content();
+  const std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (std::size_t length = last; length < whole.size(); ++length) {
+    write(whole.substr(0, length));
+    logger_.lines.clear();
+    {
+      const auto ledger = open();
+      ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+      ASSERT_EQ((*ledger)->entries().size(), 1U);
+      ASSERT_EQ(logger_.lines.size(), length == last ? 0U : 1U);
+      ASSERT_TRUE(put(**ledger, 3, dirty("three")).ok());
+    }
+    const auto again = open();
+    ASSERT_TRUE(again.ok()) << "what follows a torn line must not be glued to it";
+    ASSERT_EQ((*again)->entries().size(), 2U);
+  }
+}
+
+TEST_F(FileLedgerTest, AnyChangedByteInAWholeLineIsAnError) {
+  {
+    const auto ledger = open();
+    ASSERT_TRUE(put(**ledger, 1, dirty("one")).ok());
+    ASSERT_TRUE(put(**ledger, 2, dirty("two")).ok());
+  }
+  const std::string whole = content();
+  for (std::size_t at = 0; at + 1 < whole.size(); ++at) {
+    std::string damaged = whole;
+    damaged[at] = damaged[at] == 'x' ? 'y' : 'x';
+    write(damaged);
+    const auto ledger = open();
+    ASSERT_FALSE(ledger.ok()) << at;
+    ASSERT_EQ(ledger.error().code, Errc::invalid);
+    ASSERT_THAT(ledger.error().what, HasSubstr(path() + ", line "));
+    ASSERT_EQ(content(), damaged) << "a damaged ledger is left for an operator to look at";
+  }
+  write(whole + "deadbeef {}\n");
+  EXPECT_THAT(open().error().what, HasSubstr("line 4: its checksum does not match"));
+  write("");
+  EXPECT_EQ(open().error().code, Errc::invalid);
+  write("reclaim-ledger 2\n");
+  EXPECT_THAT(open().error().what, HasSubstr("line 1: 'reclaim-ledger 2"));
+}
+
+TEST_F(FileLedgerTest, IsWrittenAnewWhenLong) {
+  options_.ledger_bytes_max = 4000;
+  {
+    const auto ledger = open();
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(put(**ledger, 1, dirty(std::to_string(i))).ok());
+    EXPECT_LT(content().size(), 4500U);
+    ASSERT_TRUE(put(**ledger, 2, dirty("two")).ok());
+  }
+  EXPECT_EQ((*open())->entries().at(PciAddress{0, 1, 1, 0}).serial, "199");
+  // At the start as well.
+  options_.ledger_bytes_max = 1;
+  ASSERT_TRUE(open().ok());
+  EXPECT_EQ(content(), ledger_file::encode_all((*open())->entries()));
+}
+
+TEST_F(FileLedgerTest, IsBounded) {
+  options_.entries_max = 2;
+  {
+    const auto ledger = open();
+    ASSERT_TRUE(put(**ledger, 1, {}).ok());
+    ASSERT_TRUE(put(**ledger, 2, {}).ok());
+    EXPECT_EQ(put(**ledger, 3, {}).error().code, Errc::limit);
+    EXPECT_TRUE(put(**ledger, 2, dirty("S")).ok());
+    LedgerEntry wide;
+    wide.serial.assign(5000, 'x');
+    EXPECT_EQ(put(**ledger, 2, wide).error().code, Errc::invalid);
+  }
+  options_.entries_max = 1;
+  EXPECT_EQ(open().error().code, Errc::limit);
+}
+
+TEST_F(FileLedgerTest, WritesWaitingAreBounded) {
+  options_.writes_waiting_max = 1;
+  int fine = 0;
+  int over = 0;
+  {
+    const auto ledger = open();
+    for (int i = 0; i < 2000; ++i) {
+      (*ledger)->put(PciAddress{0, 1, 1, 0}, dirty(std::to_string(i)),
+                     [&](const Status& status) { status.ok() ? ++fine : ++over; });
+    }
+  }
+  EXPECT_EQ(fine + over, 2000);
+  EXPECT_GT(over, 0);
+  EXPECT_TRUE(open().ok());
+}
+
+// The disk is full: writes beyond a size fail with EFBIG, half a line being written before.
+class FullDisk final {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    CHECK(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    rlimit now = before_;
+    now.rlim_cur = bytes;
+    CHECK(setrlimit(RLIMIT_FSIZE, &now) == 0);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(FileLedgerTest, AFailedWriteIsSaidAndHealedByTheNext) {
+  const auto ledger = open();
+  ASSERT_TRUE(put(**ledger, 1, dirty("one")).ok());
+  const std::string before = content();
+  {
+    const FullDisk full(before.size() + 20);
+    const Status failed = put(**ledger, 2, dirty("two"));
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().code, Errc::failed);
+    EXPECT_THAT(failed.error().what, HasSubstr("cannot write " + path() + ": File too large"));
+    EXPECT_EQ(content(), before) << "half a line was left behind";
+    EXPECT_FALSE(put(**ledger, 3, dirty("three")).ok());
+  }
+  EXPECT_TRUE((*ledger)->entries().at(PciAddress{0, 1, 2, 0}).dirty);
+  ASSERT_TRUE(put(**ledger, 4, dirty("four")).ok());
+  EXPECT_EQ(content(), ledger_file::encode_all((*ledger)->entries()));
+  ASSERT_TRUE(put(**ledger, 5, dirty("five")).ok());
+}
+
+TEST_F(FileLedgerTest, WritesQueuedBehindAFailedOneDoNotPretend) {
+  const auto ledger = open();
+  ASSERT_TRUE(put(**ledger, 1, dirty("one")).ok());
+  int failed = 0;
+  {
+    const FullDisk full(content().size() + 200);
+    int outstanding = 3;
+    const auto note = [&](const Status& status) {
+      failed += status.ok() ? 0 : 1;
+      --outstanding;
+    };
+    // The first is too long for what is left, the others alone would fit.
+    (*ledger)->put(PciAddress{0, 1, 2, 0}, dirty(std::string(300, 'x')), note);
+    (*ledger)->put(PciAddress{0, 1, 3, 0}, LedgerEntry{}, note);
+    (*ledger)->put(PciAddress{0, 1, 3, 0}, LedgerEntry{}, note);
+    while (outstanding > 0) loop_.run_once();
+  }
+  EXPECT_EQ(failed, 3);
+  ASSERT_TRUE(put(**ledger, 4, dirty("four")).ok());
+  EXPECT_EQ(content(), ledger_file::encode_all((*ledger)->entries()));
+}
+
+TEST_F(FileLedgerTest, TwoWorkersCannotShareIt) {
+  const auto ledger = open();
+  ASSERT_TRUE(ledger.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    uv::Loop loop;
+    NullLogger logger;
+    const auto second = FileLedger::open(loop.raw(), options_, logger);
+    _exit(!second.ok() && second.error().code == Errc::busy ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(open().error().what, HasSubstr("another worker uses " + options_.state_path));
+}
+
+TEST_F(FileLedgerTest, AFolderThatIsNoneIsSaid) {
+  options_.state_path += "/nowhere";
+  EXPECT_THAT(open().error().what, HasSubstr("No such file or directory"));
+}
+
+Certificate certificate_of(const std::string& id) {
+  Certificate certificate;
+  certificate.id = id;
+  certificate.serial = "S1";
+  certificate.evidence = R"({"sstat":1})";
+  return certificate;
+}
+
+constexpr const char* kIdA = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
+constexpr const char* kIdB = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a32";
+
+TEST_F(FileLedgerTest, CertificatesAreFilesOfTheirOwn) {
+  EXPECT_TRUE(load_certificates(options_.state_path, 10)->certificates.empty());
+  const auto ledger = open();
+  ASSERT_TRUE(keep(**ledger, kIdA, encode_certificate(certificate_of(kIdA))).ok());
+  const std::string folder = options_.state_path + "/certificates/";
+  struct stat info {};
+  ASSERT_EQ(stat((folder + kIdA + ".json").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0640U & ~0022U);
+  auto loaded = load_certificates(options_.state_path, 10);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->certificates, std::vector<Certificate>{certificate_of(kIdA)});
+  EXPECT_TRUE(loaded->problems.empty());
+
+  // Half a file, as no rename of ours leaves it.
+  const std::string text = encode_certificate(certificate_of(kIdB));
+  std::ofstream(folder + kIdB + ".json") << text.substr(0, text.size() / 2);
+  loaded = load_certificates(options_.state_path, 10);
+  EXPECT_EQ(loaded->certificates.size(), 1U);
+  ASSERT_EQ(loaded->problems.size(), 1U);
+  EXPECT_THAT(loaded->problems[0],
+              HasSubstr(folder + kIdB + ".json: this is no whole certificate"));
+  EXPECT_EQ(load_certificates(options_.state_path, 1)->certificates.size() +
+                load_certificates(options_.state_path, 1)->problems.size(),
+            1U);
+}
+
+TEST_F(FileLedgerTest, ACertificateIsNoPathAndNoFlood) {
+  const auto ledger = open();
+  EXPECT_EQ(keep(**ledger, "../../etc/passwd", "{}").error().code, Errc::invalid);
+  EXPECT_EQ(keep(**ledger, kIdA, std::string(1024 * 1024 + 1, ' ')).error().code, Errc::limit);
+  {
+    const FullDisk full(10);
+    EXPECT_EQ(keep(**ledger, kIdA, encode_certificate(certificate_of(kIdA))).error().code,
+              Errc::failed);
+  }
+  for (const auto& entry : fs::directory_iterator(options_.state_path + "/certificates")) {
+    ADD_FAILURE() << entry.path() << " was left behind";
+  }
+  EXPECT_TRUE(put(**ledger, 1, dirty("a failed certificate is no damage to the ledger")).ok());
+}
+
+TEST_F(FileLedgerTest, ADeviceIsLockedByOneProcess) {
+  const PciAddress address{0, 0xc1, 0, 0};
+  auto lock = HostLock::take(options_.state_path, address);
+  ASSERT_TRUE(lock.ok()) << lock.error().what;
+  EXPECT_TRUE(fs::exists(options_.state_path + "/0000:c1:00.0.lock"));
+  const auto second = HostLock::take(options_.state_path, address);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Errc::busy);
+  EXPECT_THAT(second.error().what, HasSubstr("locked by process " + std::to_string(getpid())));
+  EXPECT_TRUE(HostLock::take(options_.state_path, PciAddress{0, 0xc2, 0, 0}).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto taken = HostLock::take(options_.state_path, address);
+    _exit(!taken.ok() && taken.error().code == Errc::busy ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  { const HostLock moved = *std::move(lock); }
+  EXPECT_TRUE(HostLock::take(options_.state_path, address).ok());
+  EXPECT_EQ(HostLock::take("/nowhere", address).error().code, Errc::failed);
+}
+
+}  // namespace
+}  // namespace reclaim
