@@ -266,8 +266,8 @@ void CurlTransport::Impl::prepare(Transfer& transfer) const {
   if (!request.body.empty()) {
     set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
     set(easy, CURLOPT_POSTFIELDS, request.body.data());
-    set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
+  if (request.method != "GET") set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   // On a kept connection that its server has closed, curl would quietly send the request a second
   // time. A write gets a connection of its own, so that it is sent once and we know whether.
   if (request.method == "PUT") set(easy, CURLOPT_FRESH_CONNECT, 1L);

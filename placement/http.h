@@ -20,7 +20,7 @@ struct HttpHeader {
 };
 
 struct HttpRequest {
-  std::string method;  // GET, PUT or POST
+  std::string method;  // GET, PUT, POST, DELETE
   std::string url;
   std::vector<HttpHeader> headers;
   std::string body;

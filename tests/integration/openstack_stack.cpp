@@ -1,0 +1,130 @@
+#include "tests/integration/openstack_stack.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "state/base/json.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace reclaim::testing {
+namespace {
+
+constexpr std::size_t kJsonBytesMax = 1 << 16;
+
+// Runs a program to its end; its standard output, or an error with its exit status. What it says on
+// standard error goes where ours goes.
+Result<std::string> run_program(std::vector<std::string> words) {
+  std::array<int, 2> pipe_ends{};
+  if (pipe2(pipe_ends.data(), O_CLOEXEC) != 0) return Error{Errc::failed, "pipe2", errno};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  const int rc = posix_spawn(&pid, argv.front(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe_ends[1]);
+  std::string output;
+  std::array<char, 4'096> buffer{};
+  ssize_t count = 0;
+  while (rc == 0 && (count = read(pipe_ends[0], buffer.data(), buffer.size())) > 0) {
+    output.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  close(pipe_ends[0]);
+  if (rc != 0) return Error{Errc::failed, fmt::format("{} cannot be started", words.front()), rc};
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (status != 0) {
+    return Error{Errc::failed,
+                 fmt::format("{} {} ended with wait status {}", words[1], words[2], status)};
+  }
+  return output;
+}
+
+std::vector<std::string> command_line(const std::string& command, const std::string& directory,
+                                      const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{"/usr/bin/python3", RECLAIM_STACK_DIR "/openstack.py", command,
+                                 directory};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenStackStack>> OpenStackStack::start(std::vector<std::string> arguments) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "reclaim-openstack.XXXXXX");
+  if (mkdtemp(pattern.data()) == nullptr) return Error{Errc::failed, "mkdtemp", errno};
+  std::unique_ptr<OpenStackStack> stack(new OpenStackStack(pattern));
+  arguments.insert(arguments.end(), {"--owner-pid", std::to_string(getpid())});
+  auto started = stack->run("start", arguments);
+  if (!started.ok()) return std::move(started).error();
+  std::ifstream file(stack->directory_ + "/endpoints.json");
+  stack->endpoints_.assign(std::istreambuf_iterator<char>(file), {});
+  return stack;
+}
+
+OpenStackStack::~OpenStackStack() {
+  if (!run("stop", {}).ok()) return;  // leave the folder: its logs say why
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+Result<std::string> OpenStackStack::run(const std::string& command,
+                                        const std::vector<std::string>& arguments) const {
+  return run_program(command_line(command, directory_, arguments));
+}
+
+std::string OpenStackStack::endpoint(const std::string& name) const {
+  const auto document = json::parse(endpoints_, kJsonBytesMax);
+  CHECK(document.ok());
+  const rapidjson::Value* at = &*document;
+  std::string_view rest = name;
+  for (auto dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+    at = json::find(*at, rest.substr(0, dot));
+    CHECK(at != nullptr);
+    rest.remove_prefix(dot + 1);
+  }
+  auto text = json::get_string(*at, rest);
+  CHECK(text.ok());
+  return *std::move(text);
+}
+
+placement::Options OpenStackStack::options() const {
+  placement::Options options;
+  options.auth_url = endpoint("auth_url");
+  options.username = endpoint("service_username");
+  options.password = endpoint("service_password");
+  options.user_domain_name = endpoint("domain");
+  options.project_name = endpoint("service_project");
+  options.project_domain_name = endpoint("domain");
+  options.region_name = endpoint("region");
+  return options;
+}
+
+Result<OpenStackStack::Device> OpenStackStack::register_device(
+    const std::string& host, const std::string& address, std::vector<std::string> arguments) const {
+  arguments.insert(arguments.end(), {"--host", host, "--device", address});
+  auto said = run("register", arguments);
+  if (!said.ok()) return std::move(said).error();
+  auto document = json::parse(*said, kJsonBytesMax);
+  if (!document.ok()) return std::move(document).error();
+  const auto text = [&](std::string_view name) {
+    return json::maybe_string(*document, name).value_or("");
+  };
+  return Device{text("uuid"), text("name"), text("root_uuid"), text("resource_class")};
+}
+
+}  // namespace reclaim::testing

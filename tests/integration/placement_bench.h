@@ -1,0 +1,106 @@
+// What the tests of the Placement client on a real loop share: the client with all it needs, and a
+// transport that notes what goes by.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "placement/client.h"
+#include "placement/curl_transport.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/uv.h"
+
+namespace reclaim::testing {
+
+class NotingTransport final : public placement::HttpTransport {
+ public:
+  explicit NotingTransport(placement::HttpTransport& inner) : inner_(inner) {}
+
+  std::vector<placement::HttpRequest> sent;
+
+  void send(placement::HttpRequest request,
+            std::function<void(Result<placement::HttpResponse>)> done) override {
+    sent.push_back(request);
+    inner_.send(std::move(request), std::move(done));
+  }
+  // The token of the last request that bore one.
+  [[nodiscard]] std::string last_token() const {
+    for (auto request = sent.rbegin(); request != sent.rend(); ++request) {
+      for (const auto& header : request->headers) {
+        if (header.name == "X-Auth-Token") return header.value;
+      }
+    }
+    return "";
+  }
+
+ private:
+  placement::HttpTransport& inner_;
+};
+
+// Loop, transport and client, and calls that wait for their answer.
+class PlacementBench final {
+ public:
+  explicit PlacementBench(const placement::Options& options) : pauses_(loop_.raw()) {
+    auto transport = placement::CurlTransport::create(loop_.raw(), options);
+    CHECK(transport.ok());
+    curl_ = *std::move(transport);
+    noting_ = std::make_unique<NotingTransport>(*curl_);
+    auto client = placement::Client::create(options, *noting_, pauses_, clock_, logger_);
+    CHECK(client.ok());
+    client_ = *std::move(client);
+  }
+
+  [[nodiscard]] placement::Client& client() { return *client_; }
+  [[nodiscard]] NotingTransport& transport() { return *noting_; }
+  [[nodiscard]] uv::Loop& loop() { return loop_; }
+
+  // `start` is given a callback and calls something with it.
+  template <typename T, typename Start>
+  Result<T> wait(Start start) {
+    std::optional<Result<T>> result;
+    start(placement::Callback<T>([&](Result<T> came) {
+      result = std::move(came);
+      loop_.stop();
+    }));
+    uv::Timer deadline(loop_.raw());
+    deadline.start(60'000, 0, [&] { loop_.stop(); });
+    loop_.run();
+    if (!result) return Error{Errc::failed, "no callback within 60 s"};
+    return *std::move(result);
+  }
+  Result<placement::Tree> list_tree() {
+    return wait<placement::Tree>([&](auto done) { client_->list_tree(std::move(done)); });
+  }
+  Result<placement::ProviderView> read(const std::string& uuid) {
+    return wait<placement::ProviderView>([&](auto done) { client_->read(uuid, std::move(done)); });
+  }
+  Result<placement::ProviderView> set_reserved(const placement::ProviderView& view,
+                                               std::int64_t reserved) {
+    return wait<placement::ProviderView>(
+        [&](auto done) { client_->set_reserved(view, reserved, std::move(done)); });
+  }
+  Result<placement::LoginFacts> log_in() {
+    return wait<placement::LoginFacts>([&](auto done) { client_->log_in(std::move(done)); });
+  }
+  Result<placement::HttpResponse> send(placement::HttpRequest request) {
+    return wait<placement::HttpResponse>(
+        [&](auto done) { curl_->send(std::move(request), std::move(done)); });
+  }
+
+ private:
+  uv::Loop loop_;
+  SystemClock clock_;
+  NullLogger logger_;
+  placement::UvPauses pauses_;
+  std::unique_ptr<placement::CurlTransport> curl_;
+  std::unique_ptr<NotingTransport> noting_;
+  std::unique_ptr<placement::Client> client_;
+};
+
+}  // namespace reclaim::testing
