@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -36,17 +37,34 @@ constexpr int hex_value(char c) {
   return -1;
 }
 
-// Eight plain bytes at once: no quote, no backslash, none below 0x20, none above 0x7f.
-bool all_plain(const char* at) {
+constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
+
+std::uint64_t load_eight(const char* at) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
-  constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-  constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
+  return word;
+}
+
+// How many of eight bytes come before the first whose highest bit is set in `found`. A borrow between
+// bytes may raise a false alarm above a true one, never below: so the first is always true.
+std::size_t before_first(std::uint64_t found) {
+  static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+  found &= kHighs;
+  return found == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(found)) / 8;
+}
+
+// How many of eight bytes are plain: no quote, no backslash, none below 0x20, none above 0x7f.
+std::size_t plain_bytes(const char* at) {
+  const std::uint64_t word = load_eight(at);
   const std::uint64_t quote = word ^ (kOnes * '"');
   const std::uint64_t slash = word ^ (kOnes * '\\');
-  const std::uint64_t found = (word - kOnes * 0x20) | (quote - kOnes) | (slash - kOnes) | word;
-  // A borrow may raise a false alarm in a higher byte, never hide one; the slow way then decides.
-  return (found & kHighs) == 0;
+  return before_first((word - kOnes * 0x20) | (quote - kOnes) | (slash - kOnes) | word);
+}
+
+std::size_t bytes_before_backslash(const char* at) {
+  const std::uint64_t slash = load_eight(at) ^ (kOnes * '\\');
+  return before_first((slash - kOnes) & ~slash);
 }
 
 // The length of the well-formed UTF-8 sequence that starts at text[at], a byte >= 0x80; 0: none
@@ -226,31 +244,39 @@ JsonScanner::Token JsonScanner::key() {
 }
 
 bool JsonScanner::scan_string() {
-  const std::size_t begin = ++at_;
+  const char* const text = text_.data();
+  const std::size_t size = text_.size();
+  std::size_t at = at_ + 1;
+  const std::size_t begin = at;
   escaped_ = false;
   while (true) {
-    while (at_ + 8 <= text_.size() && all_plain(text_.data() + at_)) at_ += 8;
-    while (at_ < text_.size() &&
-           kInString[static_cast<unsigned char>(text_[at_])] == InString::plain) {
-      ++at_;
+    for (std::size_t plain = 8; plain == 8 && at + 8 <= size; at += plain) {
+      plain = plain_bytes(text + at);
     }
-    if (at_ == text_.size()) return fail("the text ends inside a string") != Token::error;
-    switch (kInString[static_cast<unsigned char>(text_[at_])]) {
+    while (at < size && kInString[static_cast<unsigned char>(text[at])] == InString::plain) ++at;
+    at_ = at;
+    if (at == size) return fail("the text ends inside a string") != Token::error;
+    switch (kInString[static_cast<unsigned char>(text[at])]) {
       case InString::quote:
-        raw_ = text_.substr(begin, at_ - begin);
+        raw_ = text_.substr(begin, at - begin);
         ++at_;
         return true;
       case InString::backslash:
         escaped_ = true;
+        // The message inside an envelope is full of these.
+        if (at + 1 < size && text[at + 1] == '"') {
+          at += 2;
+          break;
+        }
         if (!scan_escape()) return false;
+        at = at_;
         break;
       case InString::high:
         if (!scan_utf8()) return false;
+        at = at_;
         break;
-      case InString::control:
-        return fail("a control character in a string") != Token::error;
-      case InString::plain:
-        break;
+      case InString::control: return fail("a control character in a string") != Token::error;
+      case InString::plain: break;
     }
   }
 }
@@ -333,38 +359,26 @@ void json_unescape(std::string_view raw, std::string& out) {
   out.clear();
   out.reserve(raw.size());
   std::size_t at = 0;
-  while (at < raw.size()) {
-    const void* found = std::memchr(raw.data() + at, '\\', raw.size() - at);
-    if (found == nullptr) break;
-    const auto slash = static_cast<std::size_t>(static_cast<const char*>(found) - raw.data());
-    out.append(raw.data() + at, slash - at);
-    at = slash + 1;
+  while (true) {
+    const std::size_t begin = at;
+    for (std::size_t plain = 8; plain == 8 && at + 8 <= raw.size(); at += plain) {
+      plain = bytes_before_backslash(raw.data() + at);
+    }
+    while (at < raw.size() && raw[at] != '\\') ++at;
+    out.append(raw.data() + begin, at - begin);
+    if (at == raw.size()) return;
+    ++at;
     switch (raw[at]) {
-      case 'b':
-        out += '\b';
-        break;
-      case 'f':
-        out += '\f';
-        break;
-      case 'n':
-        out += '\n';
-        break;
-      case 'r':
-        out += '\r';
-        break;
-      case 't':
-        out += '\t';
-        break;
-      case 'u':
-        at = unescape_unicode(raw, at, out);
-        continue;
-      default:
-        out += raw[at];
-        break;
+      case 'b': out += '\b'; break;
+      case 'f': out += '\f'; break;
+      case 'n': out += '\n'; break;
+      case 'r': out += '\r'; break;
+      case 't': out += '\t'; break;
+      case 'u': at = unescape_unicode(raw, at, out); continue;
+      default: out += raw[at]; break;
     }
     ++at;
   }
-  out.append(raw.data() + at, raw.size() - at);
 }
 
 void json_append_string(std::string_view text, std::string& out) {
