@@ -1,0 +1,128 @@
+#include "nvme/block_io.h"
+
+#include <fmt/core.h>
+#include <linux/fs.h>
+#include <openssl/evp.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace reclaim::nvme {
+namespace {
+
+Error io_error(std::string_view what, const Place& place, int number) {
+  return Error{Errc::failed,
+               fmt::format("cannot {} {}: {}", what, to_string(place), std::strerror(number)),
+               number};
+}
+
+}  // namespace
+
+AlignedBuffer::AlignedBuffer(std::size_t bytes)
+    : size_((bytes + kAlignment - 1) / kAlignment * kAlignment),
+      data_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, size_))) {
+  CHECK(data_ != nullptr);
+}
+
+void AlignedBuffer::Free::operator()(std::byte* data) const {
+  std::free(data);
+}
+
+std::string sha256_hex(std::span<const std::byte> bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  unsigned length = 0;
+  CHECK(EVP_Digest(bytes.data(), bytes.size(), out.data(), &length, EVP_sha256(), nullptr) == 1);
+  std::string hex;
+  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", out[i]);
+  return hex;
+}
+
+Reading digest(std::span<const std::byte> bytes) {
+  Reading reading;
+  reading.sha256 = sha256_hex(bytes);
+  reading.length_bytes = static_cast<std::uint32_t>(bytes.size());
+  reading.zero_bytes =
+      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0}));
+  reading.ones_bytes =
+      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0xff}));
+  reading.uniform = !bytes.empty() && std::all_of(bytes.begin(), bytes.end(), [&](std::byte each) {
+    return each == bytes.front();
+  });
+  return reading;
+}
+
+Status fill_random(std::span<std::byte> bytes) {
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::getrandom(bytes.data() + have, bytes.size() - have, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return Error{Errc::failed, fmt::format("getrandom: {}", std::strerror(errno)), errno};
+    }
+    have += static_cast<std::size_t>(got);
+  }
+  return Ok{};
+}
+
+Result<std::span<std::byte>> read_place(int fd, const Place& place, AlignedBuffer& buffer) {
+  CHECK(place.length_bytes <= buffer.bytes().size());
+  const auto bytes = buffer.bytes().first(place.length_bytes);
+  // Old content of the buffer must not be taken for the drive's if a read is shorter than it says.
+  std::fill(bytes.begin(), bytes.end(), std::byte{0xa5});
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::pread(fd, bytes.data() + have, bytes.size() - have,
+                                static_cast<off_t>(place.offset_bytes + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("read", place, errno);
+    if (got == 0) return io_error("read", place, ENODATA);
+    have += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+Status write_place(int fd, const Place& place, std::span<const std::byte> bytes) {
+  CHECK(bytes.size() == place.length_bytes);
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t put = ::pwrite(fd, bytes.data() + done, bytes.size() - done,
+                                 static_cast<off_t>(place.offset_bytes + done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return io_error("write", place, errno);
+    if (put == 0) return io_error("write", place, ENOSPC);
+    done += static_cast<std::size_t>(put);
+  }
+  return Ok{};
+}
+
+Status flush(int fd) {
+  if (::fsync(fd) == 0) return Ok{};
+  return Error{Errc::failed, fmt::format("cannot flush the drive: {}", std::strerror(errno)),
+               errno};
+}
+
+Status forget_cached(int fd) {
+  if (::ioctl(fd, BLKFLSBUF, 0) != 0) {
+    return Error{
+        Errc::failed,
+        fmt::format("cannot drop the kernel's cache of the drive: {}", std::strerror(errno)),
+        errno};
+  }
+  // Partitions are of the past now; a kernel that keeps them shows only nodes that lead nowhere,
+  // and some devices have no table to read again.
+  static_cast<void>(::ioctl(fd, BLKRRPART, 0));
+  return Ok{};
+}
+
+std::string to_string(const Place& place) {
+  return fmt::format("{} bytes at {:#x} of namespace {}", place.length_bytes, place.offset_bytes,
+                     place.nsid);
+}
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,52 @@
+// Reading and writing a namespace's media past the page cache (O_DIRECT), and digesting it.
+// Blocking; thread: whichever owns the descriptor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "nvme/sampling.h"
+#include "nvme/verdict.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+// Memory that O_DIRECT accepts.
+class AlignedBuffer final {
+ public:
+  static constexpr std::size_t kAlignment = 4096;
+  explicit AlignedBuffer(std::size_t bytes);
+  [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const;
+  };
+  std::size_t size_;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+[[nodiscard]] std::string sha256_hex(std::span<const std::byte> bytes);
+// Digest and composition of what was read.
+[[nodiscard]] Reading digest(std::span<const std::byte> bytes);
+
+// Fills from the kernel's random source.
+[[nodiscard]] Status fill_random(std::span<std::byte> bytes);
+
+// The place's bytes, in full, into the front of `buffer`, which must be large enough. Errc::failed
+// names place and reason.
+[[nodiscard]] Result<std::span<std::byte>> read_place(int fd, const Place& place,
+                                                      AlignedBuffer& buffer);
+[[nodiscard]] Status write_place(int fd, const Place& place, std::span<const std::byte> bytes);
+// What was written is on the media, not in a cache of the host or the drive.
+[[nodiscard]] Status flush(int fd);
+// Throws away what the kernel cached of the device, and its idea of the partitions: after an erase
+// both are of the past.
+[[nodiscard]] Status forget_cached(int fd);
+
+[[nodiscard]] std::string to_string(const Place& place);
+
+}  // namespace reclaim::nvme

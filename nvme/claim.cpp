@@ -1,0 +1,274 @@
+#include "nvme/claim.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "nvme/admin.h"
+
+namespace reclaim::nvme {
+namespace {
+
+// The opened node must be the very device sysfs spoke of, not another that took its name.
+Status check_number(int fd, mode_t type, const std::string& path, const DeviceNumber& wanted) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) {
+    return Error{Errc::failed, fmt::format("cannot stat {}: {}", path, std::strerror(errno)),
+                 errno};
+  }
+  const DeviceNumber opened{major(info.st_rdev), minor(info.st_rdev)};
+  if ((info.st_mode & S_IFMT) == type && opened == wanted) return Ok{};
+  return Error{Errc::refused,
+               fmt::format("{} is device {}, sysfs says {}; the drive was changed while it was "
+                           "looked at, or /dev is not the kernel's",
+                           path, to_string(opened), to_string(wanted))};
+}
+
+// The opener's part of a sysfs picture; a new picture that differs in it is another drive.
+bool same_nodes(const SysDrive& a, const SysDrive& b) {
+  if (a.controller != b.controller || !(a.controller_number == b.controller_number)) return false;
+  return std::equal(a.namespaces.begin(), a.namespaces.end(), b.namespaces.begin(),
+                    b.namespaces.end(), [](const SysNamespace& x, const SysNamespace& y) {
+                      return x.nsid == y.nsid && x.disk.number == y.disk.number &&
+                             x.capacity_bytes == y.capacity_bytes && x.block_bytes == y.block_bytes;
+                    });
+}
+
+Result<UniqueFd> open_controller_node(const Options& options, const SysDrive& sys) {
+  const std::string path = options.dev_root + "/" + sys.controller;
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    const bool passing = errno == EAGAIN || errno == EBUSY || errno == ENODEV || errno == ENXIO;
+    return Error{passing ? Errc::busy : Errc::refused,
+                 fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
+  }
+  auto number = check_number(fd.get(), S_IFCHR, path, sys.controller_number);
+  if (!number) return std::move(number).error();
+  return fd;
+}
+
+DriveFacts facts_of(const SysDrive& sys) {
+  DriveFacts facts;
+  facts.address = sys.address;
+  facts.vendor_id = sys.vendor_id;
+  facts.device_id = sys.device_id;
+  facts.class_code = sys.class_code;
+  facts.driver = sys.driver;
+  facts.controller = sys.controller;
+  facts.controller_state = sys.controller_state;
+  facts.subsystem_nqn = sys.subsystem_nqn;
+  facts.iommu_group = sys.iommu_group;
+  facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
+  for (const SysNamespace& ns : sys.namespaces) {
+    facts.namespaces.push_back(
+        NamespaceFacts{ns.nsid, ns.disk.name, ns.capacity_bytes, ns.block_bytes, 0});
+  }
+  return facts;
+}
+
+Status note(std::vector<GuardFinding>& findings, GuardResult result) {
+  const bool passed = result.finding.passed;
+  findings.push_back(result.finding);
+  return passed ? Status(Ok{}) : Status(refusal(result));
+}
+
+}  // namespace
+
+Result<Claim> Claim::create(const Options& options, const ClaimRequest& request,
+                            std::vector<GuardFinding>* findings) {
+  Claim claim(options, request);
+  auto sys = read_drive(options.sysfs_root, request.address);
+  if (!sys) {
+    // It may be on its way back from a guest, or the host is changing it under our eyes.
+    return Error{Errc::busy, sys.error().what, sys.error().raw};
+  }
+  claim.sys_ = *std::move(sys);
+  std::vector<GuardFinding> seen;
+  const GuardContext context{claim.options_, claim.request_, claim.sys_};
+  Status outcome = Ok{};
+  for (GuardResult& result : look_at(guards_before_opening(), context, false)) {
+    outcome = note(seen, std::move(result));
+  }
+  if (outcome) outcome = claim.open_controller(seen);
+  if (outcome) outcome = claim.open_namespaces(seen);
+  if (findings != nullptr) *findings = std::move(seen);
+  if (!outcome) return std::move(outcome).error();
+  return claim;
+}
+
+Status Claim::open_controller(std::vector<GuardFinding>& findings) {
+  auto fd = open_controller_node(options_, sys_);
+  if (!fd) return note(findings, refuses("controller_node", fd.error().code, fd.error().what));
+  controller_ = *std::move(fd);
+  findings.push_back(passes("controller_node", fmt::format("{} is device {}", sys_.controller,
+                                                           to_string(sys_.controller_number)))
+                         .finding);
+  auto identity = identify_controller(controller_.get(), options_.admin_timeout_ms);
+  if (!identity) {
+    return note(findings, refuses("serial", Errc::failed, identity.error().what));
+  }
+  identity_ = *std::move(identity);
+  const GuardContext context{options_, request_, sys_};
+  if (auto serial = note(findings, guard_serial(context, identity_)); !serial) return serial;
+  return note(findings, guard_shared_subsystem(context, identity_));
+}
+
+Status Claim::open_namespaces(std::vector<GuardFinding>& findings) {
+  for (const SysNamespace& sys : sys_.namespaces) {
+    auto opened = open_namespace(sys);
+    if (!opened) {
+      return note(findings, refuses("claim", opened.error().code, opened.error().what));
+    }
+    namespaces_.push_back(*std::move(opened));
+  }
+  return note(findings, passes("claim", fmt::format("{} namespaces are held exclusively",
+                                                    namespaces_.size())));
+}
+
+Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
+  const std::string path = options_.dev_root + "/" + sys.disk.name;
+  ClaimedNamespace claimed;
+  claimed.sys = sys;
+  claimed.fd = UniqueFd(::open(path.c_str(), O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC));
+  if (!claimed.fd.valid() && errno == EBUSY) {
+    // The guards before saw nobody: whoever it is does not show in sysfs or /proc.
+    return Error{Errc::refused,
+                 fmt::format("{} is held exclusively by somebody who shows neither in sysfs nor "
+                             "among the host's processes (a zfs pool, a mount in a container); "
+                             "release it",
+                             path),
+                 EBUSY};
+  }
+  if (!claimed.fd.valid()) {
+    return Error{Errc::refused, fmt::format("cannot open {}: {}", path, std::strerror(errno)),
+                 errno};
+  }
+  if (auto number = check_number(claimed.fd.get(), S_IFBLK, path, sys.disk.number); !number) {
+    return std::move(number).error();
+  }
+  const auto nsid = namespace_id(claimed.fd.get());
+  if (!nsid) return nsid.error().wrap(path);
+  if (*nsid != sys.nsid) {
+    return Error{Errc::refused,
+                 fmt::format("{} is namespace {}, sysfs says {}", path, *nsid, sys.nsid)};
+  }
+  auto facts = identify_namespace(controller_.get(), sys.nsid, options_.admin_timeout_ms);
+  if (!facts) return Error{Errc::refused, facts.error().what, facts.error().raw};
+  if (facts->capacity_bytes != sys.capacity_bytes || facts->block_bytes != sys.block_bytes) {
+    return Error{
+        Errc::refused,
+        fmt::format("{} is {} bytes in blocks of {} for the kernel, but {} in blocks of {} "
+                    "for the drive; run `nvme ns-rescan /dev/{}`",
+                    path, sys.capacity_bytes, sys.block_bytes, facts->capacity_bytes,
+                    facts->block_bytes, sys_.controller)};
+  }
+  claimed.facts = *std::move(facts);
+  claimed.facts.node = sys.disk.name;
+  return claimed;
+}
+
+Status Claim::recheck() const {
+  auto now = read_drive(options_.sysfs_root, request_.address);
+  if (!now) return Error{Errc::refused, now.error().what, now.error().raw};
+  const GuardContext context{options_, request_, *now};
+  const auto results = look_at(guards_before_command(), context, false);
+  if (!results.back().finding.passed) return refusal(results.back());
+  if (!same_nodes(sys_, *now)) {
+    return Error{Errc::refused,
+                 "guard claim: the drive's controller or namespaces are not those that were "
+                 "claimed; it was reset, changed or reconfigured meanwhile"};
+  }
+  return still_same_drive();
+}
+
+Status Claim::still_same_drive() const {
+  for (const ClaimedNamespace& ns : namespaces_) {
+    auto number = check_number(ns.fd.get(), S_IFBLK, options_.dev_root + "/" + ns.sys.disk.name,
+                               ns.sys.disk.number);
+    if (!number) return number;
+  }
+  const auto identity = identify_controller(controller_.get(), options_.admin_timeout_ms);
+  if (!identity) {
+    return Error{
+        Errc::refused,
+        fmt::format("the claimed drive does not answer any more: {}", identity.error().what),
+        identity.error().raw};
+  }
+  if (identity->serial == identity_.serial) return Ok{};
+  return Error{Errc::refused,
+               fmt::format("guard serial: the opened controller said serial {} and now says {}",
+                           identity_.serial, identity->serial)};
+}
+
+const ClaimedNamespace* Claim::find(std::uint32_t nsid) const {
+  const auto found =
+      std::find_if(namespaces_.begin(), namespaces_.end(),
+                   [nsid](const ClaimedNamespace& ns) { return ns.facts.nsid == nsid; });
+  return found == namespaces_.end() ? nullptr : &*found;
+}
+
+std::vector<NamespaceFacts> Claim::namespace_facts() const {
+  std::vector<NamespaceFacts> facts;
+  for (const ClaimedNamespace& ns : namespaces_) facts.push_back(ns.facts);
+  return facts;
+}
+
+Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& address,
+                                 bool open_controller) {
+  auto sys = read_drive(options.sysfs_root, address);
+  if (!sys) return std::move(sys).error();
+  DriveFacts facts = facts_of(*sys);
+  if (sys->driver != "nvme") {
+    facts.problem = sys->driver.empty() ? "no driver is bound" : "bound to " + sys->driver;
+  } else if (sys->controller_state != "live") {
+    facts.problem = sys->controller.empty() ? "the nvme driver has no controller for it"
+                                            : sys->controller + " is " + sys->controller_state;
+  } else if (open_controller) {
+    const auto fd = open_controller_node(options, *sys);
+    if (!fd) {
+      facts.problem = fd.error().what;
+      return facts;
+    }
+    auto identity = identify_controller(fd->get(), options.admin_timeout_ms);
+    auto counters = read_counters(fd->get(), options.admin_timeout_ms);
+    if (identity)
+      facts.identity = *std::move(identity);
+    else
+      facts.problem = identity.error().what;
+    if (counters) facts.counters = *counters;
+    for (NamespaceFacts& ns : facts.namespaces) {
+      const auto said = identify_namespace(fd->get(), ns.nsid, options.admin_timeout_ms);
+      if (said) ns.dlfeat = said->dlfeat;
+    }
+  }
+  return facts;
+}
+
+Result<std::vector<GuardFinding>> inspect_drive(const Options& options, const ClaimRequest& request,
+                                                bool open_controller) {
+  auto sys = read_drive(options.sysfs_root, request.address);
+  if (!sys) return std::move(sys).error();
+  const GuardContext context{options, request, *sys};
+  std::vector<GuardFinding> findings;
+  for (const GuardResult& result : look_at(guards_before_opening(), context, true)) {
+    findings.push_back(result.finding);
+  }
+  if (!open_controller || sys->controller_state != "live") return findings;
+  const auto fd = open_controller_node(options, *sys);
+  const auto identity =
+      fd ? identify_controller(fd->get(), options.admin_timeout_ms) : Result<Identity>(fd.error());
+  if (!identity) {
+    findings.push_back(refuses("serial", Errc::failed, identity.error().what).finding);
+    return findings;
+  }
+  findings.push_back(guard_serial(context, *identity).finding);
+  findings.push_back(guard_shared_subsystem(context, *identity).finding);
+  return findings;
+}
+
+}  // namespace reclaim::nvme

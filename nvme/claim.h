@@ -1,0 +1,70 @@
+// A claim on a drive: its controller and every namespace node open,
+// the latter exclusively, all checked against what sysfs says, for as long as the object lives.
+// Commands to the controller's node bypass the kernel's exclusive opens (nvme.md §0.4), so holding
+// them is what keeps the host itself off the drive.
+// Blocking; thread: its lane's. Owns every descriptor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nvme/facts.h"
+#include "nvme/guards.h"
+#include "nvme/options.h"
+#include "nvme/sysfs.h"
+#include "nvme/unique_fd.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+struct ClaimedNamespace {
+  NamespaceFacts facts;  // as the controller says, checked against sysfs
+  SysNamespace sys;
+  UniqueFd fd;  // O_RDWR|O_EXCL|O_DIRECT
+};
+
+class Claim final {
+ public:
+  // Looks at the guards in order and opens what they leave. The error of a refusal names the guard;
+  // `findings`, if given, is filled up to and including it.
+  static Result<Claim> create(const Options& options, const ClaimRequest& request,
+                              std::vector<GuardFinding>* findings);
+
+  // All that can have changed since: the guards, that our descriptors are still what sysfs shows,
+  // that no namespace came or went, and the serial, asked of the opened controller.
+  [[nodiscard]] Status recheck() const;
+  // Only the last two: descriptors and serial.
+  [[nodiscard]] Status still_same_drive() const;
+
+  [[nodiscard]] int controller_fd() const { return controller_.get(); }
+  [[nodiscard]] const std::vector<ClaimedNamespace>& namespaces() const { return namespaces_; }
+  [[nodiscard]] const ClaimedNamespace* find(std::uint32_t nsid) const;
+  [[nodiscard]] const Identity& identity() const { return identity_; }
+  [[nodiscard]] std::vector<NamespaceFacts> namespace_facts() const;
+  [[nodiscard]] const SysDrive& sys() const { return sys_; }
+
+ private:
+  Claim(const Options& options, const ClaimRequest& request)
+      : options_(options), request_(request) {}
+  [[nodiscard]] Status open_controller(std::vector<GuardFinding>& findings);
+  [[nodiscard]] Status open_namespaces(std::vector<GuardFinding>& findings);
+  [[nodiscard]] Result<ClaimedNamespace> open_namespace(const SysNamespace& sys) const;
+
+  Options options_;
+  ClaimRequest request_;
+  SysDrive sys_;
+  UniqueFd controller_;
+  Identity identity_;
+  std::vector<ClaimedNamespace> namespaces_;
+};
+
+// What sysfs and, where it is live, the opened controller say of a drive, for discovery. With
+// `open_controller` false only sysfs is looked at.
+[[nodiscard]] Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& address,
+                                               bool open_controller);
+// Every guard, refused or not; opens the controller to read its serial, claims nothing.
+[[nodiscard]] Result<std::vector<GuardFinding>> inspect_drive(const Options& options,
+                                                              const ClaimRequest& request,
+                                                              bool open_controller);
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,72 @@
+// Drives for real: one lane (thread) for each drive that is claimed, one thread for discovery and
+// inspection, a mailbox back to the loop. An ioctl may hold a lane for minutes; libuv's shared pool
+// would then be blocked for everybody, so it is never used here.
+// Thread: the loop's, but for what runs inside the lanes. Owns the threads and, through them, every
+// descriptor of a claimed drive.
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "nvme/drives.h"
+#include "nvme/options.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/uv.h"
+
+namespace reclaim::nvme {
+
+class Worker;
+
+class Lanes final : public Drives {
+ public:
+  // `loop`, `clock` and `log` outlive the object.
+  Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log);
+  // Tells every job to end and joins the threads; a lane inside an ioctl ends after that one, at
+  // the latest with its timeout. Callbacks not delivered by then are dropped: whoever wants them
+  // drops the drives first and runs the loop until `done`.
+  ~Lanes() override;
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  void discover(Callback<std::vector<DriveFacts>> done) override;
+  void claim(const ClaimRequest& request, Callback<ClaimReport> done) override;
+  void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) override;
+  void take_baseline(const PciAddress& address, Callback<Baseline> done) override;
+  void erase(const PciAddress& address, const EraseRequest& request,
+             std::function<void(EraseProgress)> on_progress, Callback<EraseEvidence> done) override;
+  void verify(const PciAddress& address, const Baseline& baseline, const EraseEvidence& evidence,
+              Callback<VerifyReport> done) override;
+  void still_ours(const PciAddress& address, const Counters& since,
+                  Callback<Counters> done) override;
+  void stop(const PciAddress& address) override;
+  void drop(const PciAddress& address, std::function<void()> done) override;
+
+  // Lanes that exist now, those that are ending included.
+  [[nodiscard]] std::size_t lanes() const { return lanes_.size(); }
+
+ private:
+  struct Lane;
+  using Message = std::function<void()>;
+
+  [[nodiscard]] Lane* usable(const PciAddress& address);
+  void close(Lane& lane);
+  void ended(const PciAddress& address);
+  template <typename T>
+  void fail_later(Callback<T> done, Error error);
+  template <typename T, typename Work>
+  void on_lane(const PciAddress& address, Callback<T> done, Work work);
+
+  Options options_;
+  const Clock& clock_;
+  Logger& log_;
+  uv::Mailbox<Message> mailbox_;
+  std::map<PciAddress, std::unique_ptr<Lane>> lanes_;
+  std::unique_ptr<Worker> scan_;
+};
+
+}  // namespace reclaim::nvme

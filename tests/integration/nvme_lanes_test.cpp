@@ -1,0 +1,224 @@
+// Lanes: drives in parallel, every callback once and on the loop's thread, stop, drop and the end.
+#include "nvme/lanes.h"
+
+#include <optional>
+#include <thread>
+
+#include "tests/integration/nvme_fixture.h"
+
+namespace reclaim::nvme {
+namespace {
+
+class LanesTest : public NvmeFixture {
+ protected:
+  static constexpr const char* kSecond = "0000:02:00.0";
+
+  void make_two(const std::string& more = "") {
+    const std::string rest = ",size=16M,duration_ms=200" + (more.empty() ? "" : "," + more);
+    make_host({"address=0000:01:00.0,serial=S1" + rest, "address=0000:02:00.0,serial=S2" + rest});
+    ASSERT_TRUE(host_->fill(kSecond, kSeed).ok());
+    lanes_.emplace(loop_.raw(), options_, clock_, log_);
+  }
+  void TearDown() override {
+    lanes_.reset();
+    NvmeFixture::TearDown();
+  }
+  [[nodiscard]] ClaimRequest request_of(const char* address) const {
+    ClaimRequest request = request_;
+    request.address = *parse_pci_address(address);
+    return request;
+  }
+  // A callback that keeps its answer and insists on being called once, on this thread.
+  template <typename T>
+  Callback<T> keep(std::optional<Result<T>>& into) {
+    return [this, &into](Result<T> answer) {
+      EXPECT_EQ(std::this_thread::get_id(), loop_thread_);
+      EXPECT_FALSE(into.has_value()) << "called twice";
+      into.emplace(std::move(answer));
+    };
+  }
+  template <typename Done>
+  void run_until(const Done& done) {
+    const std::int64_t deadline = clock_.now().mono.ms + 60'000;
+    uv::Timer tick(loop_.raw());
+    tick.start(5, 5, [] {});
+    while (!done() && clock_.now().mono.ms < deadline) loop_.run_once();
+    EXPECT_TRUE(done());
+  }
+  template <typename T>
+  Result<T> await(const std::function<void(Callback<T>)>& begin) {
+    std::optional<Result<T>> answer;
+    begin(keep(answer));
+    EXPECT_FALSE(answer.has_value()) << "called before its time";
+    run_until([&] { return answer.has_value(); });
+    return answer ? *std::move(answer) : Result<T>(Error{Errc::unknown, "no answer"});
+  }
+  Result<ClaimReport> claim_now(const char* address) {
+    return await<ClaimReport>([&](auto done) { lanes_->claim(request_of(address), done); });
+  }
+  void drop_now(const char* address) {
+    bool dropped = false;
+    lanes_->drop(*parse_pci_address(address), [&] { dropped = true; });
+    run_until([&] { return dropped; });
+  }
+
+  uv::Loop loop_;
+  std::thread::id loop_thread_ = std::this_thread::get_id();
+  std::optional<Lanes> lanes_;
+};
+
+TEST_F(LanesTest, TwoDrivesGoTheirWholeWayAtOnce) {
+  make_two();
+  int verified = 0;
+  int progress = 0;
+  for (const char* name : {kAddress, kSecond}) {
+    const PciAddress address = *parse_pci_address(name);
+    lanes_->claim(request_of(name), [&, address](Result<ClaimReport> report) {
+      ASSERT_TRUE(report.ok()) << report.error().what;
+      lanes_->take_baseline(address, [&, address](Result<Baseline> baseline) {
+        ASSERT_TRUE(baseline.ok()) << baseline.error().what;
+        const Baseline kept = *baseline;
+        lanes_->erase(
+            address, {}, [&](EraseProgress) { ++progress; },
+            [&, address, kept](Result<EraseEvidence> evidence) {
+              ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+              lanes_->verify(address, kept, *evidence, [&, address](Result<VerifyReport> verdict) {
+                ASSERT_TRUE(verdict.ok()) << verdict.error().what;
+                lanes_->still_ours(address, verdict->counters, [&](Result<Counters> now) {
+                  ASSERT_TRUE(now.ok()) << now.error().what;
+                  ++verified;
+                });
+              });
+            });
+      });
+    });
+  }
+  EXPECT_EQ(lanes_->lanes(), 2U);
+  run_until([&] { return verified == 2; });
+  EXPECT_GT(progress, 2);
+  drop_now(kAddress);
+  drop_now(kSecond);
+  EXPECT_EQ(lanes_->lanes(), 0U);
+  EXPECT_EQ(media().tenant_blocks_kept, 0U);
+}
+
+TEST_F(LanesTest, DiscoveryTellsOfAllDrivesAlsoOfThoseInALane) {
+  make_two();
+  ASSERT_TRUE(claim_now(kAddress).ok());
+  ASSERT_TRUE(host_->bind(kSecond, "vfio-pci").ok());
+  const auto drives = await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover(done); });
+  ASSERT_TRUE(drives.ok()) << drives.error().what;
+  ASSERT_EQ(drives->size(), 2U);
+  ASSERT_TRUE((*drives)[0].identity.has_value());
+  EXPECT_EQ((*drives)[0].identity->serial, "S1");
+  EXPECT_FALSE((*drives)[1].identity.has_value());
+  EXPECT_EQ((*drives)[1].problem, "bound to vfio-pci");
+}
+
+TEST_F(LanesTest, InspectionClaimsNothingAndReportsAll) {
+  make_two();
+  ASSERT_TRUE(host_->mount(kAddress, "/srv").ok());
+  const auto findings = await<std::vector<GuardFinding>>(
+      [&](auto done) { lanes_->inspect(request_of(kAddress), done); });
+  ASSERT_TRUE(findings.ok()) << findings.error().what;
+  EXPECT_EQ(findings->size(), guards_before_opening().size() + 2);
+  EXPECT_EQ(std::count_if(findings->begin(), findings->end(),
+                          [](const GuardFinding& finding) { return !finding.passed; }),
+            1);
+  EXPECT_EQ(lanes_->lanes(), 0U);
+}
+
+TEST_F(LanesTest, ARefusedClaimLeavesNoLane) {
+  make_two();
+  ASSERT_TRUE(host_->mount(kAddress, "/srv").ok());
+  expect_error(claim_now(kAddress), Errc::refused, "guard mounted");
+  run_until([&] { return lanes_->lanes() == 0; });
+  ASSERT_TRUE(host_->mount(kAddress, "").ok());
+  EXPECT_TRUE(claim_now(kAddress).ok());
+  expect_error(claim_now(kAddress), Errc::busy, "claimed already");
+}
+
+TEST_F(LanesTest, MoreDrivesThanLanesAreBusy) {
+  options_.lanes_max = 1;
+  make_two();
+  ASSERT_TRUE(claim_now(kAddress).ok());
+  expect_error(claim_now(kSecond), Errc::busy, "as many as are allowed");
+  drop_now(kAddress);
+  EXPECT_TRUE(claim_now(kSecond).ok());
+}
+
+TEST_F(LanesTest, WithoutAClaimNothingIsDone) {
+  make_two();
+  const PciAddress address = *parse_pci_address(kAddress);
+  expect_error(await<Baseline>([&](auto done) { lanes_->take_baseline(address, done); }),
+               Errc::refused, "not claimed");
+  expect_error(await<EraseEvidence>([&](auto done) {
+                 lanes_->erase(
+                     address, {}, [](auto) {}, done);
+               }),
+               Errc::refused, "not claimed");
+  lanes_->stop(address);
+  drop_now(kAddress);
+  EXPECT_EQ(sanitizes(), 0U);
+}
+
+TEST_F(LanesTest, StopEndsWhatRunsAndWhatWaitsButNotWhatComesLater) {
+  make_two("duration_ms=1500");
+  const PciAddress address = *parse_pci_address(kAddress);
+  ASSERT_TRUE(claim_now(kAddress).ok());
+  ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(address, done); }).ok());
+  std::optional<Result<EraseEvidence>> erased;
+  std::optional<Result<Baseline>> waiting;
+  bool running = false;
+  lanes_->erase(
+      address, {}, [&](EraseProgress) { running = true; }, keep(erased));
+  lanes_->take_baseline(address, keep(waiting));
+  run_until([&] { return running; });
+  lanes_->stop(address);
+  run_until([&] { return erased.has_value() && waiting.has_value(); });
+  expect_error(*erased, Errc::unknown, "goes on in the drive");
+  expect_error(*waiting, Errc::cancelled, "stopped");
+  EraseRequest adopt;
+  adopt.adopt_ours = true;
+  const auto adopted = await<EraseEvidence>([&](auto done) {
+    lanes_->erase(
+        address, adopt, [](auto) {}, done);
+  });
+  ASSERT_TRUE(adopted.ok()) << adopted.error().what;
+  EXPECT_TRUE(adopted->adopted);
+}
+
+TEST_F(LanesTest, DropAnswersEverythingFirstAndGivesTheDriveBack) {
+  make_two("duration_ms=3600000");
+  const PciAddress address = *parse_pci_address(kAddress);
+  ASSERT_TRUE(claim_now(kAddress).ok());
+  ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(address, done); }).ok());
+  std::optional<Result<EraseEvidence>> erased;
+  lanes_->erase(
+      address, {}, [](EraseProgress) {}, keep(erased));
+  int dropped = 0;
+  lanes_->drop(address, [&] {
+    EXPECT_TRUE(erased.has_value());
+    ++dropped;
+  });
+  lanes_->drop(address, [&] { ++dropped; });  // idempotent
+  run_until([&] { return dropped == 2; });
+  EXPECT_EQ(lanes_->lanes(), 0U);
+  EXPECT_TRUE(claim().ok());  // nobody holds it any more
+}
+
+TEST_F(LanesTest, TheEndWaitsForTheLanesAndClosesTheirDrives) {
+  make_two("duration_ms=3600000");
+  const PciAddress address = *parse_pci_address(kAddress);
+  ASSERT_TRUE(claim_now(kAddress).ok());
+  ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(address, done); }).ok());
+  bool running = false;
+  lanes_->erase(
+      address, {}, [&](EraseProgress) { running = true; }, [](auto) {});
+  run_until([&] { return running; });
+  lanes_.reset();
+  EXPECT_TRUE(claim().ok());
+}
+
+}  // namespace
+}  // namespace reclaim::nvme
