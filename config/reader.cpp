@@ -68,12 +68,13 @@ Reader::One Reader::one(std::string_view group, std::string_view name) const {
   return found;
 }
 
+// Only options with a type or with choices get here, and no secret has either: the value may be
+// quoted.
 void Reader::wrong(std::string_view group, const One& one, std::string_view expected) const {
-  const std::string shown =
-      one.option->secret ? "its value"
-                         : fmt::format("'{}'", printable_excerpt(one.value.text, kExcerptBytes));
-  problems_.push_back({one.value.at, fmt::format("[{}] {}: {} is not {}", group, one.option->name,
-                                                 shown, expected)});
+  CHECK(!one.option->secret);
+  problems_.push_back(
+      {one.value.at, fmt::format("[{}] {}: '{}' is not {}", group, one.option->name,
+                                 printable_excerpt(one.value.text, kExcerptBytes), expected)});
 }
 
 void Reader::complain(std::string_view group, std::string_view name, std::string_view text) const {

@@ -30,10 +30,10 @@ std::vector<std::string> problems(const IniFile& file) {
 
 TEST(Ini, ReadsGroupsKeysAndValues) {
   const IniFile file = parse_ini("[DEFAULT]\na = 1\n\n[nvme]\nb: 2\n", "f");
-  EXPECT_THAT(values(file), ElementsAre("DEFAULT.a=1", "nvme.b=2"));
+  ASSERT_THAT(values(file), ElementsAre("DEFAULT.a=1", "nvme.b=2"));
   EXPECT_THAT(file.problems, IsEmpty());
   EXPECT_EQ(to_string(file.entries[1].at), "f:5");
-  EXPECT_THAT(file.sections, SizeIs(2));
+  ASSERT_THAT(file.sections, SizeIs(2));
   EXPECT_EQ(file.sections[1].at, (Location{"f", 4}));
 }
 
