@@ -19,6 +19,13 @@ void copy_out(std::span<std::byte> into, const Page& page) {
   std::memcpy(into.data(), &page, std::min(into.size(), sizeof(page)));
 }
 
+void fill_with_noise(std::span<std::byte> page, std::uint64_t noise) {
+  for (std::byte& each : page) {
+    noise = noise * 6364136223846793005ULL + 1442695040888963407ULL;
+    each = static_cast<std::byte>(noise >> 56U);
+  }
+}
+
 struct NamespaceListPage {
   std::uint32_t nsid[1024];
 };
@@ -111,11 +118,7 @@ Completion Controller::identify(const Command& command) {
   const std::span<std::byte> page = command.data.first(NVME_IDENTIFY_DATA_SIZE);
   std::fill(page.begin(), page.end(), std::byte{0});
   if (state_.faults.garbage_identify) {
-    std::uint64_t noise = state_.noise_seed;
-    for (std::byte& each : page) {
-      noise = noise * 6364136223846793005ULL + 1442695040888963407ULL;
-      each = static_cast<std::byte>(noise >> 56U);
-    }
+    fill_with_noise(page, state_.noise_seed);
     return Completion{};
   }
   const std::uint32_t cns = command.cdw10 & 0xffU;
