@@ -90,8 +90,10 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
                "Flow", "Instance", "Note"},
               {}};
   for (const std::string& host : *hosts) {
-    const auto records = load(session, host);
+    auto records = load(session, host);
     if (!records) return complain(err, records.error());
+    std::sort(records->begin(), records->end(),
+              [](const Record& a, const Record& b) { return a.address < b.address; });
     for (const Record& record : *records) {
       table.rows.push_back({record.host, to_string(record.address),
                             std::string(to_string(device_state(record.stage))), record.clean_step,
@@ -99,7 +101,6 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
                             std::string(to_string(record.flow)), record.instance, note_of(record)});
     }
   }
-  std::sort(table.rows.begin(), table.rows.end());
   return print(format_list(table, options.view), out, err);
 }
 
