@@ -93,7 +93,7 @@ class Conductor final {
     bool progress_in_flight = false;
   };
 
-  // conductor.cpp: schedule, survey, admission, inbox, persistence.
+  // conductor.cpp: schedule, survey, admission.
   // `for_instance`: only to catch the end of that instance's allocation; dropped once it was seen.
   void want_survey(std::int64_t delay_ms, const std::string& for_instance = "");
   void settle_kicks_of(const std::string& instance);
@@ -105,9 +105,12 @@ class Conductor final {
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
+
+  // conductor_commands.cpp.
   void command(const Kick& kick);
   void set_maintenance(Device& device, bool on);
 
+  // conductor_inbox.cpp: inbox, reducer, persistence.
   void post(const PciAddress& address, Event event);
   void pump(const PciAddress& address);
   void mark_dirty_then(const PciAddress& address, std::function<void()> next);

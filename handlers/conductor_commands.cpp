@@ -1,0 +1,120 @@
+// What the conductor is told: an operator's commands, and the planned stop.
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "handlers/conductor.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
+
+}  // namespace
+
+void Conductor::command(const Kick& kick) {
+  const auto address = parse_pci_address(kick.address);
+  Device* device = address ? find(*address) : nullptr;
+  if (device == nullptr) {
+    ports_.log.warning(kLog, fmt::format("command {} for {}: no such device on this host",
+                                         kick.command, kick.address));
+    return;
+  }
+  Facts facts;
+  facts.detail = "operator";
+  if (!kick.request_id.empty()) facts.request_id = kick.request_id;
+  if (kick.command == "clean") {
+    post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+  } else if (kick.command == "abort") {
+    if (is_busy(device->record.stage)) ports_.drives.stop(*address);
+    post(*address, Event{Trigger::operator_abort, 0, std::move(facts)});
+  } else if (kick.command == "enrol") {
+    if (device->seen_serial.empty()) {
+      ports_.log.warning(kLog,
+                         fmt::format("command enrol for {}: no drive answers there", kick.address));
+      return;
+    }
+    LedgerEntry entry = ports_.ledger.entries().contains(*address)
+                            ? ports_.ledger.entries().at(*address)
+                            : LedgerEntry{};
+    entry.enrolled_serial = device->seen_serial;
+    entry.serial = device->seen_serial;
+    facts.serial = device->seen_serial;
+    ports_.ledger.put(*address, entry, [this, at = *address, facts](Status kept) {
+      if (kept) post(at, Event{Trigger::operator_enrol, 0, facts});
+    });
+  } else if (kick.command == "maintenance_on" || kick.command == "maintenance_off") {
+    set_maintenance(*device, kick.command == "maintenance_on");
+  } else {
+    ports_.log.warning(kLog,
+                       fmt::format("command '{}' is unknown", printable_excerpt(kick.command, 40)));
+  }
+  want_survey(kSoonMs);
+}
+
+void Conductor::set_maintenance(Device& device, bool on) {
+  const PciAddress address = device.record.address;
+  if (is_busy(device.record.stage) || device.saving) {
+    ports_.log.warning(kLog,
+                       fmt::format("{} is being cleaned: abort it first, or set maintenance when "
+                                   "it is done",
+                                   to_string(address)));
+    return;
+  }
+  LedgerEntry remembered = ports_.ledger.entries().contains(address)
+                               ? ports_.ledger.entries().at(address)
+                               : LedgerEntry{};
+  remembered.maintenance = on;
+  ports_.ledger.put(address, remembered, [this](Status kept) {
+    if (!kept) ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
+  });
+  Record next = device.record;
+  next.maintenance = on;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  JournalEntry entry{to_string(address),
+                     std::string(to_string(next.stage)),
+                     on ? "maintenance_on" : "maintenance_off",
+                     std::string(to_string(next.stage)),
+                     "an operator said so",
+                     "",
+                     next.updated_at};
+  save(address, std::move(next), std::move(entry), [] {});
+}
+
+void Conductor::stop(std::function<void()> stopped) {
+  stopping_ = true;
+  stopped_ = std::move(stopped);
+  if (survey_timer_ != 0) ports_.timers.cancel(survey_timer_);
+  stops_pending_ = 1;
+  const auto one_done = [this] {
+    if (--stops_pending_ == 0) stopped_();
+  };
+  for (auto& [address, device] : devices_) {
+    if (!is_busy(device.record.stage)) continue;
+    stops_pending_ += 2;
+    ports_.drives.stop(address);
+    const Record next = planned_stop(device.record, ports_.clock.now().wall);
+    JournalEntry entry{to_string(address),
+                       std::string(to_string(next.stage)),
+                       "planned_stop",
+                       std::string(to_string(next.stage)),
+                       "the worker was told to stop",
+                       "a running sanitize goes on in the drive",
+                       next.updated_at};
+    ports_.store.save(next, device.lock, entry, [this, at = address, one_done](Result<Ok> saved) {
+      if (!saved)
+        ports_.log.warning(kLog, "planned stop not recorded", {{"why", saved.error().what}});
+      Device& now = devices_.at(at);
+      if (now.renew_timer != 0) ports_.timers.cancel(std::exchange(now.renew_timer, 0));
+      ports_.store.release_lock(options_.host, at, now.lock, [one_done](Result<Ok> /*released*/) {
+        one_done();  // an expiring lock is released too
+      });
+    });
+    ports_.drives.drop(address, one_done);
+  }
+  one_done();
+}
+
+}  // namespace reclaim

@@ -1,0 +1,215 @@
+// The conductor's inbox: one event at a time through the reducer, its record made durable, and only
+// then the effect carried out. What happens when the record cannot be written is here too.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/conductor.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
+
+bool wants_ledger_line(const Record& record) {
+  return record.stage != Stage::available;
+}
+
+}  // namespace
+
+void Conductor::post(const PciAddress& address, Event event) {
+  Device* device = find(address);
+  if (device == nullptr || stopping_) return;
+  device->inbox.push_back(std::move(event));
+  pump(address);
+}
+
+void Conductor::pump(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  while (!device.saving && !device.inbox.empty() && !stopping_) {
+    const Event event = std::move(device.inbox.front());
+    device.inbox.pop_front();
+    const auto update = step(device.record, event, ports_.clock.now().wall);
+    if (!update) {
+      counters_.stale_events += 1;
+      ports_.log.debug(kLog, fmt::format("{}: {} means nothing in {}", to_string(address),
+                                         to_string(event.trigger), to_string(device.record.stage)));
+      continue;
+    }
+    JournalEntry entry{to_string(address),
+                       std::string(to_string(device.record.stage)),
+                       std::string(to_string(event.trigger)),
+                       std::string(to_string(update->record.stage)),
+                       std::string(update->row->why),
+                       event.facts.detail,
+                       update->record.updated_at};
+    const auto persist = [this, address, update = *update, entry, before = device.record,
+                          detail = event.facts.detail] {
+      save(address, update.record, entry, [this, address, update, before, detail] {
+        transitioned(address, before, update, detail);
+      });
+    };
+    if (wants_ledger_line(update->record) && (!ports_.ledger.entries().contains(address) ||
+                                              !ports_.ledger.entries().at(address).dirty)) {
+      device.saving = true;
+      mark_dirty_then(address, persist);
+    } else {
+      persist();
+    }
+  }
+}
+
+// Nothing is done for a dirty device before the ledger says so on stable storage.
+void Conductor::mark_dirty_then(const PciAddress& address, std::function<void()> next) {
+  const auto& entries = ports_.ledger.entries();
+  LedgerEntry entry = entries.contains(address) ? entries.at(address) : LedgerEntry{};
+  if (entry.dirty) return next();
+  const Record& record = devices_.at(address).record;
+  entry.dirty = true;
+  entry.dirty_since = ports_.clock.now().wall;
+  if (!record.serial.empty()) entry.serial = record.serial;
+  entry.provider = record.provider;
+  ports_.ledger.put(address, entry, [this, address, next = std::move(next)](Status kept) {
+    if (stopping_) return;
+    if (kept) return next();
+    ports_.log.error(kLog,
+                     fmt::format("{}: the ledger cannot be written, nothing is done with it",
+                                 to_string(address)),
+                     {{"why", kept.error().what}});
+    Device& device = devices_.at(address);
+    device.saving = false;
+    device.inbox.clear();
+  });
+}
+
+void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
+                     std::function<void()> saved) {
+  Device& device = devices_.at(address);
+  device.saving = true;
+  const LockToken lock = device.lock;
+  ports_.store.save(next, lock, entry, [this, address, next, entry, saved](Result<Ok> result) {
+    if (stopping_) return;
+    if (!result) return save_failed(address, next, entry, result.error(), saved);
+    Device& now = devices_.at(address);
+    now.saving = false;
+    now.persisted = true;
+    now.retry_ms = 0;
+    now.record = next;
+    saved();
+    pump(address);
+  });
+}
+
+void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry entry,
+                            const Error& error, std::function<void()> saved) {
+  Device& device = devices_.at(address);
+  if (error.code == Errc::conflict) return settle_conflict(address, next, entry, saved);
+  if (!is_busy(device.record.stage) && error.code != Errc::unknown) {
+    // Nothing is under way: the next survey finds the same again.
+    device.saving = false;
+    device.inbox.clear();
+    ports_.log.warning(kLog, fmt::format("{}: the record cannot be written", to_string(address)),
+                       {{"why", error.what}});
+    return;
+  }
+  // Persist first, then act: until the record is durable nothing more is done.
+  ports_.log.warning(
+      kLog, fmt::format("{}: the record cannot be written, trying again", to_string(address)),
+      {{"why", error.what}});
+  ports_.timers.after(backoff(device), [this, address, next, entry, saved] {
+    if (!stopping_) save(address, next, entry, saved);
+  });
+}
+
+// Our write landed although the answer was lost; or the lock expired while Redis was away; or
+// somebody else wrote. Only reading tells.
+void Conductor::settle_conflict(const PciAddress& address, Record next, JournalEntry entry,
+                                std::function<void()> saved) {
+  ports_.store.load(
+      options_.host, [this, address, next, entry, saved](Result<std::vector<Record>> records) {
+        if (stopping_) return;
+        Device& device = devices_.at(address);
+        if (!records) {
+          ports_.timers.after(backoff(device), [this, address, next, entry, saved] {
+            if (!stopping_) settle_conflict(address, next, entry, saved);
+          });
+          return;
+        }
+        const auto stored = std::find_if(records->begin(), records->end(),
+                                         [&](const Record& r) { return r.address == address; });
+        if (stored != records->end() && stored->epoch == next.epoch &&
+            encode_record(*stored) == encode_record(next)) {
+          device.saving = false;
+          device.persisted = true;
+          device.record = next;
+          saved();
+          return pump(address);
+        }
+        if (stored != records->end() && stored->epoch >= next.epoch) {
+          ports_.log.error(
+              kLog, fmt::format("{}: somebody else wrote its record; taking over what stands",
+                                to_string(address)));
+          device.saving = false;
+          device.inbox.clear();
+          drop(address);
+          device.record = *stored;
+          if (is_busy(stored->stage)) {
+            post(address, Event{restart_trigger(*stored, options_.interrupted_cleaning), 0, {}});
+          }
+          return;
+        }
+        reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
+          Device& again = devices_.at(address);
+          if (ours) return save(address, next, entry, saved);
+          ports_.drives.stop(address);
+          again.saving = false;
+          again.lock = LockToken{};
+          again.inbox.clear();
+          post(address, Event{Trigger::lock_lost, 0, {}});
+        });
+      });
+}
+
+void Conductor::transitioned(const PciAddress& address, const Record& before, const Update& update,
+                             const std::string& detail) {
+  counters_.transitions += 1;
+  const Record& record = update.record;
+  const std::string line =
+      fmt::format("{} {} -> {} ({}): {}{}{}", to_string(address), to_string(before.stage),
+                  to_string(record.stage), to_string(update.row->on), update.row->why,
+                  detail.empty() ? "" : "; ", detail);
+  ports_.log.write(record.stage == Stage::error ? LogLevel::error : LogLevel::info, kLog, line,
+                   {{"request_id", record.request_id}, {"instance", record.instance}});
+  if ((record.stage == Stage::error) != (before.stage == Stage::error)) {
+    if (record.stage == Stage::error) counters_.errors += 1;
+    LedgerEntry entry = ports_.ledger.entries().at(address);
+    entry.error = record.stage == Stage::error;
+    if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
+    ports_.ledger.put(address, entry, [this](Status kept) {
+      if (!kept)
+        ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
+    });
+  }
+  carry_out(address, update.effect);
+  if (record.stage == Stage::pending_cleaning) {
+    if (before.stage == Stage::available || before.stage == Stage::allocated) {
+      settle_kicks_of(record.instance);
+      try_admit(address);
+    } else if (before.stage == Stage::error) {
+      want_survey(0);
+    } else if (update.row->on == Trigger::look_changed ||
+               update.row->on == Trigger::placement_changed ||
+               update.row->on == Trigger::restarted_resume) {
+      want_survey(kLookAgainMs);
+    }
+  }
+}
+
+std::int64_t Conductor::backoff(Device& device) const {
+  device.retry_ms = std::clamp(device.retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
+  return device.retry_ms;
+}
+
+}  // namespace reclaim
