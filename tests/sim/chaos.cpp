@@ -1,0 +1,237 @@
+// What goes wrong on a host and around it, and what its operator does.
+#include <fmt/core.h>
+
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+
+void World::chaos_tick() {
+  if (quiet_) return;
+  Slot& slot = slots.at(rng.below(slots.size()));
+  switch (rng.below(5)) {
+    case 0:
+      worker_trouble();
+      break;
+    case 1:
+      service_trouble();
+      break;
+    case 2:
+      host_trouble(slot);
+      break;
+    case 3:
+      operator_acts(slot);
+      break;
+    default:
+      break;  // nothing goes wrong
+  }
+  scheduler.outside(rng.between(1'000, 60'000), [this] { chaos_tick(); });
+}
+
+void World::worker_trouble() {
+  if (!conductor) return;
+  if (rng.chance(0.3)) {
+    stop_worker();
+    // systemd does not wait for ever.
+    scheduler.outside(90'000, [this, which = incarnation_] {
+      if (which == incarnation_ && conductor && !started) kill_worker();
+      restart_worker_later(0);
+    });
+    return;
+  }
+  kill_worker();
+  restart_worker_later(rng.chance(0.7) ? rng.between(0, 5'000) : rng.between(0, 150'000));
+}
+
+void World::store_forgets() {
+  if (rng.chance(0.1)) {
+    say("redis loses everything");
+    store.lose_everything();
+    for (Slot& slot : slots) slot.held = false;
+    return;
+  }
+  const std::size_t lost = store.lose_last(rng.between(1, 30'000));
+  say(fmt::format("redis loses its last {} writes", lost));
+  for (Slot& slot : slots) {
+    // Whoever forgot the certificate cannot know that it is held.
+    const Record* stored = store.stored(slot.address);
+    if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty()) {
+      slot.held = false;
+    }
+  }
+}
+
+void World::service_trouble() {
+  const std::int64_t for_ms = rng.chance(0.8) ? rng.between(100, 30'000) : rng.between(0, 300'000);
+  switch (rng.below(5)) {
+    case 0:
+      say("redis goes away");
+      store.set_away(true);
+      scheduler.outside(for_ms, [this] {
+        store.set_away(false);
+        say("redis is back");
+      });
+      break;
+    case 1:
+      store_forgets();
+      break;
+    case 2:
+      say("placement goes away");
+      placement.set_away(true);
+      scheduler.outside(for_ms, [this] {
+        placement.set_away(false);
+        say("placement is back");
+      });
+      break;
+    case 3:
+      say("the ledger's disk is full");
+      disk.full = true;
+      scheduler.outside(for_ms, [this] { disk.full = false; });
+      break;
+    default:
+      if (rng.chance(0.1)) {
+        scheduler.shift_wall_clock(rng.between(-600'000, 600'000));
+        say("somebody sets the wall clock");
+      }
+      break;
+  }
+}
+
+void World::swap_drive(Slot& slot) {
+  Drive& drive = drive_of(slot);
+  if (slot.phase != Phase::none || drive.guest != 0) return;
+  say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
+  const Record* known = store.stored(slot.address);
+  const bool learnt = known != nullptr && !known->serial.empty() && conductor && started &&
+                      disk.entries.contains(slot.address) &&
+                      !disk.entries.at(slot.address).serial.empty();
+  Drive next;
+  next.address = drive.address;
+  next.serial = fmt::format("S{}", next_serial_++);
+  next.sanitize_ms = rng.between(1, 30'000);
+  next.driver = "nvme";
+  write_media(next, next_tenancy_++, rng.next() | 1U);
+  drive = next;
+  if (drives) drives->breaks(slot.address);
+  slot.swapped = learnt;
+  if (!learnt) slot.expected_serial = next.serial;
+  slot.held = false;
+  slot.had_data = true;
+  if (Provider* provider = provider_of(slot)) {
+    if (provider->inventory.reserved == 0) provider->offered = Offered::by_operator;
+  }
+}
+
+void World::host_trouble(Slot& slot) {
+  Drive& drive = drive_of(slot);
+  const PciAddress address = slot.address;
+  switch (rng.below(5)) {
+    case 0:
+      if (drive.guest != 0 || slot.phase != Phase::none) return;
+      say(fmt::format("host: {} vanishes for a moment", to_string(address)));
+      drive.present = false;
+      if (drives) drives->breaks(address);
+      scheduler.outside(rng.between(1'000, 150'000),
+                        [this, address] { hardware.drives.at(address).present = true; });
+      break;
+    case 1:
+      if (drive.guest != 0 || !drive.present) return;
+      say(fmt::format("host: the driver of {} is bound anew", to_string(address)));
+      drive.driver.clear();
+      if (drives) drives->breaks(address);
+      rebind_later(address, rng.between(0, 20'000));
+      break;
+    case 2:
+      say(fmt::format("host: {} is mounted", to_string(address)));
+      drive.guarded = true;
+      scheduler.outside(rng.between(1'000, 120'000),
+                        [this, address] { hardware.drives.at(address).guarded = false; });
+      break;
+    case 3:
+      if (store.rival_takes(address, rng.between(1'000, 100'000))) {
+        say(fmt::format("a rival takes the lock of {}", to_string(address)));
+      }
+      break;
+    default:
+      if (rng.chance(0.3)) swap_drive(slot);
+      break;
+  }
+}
+
+void World::operator_acts(Slot& slot) {
+  Provider* provider = provider_of(slot);
+  switch (rng.below(8)) {
+    case 0:
+      command("abort", slot.address);
+      break;
+    case 1:
+    case 2:
+      command("clean", slot.address);
+      break;
+    case 3:
+      command("maintenance_on", slot.address);
+      break;
+    case 4:
+      command("maintenance_off", slot.address);
+      break;
+    case 5: {
+      // Reserves by hand a device that was released and that nobody has taken since.
+      const Record* stored = store.stored(slot.address);
+      if (provider == nullptr || !conductor || !started || slot.phase != Phase::none ||
+          provider->inventory.reserved != 0 || provider->offered != Offered::by_us ||
+          stored == nullptr || stored->stage != Stage::available ||
+          stored->certificate_id.empty() || disk.entries[slot.address].dirty ||
+          ledger->entries().at(slot.address).dirty || drive_of(slot).owner != 0) {
+        return;
+      }
+      const auto records = conductor->records();
+      for (const Record& record : records) {
+        if (record.address == slot.address && record != *stored) return;
+      }
+      say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
+      placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
+      slot.held = true;
+      break;
+    }
+    case 6:
+      if (slot.swapped) command("enrol", slot.address);
+      break;
+    default:
+      kick({0});
+      break;
+  }
+}
+
+void World::unguard_everything() {
+  store.set_away(false);
+  placement.set_away(false);
+  disk.full = false;
+  for (Slot& slot : slots) {
+    Drive& drive = drive_of(slot);
+    drive.guarded = false;
+    drive.present = true;
+    if (drive.guest == 0) drive.driver = "nvme";
+    store.rival_gives_back(slot.address);
+  }
+}
+
+// After the faults: the operator ends maintenance, enrols what was swapped, and lets what is in
+// error be tried again, twice.
+void World::operator_tidies() {
+  unguard_everything();
+  if (!conductor) start_worker();
+  if (conductor && started) {
+    for (const Record& record : conductor->records()) {
+      Slot& slot = slot_at(record.address);
+      const bool marked =
+          disk.entries.contains(record.address) && disk.entries.at(record.address).maintenance;
+      if (record.maintenance || marked) command("maintenance_off", record.address);
+      if (record.stage != Stage::error || slot.operator_tries >= 3) continue;
+      slot.operator_tries += 1;
+      const bool other = !record.serial.empty() && record.serial != drive_of(slot).serial;
+      command(other ? "enrol" : "clean", record.address);
+    }
+  }
+  scheduler.outside(45'000, [this] { operator_tidies(); });
+}
+
+}  // namespace reclaim::sim

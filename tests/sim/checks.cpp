@@ -1,0 +1,215 @@
+// What must never happen, looked at whenever it could; and what must have happened in the end.
+#include <fmt/core.h>
+
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+// A dirty device that Nova offers again is reserved within this time, while the worker runs and
+// Placement answers.
+constexpr std::int64_t kReserveWithinMs = 600'000;
+
+}  // namespace
+
+void World::wire_checks() {
+  placement.on_release_asked = [this](const placement::ProviderView& view) {
+    check_release_asked(view);
+  };
+  placement.on_released = [this](Provider& provider) { check_released(provider); };
+  store.on_saved = [this](const Record& record, const JournalEntry& /*entry*/) {
+    check_saved(record);
+  };
+}
+
+// The promise, second half: nothing destructive reaches a drive that anyone may still use, or that
+// is not ours to touch.
+void World::check_touch(const PciAddress& address, const char* what) {
+  const Slot& slot = slot_at(address);
+  const Drive& drive = drive_of(slot);
+  const Provider* provider = provider_of(slot);
+  const std::string where = fmt::format("{} on {}", what, to_string(address));
+  say(fmt::format("drive: {}", where));
+  const bool erase = std::string_view(what) == "erase";
+  if (erase) erases += 1;
+  if (drive.guest != 0) return fail(where + ": a guest has the drive");
+  if (provider != nullptr && !provider->consumers.empty() && !slot.blamed) {
+    return fail(where + ": " + provider->consumers.front() + " holds it in Placement");
+  }
+  if (!slot.ours) return fail(where + ": no device_spec entry matches it");
+  if (slot.held) return fail(where + ": an operator holds it");
+  if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial) {
+    return fail(where + ": another drive than the one enrolled");
+  }
+  if (!store.granted(address)) return fail(where + ": without the lock");
+  if (!drives->claimed(address)) return fail(where + ": without a claim");
+  const Record* saved = store.last_saved(address);
+  const Stage wanted = erase ? Stage::erasing : Stage::baselining;
+  if (saved == nullptr || saved->stage != wanted) {
+    return fail(where + fmt::format(": before the record says so, which stands at {}",
+                                    saved == nullptr ? "nothing" : to_string(saved->stage)));
+  }
+  if (!disk.entries.contains(address) || !disk.entries.at(address).dirty) {
+    return fail(where + ": the ledger does not know it is dirty");
+  }
+  if (saved->maintenance || disk.entries.at(address).maintenance) {
+    return fail(where + ": in maintenance");
+  }
+}
+
+// The promise, first half, where it is asked for.
+void World::check_release_asked(const placement::ProviderView& view) {
+  const Slot* slot = slot_of_provider(view.uuid);
+  if (slot == nullptr) return;  // the provider is gone; the write will fail
+  const std::string where = fmt::format("release of {}", to_string(slot->address));
+  say(where + " is asked for");
+  const Proof proof = drives->proof(slot->address);
+  if (!drives->claimed(slot->address)) return fail(where + ": without a claim");
+  if (!store.granted(slot->address)) return fail(where + ": without the lock");
+  if (!proof.erased) return fail(where + ": its erasure was not seen to complete");
+  if (!proof.verified) return fail(where + ": its erasure was not verified");
+  if (proof.version != drive_of(*slot).version) return fail(where + ": changed since verified");
+  if (slot->held) return fail(where + ": an operator holds it");
+  const Record* saved = store.last_saved(slot->address);
+  if (saved == nullptr || saved->stage != Stage::releasing) {
+    return fail(where + ": before the record says so");
+  }
+  if (saved->evidence.empty() || saved->verification.empty()) {
+    return fail(where + ": the record bears no evidence");
+  }
+}
+
+// And where it happens, which may be much later.
+void World::check_released(Provider& provider) {
+  const Slot* slot = slot_of_provider(provider.row.uuid);
+  if (slot == nullptr) return;
+  releases += 1;
+  const Drive& drive = drive_of(*slot);
+  const std::string where = fmt::format("{} was released", to_string(slot->address));
+  say(where);
+  if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
+  if (drive.running) return fail(where + " while it is being sanitized");
+  if (drive.canary != 0) return fail(where + " while it is being cleaned once more");
+  if (drive.guest != 0) return fail(where + " while a guest has it");
+  if (!provider.consumers.empty()) return fail(where + " while it is allocated");
+  if (slot->held) return fail(where + " while an operator holds it");
+}
+
+// A tenant is given a drive. Whoever offered it answers for what is on it.
+void World::check_given(Slot& slot, const Provider& provider) {
+  if (provider.offered != Offered::by_us) return;
+  const Drive& drive = drive_of(slot);
+  const std::string where = fmt::format("{} was given to a tenant", to_string(slot.address));
+  if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
+  if (drive.running) return fail(where + " while it is being sanitized");
+  if (drive.guest != 0) return fail(where + " while another guest has it");
+}
+
+void World::check_saved(const Record& record) {
+  if (log.enabled) {
+    say(fmt::format("redis: {} is {}, epoch {}", to_string(record.address), to_string(record.stage),
+                    record.epoch));
+  }
+  if (record.stage == Stage::available) return;
+  const auto entry = disk.entries.find(record.address);
+  if (entry == disk.entries.end() || !entry->second.dirty) {
+    fail(fmt::format("{} is recorded as {}, but the ledger does not know it is dirty",
+                     to_string(record.address), to_string(record.stage)));
+  }
+}
+
+void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
+  const Record* saved = store.last_saved(address);
+  if (entry.dirty || saved == nullptr || saved->stage == Stage::available) return;
+  fail(fmt::format("{} was struck from the ledger while it is {}", to_string(address),
+                   to_string(saved->stage)));
+}
+
+void World::check_certificate(const std::string& json_text) {
+  const auto certificate = decode_certificate(json_text);
+  if (!certificate) return fail("a certificate cannot be read: " + certificate.error().what);
+  if (certificate->evidence.empty() || certificate->verification.empty() ||
+      certificate->method.empty()) {
+    return fail("a certificate without evidence: " + json_text);
+  }
+  if (!verified_serials_.contains(certificate->serial)) {
+    fail("a certificate for a drive that never was erased and verified: " + certificate->serial);
+  }
+}
+
+// Nova offers a drive again that the ledger knows to be dirty.
+void World::check_offered() {
+  const std::int64_t passed_ms = scheduler.now_ms() - last_offer_check_ms_;
+  last_offer_check_ms_ = scheduler.now_ms();
+  for (Slot& slot : slots) {
+    const Provider* provider = provider_of(slot);
+    const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
+                         provider->inventory.reserved == 0 && provider->consumers.empty() &&
+                         drive_of(slot).owner != 0 && disk.entries.contains(slot.address) &&
+                         disk.entries.at(slot.address).dirty && !slot.swapped;
+    if (!offered || !started || placement.away()) {
+      slot.offered_dirty_ms = 0;
+      continue;
+    }
+    slot.offered_dirty_ms += passed_ms;
+    if (slot.offered_dirty_ms > kReserveWithinMs) {
+      fail(fmt::format("{} is dirty, offered again by Nova, and not reserved in {} s",
+                       to_string(slot.address), kReserveWithinMs / 1000));
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------
+// Coming to rest.
+
+std::string World::unsettled() {
+  if (!conductor || !started) return "the worker does not run";
+  const auto records = conductor->records();
+  for (const Slot& slot : slots) {
+    const Record* record = nullptr;
+    for (const Record& candidate : records) {
+      if (candidate.address == slot.address) record = &candidate;
+    }
+    const std::string why = unsettled(slot, record);
+    if (!why.empty()) return fmt::format("{}: {}", to_string(slot.address), why);
+  }
+  return "";
+}
+
+std::string World::unsettled(const Slot& slot, const Record* record) {
+  if (slot.phase != Phase::none) return "a tenant is still there";
+  if (record == nullptr) return "no record";
+  const Record* stored = store.stored(slot.address);
+  if (stored == nullptr) return "its record is not in the store";
+  if (stored->stage != record->stage) return "its record in the store is another";
+  if (drives->claimed(slot.address)) return "it is still claimed";
+  if (store.locked(slot.address)) return "its lock is still held";
+  const Provider* provider = provider_of(slot);
+  if (provider == nullptr) return "no provider";
+  const auto entry = disk.entries.find(slot.address);
+  const bool dirty = entry != disk.entries.end() && entry->second.dirty;
+  const std::string state =
+      fmt::format("{} (reserved {}, {}; last error: {}; waits: {})", to_string(record->stage),
+                  provider->inventory.reserved, dirty ? "dirty" : "clean", record->last_error,
+                  record->waiting_for);
+  if (record->stage == Stage::available && !dirty) {
+    if (slot.held) {
+      return record->held && provider->inventory.reserved == 1 ? "" : "not shown as held: " + state;
+    }
+    // A hold whose certificate was lost on the way is no hold any more, unless it is shown as one.
+    if (provider->inventory.reserved != 0 && !record->held) return "reserved for nothing: " + state;
+    if (!record->certificate_id.empty() && provider->offered == Offered::by_us &&
+        !disk.certificates.contains(record->certificate_id)) {
+      return "its certificate was not kept: " + state;
+    }
+    return "";
+  }
+  const Kind kind = drive_of(slot).kind;
+  const bool can_be_cleaned = kind == Kind::healthy || kind == Kind::gde_stuck;
+  if (slot.ours && can_be_cleaned) return state;
+  if (provider->inventory.reserved != 1) return "dirty, and offered: " + state;
+  if (!slot.ours) return record->stage == Stage::pending_cleaning ? "" : state;
+  return record->stage == Stage::error && slot.operator_tries >= 3 ? "" : state;
+}
+
+}  // namespace reclaim::sim

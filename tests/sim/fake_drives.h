@@ -1,0 +1,137 @@
+// The host's drives as the simulation has them. A Drive is hardware: whose data it holds, what its
+// sanitize log says, whether it lies. FakeDrives is one worker's hand on them: claims, lanes, and
+// the guards of the host; it dies with its worker, a running sanitize does not.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nvme/drives.h"
+#include "tests/sim/faults.h"
+#include "tests/sim/scheduler.h"
+
+namespace reclaim::sim {
+
+enum class Kind : std::uint8_t {
+  healthy,
+  gde_stuck,   // Global Data Erased is always set, whatever was written since
+  keeps_data,  // says it erased, and did not
+  fails,       // the sanitize ends in failure
+  stalls,      // the sanitize never ends
+};
+
+struct Sanitize {
+  nvme::EraseMethod method = nvme::EraseMethod::sanitize_crypto;
+  std::int64_t started_ms = 0;
+  std::int64_t ends_ms = 0;
+};
+
+struct Drive {
+  PciAddress address;
+  std::string serial;
+  Kind kind = Kind::healthy;
+  std::uint64_t content = 0;  // what its blocks hold; 0: blank
+  std::uint64_t owner = 0;    // the tenancy that this is the data of; 0: nobody's
+  std::uint64_t canary = 0;
+  std::uint64_t version = 0;  // moves with each change of the media
+  std::uint64_t host_reads = 100;
+  std::uint64_t host_writes = 100;
+
+  std::optional<Sanitize> running;
+  std::optional<nvme::EraseMethod> last_method;
+  std::uint16_t sstat = 0;
+  bool global_data_erased = false;
+
+  bool present = true;
+  std::string driver = "nvme";
+  std::uint64_t guest = 0;  // tenancy whose guest has it in hand
+  bool guarded = false;     // mounted, in use by something of the host
+  std::int64_t sanitize_ms = 5'000;
+};
+
+// A drive's media is changed by somebody of the host or a guest.
+void write_media(Drive& drive, std::uint64_t owner, std::uint64_t content);
+// Lets a sanitize whose time has come end.
+void settle_sanitize(Drive& drive, std::int64_t now_ms, Rng& rng);
+
+class Hardware final {
+ public:
+  std::map<PciAddress, Drive> drives;
+};
+
+// What one claim has shown so far.
+struct Proof {
+  bool erased = false;
+  bool verified = false;
+  std::uint64_t version = 0;  // of the media when it was verified
+};
+
+class FakeDrives final : public nvme::Drives {
+ public:
+  FakeDrives(Scheduler& scheduler, Rng& rng, const Faults& faults, Hardware& hardware)
+      : scheduler_(scheduler), rng_(rng), faults_(faults), hardware_(hardware) {}
+
+  void discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) override;
+  void claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) override;
+  void inspect(const nvme::ClaimRequest& request,
+               nvme::Callback<std::vector<nvme::GuardFinding>> done) override;
+  void take_baseline(const PciAddress& address, nvme::Callback<nvme::Baseline> done) override;
+  void erase(const PciAddress& address, const nvme::EraseRequest& request,
+             std::function<void(nvme::EraseProgress)> on_progress,
+             nvme::Callback<nvme::EraseEvidence> done) override;
+  void verify(const PciAddress& address, const nvme::Baseline& baseline,
+              const nvme::EraseEvidence& evidence,
+              nvme::Callback<nvme::VerifyReport> done) override;
+  void still_ours(const PciAddress& address, const nvme::Counters& since,
+                  nvme::Callback<nvme::Counters> done) override;
+  void stop(const PciAddress& address) override;
+  void drop(const PciAddress& address, std::function<void()> done) override;
+
+  // The world's side. The open descriptors of the address are dead from now on.
+  void breaks(const PciAddress& address);
+  [[nodiscard]] bool claimed(const PciAddress& address) const;
+  [[nodiscard]] bool intact(const PciAddress& address) const;
+  [[nodiscard]] Proof proof(const PciAddress& address) const;
+  // A canary or an erase reaches the drive now.
+  std::function<void(const PciAddress&, const char* what)> on_touch;
+  // A verification passed.
+  std::function<void(const Drive&)> on_verified;
+
+ private:
+  struct Lane {
+    bool claimed = false;
+    bool broken = false;
+    std::string serial;
+    Proof proof;
+    bool busy = false;
+    std::uint64_t asked = 0;         // operations ever asked for
+    std::uint64_t stopped_upto = 0;  // of these, all up to here were told to stop
+    std::deque<std::function<void()>> queue;
+  };
+  struct Erasing;
+
+  // Runs `what` when the lane is free; it ends by calling `finish`.
+  void in_lane(const PciAddress& address, std::function<void(std::uint64_t op)> what);
+  void finish(const PciAddress& address, std::function<void()> answer);
+  [[nodiscard]] bool stopped(const PciAddress& address, std::uint64_t op) const;
+  [[nodiscard]] std::optional<Error> guard(const Drive* drive, const Lane& lane) const;
+  [[nodiscard]] Drive* find(const PciAddress& address);
+  void baseline_when_idle(const PciAddress& address, std::uint64_t op, std::int64_t deadline_ms,
+                          const nvme::Callback<nvme::Baseline>& done);
+  void begin_erase(const std::shared_ptr<Erasing>& job);
+  void poll_erase(const std::shared_ptr<Erasing>& job);
+  void end_erase(const std::shared_ptr<Erasing>& job, Result<nvme::EraseEvidence> result);
+
+  Scheduler& scheduler_;
+  Rng& rng_;
+  const Faults& faults_;
+  Hardware& hardware_;
+  std::map<PciAddress, Lane> lanes_;
+};
+
+}  // namespace reclaim::sim

@@ -1,0 +1,181 @@
+#include "tests/sim/fake_placement.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace reclaim::sim {
+namespace {
+
+constexpr std::int64_t kLateMs = 120'000;  // after that a lost write is not made any more
+
+}  // namespace
+
+placement::ProviderView FakePlacement::view_of(const Provider& provider) const {
+  return placement::ProviderView{
+      provider.row.uuid, provider.row.generation, {provider.inventory}, provider.consumers};
+}
+
+void FakePlacement::list_tree(placement::Callback<placement::Tree> done) {
+  requests_.list_tree += 2;
+  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
+    Result<placement::Tree> result = Error{Errc::unavailable, "Placement is away"};
+    if (!away_ && !rng_.chance(faults_.placement_away)) {
+      placement::Tree tree;
+      tree.root_uuid = root_uuid;
+      tree.root_name = "compute-1";
+      for (const auto& [uuid, provider] : providers_) tree.rows.push_back(provider.row);
+      result = std::move(tree);
+      if (rng_.chance(faults_.placement_odd)) result = Error{Errc::refused, "403 Forbidden"};
+    }
+    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
+  });
+}
+
+void FakePlacement::read(const std::string& provider_uuid,
+                         placement::Callback<placement::ProviderView> done) {
+  requests_.read += 2;
+  scheduler_.answer(faults_.delay_ms(rng_), [this, provider_uuid, done = std::move(done)] {
+    Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
+    if (!away_ && !rng_.chance(faults_.placement_away)) {
+      const Provider* provider = find(provider_uuid);
+      if (provider == nullptr) {
+        result = Error{Errc::not_found, "no such provider"};
+      } else if (rng_.chance(faults_.placement_odd)) {
+        constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
+        result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
+      } else {
+        result = view_of(*provider);
+      }
+    }
+    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
+  });
+}
+
+Status FakePlacement::write(const placement::ProviderView& view, std::int64_t reserved) {
+  Provider* provider = find(view.uuid);
+  if (provider == nullptr) return Error{Errc::not_found, "no such provider"};
+  if (provider->row.generation != view.generation) {
+    return Error{Errc::conflict, "409 concurrent_update"};
+  }
+  provider->inventory.reserved = reserved;
+  provider->row.generation += 1;
+  if (reserved == 0) {
+    provider->offered = Offered::by_us;
+    if (on_released) on_released(*provider);
+  }
+  return Ok{};
+}
+
+// What the real client does after a write: reads it back, and says `conflict` where somebody else
+// has written since.
+void FakePlacement::confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,
+                            placement::Callback<placement::ProviderView> done) {
+  scheduler_.answer(faults_.delay_ms(rng_), [this, uuid, reserved, generation, done] {
+    const Provider* provider = find(uuid);
+    if (away_ || rng_.chance(faults_.placement_away)) {
+      return done(Error{Errc::unknown, "written, but could not be read back"});
+    }
+    if (provider == nullptr) return done(Error{Errc::not_found, "gone after it was written"});
+    if (provider->inventory.reserved == reserved) return done(view_of(*provider));
+    const bool moved = provider->row.generation > generation;
+    done(Error{moved ? Errc::conflict : Errc::unknown, "written, but a read shows otherwise"});
+  });
+}
+
+void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64_t reserved,
+                                 placement::Callback<placement::ProviderView> done) {
+  requests_.set_reserved += 2;
+  if (reserved == 0 && on_release_asked) on_release_asked(view);
+  if (reserved == 0 && !view.free()) {
+    return scheduler_.answer(0, [done] { done(Error{Errc::refused, "it has an allocation"}); });
+  }
+  const std::uint64_t worker = scheduler_.worker();
+  const auto answer = [this, done, worker](Result<placement::ProviderView> result) {
+    if (worker != scheduler_.worker()) return;
+    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
+  };
+  // Sent is sent: the write happens even if the worker dies before it does.
+  scheduler_.outside(faults_.delay_ms(rng_), [this, view, reserved, done, worker, answer] {
+    if (away_ || rng_.chance(faults_.placement_away)) {
+      return answer(Error{Errc::unavailable, "503"});
+    }
+    if (rng_.chance(faults_.placement_conflict)) return answer(Error{Errc::conflict, "409"});
+    if (rng_.chance(faults_.placement_odd)) return answer(Error{Errc::refused, "403"});
+    if (rng_.chance(faults_.put_lost_not)) return answer(Error{Errc::unknown, "lost (not done)"});
+    if (rng_.chance(faults_.put_lost_late)) {
+      scheduler_.outside(rng_.between(0, kLateMs),
+                         [this, view, reserved] { (void)write(view, reserved); });
+      return answer(Error{Errc::unknown, "lost (will be done)"});
+    }
+    Status written = write(view, reserved);
+    if (!written) return answer(std::move(written).error());
+    if (rng_.chance(faults_.put_lost_done)) {
+      constexpr std::array kLost{Errc::unknown, Errc::unknown, Errc::invalid};
+      return answer(Error{kLost.at(rng_.below(kLost.size())), "lost (done)"});
+    }
+    if (worker == scheduler_.worker()) confirm(view.uuid, reserved, view.generation + 1, done);
+  });
+}
+
+Provider& FakePlacement::create(const std::string& name, bool one_time_use) {
+  const std::string uuid = fmt::format("00000000-0000-4000-8000-{:012x}", next_uuid_++);
+  Provider& provider = providers_[uuid];
+  provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, false};
+  provider.inventory = placement::Inventory{"CUSTOM_PCI_144D_A80A", 1, 0, 1, 1, 1, 1.0};
+  return provider;
+}
+
+bool FakePlacement::remove(const std::string& uuid) {
+  const auto it = providers_.find(uuid);
+  if (it == providers_.end() || !it->second.consumers.empty()) return false;
+  providers_.erase(it);
+  return true;
+}
+
+bool FakePlacement::allocate(const std::string& uuid, const std::string& consumer) {
+  Provider* provider = find(uuid);
+  if (provider == nullptr || !provider->consumers.empty() || provider->inventory.reserved != 0) {
+    return false;
+  }
+  provider->consumers.push_back(consumer);
+  provider->row.generation += 1;
+  return true;
+}
+
+void FakePlacement::deallocate(const std::string& uuid, const std::string& consumer) {
+  Provider* provider = find(uuid);
+  if (provider == nullptr) return;
+  std::erase(provider->consumers, consumer);
+  // DELETE /allocations leaves the generation as it is; a move writes allocations and does not.
+  if (rng_.chance(0.5)) provider->row.generation += 1;
+}
+
+void FakePlacement::set_reserved_by(Offered who, const std::string& uuid, std::int64_t reserved) {
+  Provider* provider = find(uuid);
+  if (provider == nullptr) return;
+  provider->inventory.reserved = reserved;
+  provider->row.generation += 1;
+  if (reserved == 0) provider->offered = who;
+}
+
+void FakePlacement::touch(const std::string& uuid) {
+  Provider* provider = find(uuid);
+  if (provider != nullptr) provider->row.generation += 1;
+}
+
+Provider* FakePlacement::find(const std::string& uuid) {
+  const auto it = providers_.find(uuid);
+  return it == providers_.end() ? nullptr : &it->second;
+}
+
+Provider* FakePlacement::find_by_name(const std::string& name) {
+  for (auto& [uuid, provider] : providers_) {
+    if (provider.row.name == name) return &provider;
+  }
+  return nullptr;
+}
+
+}  // namespace reclaim::sim

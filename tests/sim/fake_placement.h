@@ -1,0 +1,79 @@
+// Placement as the simulation has it: providers with generations, allocations that move them, and a
+// wire that loses answers of writes that were made, were not made, or will be made later.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "placement/providers.h"
+#include "tests/sim/faults.h"
+#include "tests/sim/scheduler.h"
+
+namespace reclaim::sim {
+
+enum class Offered : std::uint8_t { no, by_nova, by_us, by_operator };
+
+struct Provider {
+  placement::ProviderRow row;
+  placement::Inventory inventory;
+  std::vector<std::string> consumers;
+  Offered offered = Offered::by_nova;  // who dropped `reserved` last, while it is 0
+};
+
+class FakePlacement final : public placement::Providers {
+ public:
+  FakePlacement(Scheduler& scheduler, Rng& rng, const Faults& faults)
+      : scheduler_(scheduler), rng_(rng), faults_(faults) {}
+
+  void list_tree(placement::Callback<placement::Tree> done) override;
+  void read(const std::string& provider_uuid,
+            placement::Callback<placement::ProviderView> done) override;
+  void set_reserved(const placement::ProviderView& view, std::int64_t reserved,
+                    placement::Callback<placement::ProviderView> done) override;
+
+  // What Nova and operators do.
+  Provider& create(const std::string& name, bool one_time_use);
+  bool remove(const std::string& uuid);  // refused while allocated
+  bool allocate(const std::string& uuid, const std::string& consumer);
+  void deallocate(const std::string& uuid, const std::string& consumer);
+  void set_reserved_by(Offered who, const std::string& uuid, std::int64_t reserved);
+  void touch(const std::string& uuid);  // something moved the generation
+  [[nodiscard]] Provider* find(const std::string& uuid);
+  [[nodiscard]] Provider* find_by_name(const std::string& name);
+  [[nodiscard]] std::map<std::string, Provider>& all() { return providers_; }
+
+  void set_away(bool away) { away_ = away; }
+  [[nodiscard]] bool away() const { return away_; }
+  std::string root_uuid = "00000000-0000-4000-8000-000000000001";
+
+  // The worker asks for reserved = 0, and: it has just become so by the worker's hand.
+  std::function<void(const placement::ProviderView&)> on_release_asked;
+  std::function<void(Provider&)> on_released;
+
+  // Requests the real client would have sent, counted as placement/providers.h documents them.
+  struct Requests {
+    int list_tree = 0;
+    int read = 0;
+    int set_reserved = 0;
+    [[nodiscard]] int total() const { return list_tree + read + set_reserved; }
+  };
+  [[nodiscard]] const Requests& requests() const { return requests_; }
+
+ private:
+  [[nodiscard]] placement::ProviderView view_of(const Provider& provider) const;
+  Status write(const placement::ProviderView& view, std::int64_t reserved);
+  void confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,
+               placement::Callback<placement::ProviderView> done);
+
+  Scheduler& scheduler_;
+  Rng& rng_;
+  const Faults& faults_;
+  bool away_ = false;
+  std::uint64_t next_uuid_ = 0x100;
+  std::map<std::string, Provider> providers_;
+  Requests requests_;
+};
+
+}  // namespace reclaim::sim

@@ -1,0 +1,104 @@
+// Redis as the simulation has it: compare-and-set on the epoch, fencing tokens, locks that expire.
+// It can be away, lose an answer (the command carried out or not), and lose its last writes, as a
+// failover or a restart without fsync does. tests/integration/store_contract.h holds it against the
+// real one.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "state/store.h"
+#include "tests/sim/faults.h"
+#include "tests/sim/scheduler.h"
+
+namespace reclaim::sim {
+
+class FakeStore final : public Store {
+ public:
+  FakeStore(Scheduler& scheduler, Rng& rng, const Faults& faults)
+      : scheduler_(scheduler), rng_(rng), faults_(faults) {}
+
+  void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
+  void save(const Record& record, LockToken lock, const JournalEntry& entry,
+            StoreCallback<Ok> done) override;
+  void save_progress(const Record& record, StoreCallback<Ok> done) override;
+  void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
+                    std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
+  void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                  std::int64_t ttl_ms, StoreCallback<Ok> done) override;
+  void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                    StoreCallback<Ok> done) override;
+  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
+  void read_kicks(const std::string& host, std::size_t count_max,
+                  StoreCallback<std::vector<Kick>> done) override;
+  void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
+                 StoreCallback<Ok> done) override;
+  void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
+  void hosts(StoreCallback<std::vector<HostInfo>> done) override;
+  void save_certificate(const Certificate& certificate, StoreCallback<Ok> done) override;
+
+  // The world's side.
+  void set_away(bool away) { away_ = away; }
+  [[nodiscard]] bool away() const { return away_; }
+  // Everything written in the last `ms` is gone; returns how many writes.
+  std::size_t lose_last(std::int64_t ms);
+  void lose_everything();
+  void worker_died();
+  // Another worker, of the same name by mistake: takes the lock if it is free.
+  bool rival_takes(const PciAddress& address, std::int64_t ttl_ms);
+  void rival_gives_back(const PciAddress& address);
+
+  [[nodiscard]] const Record* stored(const PciAddress& address) const;
+  // The last record this worker's store took, whatever was lost of it later.
+  [[nodiscard]] const Record* last_saved(const PciAddress& address) const;
+  // The lock was granted to the worker now running, and it has not given it back.
+  [[nodiscard]] bool granted(const PciAddress& address) const;
+  [[nodiscard]] bool locked(const PciAddress& address) const;
+  // Called whenever a record was written, with its journal line.
+  std::function<void(const Record&, const JournalEntry&)> on_saved;
+
+ private:
+  struct Lock {
+    std::string holder;
+    std::uint64_t token = 0;
+    std::int64_t expires_ms = 0;
+  };
+  struct Undo {
+    std::int64_t at_ms = 0;
+    std::function<void()> undo;
+  };
+  struct Stream {
+    std::deque<Kick> kicks;
+    std::set<std::string> read;  // by the worker now running, not acknowledged
+  };
+
+  template <typename T>
+  void command(std::function<Result<T>()> run, StoreCallback<T> done);
+  template <typename Key, typename Value>
+  void remember(std::map<Key, Value>& map, const Key& key);
+  const Lock* live_lock(const PciAddress& address) const;
+
+  Scheduler& scheduler_;
+  Rng& rng_;
+  const Faults& faults_;
+  bool away_ = false;
+  std::shared_ptr<std::int64_t> line_ = std::make_shared<std::int64_t>(0);
+  std::int64_t answers_ = 0;
+
+  std::map<PciAddress, std::shared_ptr<const Record>> records_;
+  std::map<PciAddress, std::shared_ptr<const Record>> last_saved_;
+  std::map<PciAddress, Lock> locks_;
+  std::map<PciAddress, std::uint64_t> granted_;  // worker
+  std::uint64_t last_token_ = 0;
+  std::map<std::string, Stream> streams_;
+  std::map<std::string, HostInfo> hosts_;
+  std::map<std::string, Certificate> certificates_;
+  std::uint64_t next_kick_ = 1;
+  std::deque<Undo> undo_;
+};
+
+}  // namespace reclaim::sim

@@ -1,0 +1,170 @@
+// Nova and its tenants: allocate, burn, boot, write, leave; and the periodic that re-creates a
+// provider unreserved when its device was away for a moment.
+#include <fmt/core.h>
+
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+
+void World::nova_allocates(Slot& slot) {
+  Provider* provider = provider_of(slot);
+  const std::string consumer = fmt::format("instance-{}", next_tenancy_);
+  if (provider == nullptr || !placement.allocate(provider->row.uuid, consumer)) return;
+  slot.tenancy = next_tenancy_++;
+  slot.consumer = consumer;
+  slot.phase = Phase::claimed;
+  slot.blamed = provider->offered != Offered::by_us;
+  say(fmt::format("nova: {} is allocated to {}", to_string(slot.address), consumer));
+  check_given(slot, *provider);
+}
+
+void World::nova_burns(Slot& slot) {
+  if (Provider* provider = provider_of(slot)) {
+    placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
+  }
+  slot.phase = Phase::building;
+}
+
+void World::nova_boots(Slot& slot) {
+  Drive& drive = drive_of(slot);
+  drive.driver = "vfio-pci";
+  drive.guest = slot.tenancy;
+  if (drives) drives->breaks(slot.address);
+  slot.phase = Phase::running;
+  say(fmt::format("nova: a guest of {} runs on {}", slot.consumer, to_string(slot.address)));
+  if (drive.running) return;  // it is being sanitized: the guest cannot write
+  if (options_.scripted || rng.chance(0.85)) {
+    write_media(drive, slot.tenancy, rng.next() | 1U);
+    slot.had_data = true;
+  } else if (rng.chance(0.5)) {
+    drive.host_reads += 5;
+  }
+}
+
+void World::rebind_later(const PciAddress& address, std::int64_t delay_ms) {
+  scheduler.outside(delay_ms, [this, address] {
+    Drive& drive = hardware.drives.at(address);
+    if (drive.guest != 0 || !drive.driver.empty()) return;
+    drive.driver = "nvme";
+    drive.host_reads += 3;  // the kernel looks for partitions
+  });
+}
+
+void World::guest_leaves(Slot& slot) {
+  Drive& drive = drive_of(slot);
+  drive.guest = 0;
+  drive.driver.clear();
+  if (!options_.scripted) {
+    rebind_later(slot.address, rng.chance(0.1) ? rng.between(0, 120'000) : rng.between(0, 15'000));
+  }
+}
+
+void World::nova_deallocates(Slot& slot) {
+  if (Provider* provider = provider_of(slot)) {
+    placement.deallocate(provider->row.uuid, slot.consumer);
+  }
+  say(fmt::format("nova: {} leaves {}", slot.consumer, to_string(slot.address)));
+  slot.phase = Phase::none;
+}
+
+void World::nova_ends(Slot& slot) {
+  Drive& drive = drive_of(slot);
+  if (rng.chance(0.1) && !drive.running) write_media(drive, slot.tenancy, rng.next() | 1U);
+  Provider* provider = provider_of(slot);
+  if (rng.chance(0.1) && provider != nullptr) {
+    // A migration: the allocation goes by another name from now on.
+    std::erase(provider->consumers, slot.consumer);
+    slot.consumer = fmt::format("migration-{}", slot.tenancy);
+    provider->consumers.push_back(slot.consumer);
+    provider->row.generation += 1;
+    return;
+  }
+  if (rng.chance(0.12)) {
+    nova_deallocates(slot);
+    slot.phase = Phase::ghost;
+    return notify(false);
+  }
+  guest_leaves(slot);
+  slot.phase = Phase::unplugged;
+}
+
+// A notification: mostly one, sometimes none, sometimes several, sometimes late.
+void World::notify(bool mark_allocated) {
+  const int copies = rng.chance(0.15) ? 0 : (rng.chance(0.15) ? 2 : 1);
+  for (int i = 0; i < copies; ++i) {
+    scheduler.outside(rng.chance(0.1) ? rng.between(0, 90'000) : rng.between(0, 500),
+                      [this, mark_allocated] {
+                        kick(mark_allocated ? std::vector<int>{0} : std::vector<int>{0, 5, 30});
+                      });
+  }
+}
+
+void World::nova_tick(std::size_t index) {
+  Slot& slot = slots.at(index);
+  std::int64_t next_ms = rng.between(1'000, 60'000);
+  switch (slot.phase) {
+    case Phase::none:
+      if (quiet_) return;
+      if (rng.chance(0.6)) nova_allocates(slot);
+      if (slot.phase == Phase::claimed) next_ms = rng.between(0, 3'000);
+      break;
+    case Phase::claimed:
+      nova_burns(slot);
+      notify(true);
+      next_ms = rng.between(0, 5'000);
+      break;
+    case Phase::building:
+      if (rng.chance(0.1) || !drive_of(slot).present || drive_of(slot).driver.empty()) {
+        nova_deallocates(slot);  // the build failed
+        notify(false);
+        break;
+      }
+      nova_boots(slot);
+      next_ms = quiet_ ? 1'000 : rng.between(1'000, 200'000);
+      break;
+    case Phase::running:
+      nova_ends(slot);
+      next_ms = rng.between(0, 3'000);
+      if (slot.phase == Phase::ghost && rng.chance(0.5)) next_ms = rng.between(0, 120'000);
+      break;
+    case Phase::unplugged:
+      nova_deallocates(slot);
+      notify(false);
+      break;
+    case Phase::ghost:
+      if (rng.chance(0.5) && !drive_of(slot).running) {
+        write_media(drive_of(slot), slot.tenancy, rng.next() | 1U);
+        slot.had_data = true;
+      }
+      guest_leaves(slot);
+      slot.phase = Phase::none;
+      break;
+  }
+  scheduler.outside(next_ms, [this, index] { nova_tick(index); });
+}
+
+void World::nova_periodic() {
+  for (Slot& slot : slots) {
+    const Drive& drive = drive_of(slot);
+    Provider* provider = provider_of(slot);
+    slot.missed = drive.present ? 0 : slot.missed + 1;
+    if (provider == nullptr) {
+      if (!drive.present) continue;
+      say(fmt::format("nova: provider of {} created anew, unreserved", to_string(slot.address)));
+      placement.create(slot.provider_name, true);
+      continue;
+    }
+    if (slot.missed > 0 && placement.remove(provider->row.uuid)) {
+      say(fmt::format("nova: {} is gone, its provider deleted", to_string(slot.address)));
+      slot.held = false;
+      continue;
+    }
+    const bool burn = !provider->consumers.empty() && provider->inventory.reserved == 0 &&
+                      slot.phase != Phase::claimed;
+    if (burn) placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
+    if (rng.chance(0.1)) placement.touch(provider->row.uuid);
+  }
+  scheduler.outside(60'000, [this] { nova_periodic(); });
+}
+
+}  // namespace reclaim::sim

@@ -1,0 +1,278 @@
+#include "tests/sim/world.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <utility>
+
+namespace reclaim::sim {
+namespace {
+
+constexpr std::int64_t kQuietMs = 3 * 3'600'000;  // everything has come to rest by then
+constexpr std::int64_t kCheckEveryMs = 30'000;
+constexpr std::uint64_t kStepsMax = 400'000;  // a world that never ends is a failure too
+
+}  // namespace
+
+void TraceLogger::write(LogLevel level, std::string_view name, std::string_view line,
+                        std::initializer_list<LogField> fields) {
+  if (!enabled) return;
+  if (transitions_only && line.find(" -> ") == std::string_view::npos) return;
+  text += fmt::format("[{:9.3f}]   {} {} {}", static_cast<double>(scheduler_.now_ms()) / 1000.0,
+                      to_string(level), name, line);
+  for (const LogField& field : fields) {
+    if (!field.value.empty()) text += fmt::format(" {}={}", field.key, field.value);
+  }
+  text += '\n';
+}
+
+void TraceLogger::say(std::string_view line) {
+  if (!enabled || transitions_only) return;
+  text += fmt::format("[{:9.3f}] {}\n", static_cast<double>(scheduler_.now_ms()) / 1000.0, line);
+}
+
+World::World(const WorldOptions& options)
+    : rng(options.seed),
+      scheduler(rng),
+      faults(options.scripted ? Faults{} : Faults::draw(rng)),
+      store(scheduler, rng, faults),
+      placement(scheduler, rng, faults),
+      log(scheduler),
+      options_(options) {
+  log.enabled = options.trace;
+  conductor_options.host = "compute-1";
+  conductor_options.machine_id = "m1";
+  conductor_options.version = "sim";
+  if (!options.scripted) {
+    conductor_options.cleanings_max = static_cast<std::size_t>(rng.between(1, 3));
+    constexpr std::array kPolicies{InterruptedCleaning::automatic, InterruptedCleaning::automatic,
+                                   InterruptedCleaning::error, InterruptedCleaning::resume};
+    conductor_options.interrupted_cleaning = kPolicies.at(rng.below(kPolicies.size()));
+  }
+  make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
+  wire_checks();
+}
+
+void World::make_slots(int count) {
+  for (int i = 0; i < count; ++i) {
+    Slot slot;
+    slot.address = PciAddress{0, static_cast<std::uint8_t>(0xc1 + i), 0, 0};
+    slot.provider_name = fmt::format("compute-1_0000:{:02X}:00.0", 0xc1 + i);
+    Drive drive;
+    drive.address = slot.address;
+    drive.serial = fmt::format("S{}", next_serial_++);
+    if (!options_.scripted) {
+      slot.ours = !rng.chance(0.03);
+      constexpr std::array kKinds{Kind::gde_stuck, Kind::keeps_data, Kind::fails, Kind::stalls};
+      if (rng.chance(0.2)) drive.kind = kKinds.at(rng.below(kKinds.size()));
+      drive.sanitize_ms = rng.chance(0.2) ? rng.between(60'000, 400'000) : rng.between(1, 30'000);
+    }
+    Provider& provider = placement.create(slot.provider_name, true);
+    if (!options_.scripted && rng.chance(0.4)) {
+      // A tenant was there before we came, and left it burned.
+      provider.inventory.reserved = 1;
+      provider.offered = Offered::no;
+      write_media(drive, next_tenancy_++, rng.next() | 1U);
+      slot.had_data = true;
+    }
+    slot.expected_serial = drive.serial;
+    hardware.drives[slot.address] = drive;
+    slots.push_back(slot);
+  }
+}
+
+void World::fail(std::string what) {
+  if (failure) return;
+  say("FAILED: " + what);
+  failure = std::move(what);
+}
+
+Slot* World::slot_of_provider(const std::string& uuid) {
+  const Provider* provider = placement.find(uuid);
+  if (provider == nullptr) return nullptr;
+  for (Slot& slot : slots) {
+    if (slot.provider_name == provider->row.name) return &slot;
+  }
+  return nullptr;
+}
+
+Slot& World::slot_at(const PciAddress& address) {
+  for (Slot& slot : slots) {
+    if (slot.address == address) return slot;
+  }
+  std::abort();
+}
+
+// ---------------------------------------------------------------------------------------------------
+// The worker.
+
+void World::start_worker() {
+  if (conductor || !worker_wanted_) return;
+  incarnation_ += 1;
+  say(fmt::format("worker {} starts", incarnation_));
+  ledger = std::make_unique<FakeLedger>(scheduler, rng, faults, disk);
+  ledger->on_durable = [this](const PciAddress& at, const LedgerEntry& entry) {
+    check_ledger(at, entry);
+  };
+  ledger->on_certificate = [this](const std::string& /*id*/, const std::string& json_text) {
+    check_certificate(json_text);
+  };
+  drives = std::make_unique<FakeDrives>(scheduler, rng, faults, hardware);
+  drives->on_touch = [this](const PciAddress& at, const char* what) { check_touch(at, what); };
+  drives->on_verified = [this](const Drive& drive) { verified_serials_[drive.serial] += 1; };
+  ConductorPolicies policies;
+  policies.device_policy = [this](std::uint16_t, std::uint16_t,
+                                  const PciAddress& at) -> std::optional<DevicePolicy> {
+    if (!slot_at(at).ours) return std::nullopt;
+    return DevicePolicy{};
+  };
+  policies.choose_method = [](const DevicePolicy&,
+                              const nvme::Capabilities&) -> Result<nvme::EraseMethod> {
+    return nvme::EraseMethod::sanitize_crypto;
+  };
+  policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
+  ConductorOptions options = conductor_options;
+  options.holder = fmt::format("compute-1:{}:1", incarnation_);
+  conductor = std::make_unique<Conductor>(
+      ConductorPorts{store, *ledger, placement, *drives, scheduler, scheduler, log},
+      std::move(policies), options);
+  started = false;
+  conductor->start([this](Status status) {
+    if (status) {
+      started = true;
+      return;
+    }
+    say("worker could not load its records");
+    scheduler.outside(0, [this, which = incarnation_] {
+      if (which != incarnation_ || started || !conductor) return;
+      kill_worker();
+      restart_worker_later(5'000);
+    });
+  });
+}
+
+void World::kill_worker() {
+  if (!conductor) return;
+  say(fmt::format("worker {} dies", incarnation_));
+  scheduler.worker_died();
+  store.worker_died();
+  conductor.reset();
+  drives.reset();
+  ledger.reset();
+  started = false;
+}
+
+void World::stop_worker() {
+  if (!conductor || !started) return kill_worker();
+  say(fmt::format("worker {} is told to stop", incarnation_));
+  started = false;
+  conductor->stop([this, which = incarnation_] {
+    scheduler.outside(0, [this, which] {
+      if (which != incarnation_) return;
+      kill_worker();
+      if (!options_.scripted) restart_worker_later(rng.between(0, 20'000));
+    });
+  });
+}
+
+void World::restart_worker_later(std::int64_t delay_ms) {
+  scheduler.outside(delay_ms, [this] { start_worker(); });
+}
+
+void World::kick(std::vector<int> delays_s) {
+  if (!conductor || !started) return;
+  Kick kick;
+  kick.reason = "instance.delete.end";
+  kick.request_id = "req-1";
+  kick.delays_s = std::move(delays_s);
+  conductor->take(kick);
+}
+
+void World::command(const std::string& what, const PciAddress& address) {
+  if (!conductor || !started) return;
+  say(fmt::format("operator: {} {}", what, to_string(address)));
+  if (what == "enrol") slot_at(address).expected_serial = hardware.drives.at(address).serial;
+  Kick kick;
+  kick.reason = "operator";
+  kick.command = what;
+  kick.address = to_string(address);
+  conductor->take(kick);
+}
+
+// ---------------------------------------------------------------------------------------------------
+// Running.
+
+void World::pass(std::int64_t ms) {
+  const std::int64_t until = scheduler.now_ms() + ms;
+  while (!failure && scheduler.step(until)) {
+    if (scheduler.steps() > kStepsMax) fail("the world does not come to an end");
+    if (scheduler.now_ms() - last_offer_check_ms_ >= kCheckEveryMs) check_offered();
+  }
+}
+
+void World::run_active() {
+  start_worker();
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    scheduler.outside(rng.between(0, 30'000), [this, i] { nova_tick(i); });
+  }
+  scheduler.outside(rng.between(0, 60'000), [this] { nova_periodic(); });
+  scheduler.outside(rng.between(0, 20'000), [this] { chaos_tick(); });
+  pass(rng.between(120'000, 1'200'000));
+}
+
+void World::run_quiet() {
+  say("--- quiet: faults end, tenants leave ---");
+  quiet_ = true;
+  faults = Faults{};
+  unguard_everything();
+  operator_tidies();
+  std::string why;
+  const std::int64_t end = scheduler.now_ms() + kQuietMs;
+  while (!failure && scheduler.now_ms() < end) {
+    pass(120'000);
+    why = unsettled();
+    if (why.empty()) return;
+  }
+  if (!failure) fail("not at rest: " + why);
+}
+
+std::optional<std::string> World::run() {
+  run_active();
+  if (!failure) run_quiet();
+  conductor.reset();
+  return failure;
+}
+
+// ---------------------------------------------------------------------------------------------------
+// Scripted worlds.
+
+const Record& World::record(std::size_t slot) const {
+  const Record* stored = store.stored(slots.at(slot).address);
+  CHECK(stored != nullptr);
+  return *stored;
+}
+
+Drive& World::drive(std::size_t slot) {
+  return drive_of(slots.at(slot));
+}
+
+Provider& World::provider(std::size_t slot) {
+  Provider* found = provider_of(slots.at(slot));
+  CHECK(found != nullptr);
+  return *found;
+}
+
+void World::tenancy_begins(std::size_t slot) {
+  nova_allocates(slots.at(slot));
+  nova_burns(slots.at(slot));
+  nova_boots(slots.at(slot));
+}
+
+void World::tenancy_ends(std::size_t slot) {
+  Slot& at = slots.at(slot);
+  guest_leaves(at);
+  drive_of(at).driver = "nvme";
+  nova_deallocates(at);
+}
+
+}  // namespace reclaim::sim

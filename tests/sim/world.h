@@ -1,0 +1,172 @@
+// One simulated host: Placement, Redis, a ledger on disk, drives, Nova with its tenants, an
+// operator, and the worker among them, which may die at any step and comes back over what is left.
+//
+// A world fails when the promise is broken (design §1) or when it does not come to rest after its
+// faults have ended; the failure says which check, and the same seed shows it again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/conductor.h"
+#include "tests/sim/fake_drives.h"
+#include "tests/sim/fake_ledger.h"
+#include "tests/sim/fake_placement.h"
+#include "tests/sim/fake_store.h"
+#include "tests/sim/faults.h"
+#include "tests/sim/scheduler.h"
+
+namespace reclaim::sim {
+
+// Where a tenancy stands, as Nova and the host see it together.
+enum class Phase : std::uint8_t {
+  none,
+  claimed,    // allocated in Placement, not burned yet
+  building,   // burned, the guest does not run yet
+  running,    // the guest has the drive
+  unplugged,  // the guest is gone, the allocation is not
+  ghost,      // the allocation is gone, the guest is not (nova-compute was down)
+};
+
+struct Slot {
+  PciAddress address;
+  std::string provider_name;
+  bool ours = true;  // a device_spec entry matches it
+  Phase phase = Phase::none;
+  std::uint64_t tenancy = 0;
+  std::string consumer;
+  bool blamed = false;  // the tenant got it by somebody else's doing than ours
+  int missed = 0;       // Nova's periodics that did not see the drive
+  bool held = false;    // an operator reserved it by hand
+  bool had_data = false;
+  std::string expected_serial;  // empty: the worker had no chance to learn it yet
+  bool swapped = false;         // and not enrolled
+  int operator_tries = 0;       // in the quiet end
+  std::int64_t offered_dirty_ms = 0;
+};
+
+class TraceLogger final : public Logger {
+ public:
+  explicit TraceLogger(const Scheduler& scheduler) : scheduler_(scheduler) {}
+  void write(LogLevel level, std::string_view name, std::string_view text,
+             std::initializer_list<LogField> fields) override;
+  void say(std::string_view text);
+  bool enabled = false;
+  bool transitions_only = false;
+  std::string text;
+
+ private:
+  const Scheduler& scheduler_;
+};
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  bool trace = false;
+  // A scripted world: no faults, no Nova, no chaos; the test does everything by itself.
+  bool scripted = false;
+  int scripted_slots = 1;
+};
+
+class World final {
+ public:
+  explicit World(const WorldOptions& options);
+
+  // Runs to the end; the failure's text, or nothing.
+  [[nodiscard]] std::optional<std::string> run();
+
+  // For scripted worlds.
+  void start_worker();
+  void kill_worker();
+  void stop_worker();
+  void pass(std::int64_t ms);
+  void kick(std::vector<int> delays_s);
+  void command(const std::string& what, const PciAddress& address);
+  [[nodiscard]] const Record& record(std::size_t slot = 0) const;
+  [[nodiscard]] Drive& drive(std::size_t slot = 0);
+  [[nodiscard]] Provider& provider(std::size_t slot = 0);
+  void tenancy_begins(std::size_t slot = 0);  // allocated, burned, guest running, data written
+  void tenancy_ends(std::size_t slot = 0);    // left burned
+
+  std::vector<Slot> slots;
+  Rng rng;
+  Scheduler scheduler;
+  Faults faults;
+  FakeStore store;
+  FakePlacement placement;
+  LedgerDisk disk;
+  Hardware hardware;
+  TraceLogger log;
+  std::unique_ptr<FakeLedger> ledger;
+  std::unique_ptr<FakeDrives> drives;
+  std::unique_ptr<Conductor> conductor;
+  ConductorOptions conductor_options;
+  bool started = false;  // the worker has loaded its records
+  std::optional<std::string> failure;
+  std::uint64_t releases = 0;
+  std::uint64_t erases = 0;
+
+ private:
+  // world.cpp
+  void make_slots(int count);
+  void wire_checks();
+  void fail(std::string what);
+  void say(std::string_view text) { log.say(text); }
+  Slot* slot_of_provider(const std::string& uuid);
+  Slot& slot_at(const PciAddress& address);
+  Drive& drive_of(const Slot& slot) { return hardware.drives.at(slot.address); }
+  Provider* provider_of(const Slot& slot) { return placement.find_by_name(slot.provider_name); }
+  void run_active();
+  void run_quiet();
+
+  // nova.cpp
+  void nova_tick(std::size_t index);
+  void nova_allocates(Slot& slot);
+  void nova_burns(Slot& slot);
+  void nova_boots(Slot& slot);
+  void nova_ends(Slot& slot);
+  void nova_deallocates(Slot& slot);
+  void guest_leaves(Slot& slot);
+  void rebind_later(const PciAddress& address, std::int64_t delay_ms);
+  void nova_periodic();
+  void notify(bool mark_allocated);
+
+  // chaos.cpp
+  void chaos_tick();
+  void worker_trouble();
+  void service_trouble();
+  void host_trouble(Slot& slot);
+  void operator_acts(Slot& slot);
+  void swap_drive(Slot& slot);
+  void store_forgets();
+  void restart_worker_later(std::int64_t delay_ms);
+  void unguard_everything();
+  void operator_tidies();
+
+  // checks.cpp
+  void check_touch(const PciAddress& address, const char* what);
+  void check_release_asked(const placement::ProviderView& view);
+  void check_released(Provider& provider);
+  void check_saved(const Record& record);
+  void check_ledger(const PciAddress& address, const LedgerEntry& entry);
+  void check_certificate(const std::string& json_text);
+  void check_given(Slot& slot, const Provider& provider);
+  void check_offered();
+  [[nodiscard]] std::string unsettled();
+  [[nodiscard]] std::string unsettled(const Slot& slot, const Record* record);
+
+  WorldOptions options_;
+  bool quiet_ = false;
+  bool worker_wanted_ = true;
+  std::uint64_t next_tenancy_ = 1;
+  std::uint64_t next_certificate_ = 1;
+  std::uint64_t next_serial_ = 1;
+  std::uint64_t incarnation_ = 0;
+  std::int64_t last_offer_check_ms_ = 0;
+  std::map<std::string, int> verified_serials_;
+};
+
+}  // namespace reclaim::sim
