@@ -94,11 +94,28 @@ Result<Claim> Claim::create(const Options& options, const ClaimRequest& request,
   for (GuardResult& result : look_at(guards_before_opening(), context, false)) {
     outcome = note(seen, std::move(result));
   }
+  if (outcome) outcome = claim.take_host_lock(seen);
   if (outcome) outcome = claim.open_controller(seen);
   if (outcome) outcome = claim.open_namespaces(seen);
   if (findings != nullptr) *findings = std::move(seen);
   if (!outcome) return std::move(outcome).error();
   return claim;
+}
+
+// Redis' lock can expire and be given to another; this one holds as long as our descriptors do.
+Status Claim::take_host_lock(std::vector<GuardFinding>& findings) {
+  if (::mkdir(options_.run_path.c_str(), 0750) != 0 && errno != EEXIST) {
+    return note(findings, refuses("host_lock", Errc::refused,
+                                  fmt::format("cannot create {}: {}", options_.run_path,
+                                              std::strerror(errno))));
+  }
+  auto lock = HostLock::take(options_.run_path, request_.address);
+  if (!lock) {
+    const Errc code = lock.error().code == Errc::busy ? Errc::busy : Errc::refused;
+    return note(findings, refuses("host_lock", code, lock.error().what));
+  }
+  lock_ = *std::move(lock);
+  return note(findings, passes("host_lock", "no other worker on this host has it"));
 }
 
 Status Claim::open_controller(std::vector<GuardFinding>& findings) {

@@ -1,10 +1,11 @@
-// A claim on a drive: its controller and every namespace node open,
+// A claim on a drive: the host's lock on its address, its controller and every namespace node open,
 // the latter exclusively, all checked against what sysfs says, for as long as the object lives.
 // Commands to the controller's node bypass the kernel's exclusive opens (nvme.md §0.4), so holding
 // them is what keeps the host itself off the drive.
 // Blocking; thread: its lane's. Owns every descriptor.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "nvme/sysfs.h"
 #include "nvme/unique_fd.h"
 #include "state/base/result.h"
+#include "state/host_lock.h"
 
 namespace reclaim::nvme {
 
@@ -46,6 +48,7 @@ class Claim final {
  private:
   Claim(const Options& options, const ClaimRequest& request)
       : options_(options), request_(request) {}
+  [[nodiscard]] Status take_host_lock(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status open_controller(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status open_namespaces(std::vector<GuardFinding>& findings);
   [[nodiscard]] Result<ClaimedNamespace> open_namespace(const SysNamespace& sys) const;
@@ -53,6 +56,8 @@ class Claim final {
   Options options_;
   ClaimRequest request_;
   SysDrive sys_;
+  // First of what is taken, last of what is let go.
+  std::optional<HostLock> lock_;
   UniqueFd controller_;
   Identity identity_;
   std::vector<ClaimedNamespace> namespaces_;

@@ -31,9 +31,18 @@ TEST_F(ClaimTest, TheClaimIsExclusiveAndEndsWithTheObject) {
   make_drive();
   auto drive = claim();
   ASSERT_TRUE(drive.ok()) << drive.error().what;
+  expect_error(claim(), Errc::busy, "guard host_lock");
+  // Also for a worker that looks for its lock elsewhere.
+  options_.run_path = root_ / "run/other";
   expect_error(claim(), Errc::refused, "held exclusively");
   drive->reset();
   EXPECT_TRUE(claim().ok());
+}
+
+TEST_F(ClaimTest, WithoutAPlaceForTheHostsLockNothingIsOpened) {
+  make_drive();
+  options_.run_path = root_ / "absent/folder";
+  expect_error(claim(), Errc::refused, "guard host_lock: cannot create");
 }
 
 TEST_F(ClaimTest, WhateverHoldsItExclusivelyRefuses) {
