@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kCoalesceMs = 200;     // surveys wanted so close together are one
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
+constexpr std::int64_t kMayPassSoonMs = 5'000;
 
 }  // namespace
 
@@ -260,6 +261,12 @@ void Conductor::try_admit(const PciAddress& address) {
     return;
   }
   const Sighting sighting = *std::exchange(device.sighting, std::nullopt);
+  if (device.record.erases >= options_.erases_max) {
+    Facts facts;
+    facts.detail =
+        fmt::format("{} erases; last: {}", device.record.erases, device.record.waiting_for);
+    return post(address, Event{Trigger::erases_exhausted, 0, std::move(facts)});
+  }
   if (!sighting.view || !sighting.view->burned() || !sighting.view->free()) return;
   std::optional<DevicePolicy> policy;
   if (sighting.drive) {
@@ -273,6 +280,8 @@ void Conductor::try_admit(const PciAddress& address) {
   if (!plan) {
     Assessment refused;
     refused.waiting_for = plan.error().what;
+    // What has just come up may pass within seconds: a driver that is being bound.
+    if (refused.waiting_for != device.record.waiting_for) want_survey(kMayPassSoonMs);
     return annotate(device, refused);
   }
   Facts facts;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
+constexpr std::int64_t kGuardsAgainMs = 2'500;
+constexpr std::uint32_t kWaitsDoubledMax = 8;
 
 bool wants_ledger_line(const Record& record) {
   return record.stage != Stage::available;
@@ -199,6 +201,10 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
       try_admit(address);
     } else if (before.stage == Stage::error) {
       want_survey(0);
+    } else if (update.row->on == Trigger::guards_wait || update.row->on == Trigger::lock_refused) {
+      // libvirt and udev take their seconds; what lasts longer is looked at less and less often.
+      const auto waits = static_cast<std::int64_t>(std::min(record.attempts, kWaitsDoubledMax));
+      want_survey(std::min(kGuardsAgainMs << waits, options_.survey_interval_ms));
     } else if (update.row->on == Trigger::look_changed ||
                update.row->on == Trigger::placement_changed ||
                update.row->on == Trigger::restarted_resume) {

@@ -26,6 +26,7 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::admitted, S::guarding, E::claim, "nothing in Placement or in the configuration forbids it"},
     Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance holds it, and nothing was done to it yet"},
     Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
+    Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "an operator said so"},
     Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
@@ -255,7 +256,8 @@ constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_
                                                                     "restarted_error",
                                                                     "operator_clean",
                                                                     "operator_abort",
-                                                                    "operator_enrol"};
+                                                                    "operator_enrol",
+                                                                    "erases_exhausted"};
 
 constexpr std::array<std::string_view, 12> kEffectNames{
     "-",    "claim",   "recheck", "take_baseline", "erase", "verify",

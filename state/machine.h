@@ -71,9 +71,10 @@ enum class Trigger : std::uint8_t {
   restarted_error,   // we were interrupted; the policy says error
   operator_clean,
   operator_abort,
-  operator_enrol,  // the operator accepts the drive that is there now
+  operator_enrol,    // the operator accepts the drive that is there now
+  erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 35;
+inline constexpr std::size_t kTriggerCount = 36;
 
 enum class EffectKind : std::uint8_t {
   none,

@@ -162,6 +162,7 @@ void read_cleaning(FieldReader& reader, Record& record) {
   reader.text("clean_step", record.clean_step);
   reader.percent("progress", record.progress_percent);
   reader.number("progress_eta_s", record.progress_eta_s);
+  reader.number("erases", record.erases);
   reader.number("attempts", record.attempts);
   reader.time("cleaning_started_at", record.cleaning_started_at);
   reader.flag("erase_begun", record.erase_begun);
@@ -225,6 +226,7 @@ Fields encode_record(const Record& record) {
       {"clean_step", record.clean_step},
       {"progress", percent_text(record.progress_percent)},
       {"progress_eta_s", std::to_string(record.progress_eta_s)},
+      {"erases", std::to_string(record.erases)},
       {"attempts", std::to_string(record.attempts)},
       {"cleaning_started_at", time_text(record.cleaning_started_at)},
       {"erase_begun", std::string(bool_text(record.erase_begun))},

@@ -76,6 +76,7 @@ struct Record {
   std::string clean_step;       // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
+  std::uint32_t erases = 0;    // erases begun since the last release or an operator's word; bounded
   std::uint32_t attempts = 0;  // cleanings started since the last release
   WallMs cleaning_started_at;
   bool erase_begun = false;   // persisted before the command: a running sanitize may be ours

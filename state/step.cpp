@@ -70,6 +70,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
         record.erase_begun = false;
         record.planned_stop = false;
         record.attempts = 0;
+        record.erases = 0;
         record.last_error.clear();
       }
       break;
@@ -78,11 +79,13 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
         record.held = false;
         record.tenancy_seen_at = now;
         record.attempts = 0;
+        record.erases = 0;
         forget_erase(record);
       }
       break;
     case Stage::pending_cleaning:
       record.held = false;
+      if (from == Stage::error) record.erases = 0;
       // Only an erase that may be running still is worth remembering across attempts.
       if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
           from != Stage::pending_cleaning && from != Stage::error) {
@@ -100,6 +103,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       break;
     case Stage::erasing:
       record.erase_begun = true;
+      if (on == Trigger::baseline_taken) record.erases += 1;
       break;
     case Stage::verifying:
       record.erase_begun = false;
