@@ -46,8 +46,8 @@ std::uint64_t load_eight(const char* at) {
   return word;
 }
 
-// How many of eight bytes come before the first whose highest bit is set in `found`. A borrow between
-// bytes may raise a false alarm above a true one, never below: so the first is always true.
+// How many of eight bytes come before the first whose highest bit is set in `found`. A borrow
+// between bytes may raise a false alarm above a true one, never below: so the first is always true.
 std::size_t before_first(std::uint64_t found) {
   static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
   found &= kHighs;
@@ -275,8 +275,10 @@ bool JsonScanner::scan_string() {
         if (!scan_utf8()) return false;
         at = at_;
         break;
-      case InString::control: return fail("a control character in a string") != Token::error;
-      case InString::plain: break;
+      case InString::control:
+        return fail("a control character in a string") != Token::error;
+      case InString::plain:
+        break;
     }
   }
 }
@@ -369,13 +371,27 @@ void json_unescape(std::string_view raw, std::string& out) {
     if (at == raw.size()) return;
     ++at;
     switch (raw[at]) {
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'n': out += '\n'; break;
-      case 'r': out += '\r'; break;
-      case 't': out += '\t'; break;
-      case 'u': at = unescape_unicode(raw, at, out); continue;
-      default: out += raw[at]; break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'n':
+        out += '\n';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'u':
+        at = unescape_unicode(raw, at, out);
+        continue;
+      default:
+        out += raw[at];
+        break;
     }
     ++at;
   }

@@ -1,6 +1,8 @@
-"""Sends one notification the way Nova does, with oslo.messaging itself: an independent witness of what
-the wire looks like. Usage: oslo_notify.py TRANSPORT_URL EXCHANGE TOPIC PUBLISHER_ID EVENT_TYPE PAYLOAD
-where PAYLOAD is JSON; EVENT_TYPE may be several, with commas between."""
+"""Sends notifications the way Nova does, with oslo.messaging itself: an independent witness of what
+the wire looks like.
+
+Usage: oslo_notify.py TRANSPORT_URL EXCHANGE TOPIC PUBLISHER_ID EVENT_TYPE[,EVENT_TYPE...] PAYLOAD
+where PAYLOAD is JSON."""
 import json
 import sys
 

@@ -1,14 +1,16 @@
 #!/bin/bash
-# A RabbitMQ of one's own: Debian's rabbitmq-server with everything it writes in one directory, on free
-# loopback ports, with an epmd of its own, so that the system's broker is neither used nor disturbed.
+# A RabbitMQ of one's own: Debian's rabbitmq-server with all that it writes in one directory, on
+# free loopback ports, with an epmd of its own, so that the system's broker is neither used nor
+# disturbed.
 #
-#   rabbitmq.sh start DIR   starts it (again, on the same ports, if DIR holds one) and prints one line of
-#                           JSON: port, tls_port, user, password, pid, ca_file, cert_file, key_file, log
+#   rabbitmq.sh start DIR   starts it (again, on the same ports, if DIR holds one) and prints a line
+#                           of JSON: port, tls_port, user, password, pid, ca_file, cert_file,
+#                           key_file, log
 #   rabbitmq.sh stop DIR    stops it and its epmd; DIR stays
 #   rabbitmq.sh kill DIR    the same without giving it time to say goodbye
 set -euo pipefail
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -eq 2 ] || usage
 command=$1
 mkdir -p "$2"
@@ -28,15 +30,16 @@ certificates() {
   local tls=$dir/tls
   [ -e "$tls/client.key" ] && return
   mkdir -p "$tls"
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=test CA" \
-    -keyout "$tls/ca.key" -out "$tls/ca.pem" 2>/dev/null
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+    -subj "/CN=test CA" -keyout "$tls/ca.key" -out "$tls/ca.pem" 2>/dev/null
   for who in server client; do
     local name=localhost
     [ $who = client ] && name=reclaim
     openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" \
       -keyout "$tls/$who.key" -out "$tls/$who.csr" 2>/dev/null
-    openssl x509 -req -in "$tls/$who.csr" -CA "$tls/ca.pem" -CAkey "$tls/ca.key" -CAcreateserial -days 2 \
-      -extfile <(echo "subjectAltName=DNS:$name") -out "$tls/$who.pem" 2>/dev/null
+    openssl x509 -req -in "$tls/$who.csr" -CA "$tls/ca.pem" -CAkey "$tls/ca.key" \
+      -CAcreateserial -days 2 -extfile <(echo "subjectAltName=DNS:$name") \
+      -out "$tls/$who.pem" 2>/dev/null
   done
   chmod 644 "$tls"/*.key
 }
@@ -100,8 +103,9 @@ PY
 start() {
   [ -e "$dir/ports" ] || configure
   eval "$(cat "$dir/ports")"
-  local sbin
-  sbin=$(ls -d /usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin | tail -n 1)
+  local servers=(/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server)
+  local beam_arguments="+sbwt none +sbwtdcpu none +sbwtdio none"
+  beam_arguments+=" -kernel inet_dist_use_interface {127,0,0,1}"
   export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1
   setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
   echo $! > "$dir/epmd.pid"
@@ -112,8 +116,8 @@ start() {
     RABBITMQ_CONFIG_FILE="$dir/rabbitmq.conf" RABBITMQ_ADVANCED_CONFIG_FILE="$dir/advanced.config" \
     RABBITMQ_ENABLED_PLUGINS_FILE="$dir/enabled_plugins" RABBITMQ_SCHEMA_DIR="$dir/schema" \
     RABBITMQ_GENERATED_CONFIG_DIR="$dir/schema" RABBITMQ_PID_FILE="$dir/mnesia/pid" \
-    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}" \
-    setsid "$sbin/rabbitmq-server" > "$dir/log/console.log" 2>&1 < /dev/null &
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="$beam_arguments" \
+    setsid "${servers[-1]}" > "$dir/log/console.log" 2>&1 < /dev/null &
   local pid=$!
   echo $pid > "$dir/server.pid"
   if ! wait_ready $pid; then
@@ -121,13 +125,17 @@ start() {
     stop KILL
     exit 1
   fi
-  cat <<EOF
-{"port": $port, "tls_port": $tls_port, "user": "reclaim", "password": "s3cret@:pw", "pid": $pid, "ca_file": "$dir/tls/ca.pem", "cert_file": "$dir/tls/client.pem", "key_file": "$dir/tls/client.key", "log": "$dir/log"}
-EOF
+  printf '{"port": %d, "tls_port": %d, "user": "reclaim", "password": "s3cret@:pw", "pid": %d, ' \
+    "$port" "$tls_port" "$pid"
+  printf '"ca_file": "%s", "cert_file": "%s", "key_file": "%s", "log": "%s"}\n' \
+    "$dir/tls/ca.pem" "$dir/tls/client.pem" "$dir/tls/client.key" "$dir/log"
 }
 
 # Whether anything but a zombie is left of a process group; a container's init may not reap.
-alive() { ps -eo pgid=,stat= | awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'; }
+alive() {
+  ps -eo pgid=,stat= |
+    awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'
+}
 
 # The server leads a process group of its own; what is left of it after a while is killed.
 stop() {
