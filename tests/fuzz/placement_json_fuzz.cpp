@@ -1,0 +1,94 @@
+// Keystone's and Placement's answers. The first byte chooses who reads the rest; what is accepted
+// must then hold together.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "placement/answers.h"
+#include "placement/exchange.h"
+#include "placement/keystone.h"
+#include "placement/microversion.h"
+#include "state/base/check.h"
+#include "state/base/uuid.h"
+
+namespace reclaim::placement {
+namespace {
+
+constexpr std::size_t kBytesMax = 1 << 20;
+constexpr std::size_t kRowsMax = 1'000;
+
+void read_rows(std::string_view body) {
+  const auto rows = parse_rows(body, kBytesMax, kRowsMax);
+  if (!rows.ok()) return;
+  CHECK(rows->size() <= kRowsMax);
+  for (const RowAnswer& row : *rows) {
+    CHECK(looks_like_uuid(row.uuid) && looks_like_uuid(row.root_uuid));
+    CHECK(!row.name.empty() && row.generation >= 0);
+  }
+}
+
+// What was read is written again and read back as the same.
+void read_inventories(std::string_view body) {
+  const auto read = parse_inventories(body, kBytesMax);
+  if (!read.ok()) return;
+  CHECK(read->generation >= 0);
+  for (const Inventory& inventory : read->inventories) {
+    CHECK(is_resource_class(inventory.resource_class) && inventory.reserved >= 0);
+    const std::string written = inventory_body(inventory, read->generation);
+    CHECK(parse_put_generation(written, kBytesMax) == read->generation);
+    const auto again = parse_inventories("{\"resource_provider_generation\":1,\"inventories\":{\"" +
+                                             inventory.resource_class + "\":" + written + "}}",
+                                         kBytesMax);
+    CHECK(again.ok() && again->inventories.front() == inventory);
+  }
+}
+
+void read_status(std::string_view body) {
+  for (const int status : {200, 302, 400, 401, 403, 404, 406, 409, 500}) {
+    for (const char* written : {"", "{}"}) {
+      const ApiRequest request{RequestKind::set_inventory, "/x", written};
+      const auto meaning = triage(request, HttpResponse{status, {}, std::string(body)});
+      CHECK(meaning.ok() == (status == 200));
+      CHECK(meaning.ok() || meaning.error().what.size() < 2'000);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reclaim::placement
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace placement = reclaim::placement;
+  if (size == 0) return 0;
+  const std::string_view body(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'r':
+      placement::read_rows(body);
+      break;
+    case 'i':
+      placement::read_inventories(body);
+      break;
+    case 'a':
+      (void)placement::parse_allocations(body, placement::kBytesMax);
+      break;
+    case 's':
+      placement::read_status(body);
+      break;
+    case 'v':
+      (void)placement::choose_microversion({200, {}, std::string(body)}, placement::kBytesMax);
+      break;
+    case 't': {
+      const auto token = placement::parse_token(
+          {201, {{"x-subject-token", "t"}}, std::string(body)}, placement::kBytesMax);
+      if (token.ok()) {
+        CHECK(token->life_ms > 0);
+        (void)placement::choose_endpoint({}, token->catalog);
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  return 0;
+}
