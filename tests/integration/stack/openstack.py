@@ -108,10 +108,13 @@ def spawn(directory, service, sockets, extra, environment=None):
     command = [PYTHON, os.path.join(HERE, "openstack_service.py"), service, directory]
     for option, fd in fds.items():
         command += ["--" + option, str(fd)]
+    # Placement asks Keystone on loopback; a proxy of the environment has no business there.
+    inherited = {key: value for key, value in os.environ.items()
+                 if not key.lower().endswith("_proxy")}
     log = open(os.path.join(directory, service + ".out"), "wb")
     process = subprocess.Popen(command + extra, pass_fds=tuple(fds.values()), stdout=log,
                                stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                               cwd=directory, env={**os.environ, **(environment or {})})
+                               cwd=directory, env={**inherited, **(environment or {})})
     log.close()
     return process
 
