@@ -173,6 +173,31 @@ Status check_scope(const Options& options) {
   return Ok{};
 }
 
+// Curl takes 0 for "no limit", and we want one everywhere.
+Status check_limits(const Options& options) {
+  struct Limit {
+    std::string_view name;
+    std::int64_t value;
+    std::int64_t least;
+  };
+  for (const Limit& limit :
+       {Limit{"timeout", options.timeout_ms, 1},
+        Limit{"connect_timeout", options.connect_timeout_ms, 1},
+        Limit{"connect_retries", options.connect_retries, 0},
+        Limit{"connect_retry_delay", options.connect_retry_delay_ms, 0},
+        Limit{"status_code_retries", options.status_code_retries, 0},
+        Limit{"status_code_retry_delay", options.status_code_retry_delay_ms, 0},
+        Limit{"requests_in_flight", options.requests_in_flight_max, 1},
+        Limit{"requests_waiting", options.requests_waiting_max, 1},
+        Limit{"body_bytes", options.body_bytes_max, 1}}) {
+    if (limit.value < limit.least) {
+      return bad_option(fmt::format("the limit {} is {}; at least {} is accepted", limit.name,
+                                    limit.value, limit.least));
+    }
+  }
+  return Ok{};
+}
+
 // keystoneauth accepts publicURL for public, and so on.
 std::string plain_interface(std::string_view name) {
   if (name.ends_with("URL")) name.remove_suffix(3);
@@ -228,6 +253,7 @@ Status check_options(const Options& options) {
   }
   if (auto who = check_who(options); !who.ok()) return who;
   if (auto scope = check_scope(options); !scope.ok()) return scope;
+  if (auto limits = check_limits(options); !limits.ok()) return limits;
   if (options.valid_interfaces.empty()) {
     return bad_option("valid_interfaces is empty; internal, public and admin are accepted");
   }

@@ -106,6 +106,8 @@ TEST(KeystoneOptions, NamesWhatIsWrong) {
   EXPECT_THAT(text_of([](Options& o) { o.valid_interfaces = {}; }), HasSubstr("valid_interfaces"));
   EXPECT_THAT(text_of([](Options& o) { o.endpoint_override = "x"; }),
               HasSubstr("endpoint_override"));
+  EXPECT_THAT(text_of([](Options& o) { o.timeout_ms = 0; }), HasSubstr("timeout is 0"));
+  EXPECT_THAT(text_of([](Options& o) { o.body_bytes_max = 0; }), HasSubstr("body_bytes"));
   EXPECT_THAT(text_of([](Options& o) { o.keyfile = "/k"; }), HasSubstr("certfile"));
   // A password in a URL is refused, and not shown.
   EXPECT_THAT(text_of([](Options& o) { o.auth_url = "http://me:hunter2@h:5000"; }),
