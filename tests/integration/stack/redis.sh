@@ -53,7 +53,7 @@ run)
 start)
     mkdir -p "$dir"
     rm -f "$dir/redis.sock"
-    run "$@" </dev/null >/dev/null 2>&1 &
+    run "$@" </dev/null >>"$dir/redis.log" 2>&1 &
     for ((tries = 0; tries < 300; tries++)); do
         answers && exit 0
         kill -0 $! 2>/dev/null || break
@@ -61,14 +61,18 @@ start)
     done
     echo "redis.sh: redis-server does not answer, see $dir/redis.log" >&2
     tail -n 5 "$dir/redis.log" >&2 || true
+    kill $! 2>/dev/null || true
+    rm -f "$dir/redis.pid"
     exit 1
     ;;
 stop)
     [ -s "$dir/redis.pid" ] || exit 0
     pid=$(cat "$dir/redis.pid")
-    kill "$pid" 2>/dev/null || true
+    # The number may be another process's by now.
+    ours() { [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = redis-server ]; }
+    ours && kill "$pid"
     for ((tries = 0; tries < 300; tries++)); do
-        kill -0 "$pid" 2>/dev/null || break
+        ours || break
         sleep 0.1
     done
     rm -f "$dir/redis.pid"
