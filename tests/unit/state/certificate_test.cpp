@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "state/base/json.h"
 #include "state/record.h"
@@ -74,7 +75,7 @@ TEST(Certificate, EveryMissingMemberIsNamed) {
   auto whole = json::parse(encode_certificate(sample()), 100'000);
   ASSERT_TRUE(whole.ok());
   int members = 0;
-  for (const auto& member : whole->GetObject()) {
+  for (const auto& member : std::as_const(*whole).GetObject()) {
     rapidjson::Document copy;
     copy.CopyFrom(*whole, copy.GetAllocator());
     const std::string name = member.name.GetString();
