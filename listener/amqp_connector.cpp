@@ -43,13 +43,31 @@ Status check_key_file(const std::string& path) {
   return Ok{};
 }
 
+amqp_tls_version_t library_version(AmqpTlsVersion version) {
+  switch (version) {
+    case AmqpTlsVersion::v1_0:
+      return AMQP_TLSv1;
+    case AmqpTlsVersion::v1_1:
+      return AMQP_TLSv1_1;
+    case AmqpTlsVersion::v1_2:
+    case AmqpTlsVersion::v1_3:
+      break;
+  }
+  return AMQP_TLSv1_2;
+}
+
 Result<amqp_socket_t*> make_tls_socket(amqp_connection_state_t connection, const AmqpTls& tls) {
+  if (tls.lowest == AmqpTlsVersion::v1_3) {
+    return Error{Errc::invalid,
+                 "ssl_version TLSv1_3 cannot be demanded with this librabbitmq; TLSv1_2 takes 1.3 "
+                 "wherever the broker offers it"};
+  }
   amqp_socket_t* socket = amqp_ssl_socket_new(connection);
   if (socket == nullptr) return Error{Errc::unavailable, "TLS could not be set up"};
   const bool verify = !tls.ca_file.empty();
   amqp_ssl_socket_set_verify_peer(socket, verify ? 1 : 0);
   amqp_ssl_socket_set_verify_hostname(socket, verify && tls.verify_hostname ? 1 : 0);
-  amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST);
+  amqp_ssl_socket_set_ssl_versions(socket, library_version(tls.lowest), AMQP_TLSvLATEST);
   if (verify && amqp_ssl_socket_set_cacert(socket, tls.ca_file.c_str()) != AMQP_STATUS_OK) {
     return Error{Errc::invalid,
                  fmt::format("ssl_ca_file {} holds no certificate that can be read", tls.ca_file)};

@@ -16,8 +16,12 @@ struct AmqpHost {
   std::string password = "guest";
 };
 
+// The oldest version of TLS that is accepted; older ones than 1.2 have to be asked for.
+enum class AmqpTlsVersion { v1_0, v1_1, v1_2, v1_3 };
+
 struct AmqpTls {
   bool enabled = false;
+  AmqpTlsVersion lowest = AmqpTlsVersion::v1_2;
   std::string ca_file;  // empty: the broker is not verified at all, as in oslo.messaging
   std::string cert_file;
   std::string key_file;

@@ -4,6 +4,24 @@
 #include <unistd.h>
 
 namespace reclaim::listener {
+namespace {
+
+AmqpTlsVersion lowest_version(config::TlsVersion version) {
+  switch (version) {
+    case config::TlsVersion::v1_0:
+      return AmqpTlsVersion::v1_0;
+    case config::TlsVersion::v1_1:
+      return AmqpTlsVersion::v1_1;
+    case config::TlsVersion::v1_3:
+      return AmqpTlsVersion::v1_3;
+    case config::TlsVersion::any:
+    case config::TlsVersion::v1_2:
+      return AmqpTlsVersion::v1_2;
+  }
+  return AmqpTlsVersion::v1_2;
+}
+
+}  // namespace
 
 AmqpOptions amqp_options(const config::Settings& settings) {
   const config::RabbitSettings& rabbit = settings.rabbit;
@@ -15,6 +33,7 @@ AmqpOptions amqp_options(const config::Settings& settings) {
   }
   out.vhost = rabbit.url.virtual_host;
   out.tls.enabled = rabbit.ssl;
+  out.tls.lowest = lowest_version(rabbit.ssl_version);
   out.tls.ca_file = rabbit.ssl_ca_file;
   out.tls.cert_file = rabbit.ssl_cert_file;
   out.tls.key_file = rabbit.ssl_key_file;

@@ -14,6 +14,10 @@ Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max) 
     return Error{Errc::limit, fmt::format("JSON text of {} bytes is over the limit of {} bytes",
                                           text.size(), bytes_max)};
   }
+  // RapidJSON takes a NUL for the end of the text and would pass over what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return Error{Errc::invalid, fmt::format("not JSON: a NUL byte (at byte {})", nul)};
+  }
   rapidjson::Document document;
   constexpr unsigned kFlags =
       rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;

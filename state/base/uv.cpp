@@ -20,6 +20,12 @@ Loop::Loop() {
 
 Loop::~Loop() {
   uv_run(&loop_, UV_RUN_NOWAIT);
+  // A handle that nobody closed would keep the loop running for ever; a request, such as a name
+  // lookup, only needs its time.
+  uv_walk(
+      &loop_, [](uv_handle_t* handle, void* /*unused*/) { CHECK(uv_is_closing(handle) != 0); },
+      nullptr);
+  uv_run(&loop_, UV_RUN_DEFAULT);
   CHECK(uv_loop_close(&loop_) == 0);
 }
 

@@ -50,6 +50,10 @@ TEST(Json, SizeIsBounded) {
   EXPECT_EQ(json::parse("[1,2,3]", 3).error().code, Errc::limit);
 }
 
+TEST(Json, NothingHidesBehindANul) {
+  EXPECT_FALSE(json::parse(std::string_view("{}\0junk", 7), 100).ok());
+}
+
 TEST(Json, GettersNameTheMember) {
   const auto document = json::parse(R"({"a":"x","n":3})", 100);
   ASSERT_TRUE(document.ok());
