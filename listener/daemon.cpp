@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.service";
 constexpr std::size_t kKicksAtOnceMax = 100;
+constexpr std::size_t kCertificatesReadMax = 1'000;
 constexpr std::int64_t kRetryMs = 2'000;
+constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
 constexpr std::uint64_t kLagProbeMs = 500;
 constexpr std::int64_t kLagWarnMs =
@@ -30,7 +32,8 @@ Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings,
       timers_(loop),
       pauses_(loop),
       alive_timer_(loop),
-      lag_timer_(loop) {}
+      lag_timer_(loop),
+      report_timer_(loop) {}
 
 // Parts go in the reverse order of what they refer to: members are declared in that order.
 Daemon::~Daemon() = default;
@@ -49,6 +52,7 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
   auto ledger = FileLedger::open(loop_, std::move(ledger_options), log_);
   if (!ledger) return std::move(ledger).error();
   ledger_ = std::move(ledger).value();
+  report_certificates(settings.state_path);
 
   RedisStoreOptions redis;
   redis.redis = config::redis_options(settings);
@@ -87,6 +91,18 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
   return Ok{};
 }
 
+// A certificate that was cut short or tampered with is said so at once, not when an auditor asks.
+void Daemon::report_certificates(const std::string& state_path) {
+  const auto kept = load_certificates(state_path, kCertificatesReadMax);
+  if (!kept) {
+    log_.warning(kLog, "the certificates cannot be read", {{"why", kept.error().what}});
+    return;
+  }
+  for (const std::string& problem : kept->problems) log_.warning(kLog, problem);
+  log_.info(kLog, fmt::format("{} certificates kept, {} files unreadable",
+                              kept->certificates.size(), kept->problems.size()));
+}
+
 void Daemon::start(std::function<void(Error)> on_fatal) {
   on_fatal_ = std::move(on_fatal);
   log_.info(kLog, fmt::format("reclaim {} starting for host {}", kVersion, host_));
@@ -95,6 +111,7 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
   store_->watch_kicks(host_, [this] { pull_kicks(); });
   link_->start();
   measure_lag();
+  report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
   if (manager_.alive_interval_ms() > 0) {
     alive_timer_.start(0, manager_.alive_interval_ms(), [this] { manager_.alive(); });
   }
@@ -173,6 +190,20 @@ void Daemon::pull_kicks() {
   });
 }
 
+// What was heard and done so far, where `systemctl status` shows it, and in the log now and then.
+void Daemon::report_counters() {
+  const KickFeedCounters& heard = feed_->counters();
+  const AmqpCounters& bus = link_->counters();
+  const ConductorCounters& done = conductor_->counters();
+  const std::string line = fmt::format(
+      "messages: {} heard, {} kicks, {} ignored, {} rejected, {} too long; surveys: {}, {} failed; "
+      "devices: {} released, {} errors; bus: {} reconnects",
+      bus.received, heard.kicks, heard.ignored, heard.rejected, bus.oversized, done.surveys,
+      done.surveys_failed, done.released, done.errors, bus.disconnects);
+  manager_.status(line);
+  log_.info(kLog, line);
+}
+
 // The loop must never wait: how late a timer fires says whether it did.
 void Daemon::measure_lag() {
   const std::int64_t due = clock_.now().mono.ms + static_cast<std::int64_t>(kLagProbeMs);
@@ -192,6 +223,8 @@ void Daemon::stop(std::function<void()> stopped) {
   log_.info(kLog, "stopping");
   manager_.stopping();
   lag_timer_.stop();
+  report_timer_.stop();
+  report_counters();
   const auto finish = [this] {
     if (!stopped_) return;
     const auto done = std::exchange(stopped_, nullptr);

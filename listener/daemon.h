@@ -56,6 +56,8 @@ class Daemon final {
   void start_conductor();
   void pull_kicks();
   void measure_lag();
+  void report_certificates(const std::string& state_path);
+  void report_counters();
 
   uv_loop_t* loop_;
   Logger& log_;
@@ -76,6 +78,7 @@ class Daemon final {
   std::unique_ptr<AmqpLink> link_;
   uv::Timer alive_timer_;
   uv::Timer lag_timer_;
+  uv::Timer report_timer_;
 
   std::function<void(Error)> on_fatal_;
   std::function<void()> stopped_;
