@@ -25,8 +25,10 @@ class Drives {
   virtual void discover(Callback<std::vector<DriveFacts>> done) = 0;
 
   // Looks at every host guard of design §5b in order, opens and claims controller and namespaces.
-  // Refusal is Errc::refused with the guard's detail as text (Errc::busy where waiting may help:
-  // the driver is not bound or not live yet). On success the claim is held until drop().
+  // Refusal is Errc::refused with the guard's name and detail as text; Errc::busy where waiting may
+  // help (a guest still has it, the driver is not bound or not live yet, all lanes are taken);
+  // Errc::failed where only an operator can mend it (another serial). On success the claim is held
+  // until drop().
   virtual void claim(const ClaimRequest& request, Callback<ClaimReport> done) = 0;
 
   // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.
@@ -38,7 +40,9 @@ class Drives {
   // Re-checks the claim and the guards that can change, then sends the one destructive command, or
   // adopts what runs, and polls to the end. Errc::failed: the drive says it did not erase.
   // Errc::unknown: timeout, stall, reset, or cancelled by stop() with the command sent.
-  // Errc::cancelled: stop() came before the command was sent.
+  // Errc::cancelled: stop() came before the command was sent. Errc::refused or busy: a guard, before
+  // the command was sent. Errc::not_found, with adopt_ours only: no sanitize of ours runs or is
+  // done, and nothing was sent.
   virtual void erase(const PciAddress& address, const EraseRequest& request,
                      std::function<void(EraseProgress)> on_progress,
                      Callback<EraseEvidence> done) = 0;
