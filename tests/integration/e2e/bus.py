@@ -1,0 +1,70 @@
+"""The recorded Nova traffic and how it gets onto RabbitMQ: through py-amqp, which is nobody's kin of
+the librabbitmq that Reclaim listens with."""
+import json
+import os
+
+import amqp
+
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        "../../data/nova-2026.2/notifications.jsonl")
+
+
+def recorded(of_host="compute-2", to_host="compute-2"):
+    """The recorded messages, one a tuple (exchange, routing key, body), for a host of that name."""
+    messages = []
+    with open(RECORDED, encoding="utf-8") as file:
+        for line in file:
+            message = json.loads(line)
+            messages.append((message["exchange"], message["routing_key"],
+                             message["body"].replace(of_host, to_host)))
+    return messages
+
+
+def inner(body):
+    """What oslo.messaging put into its envelope."""
+    return json.loads(json.loads(body)["oslo.message"])
+
+
+def event_of(body):
+    return inner(body)["event_type"]
+
+
+class Bus:
+    """One connection to the broker. Not kept open for longer than it takes."""
+
+    def __init__(self, broker):
+        self.connection = amqp.Connection(
+            host="127.0.0.1:%d" % broker["port"], userid=broker["user"],
+            password=broker["password"], connect_timeout=10, read_timeout=30, write_timeout=30)
+        self.connection.connect()
+        self.channel = self.connection.channel()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def declare_exchange(self, name="nova"):
+        """As oslo.messaging declares it where amqp_durable_queues is off."""
+        self.channel.exchange_declare(name, "topic", durable=False, auto_delete=False)
+
+    def publish(self, exchange, routing_key, body):
+        message = amqp.Message(body, content_type="application/json", content_encoding="utf-8",
+                               delivery_mode=2, priority=0)
+        self.channel.basic_publish(message, exchange=exchange, routing_key=routing_key)
+
+    def publish_all(self, messages):
+        for exchange, routing_key, body in messages:
+            self.publish(exchange, routing_key, body)
+
+    def take(self, queue):
+        """The body of the next message of a queue, or None."""
+        message = self.channel.basic_get(queue, no_ack=True)
+        return message.body if message else None
+
+    def length(self, queue):
+        return self.channel.queue_declare(queue, passive=True).message_count
+
+    def delete_queue(self, queue):
+        self.channel.queue_delete(queue)

@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+"""The main job end to end: the shipped binary, real services, the recorded Nova 2026.2 traffic, an
+emulated drive."""
+import json
+import os
+import unittest
+
+import bus
+from case import (DELETED, FIRST, SECOND, SEED, EndToEnd, Setting, STAYING, tear_down_services)
+from services import wait_until
+
+REQUESTS_MAX = 10
+
+
+def tearDownModule():
+    tear_down_services()
+
+
+class MainJob(EndToEnd):
+    def test_recorded_traffic_gives_the_drive_of_the_deleted_instance_back_and_no_other(self):
+        made = Setting(self, ["address=%s,serial=ONE,size=32M,duration_ms=300" % FIRST,
+                              "address=%s,serial=TWO,size=32M,duration_ms=300" % SECOND])
+        made.host.fill(FIRST, SEED)
+        made.host.fill(SECOND, SEED + 1)
+        made.register(FIRST, consumer=DELETED)
+        made.register(SECOND, consumer=STAYING)
+        self.addCleanup(made.free, STAYING)
+        untouched = made.host.digest(SECOND, SEED + 1)
+        made.worker.start()
+        for address in (FIRST, SECOND):
+            made.worker.wait_field(address, "device_state", "allocated")
+
+        made.free()
+        made.publish(made.messages())
+
+        self.assert_released(made)
+        self.assertEqual(made.host.digest(SECOND, SEED + 1), untouched)
+        self.assertEqual(made.host.sanitizes(SECOND), 0)
+        self.assertEqual(made.reserved(SECOND), 1)
+        self.assertEqual(made.worker.field(SECOND, "device_state"), "allocated")
+        self.assertEqual(made.worker.field(FIRST, "instance"), DELETED)
+        self.check_certificate(made)
+        self.check_every_message_is_settled(made)
+
+    def check_certificate(self, made):
+        name = made.worker.field(FIRST, "certificate_id")
+        folder = os.path.join(made.worker.settings["state"], "certificates")
+        with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+            certificate = json.load(file)
+        self.assertEqual(certificate["serial"], "ONE")
+        self.assertEqual(certificate["instance"], DELETED)
+        self.assertEqual(certificate["method"], "sanitize_crypto")
+        stored = made.services.redis("get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST),
+                                     db=made.db)
+        self.assertEqual(json.loads(stored), certificate)
+
+    def check_every_message_is_settled(self, made):
+        with made.services.bus() as connection:
+            wait_until(lambda: connection.length("reclaim_" + made.name) == 0, "the queue is empty")
+            self.assertEqual(connection.length("reclaim_%s_dead" % made.name), 0)
+
+    def test_one_clean_takes_few_placement_requests(self):
+        made = self.setting()
+        before = len(made.services.requests())
+        made.free()
+        mine = len(made.services.requests())  # what this test asked for itself
+        made.publish(made.delete_messages())
+        made.worker.wait_field(FIRST, "device_state", "available")
+        requests = made.services.requests()[mine:]
+        self.assertGreater(mine, before)
+        print("Placement requests from kick to release: %d" % len(requests))
+        for request in requests:
+            print("  %s %s -> %d" % request)
+        self.assertLessEqual(len(requests), REQUESTS_MAX)
+        self.assertEqual([method for method, _, _ in requests].count("PUT"), 1)
+
+    def test_a_notification_that_got_lost_is_made_up_for_by_the_survey(self):
+        made = self.setting(survey_s=5)
+        made.free()
+        self.assert_released(made)
+
+    def test_messages_that_nobody_can_read_are_put_aside_without_their_context(self):
+        made = self.setting()
+        bodies = ['{"oslo.version": "2.0", "oslo.message": "{\\"_context_auth_token\\": \\"gAAsecret\\", '
+                  '\\"event_type\\": 7}"}', "\xff\xfe not json _context_auth_token=gAAsecret"]
+        made.publish([("nova", "notifications.info", body) for body in bodies])
+        dead = []
+
+        def collect():
+            with made.services.bus() as connection:
+                body = connection.take("reclaim_%s_dead" % made.name)
+            if body is not None:
+                dead.append(body)
+            return len(dead) == len(bodies)
+        wait_until(collect, "both are in the dead-letter queue")
+        for body in dead:
+            text = body if isinstance(body, str) else bytes(body).decode("utf-8", "replace")
+            self.assertNotIn("_context_", text)
+            self.assertNotIn("gAAsecret", text)
+        self.assertNotIn("gAAsecret", made.worker.log_text())
+        # And on: the next delete is heard.
+        self.delete(made)
+        self.assert_released(made)
+
+    def test_recorded_kicks_are_those_that_explain_tells(self):
+        made = self.setting(start=False)
+        bodies = "".join(message[2] + "\n" for message in bus.recorded())
+        code, out, _ = made.worker.command("explain", stdin=bodies)
+        self.assertEqual(code, 0)
+        verdicts = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(len(verdicts), 384)
+        self.assertEqual({verdict["verdict"] for verdict in verdicts}, {"kick", "ignore"})
+        made.free()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

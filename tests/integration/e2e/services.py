@@ -1,0 +1,185 @@
+"""The real services that Reclaim speaks to, each in a folder of its own and on loopback ports: started
+together, stopped together. For the end-to-end tests and the demo."""
+import argparse
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STACK = os.path.join(os.path.dirname(HERE), "stack")
+sys.path.insert(0, STACK)
+
+import openstack  # noqa: E402  (stack/openstack.py)
+from bus import Bus  # noqa: E402
+
+VENDOR, PRODUCT = "144d", "a80a"
+RESOURCE_CLASS = "CUSTOM_PCI_144D_A80A"
+
+
+class Services:
+    """RabbitMQ, Redis, Keystone and Placement under one folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.broker = None
+        self.endpoints = None
+        self._placement = None
+        self._placement_since = 0.0
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def start(self, said=lambda name: None):
+        """All at the same time; `said` is called with the name of each that answers."""
+        os.makedirs(self.folder, exist_ok=True)
+        failures = []
+
+        def run(name, function):
+            try:
+                function()
+                said(name)
+            except BaseException as problem:  # told by the thread that waits
+                failures.append("%s: %s" % (name, problem))
+        threads = [threading.Thread(target=run, args=pair) for pair in (
+            ("RabbitMQ", self.start_broker), ("Redis", self.start_redis),
+            ("Keystone and Placement", self.start_openstack))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise RuntimeError("; ".join(failures))
+
+    def stop(self):
+        for step in (self.stop_openstack, self.stop_redis, self.kill_broker):
+            with contextlib.suppress(Exception):
+                step()
+
+    # RabbitMQ
+
+    def start_broker(self):
+        self.broker = json.loads(run([os.path.join(STACK, "rabbitmq.sh"), "start",
+                                      self.path("rabbitmq")]).splitlines()[-1])
+
+    def stop_broker(self):
+        run([os.path.join(STACK, "rabbitmq.sh"), "stop", self.path("rabbitmq")])
+
+    def kill_broker(self):
+        run([os.path.join(STACK, "rabbitmq.sh"), "kill", self.path("rabbitmq")])
+
+    def bus(self):
+        return Bus(self.broker)
+
+    def transport_url(self):
+        return "rabbit://%s:%s@127.0.0.1:%d/" % (
+            self.broker["user"], self.broker["password"].replace("@", "%40").replace(":", "%3A"),
+            self.broker["port"])
+
+    # Redis
+
+    def start_redis(self):
+        run([os.path.join(STACK, "redis.sh"), "start", self.path("redis")])
+
+    def stop_redis(self):
+        run([os.path.join(STACK, "redis.sh"), "stop", self.path("redis")])
+
+    def kill_redis(self):
+        with open(self.path("redis", "redis.pid"), encoding="ascii") as file:
+            pid = int(file.read())
+        os.kill(pid, 9)
+        wait_until(lambda: not os.path.exists("/proc/%d" % pid) or is_zombie(pid), "Redis is gone")
+
+    def redis_port(self):
+        with open(self.path("redis", "redis.port"), encoding="ascii") as file:
+            return int(file.read())
+
+    def redis(self, *words, db=0):
+        return run(["redis-cli", "-p", str(self.redis_port()), "-n", str(db), *words]).rstrip("\n")
+
+    # Keystone and Placement
+
+    def start_openstack(self):
+        run([openstack.PYTHON, os.path.join(STACK, "openstack.py"), "start",
+             self.path("openstack"), "--owner-pid", str(os.getpid())])
+        self.endpoints = openstack.read_endpoints(self.path("openstack"))
+
+    def stop_openstack(self):
+        run([openstack.PYTHON, os.path.join(STACK, "openstack.py"), "stop",
+             self.path("openstack")])
+
+    def placement_pid(self):
+        with open(self.path("openstack", "pids.json"), encoding="ascii") as file:
+            return json.load(file)["placement"]
+
+    def placement(self):
+        if self._placement is None or time.monotonic() - self._placement_since > 1800:
+            self._placement = openstack.admin_placement(self.path("openstack"))
+            self._placement_since = time.monotonic()
+        return self._placement
+
+    def register(self, host, address, reserved=0, consumer=None, one_time_use=True):
+        """As Nova registers a one-time-use device; returns its provider."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            openstack.register(argparse.Namespace(
+                directory=self.path("openstack"), host=host, device=address, vendor=VENDOR,
+                product=PRODUCT, one_time_use=one_time_use, reserved=reserved, allocate=consumer,
+                trait=[]))
+        return json.loads(printed.getvalue())
+
+    def inventory(self, provider):
+        body = self.placement().call("GET", "/resource_providers/%s/inventories" % provider)
+        return body["inventories"][RESOURCE_CLASS]
+
+    def reserved(self, provider):
+        return self.inventory(provider)["reserved"]
+
+    def reserve(self, provider, reserved):
+        self.placement().put_inventory(provider, RESOURCE_CLASS, total=1, max_unit=1,
+                                       reserved=reserved)
+
+    def requests(self, agent=re.compile("^reclaim/")):
+        """What Placement's own log says it was asked by Reclaim, in order: (method, path)."""
+        line = re.compile(r'"(GET|PUT|POST|DELETE) (\S+)" status: (\d+)')
+        found = []
+        with open(self.path("openstack", "placement.log"), encoding="utf-8") as file:
+            for text in file:
+                match = line.search(text)
+                if match:
+                    found.append((match.group(1), match.group(2), int(match.group(3))))
+        return found
+
+
+def run(command, **more):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          stdin=subprocess.DEVNULL, check=False, timeout=200, **more)
+    if done.returncode != 0:
+        raise RuntimeError("%s ended with %d: %s" % (" ".join(command), done.returncode,
+                                                    (done.stderr or done.stdout)[-2000:]))
+    return done.stdout
+
+
+def is_zombie(pid):
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_until(condition, what, deadline_s=90.0):
+    """Polls; a test waits for what it wants to see and never for a time to pass."""
+    end = time.monotonic() + deadline_s
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError("not within %d s: %s" % (deadline_s, what))
+        time.sleep(0.05)

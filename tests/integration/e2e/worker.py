@@ -1,0 +1,228 @@
+"""An emulated host and the shipped `reclaim` on it, behind the emulator's LD_PRELOAD."""
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+from services import run, wait_until
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
+
+CONFIG = """\
+[DEFAULT]
+transport_url = {transport_url}
+host = {host}
+state_path = {state}
+[listener]
+queue = reclaim_{host}
+dead_letter_queue = reclaim_{host}_dead
+[oslo_messaging_rabbit]
+rabbit_retry_interval = 1
+rabbit_retry_backoff = 0
+[redis]
+url = redis://127.0.0.1:{redis_port}/{db}
+[placement]
+auth_type = password
+auth_url = {auth_url}
+username = {username}
+password = {password}
+user_domain_name = Default
+project_name = service
+project_domain_name = Default
+region_name = {region}
+[nvme]
+device_spec = {{"vendor_id": "144d", "product_id": "a80a"}}
+verify_samples = {samples}
+[reclaim]
+survey_interval_s = {survey_s}
+sysfs_root = {root}/sys
+dev_root = {root}/dev
+proc_root = {root}/proc
+libvirt_dirs = {root}/run/libvirt/qemu,{root}/etc/libvirt/qemu
+compute_id_file = {root}/var/lib/nova/compute_id
+machine_id_file = {root}/etc/machine-id
+run_path = {root}/run/reclaim
+"""
+
+
+class Programs:
+    """Where the build put what is tested; the environment says it (CMakeLists.txt of this folder)."""
+
+    def __init__(self):
+        build = os.environ.get("RECLAIM_BUILD", os.path.join(ROOT, "build/release"))
+        self.reclaim = os.path.abspath(os.path.join(build, "reclaim"))
+        self.emulator = os.path.abspath(os.path.join(build, "tests/emulator/reclaim-emulator"))
+        shim = os.path.abspath(os.path.join(build, "tests/emulator/libreclaim_emulator.so"))
+        # A sanitizer's runtime has to come before the emulator's library.
+        first = os.environ.get("RECLAIM_PRELOAD_FIRST", "")
+        self.preload = (first + " " + shim).strip()
+        self.sanitized = bool(first)
+
+
+class EmulatedHost:
+    """A host in a folder: drives, sysfs, libvirt's directories, machine-id."""
+
+    def __init__(self, programs, root, drives):
+        self.programs = programs
+        self.root = root
+        words = []
+        for drive in drives:
+            words += ["--drive", drive]
+        self.tool("create", *words)
+        os.makedirs(os.path.join(root, "run/reclaim"), exist_ok=True)
+
+    def tool(self, command, *words):
+        return run([self.programs.emulator, command, self.root, *words])
+
+    def fill(self, address, seed):
+        self.tool("fill", address, "--seed", str(seed))
+
+    def set(self, address, **settings):
+        self.tool("set", address, *["%s=%s" % pair for pair in settings.items()])
+
+    def digest(self, address, seed):
+        return dict(word.split("=") for word in
+                    self.tool("digest", address, "--seed", str(seed)).split())
+
+    def sanitizes(self, address):
+        """How many sanitize commands the drive has accepted in its life."""
+        return int(re.search(r"accepted=(\d+)", self.tool("show", address)).group(1))
+
+    def sanitize_status(self, address):
+        """SSTAT of the sanitize log: 1 completed, 2 in progress, 3 failed."""
+        return int(re.search(r"sanitize status=(\d+)", self.tool("show", address)).group(1))
+
+    def write(self, path, text):
+        with open(os.path.join(self.root, path), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def remove(self, path):
+        os.unlink(os.path.join(self.root, path))
+
+
+def die_with_parent():
+    """A worker of a test that was killed must not go on (prctl(PR_SET_PDEATHSIG))."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Worker:
+    """`reclaim` as an operator runs it on one emulated host."""
+
+    def __init__(self, programs, services, host, name, folder, **settings):
+        self.programs, self.services, self.host, self.name = programs, services, host, name
+        self.folder = folder
+        self.db = settings.pop("db", 0)
+        self.process = None
+        self.runs = 0
+        os.makedirs(os.path.join(folder, "state"), exist_ok=True)
+        self.settings = {
+            "transport_url": services.transport_url(), "host": name, "db": self.db,
+            "state": os.path.join(folder, "state"), "redis_port": services.redis_port(),
+            "auth_url": services.endpoints["auth_url"],
+            "username": services.endpoints["service_username"],
+            "password": services.endpoints["service_password"],
+            "region": services.endpoints["region"], "root": host.root, "survey_s": 3600,
+            "samples": 64, **settings}
+        self.config = os.path.join(folder, "reclaim.conf")
+        self.write_config()
+
+    def write_config(self, more="", **settings):
+        self.settings.update(settings)
+        descriptor = os.open(self.config, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(**self.settings) + more)
+
+    def environment(self, **more):
+        return {**os.environ, "LD_PRELOAD": self.programs.preload,
+                "RECLAIM_EMULATOR_ROOT": self.host.root, **more}
+
+    # serve
+
+    def start(self, wait=True, **environment):
+        self.runs += 1
+        self.log = os.path.join(self.folder, "serve-%d.log" % self.runs)
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [self.programs.reclaim, "--config-file", self.config, "--debug", "serve"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                env=self.environment(**environment))
+        if wait:
+            self.wait_log(r"reclaim\.service.* ready$")
+            self.wait_log(r"consuming from")
+        return self
+
+    def stop(self, deadline_s=30):
+        """SIGTERM, and its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(deadline_s)
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def log_text(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait_log(self, pattern, deadline_s=90):
+        expression = re.compile(pattern, re.MULTILINE)
+
+        def seen():
+            found = expression.search(self.log_text())
+            if not found and self.process.poll() is not None:
+                raise AssertionError("the worker ended with %s:\n%s" % (
+                    self.process.returncode, self.log_text()[-3000:]))
+            return found
+        return wait_until(seen, "%r in %s" % (pattern, self.log), deadline_s)
+
+    # the operator's commands
+
+    def command(self, *words, stdin=None):
+        """(exit code, standard output, standard error)."""
+        done = subprocess.run([self.programs.reclaim, "--config-file", self.config, *words],
+                              input=stdin, capture_output=True, text=True, timeout=120,
+                              check=False, env=self.environment())
+        return done.returncode, done.stdout, done.stderr
+
+    def devices(self):
+        code, out, err = self.command("device", "list", "-f", "json")
+        if code != 0:
+            raise AssertionError("device list: " + err)
+        return {row["Address"]: row for row in json.loads(out)}
+
+    # what stands in Redis, as an operator with redis-cli sees it
+
+    def field(self, address, name):
+        return self.services.redis("hget", "reclaim:{%s}:device:%s" % (self.name, address), name,
+                                   db=self.db)
+
+    def wait_field(self, address, name, wanted, deadline_s=90):
+        def look():
+            self.must_run()
+            return self.field(address, name) == wanted
+        return wait_until(look, "%s of %s is %s (see %s)" % (name, address, wanted, self.log),
+                          deadline_s)
+
+    def must_run(self):
+        if self.process and self.process.poll() is not None:
+            raise AssertionError("the worker ended with %s:\n%s" % (self.process.returncode,
+                                                                    self.log_text()[-3000:]))
+
+    def journal(self):
+        """[(from, trigger, to)] of the host's journal."""
+        text = self.services.redis("--json", "xrange", "reclaim:{%s}:journal" % self.name, "-", "+",
+                                   db=self.db)
+        entries = []
+        for _, fields in json.loads(text):
+            entry = dict(zip(fields[::2], fields[1::2])) if isinstance(fields, list) else fields
+            entries.append(entry)
+        return entries
+
+
+def temporary_folder():
+    """Short, because a unix socket's path has 107 bytes."""
+    return tempfile.mkdtemp(prefix="reclaim-e2e-")
