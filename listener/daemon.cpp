@@ -82,6 +82,7 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
       [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
   AmqpCallbacks callbacks;
   callbacks.on_delivery = [this](const AmqpDelivery& delivery) {
+    if (delivery.oversized) return link_->dead_letter(delivery, "longer than body_bytes_max");
     feed_->take(delivery.body, delivery.tag, delivery.incarnation,
                 [this, &delivery](std::string_view why) { link_->dead_letter(delivery, why); });
   };
