@@ -70,10 +70,11 @@ struct Ok {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : value_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error)
-      : value_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // Implicit on purpose: `return value;` and `return Error{...};` are how results are made.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(T value) : value_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(Error error) : value_(std::in_place_index<1>, std::move(error)) {}
 
   [[nodiscard]] bool ok() const { return value_.index() == 0; }
   explicit operator bool() const { return ok(); }

@@ -6,20 +6,21 @@ of the project (which directory may include which) and the banned words stand.
 
 import re
 from collections import namedtuple
+from fnmatch import fnmatch
 
 from lexer import code_only, has_block_comment
 
 Finding = namedtuple("Finding", "path line text")
 
-# What a directory may include, besides itself. tests/ may include everything. OPTIONS stands for
-# the plain option structs (*options.h) of any directory: how config/ hands out what it read.
-OPTIONS = "*options.h"
+# What a directory may include, besides itself: whole directories, or headers by pattern. tests/ may
+# include everything. config/ hands out what it read as the plain option structs of each module.
 MAP = {
     "state": set(),
     "placement": {"state"},
     "nvme": {"state"},
     "handlers": {"placement", "nvme", "state"},
-    "config": {"state", OPTIONS},
+    # policy.h: the words an operator writes into device_spec choose the erasure.
+    "config": {"state", "*options.h", "nvme/policy.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
 }
@@ -28,6 +29,9 @@ MAP = {
 CORE = re.compile(r"^\w+_core$|^handlers_kick$|^cli_explain$")
 FOREIGN = re.compile(r"^(uv\.h|uv/|hiredis|curl/|amqp|rabbitmq-c/|libnvme|nvme/(?:ioctl|tree|types|"
                      r"linux|fabrics|filters|util|mi|log|api-types)\.h$)")
+
+# Headers that the build writes.
+GENERATED = {"version.h"}
 
 COLUMNS_MAX = 100
 TABLE_COLUMNS_MAX = 200
@@ -53,6 +57,7 @@ BANNED = [
     (r"\bstd::(expected|source_location|move_only_function)\b|\bstd::(ranges::)?views\b",
      "what g++ 12 and clang 14 both have (Result, std::function, plain loops)", ()),
     (r"(?<!_)\bassert\s*\(|#include <cassert>", "CHECK: assertions stay on in release", ()),
+    (r"\bNULL\b", "nullptr", ()),
     (r"\[=[\],]", "a capture list that names what it captures", ()),
     (r"\busing namespace (?!std::(chrono_|string_view_|string_)?literals|reclaim\b)",
      "names with their namespace (only std literals and our own may be opened)", ()),
@@ -95,12 +100,14 @@ def check_include_directions(path, text):
         other = target.split("/")[0]
         if kind != '"':
             continue
+        if target in GENERATED:
+            continue
         if "/" not in target:
             yield Finding(path, line, f'"{target}" is not relative to the root of the repository')
         elif other == "tests":
             yield Finding(path, line, f'"{target}": what ships includes nothing of tests/')
         elif other in MAP and other != top and other not in MAP[top]:
-            if OPTIONS in MAP[top] and target.endswith("options.h"):
+            if any(fnmatch(target, pattern) for pattern in MAP[top]):
                 continue
             allowed = ", ".join(sorted(MAP[top])) or "nothing but itself"
             yield Finding(path, line, f'{top}/ includes "{target}"; it may include {allowed}')

@@ -34,6 +34,7 @@ class BannedWords(unittest.TestCase):
         ("handlers/a.cpp", "auto s = std::format(\"\");", "fmt"),
         ("handlers/a.cpp", "std::expected<int, int> e;", "Result"),
         ("handlers/a.cpp", "assert(x);", "CHECK"),
+        ("handlers/a.cpp", "f(NULL);", "nullptr"),
         ("handlers/a.cpp", "auto f = [=] { return x; };", "capture"),
         ("handlers/a.cpp", "using namespace std;", "namespace"),
         ("handlers/a.cpp", '#include "../state/record.h"', "root"),
@@ -76,7 +77,7 @@ class IncludeDirections(unittest.TestCase):
         for top, target in (("state", "nvme/a.h"), ("state", "config/a.h"),
                             ("placement", "nvme/a.h"), ("nvme", "placement/a.h"),
                             ("handlers", "config/a.h"), ("handlers", "listener/a.h"),
-                            ("config", "nvme/a.h"), ("cli", "listener/a.h")):
+                            ("config", "nvme/a.h"), ("config", "nvme/policy_table.h"), ("cli", "listener/a.h")):
             with self.subTest(top=top, target=target):
                 self.assertEqual(
                     len(file_findings(f"{top}/b.cpp", cpp(f'#include "{target}"'))), 1)
