@@ -40,9 +40,9 @@ class Drives {
   // Re-checks the claim and the guards that can change, then sends the one destructive command, or
   // adopts what runs, and polls to the end. Errc::failed: the drive says it did not erase.
   // Errc::unknown: timeout, stall, reset, or cancelled by stop() with the command sent.
-  // Errc::cancelled: stop() came before the command was sent. Errc::refused or busy: a guard, before
-  // the command was sent. Errc::not_found, with adopt_ours only: no sanitize of ours runs or is
-  // done, and nothing was sent.
+  // Errc::cancelled: stop() came before the command was sent. Errc::refused or busy: a guard,
+  // before the command was sent. Errc::not_found, with adopt_ours only: no sanitize of ours runs or
+  // is done, and nothing was sent.
   virtual void erase(const PciAddress& address, const EraseRequest& request,
                      std::function<void(EraseProgress)> on_progress,
                      Callback<EraseEvidence> done) = 0;
