@@ -1,5 +1,5 @@
-"""The recorded Nova traffic and how it gets onto RabbitMQ: through py-amqp, which is nobody's kin of
-the librabbitmq that Reclaim listens with."""
+"""The recorded Nova traffic and how it gets onto RabbitMQ: through py-amqp, which shares nothing
+with the librabbitmq that Reclaim listens with."""
 import json
 import os
 

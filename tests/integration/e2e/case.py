@@ -1,5 +1,5 @@
-"""What the end-to-end tests share: one set of real services for the process, a host and a worker of its
-own for each test (own host name, own Redis database, own queues), so that no test sees another's."""
+"""What the end-to-end tests share: one set of real services for the process, and a host and a worker
+for each test (own host name, own Redis database, own queues), so that no test sees another's."""
 import itertools
 import os
 import shutil

@@ -81,8 +81,9 @@ class MainJob(EndToEnd):
 
     def test_messages_that_nobody_can_read_are_put_aside_without_their_context(self):
         made = self.setting()
-        bodies = ['{"oslo.version": "2.0", "oslo.message": "{\\"_context_auth_token\\": \\"gAAsecret\\", '
-                  '\\"event_type\\": 7}"}', "\xff\xfe not json _context_auth_token=gAAsecret"]
+        inner = json.dumps({"_context_auth_token": "gAAsecret", "event_type": 7})
+        bodies = [json.dumps({"oslo.version": "2.0", "oslo.message": inner}),
+                  "\xff\xfe not json _context_auth_token=gAAsecret"]
         made.publish([("nova", "notifications.info", body) for body in bodies])
         dead = []
 

@@ -20,8 +20,8 @@ def tearDownModule():
 
 
 class PlacementDoor:
-    """Stands between the worker and Placement; while `closed`, it answers 503 as a load balancer does
-    whose servers are all gone."""
+    """Stands between the worker and Placement; while `closed`, it answers 503 as a load balancer
+    does whose servers are all gone."""
 
     def __init__(self, url):
         door = self

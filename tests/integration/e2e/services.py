@@ -1,5 +1,5 @@
-"""The real services that Reclaim speaks to, each in a folder of its own and on loopback ports: started
-together, stopped together. For the end-to-end tests and the demo."""
+"""The real services that Reclaim speaks to, each in a folder of its own and on loopback ports:
+started together, stopped together. For the end-to-end tests and the demo."""
 import argparse
 import contextlib
 import io
@@ -31,12 +31,15 @@ class Services:
         self.endpoints = None
         self._placement = None
         self._placement_since = 0.0
+        self._tied = True  # they end when this process has, as far as they can be told to
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
-    def start(self, said=lambda name: None):
-        """All at the same time; `said` is called with the name of each that answers."""
+    def start(self, said=lambda name: None, tied=True):
+        """All at the same time; `said` is called with the name of each that answers. Interrupted by
+        an exception, it has started nothing that stop() does not find."""
+        self._tied = tied
         os.makedirs(self.folder, exist_ok=True)
         failures = []
 
@@ -51,8 +54,16 @@ class Services:
             ("Keystone and Placement", self.start_openstack))]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except BaseException:
+            # What is still starting finds its service gone and gives up.
+            while any(thread.is_alive() for thread in threads):
+                self.stop()
+                for thread in threads:
+                    thread.join(0.5)
+            raise
         if failures:
             raise RuntimeError("; ".join(failures))
 
@@ -106,7 +117,8 @@ class Services:
 
     def start_openstack(self):
         run([openstack.PYTHON, os.path.join(STACK, "openstack.py"), "start",
-             self.path("openstack"), "--owner-pid", str(os.getpid())])
+             self.path("openstack")] +
+            (["--owner-pid", str(os.getpid())] if self._tied else []))
         self.endpoints = openstack.read_endpoints(self.path("openstack"))
 
     def stop_openstack(self):
@@ -144,8 +156,8 @@ class Services:
         self.placement().put_inventory(provider, RESOURCE_CLASS, total=1, max_unit=1,
                                        reserved=reserved)
 
-    def requests(self, agent=re.compile("^reclaim/")):
-        """What Placement's own log says it was asked by Reclaim, in order: (method, path)."""
+    def requests(self):
+        """What Placement's own log says it was asked, in order: (method, path, status)."""
         line = re.compile(r'"(GET|PUT|POST|DELETE) (\S+)" status: (\d+)')
         found = []
         with open(self.path("openstack", "placement.log"), encoding="utf-8") as file:
@@ -158,7 +170,8 @@ class Services:
 
 def run(command, **more):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, check=False, timeout=200, **more)
+                          stdin=subprocess.DEVNULL, check=False, timeout=200,
+                          start_new_session=True, **more)
     if done.returncode != 0:
         raise RuntimeError("%s ended with %d: %s" % (" ".join(command), done.returncode,
                                                     (done.stderr or done.stdout)[-2000:]))

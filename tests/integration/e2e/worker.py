@@ -49,7 +49,7 @@ run_path = {root}/run/reclaim
 
 
 class Programs:
-    """Where the build put what is tested; the environment says it (CMakeLists.txt of this folder)."""
+    """Where the build put what is tested; the environment says it (CMakeLists.txt beside this)."""
 
     def __init__(self):
         build = os.environ.get("RECLAIM_BUILD", os.path.join(ROOT, "build/release"))
@@ -141,13 +141,15 @@ class Worker:
 
     # serve
 
-    def start(self, wait=True, **environment):
+    def start(self, wait=True, debug=True, tied=True, **environment):
         self.runs += 1
         self.log = os.path.join(self.folder, "serve-%d.log" % self.runs)
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [self.programs.reclaim, "--config-file", self.config, "--debug", "serve"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                [self.programs.reclaim, "--config-file", self.config,
+                 *(["--debug"] if debug else []), "serve"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                preexec_fn=die_with_parent if tied else None,
                 env=self.environment(**environment))
         if wait:
             self.wait_log(r"reclaim\.service.* ready$")

@@ -1,0 +1,118 @@
+#!/bin/bash
+# The main job on real services and an emulated drive, shown as it happens: see --help.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+usage() {
+  cat <<'USAGE'
+usage: ./demo.sh [--keep] [--no-install] [--fault KEY=VALUE] [--help]
+       ./demo.sh --stop
+
+A tenant's instance is deleted, and its NVMe drive comes back clean: a real RabbitMQ, Redis, Keystone
+and Placement, the recorded traffic of a real Nova, the shipped worker, and an emulated host with two
+drives. Installs the Debian packages that are missing (root or sudo), builds, runs, checks what it
+shows, and leaves nothing behind but build/. No real disk is touched.
+
+  --keep             leave it running and say how to look around in it
+  --stop             end a demo that was kept
+  --no-install       take the machine as it is: never run apt
+  --fault KEY=VALUE  give the drive a fault, e.g. lies_keeps_data=1; the demo then has to fail
+  --help             this text
+
+The exit code is 0 only when the drive was erased, verified and given back, and the other one left
+alone.
+USAGE
+}
+
+install=yes
+groups=(build test)
+words=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --keep) words+=(--keep); groups+=(demo) ;;
+    --stop) exec /usr/bin/python3 tests/demo/demo.py --stop ;;
+    --no-install) install=no ;;
+    --fault)
+      [[ ${2-} == *=* ]] || { echo "demo.sh: --fault takes KEY=VALUE" >&2; exit 2; }
+      words+=(--fault "$2")
+      shift
+      ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "demo.sh: unknown option \"$1\"" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+
+bold= cyan= dim= off=
+if [[ -t 1 && ${TERM-dumb} != dumb && -z ${NO_COLOR+set} ]]; then
+  bold=$'\e[1m' cyan=$'\e[1;36m' dim=$'\e[2m' off=$'\e[0m'
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+step() { printf '%s%2d%s  %s%-18s%s%s\n' "$cyan" "$1" "$off" "$bold" "$2" "$off" "$3"; }
+
+working() {
+  if [[ -t 1 && ${TERM-dumb} != dumb ]]; then printf '\r\e[K%2d  %-18s%s%s%s' "$1" "$2" "$dim" "$3" "$off"; fi
+}
+
+finished() { if [[ -t 1 && ${TERM-dumb} != dumb ]]; then printf '\r\e[K'; fi; }
+
+failed() {
+  finished
+  echo "demo.sh: $1; the end of its output:" >&2
+  tail -n 40 "$log" >&2
+  exit 1
+}
+
+# counted NUMBER NAME: passes ninja's "[n/m]" of standard input on to the screen.
+counted() {
+  local line shown=
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >> "$log"
+    if [[ $line =~ ^\[([0-9]+/[0-9]+)\] && ${BASH_REMATCH[1]} != "$shown" ]]; then
+      shown=${BASH_REMATCH[1]}
+      working "$1" "$2" "$shown"
+    fi
+  done
+}
+
+build() {
+  local launcher=()
+  if command -v ccache >/dev/null; then
+    launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  cmake --preset release "${launcher[@]}" &&
+    cmake --build --preset release --target reclaim reclaim_emulator reclaim_emulator_tool
+}
+
+printf '\n %sReclaim: a deleted instance'\''s drive comes back clean%s\n\n' "$bold" "$off"
+
+if [[ $install == yes ]]; then
+  working 1 Packages "looking for what is missing"
+  if [[ $(id -u) -ne 0 ]]; then
+    # sudo may have to ask for a password, which nobody would see behind a log.
+    tests/setup/install_packages.sh "${groups[@]}" | tee "$log" || failed "installing the packages failed"
+  else
+    tests/setup/install_packages.sh "${groups[@]}" > "$log" 2>&1 || failed "installing the packages failed"
+  fi
+  finished
+  if grep -q 'nothing is missing' "$log"; then
+    step 1 Packages "all there"
+  else
+    step 1 Packages "installed what was missing; no service was started"
+  fi
+else
+  step 1 Packages "taken as they are (--no-install)"
+fi
+
+: > "$log"
+began=$SECONDS
+build 2>&1 | counted 2 Build || failed "the build failed"
+finished
+version=$(build/release/reclaim --version)
+step 2 Build "$version, $((SECONDS - began)) s"
+
+rm -f "$log"
+trap - EXIT
+RECLAIM_BUILD=build/release exec /usr/bin/python3 tests/demo/demo.py --steps-before 2 "${words[@]}"

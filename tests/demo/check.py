@@ -1,0 +1,65 @@
+"""What the demo claims, checked against the media, Placement and the drive's own counters: not
+against what Reclaim says of itself. Pure."""
+
+
+class Drive:
+    """What is to be seen of one drive at one time."""
+
+    def __init__(self, state, reserved, consumers, digest, sanitizes, excerpt):
+        self.state = state          # device_state
+        self.reserved = reserved    # in Placement
+        self.consumers = consumers  # in Placement
+        self.sha256 = digest["sha256"]
+        self.tenant_blocks = int(digest["tenant_blocks"])
+        self.tenant_blocks_kept = int(digest["tenant_blocks_kept"])
+        self.sanitizes = sanitizes  # accepted by the drive in its life
+        self.excerpt = excerpt      # a few bytes at a place that held the tenant's text
+
+
+def wrong_with_erased(before, after):
+    """Why the drive of the deleted instance is not what it should be: sentences, none if it is."""
+    wrong = []
+    if before.tenant_blocks == 0 or before.tenant_blocks_kept != before.tenant_blocks:
+        wrong.append("the tenant's data was not on the drive to begin with")
+    if after.tenant_blocks_kept != 0:
+        wrong.append("%d of the tenant's blocks are still on the drive" % after.tenant_blocks_kept)
+    if after.excerpt == before.excerpt:
+        wrong.append("the tenant's text can still be read")
+    if after.sha256 == before.sha256:
+        wrong.append("its media did not change at all")
+    if after.sanitizes != before.sanitizes + 1:
+        wrong.append("the drive accepted %d sanitize commands instead of one" %
+                     (after.sanitizes - before.sanitizes))
+    if after.reserved != 0:
+        wrong.append("it is still reserved in Placement")
+    if after.state != "available":
+        wrong.append("its device_state is %s" % after.state)
+    return wrong
+
+
+def wrong_with_untouched(before, after):
+    """The same for the drive that an instance still holds."""
+    wrong = []
+    if after.sha256 != before.sha256 or after.tenant_blocks_kept != before.tenant_blocks:
+        wrong.append("its data changed")
+    if after.sanitizes != before.sanitizes:
+        wrong.append("it was sanitized")
+    if after.reserved != 1 or not after.consumers:
+        wrong.append("it is not reserved and allocated any more")
+    if after.state != "allocated":
+        wrong.append("its device_state is %s" % after.state)
+    return wrong
+
+
+def wrong_with_certificate(certificate, serial, instance):
+    wrong = []
+    if certificate.get("serial") != serial:
+        wrong.append("the certificate is of drive %s" % certificate.get("serial"))
+    if certificate.get("instance") != instance:
+        wrong.append("the certificate names instance %s" % certificate.get("instance"))
+    if not certificate.get("evidence", {}).get("global_data_erased"):
+        wrong.append("the certificate does not say that all data was erased")
+    report = certificate.get("verification", {})
+    if report.get("samples_counted", 0) < 1 or report.get("samples_unchanged") != 0:
+        wrong.append("the certificate does not show a verification that counts")
+    return wrong
