@@ -94,8 +94,7 @@ class Demo:
             self.providers[address] = made["uuid"]
             self.places[address] = self.find_text(address)
         self.host.write("var/lib/nova/compute_id", made["root_uuid"] + "\n")
-        self.screen.step("Compute host", "%s, with two emulated NVMe drives; registered in "
-                         "Placement as Nova does" % HOST)
+        self.screen.step("Compute host", "%s: two emulated drives, registered as Nova does" % HOST)
         for address, (name, instance, serial, _) in DRIVES.items():
             self.screen.fact(address, "%s, 64 MiB; %s (%s) holds it: allocated, reserved = 1" % (
                 serial, name, instance[:8]))
@@ -138,7 +137,7 @@ class Demo:
         self.worker.wait_field(CLEANED, "device_state", "available")
 
     def progress(self):
-        percent = self.worker.field(CLEANED, "progress_percent")
+        percent = self.worker.field(CLEANED, "progress")
         eta = self.worker.field(CLEANED, "progress_eta_s")
         return float(percent or 0), int(eta or -1)
 
@@ -171,8 +170,7 @@ class Demo:
 
     def show_result(self, before, after):
         certificate, path = self.certificate()
-        self.screen.step("Before and after", "as seen from outside: the media, Placement, the "
-                         "drive's counters")
+        self.screen.step("Before and after", "seen from outside: media, Placement, drive")
         self.show_table(before, after)
         self.screen.step("Certificate", certificate["id"])
         self.show_certificate(certificate)
@@ -221,10 +219,9 @@ class Demo:
                                                 evidence["duration_ms"] / 1000)),
                 ("the drive says", "status 0x%x, global data erased: %s" % (
                     evidence["sstat"], "yes" if evidence["global_data_erased"] else "no")),
-                ("we looked", "%d samples, %d of them held data, %d unchanged; %d bytes read, %d "
-                 "differ from %s" % (report["samples_read"], report["samples_counted"],
-                                     report["samples_unchanged"], report["bytes_read"],
-                                     report["bytes_nonzero"], report["expectation"])),
+                ("we looked", "%d samples, %d had data: %d unchanged; %d bytes differ from %s" %
+                 (report["samples_read"], report["samples_counted"], report["samples_unchanged"],
+                  report["bytes_nonzero"], report["expectation"])),
                 ("given back", certificate["released_at"])):
             self.screen.fact(name, text)
 
@@ -265,8 +262,8 @@ def version_of(package):
 def printable(data):
     text = data.decode("ascii", "replace")
     if text.isprintable() and text.isascii():
-        return text[:14] + "…"
-    return " ".join("%02x" % byte for byte in data[:4]) + " …"
+        return text[:9] + "…"
+    return " ".join("%02x" % byte for byte in data[:3]) + " …"
 
 
 def on_signal(number, _frame):

@@ -7,6 +7,9 @@ ACCEPTED = re.compile(r"reclaim\.nvme \[.*?\] (\S+): (\w+) accepted by the drive
 MOVED = re.compile(r"reclaim\.conductor \[.*?\] ([0-9a-f:.]{12}) (\w+) -> (\w+) \((\w+)\): (.*)$")
 FIELDS = re.compile(r"(?: (?:request_id|instance)=\S*)+$")
 
+VERIFIED = re.compile(r"(\d+) samples read \((\d+) bytes\), (\d+) held data before, (\d+) of them "
+                      r"unchanged, (\d+) canaries found, (\d+) bytes not zero; expected zeroes")
+
 METHODS = {"sanitize_crypto": "crypto erase", "sanitize_block": "block erase"}
 
 
@@ -88,5 +91,11 @@ class Story:
         self.screen.fact("", detail.partition(": ")[2], self.screen.dim)
 
     def tell_verified(self, detail):
-        parts = detail.split("; ")[0].split(", ")
-        self.screen.fact("verified", ", ".join(parts[:1] + parts[1:]))
+        found = VERIFIED.search(detail)
+        if not found:
+            return self.screen.fact("verified", detail)
+        samples, size, held, unchanged, canaries, differing = map(int, found.groups())
+        self.screen.fact("verified", "%d samples read (%.0f MiB): of %d that held data, %d unchanged" %
+                         (samples, size / 2 ** 20, held, unchanged))
+        self.screen.fact("", "%d canaries left, %d bytes differ from zeroes" %
+                         (canaries, differing))

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""The demo itself: that it ends well, that it fails when it has to, that it leaves nothing behind."""
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration", "e2e"))
+
+import check  # noqa: E402
+from keeping import processes_of  # noqa: E402
+
+DIGEST = {"sha256": "aa", "tenant_blocks": "10", "tenant_blocks_kept": "10"}
+ERASED = {"sha256": "bb", "tenant_blocks": "10", "tenant_blocks_kept": "0"}
+
+
+class Run:
+    """One demo with a folder of its own for temporary files, so that what it leaves is seen."""
+
+    def __init__(self, *words):
+        self.folder = tempfile.TemporaryDirectory(prefix="demo-test-")
+        self.process = subprocess.Popen(
+            ["/usr/bin/python3", os.path.join(HERE, "demo.py"), *words], text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": self.folder.name})
+
+    def end(self):
+        text, _ = self.process.communicate(timeout=300)
+        return self.process.returncode, text
+
+    def wait_for_folder(self):
+        end = time.monotonic() + 60
+        while not glob.glob(self.folder.name + "/reclaim-demo-*/services/rabbitmq/server.pid"):
+            if time.monotonic() > end:
+                raise AssertionError("it does not start")
+            time.sleep(0.02)
+
+    def left_behind(self):
+        return os.listdir(self.folder.name) + [str(pid) for pid in processes_of(self.folder.name)]
+
+
+class Demo(unittest.TestCase):
+    def start(self, *words):
+        run = Run(*words)
+        self.addCleanup(run.folder.cleanup)
+        return run
+
+    def test_it_ends_well_and_leaves_nothing_behind(self):
+        run = self.start()
+        code, text = run.end()
+        self.assertEqual(code, 0, text)
+        for shown in ("event heard", "survey", "guards passed", "sanitize", "verified",
+                      "released", "Certificate", "byte for byte"):
+            self.assertIn(shown, text)
+        self.assertRegex(text, r"reserved 1 (→|->) 0")
+        self.assertNotIn("\033", text)
+        self.assertEqual(run.left_behind(), [])
+
+    def test_a_drive_that_lies_makes_it_fail_and_show_the_log(self):
+        run = self.start("--fault", "lies_keeps_data=1")
+        code, text = run.end()
+        self.assertEqual(code, 1, text)
+        self.assertIn("the old content is still there", text)
+        self.assertRegex(text, r"end of reclaim.serve")
+        self.assertEqual(run.left_behind(), [])
+
+    def test_an_interrupt_leaves_nothing_behind(self):
+        run = self.start()
+        run.wait_for_folder()
+        run.process.send_signal(signal.SIGINT)
+        code, text = run.end()
+        self.assertEqual(code, 130, text)
+        self.assertIsNone(re.search("Traceback", text), text)
+        self.assertEqual(run.left_behind(), [])
+
+
+class Checks(unittest.TestCase):
+    """Each thing that the demo asserts, wrong once."""
+
+    def setUp(self):
+        self.before = self.drive("allocated", 1, ["x"], DIGEST, 0, b"TEXT")
+
+    def drive(self, *facts):
+        return check.Drive(*facts)
+
+    def test_the_erased_drive(self):
+        good = ["available", 0, [], ERASED, 1, b"\0\0\0\0"]
+        self.assertEqual(check.wrong_with_erased(self.before, self.drive(*good)), [])
+        for index, bad in ((0, "error"), (1, 1), (3, DIGEST), (4, 0), (4, 2), (5, b"TEXT")):
+            facts = good[:index] + [bad] + good[index + 1:]
+            self.assertNotEqual(check.wrong_with_erased(self.before, self.drive(*facts)), [], bad)
+
+    def test_the_drive_that_is_in_use(self):
+        good = ["allocated", 1, ["x"], DIGEST, 0, b"TEXT"]
+        self.assertEqual(check.wrong_with_untouched(self.before, self.drive(*good)), [])
+        for index, bad in ((0, "available"), (1, 0), (2, []), (3, ERASED), (4, 1)):
+            facts = good[:index] + [bad] + good[index + 1:]
+            self.assertNotEqual(check.wrong_with_untouched(self.before, self.drive(*facts)), [],
+                                bad)
+
+    def test_the_certificate(self):
+        good = {"serial": "S", "instance": "I", "evidence": {"global_data_erased": True},
+                "verification": {"samples_counted": 3, "samples_unchanged": 0}}
+        self.assertEqual(check.wrong_with_certificate(good, "S", "I"), [])
+        for key, bad in (("serial", "T"), ("instance", ""), ("evidence", {}),
+                         ("verification", {"samples_counted": 0, "samples_unchanged": 0}),
+                         ("verification", {"samples_counted": 3, "samples_unchanged": 1})):
+            self.assertNotEqual(check.wrong_with_certificate({**good, key: bad}, "S", "I"), [], bad)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
