@@ -41,50 +41,66 @@ void describe_drive(const nvme::DriveFacts& drive, Record& record) {
 
 enum class Hold { held, dirty, unknown };
 
+// The certificate was written after the ledger's line: the line only waits to be struck.
+bool outlives(const Record& record, const LedgerEntry& ledger) {
+  return !record.certificate_id.empty() && record.certificate_at >= ledger.dirty_since;
+}
+
 // Burned and unallocated with a certificate behind it: a tenancy we missed, or an operator's hand
-// (design "held")? The drive's own counters tell.
-Hold operator_hold(const Record& record, const Sighting& sighting) {
+// (design "held")? The ledger knows tenancies that a record lost from Redis does not; the drive's
+// own counters tell of the others. Once a hold was recognised, reads alone do not end it: the
+// kernel looks for partitions whenever it binds its driver, and nobody's data comes by reading.
+Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
   if (record.certificate_id.empty() || !record.certified_host_reads ||
       !record.certified_host_writes || record.tenancy_seen_at > record.certificate_at) {
     return Hold::dirty;
   }
+  if (ledger != nullptr && ledger->dirty && !outlives(record, *ledger)) return Hold::dirty;
   if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
   const nvme::Counters& counters = *sighting.drive->counters;
-  return counters.host_reads == *record.certified_host_reads &&
-                 counters.host_writes == *record.certified_host_writes
-             ? Hold::held
-             : Hold::dirty;
+  if (counters.host_writes != *record.certified_host_writes) return Hold::dirty;
+  if (record.held) return Hold::held;
+  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;
 }
 
-void assess_allocated(Assessment& out, Stage stage, const placement::ProviderView& view) {
+void assess_allocated(Assessment& out, const Record& record, const placement::ProviderView& view) {
+  const Stage stage = record.stage;
   out.facts.instance = view.consumers.front();
   out.facts.detail = fmt::format("consumer {}", view.consumers.front());
-  out.dirty = true;
-  if (stage == Stage::available || stage == Stage::pending_cleaning) {
+  // Nova burns what it gives away; where it did not, nobody else must be given it.
+  out.reserve = !view.burned() && stage != Stage::available;
+  if (stage == Stage::available || stage == Stage::pending_cleaning || is_busy(stage)) {
     out.trigger = Trigger::allocation_seen;
   } else if (stage == Stage::allocated && !view.burned()) {
     out.trigger = Trigger::reserved_dropped;
   } else if (stage == Stage::error) {
+    // Its erasure, if one was begun, is no longer what this drive's content follows from.
+    if (record.erase_begun || record.instance != view.consumers.front()) {
+      out.trigger = Trigger::allocation_seen;
+    }
     out.waiting_for = fmt::format("in error, and {} holds it", view.consumers.front());
   }
 }
 
-void assess_burned(Assessment& out, Stage stage, const Record& record, const Sighting& sighting) {
-  if (stage == Stage::allocated) {
-    out.dirty = true;
+void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                   const Sighting& sighting) {
+  if (record.stage == Stage::allocated) {
     out.trigger = Trigger::dirty_seen;
     return;
   }
-  if (stage != Stage::available) return;
-  switch (operator_hold(record, sighting)) {
+  if (record.stage != Stage::available) return;
+  switch (operator_hold(record, ledger, sighting)) {
     case Hold::held:
       out.held = true;
+      out.strike = ledger != nullptr && ledger->dirty;
+      out.host_reads = sighting.drive->counters->host_reads;
       break;
     case Hold::dirty:
-      out.dirty = true;
       out.trigger = Trigger::dirty_seen;
       break;
     case Hold::unknown:
+      out.held = record.held;
+      if (record.held) break;
       out.waiting_for =
           "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
           "tell an operator's hold from a missed tenancy: left as it is";
@@ -92,25 +108,20 @@ void assess_burned(Assessment& out, Stage stage, const Record& record, const Sig
   }
 }
 
-void assess_unreserved(Assessment& out, Stage stage, const Record& record,
-                       const LedgerEntry* ledger, const Sighting& sighting) {
-  if (stage == Stage::allocated) {
-    out.trigger = Trigger::allocation_gone;
+void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                       const Sighting& sighting) {
+  if (record.stage != Stage::available) {
+    out.reserve = true;
+    if (is_busy(record.stage)) return;
+    out.trigger =
+        record.stage == Stage::allocated ? Trigger::allocation_gone : Trigger::reserved_dropped;
+    if (record.stage != Stage::allocated) out.facts.detail = record.waiting_for;
     return;
   }
-  if (stage == Stage::pending_cleaning || stage == Stage::error) {
-    out.trigger = Trigger::reserved_dropped;
-    out.facts.detail = record.waiting_for;
-    return;
-  }
-  if (stage != Stage::available) return;
   if (ledger != nullptr && ledger->dirty) {
-    if (!record.certificate_id.empty() && record.certificate_at >= ledger->dirty_since) {
-      out.strike = true;
-    } else {
-      out.dirty = true;
-      out.trigger = Trigger::reserved_dropped;
-    }
+    out.strike = outlives(record, *ledger);
+    out.reserve = !out.strike;
+    if (out.reserve) out.trigger = Trigger::reserved_dropped;
     return;
   }
   if (sighting.drive && sighting.drive->counters && record.certified_host_writes &&
@@ -143,12 +154,14 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
       base.provider_name = sighting.rows.front().name;
     }
     out.first_seen = base;
-  } else if (is_busy(base.stage)) {
-    return out;  // the conductor reads busy devices itself
+  } else if (is_busy(base.stage) && base.stage != Stage::erasing &&
+             base.stage != Stage::verifying) {
+    return out;  // the conductor reads Placement by itself there
   } else if (base.serial.empty() && sighting.drive && sighting.drive->identity) {
     out.facts.serial = sighting.drive->identity->serial;
   }
 
+  out.held = base.held;  // a survey that cannot see ends no hold
   if (sighting.rows.size() > 1) {
     out.waiting_for = fmt::format(
         "{} providers stand for this address ({}, {}): delete the one that does not belong",
@@ -175,16 +188,17 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
             : std::string());
     return out;
   }
+  out.held = false;
   out.facts.provider = view.uuid;
   out.facts.provider_name = sighting.rows.front().name;
   out.facts.resource_class = view.inventories.front().resource_class;
 
   if (!view.free()) {
-    assess_allocated(out, base.stage, view);
+    assess_allocated(out, base, view);
   } else if (view.burned()) {
-    assess_burned(out, base.stage, base, sighting);
+    assess_burned(out, base, ledger, sighting);
   } else {
-    assess_unreserved(out, base.stage, base, ledger, sighting);
+    assess_unreserved(out, base, ledger, sighting);
   }
   return out;
 }
@@ -193,7 +207,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
                                      const HostView& host,
                                      const std::optional<DevicePolicy>& policy,
                                      const MethodChoice& choose_method) {
-  if (record.maintenance) return refuse("in maintenance: an operator said hands off");
+  if (record.maintenance) return refuse(std::string(kInMaintenance));
   if (!host.problem.empty()) return refuse(host.problem);
   if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
     return refuse(fmt::format(

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "handlers/options.h"
 #include "handlers/survey.h"
@@ -27,8 +28,8 @@ struct Assessment {
   // What the state machine is told, if anything.
   std::optional<Trigger> trigger;
   Facts facts;
-  // The ledger must say dirty, on stable storage, before anything else happens.
-  bool dirty = false;
+  // It is offered though it is not clean: reserve it at once, whatever else follows.
+  bool reserve = false;
   // The certificate is newer than the ledger's word: the line can be struck.
   bool strike = false;
   // Burned, but by an operator's hand.
@@ -38,6 +39,8 @@ struct Assessment {
   // Why nothing happens though something should; empty when all is well.
   std::string waiting_for;
 };
+
+inline constexpr std::string_view kInMaintenance = "in maintenance: an operator said hands off";
 
 // `record` is null for a device never seen before, `ledger` when nothing is remembered of it.
 // Returns nothing for an address that is not ours: no one-time-use provider, no record, no ledger.

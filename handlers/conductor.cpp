@@ -49,6 +49,13 @@ void Conductor::start(std::function<void(Status)> started) {
       Device& device = devices_[record.address];
       device.record = std::move(record);
       device.persisted = true;
+      const auto entry = ports_.ledger.entries().find(device.record.address);
+      device.dirty_durable = entry != ports_.ledger.entries().end() && entry->second.dirty;
+      // An erase older than the ledger's dirt is of an earlier life: it was released since, and
+      // Redis has forgotten that. Another tenant's data may be on the drive by now.
+      if (!device.dirty_durable || entry->second.dirty_since > device.record.cleaning_started_at) {
+        device.record.erase_begun = false;
+      }
     }
     started(Ok{});
     for (auto& [address, device] : devices_) {
@@ -137,25 +144,48 @@ void Conductor::run_survey() {
     if (stopping_) return;
     host_view_.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
-    SurveyRequest request;
-    std::map<PciAddress, std::uint64_t> epochs;
-    for (const auto& [address, device] : devices_) {
-      request.known.insert(address);
-      epochs[address] = device.record.epoch;
-      // The conductor reads a device in work itself; the periodic survey looks all the same, for an
-      // allocation that nobody expected.
-      const bool long_at_work =
-          device.record.stage == Stage::erasing || device.record.stage == Stage::verifying;
-      if (is_busy(device.record.stage) && !(periodic_ && long_at_work))
-        request.busy.insert(address);
-    }
-    for (const auto& [address, entry] : ports_.ledger.entries()) {
-      if (entry.dirty || entry.error) request.known.insert(address);
-    }
-    surveyor_.survey(request, [this, epochs](Result<Survey> survey) {
-      after_survey(std::move(survey), epochs);
+    if (!beat || !periodic_) return look_around();
+    ports_.store.load(options_.host, [this](Result<std::vector<Record>> stored) {
+      if (stopping_) return;
+      if (stored) mend_store(*stored);
+      look_around();
     });
   });
+}
+
+// Redis may have lost its last writes, or all of them: what stands there is what operators see and
+// what the next worker begins with, so that records which fell behind are written again.
+void Conductor::mend_store(const std::vector<Record>& stored) {
+  std::map<PciAddress, std::uint64_t> epochs;
+  for (const Record& record : stored) epochs[record.address] = record.epoch;
+  for (auto& [address, device] : devices_) {
+    if (!device.persisted || device.saving || is_busy(device.record.stage)) continue;
+    const auto found = epochs.find(address);
+    if (found != epochs.end() && found->second >= device.record.epoch) continue;
+    ports_.log.warning(kLog, fmt::format("{}: Redis lost its record, or the last of it; it is "
+                                         "written again",
+                                         to_string(address)));
+    device.persisted = false;
+  }
+}
+
+void Conductor::look_around() {
+  SurveyRequest request;
+  std::map<PciAddress, std::uint64_t> epochs;
+  for (const auto& [address, device] : devices_) {
+    request.known.insert(address);
+    epochs[address] = device.record.epoch;
+    // The conductor reads a device in work itself; the periodic survey looks all the same, for an
+    // allocation that nobody expected.
+    const bool long_at_work =
+        device.record.stage == Stage::erasing || device.record.stage == Stage::verifying;
+    if (is_busy(device.record.stage) && !(periodic_ && long_at_work)) request.busy.insert(address);
+  }
+  for (const auto& [address, entry] : ports_.ledger.entries()) {
+    if (entry.dirty || entry.error) request.known.insert(address);
+  }
+  surveyor_.survey(
+      request, [this, epochs](Result<Survey> survey) { after_survey(std::move(survey), epochs); });
 }
 
 void Conductor::after_survey(Result<Survey> survey,
@@ -184,9 +214,15 @@ void Conductor::assess_one(const Sighting& sighting,
   Device* device = find(sighting.address);
   if (device != nullptr) {
     const auto seen = epochs.find(sighting.address);
-    // It moved while the survey was reading: what was read may be older than what is recorded.
+    // It moved while the survey was reading: what was read may be older than what is recorded. Who
+    // is being cleaned reads for itself.
     if (seen == epochs.end() || seen->second != device->record.epoch || device->saving) {
-      return want_survey(kLookAgainMs);
+      if (device->saving) {
+        device->look_again = !is_busy(device->record.stage);
+      } else if (!is_busy(device->record.stage)) {
+        want_survey(kLookAgainMs);
+      }
+      return;
     }
   }
   const auto& remembered = ports_.ledger.entries();
@@ -198,25 +234,31 @@ void Conductor::assess_one(const Sighting& sighting,
   if (device == nullptr) {
     device = &devices_[sighting.address];
     device->record = *assessment->first_seen;
+    device->dirty_durable = entry != remembered.end() && entry->second.dirty;
   }
   device->sighting = sighting;
   if (sighting.drive && sighting.drive->identity) {
     device->seen_serial = sighting.drive->identity->serial;
   }
-  if (assessment->dirty) {
-    mark_dirty_then(sighting.address, [this, address = sighting.address, found = *assessment] {
-      apply(address, found);
-    });
-  } else {
-    apply(sighting.address, *assessment);
-  }
+  apply(sighting.address, *assessment);
 }
 
 void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
-  Device& device = devices_.at(address);
+  // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
+  // being away leaves no dirty device on offer.
+  if (assessment.reserve) reserve(address, *assessment.facts.provider);
   if (assessment.trigger) {
     post(address, Event{*assessment.trigger, 0, assessment.facts});
     return;
+  }
+  Device& device = devices_.at(address);
+  if (device.record.stage != Stage::available && !device.dirty_durable && !device.saving) {
+    // The ledger was lost, and nothing moves that would write its line again.
+    device.saving = true;
+    return mark_dirty_then(address, device.record, [this, address] {
+      devices_.at(address).saving = false;
+      pump(address);
+    });
   }
   if (assessment.strike) finish(address);
   annotate(device, assessment);
@@ -228,6 +270,10 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (is_busy(device.record.stage) || device.saving) return;
   Record next = device.record;
   next.held = assessment.held;
+  const auto remembered = ports_.ledger.entries().find(device.record.address);
+  if (remembered != ports_.ledger.entries().end()) {
+    next.maintenance = next.maintenance || remembered->second.maintenance;
+  }
   // While pending, what admission or a guard said stands until they say otherwise.
   if (!assessment.waiting_for.empty() || next.stage != Stage::pending_cleaning) {
     next.waiting_for = assessment.waiting_for;
@@ -237,14 +283,13 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (next == device.record && device.persisted) return;
   next.epoch += 1;
   next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{
-      to_string(next.address),
-      std::string(to_string(next.stage)),
-      device.persisted ? "noted" : "first_seen",
-      std::string(to_string(next.stage)),
-      device.persisted ? "a survey saw it" : "a provider marked one-time-use stands for it",
-      next.held ? "held by an operator" : next.waiting_for,
-      next.updated_at};
+  JournalEntry entry{to_string(next.address),
+                     std::string(to_string(next.stage)),
+                     device.persisted ? "noted" : "first_seen",
+                     std::string(to_string(next.stage)),
+                     device.persisted ? "a survey saw it" : "no record of it stood in Redis",
+                     next.held ? "held by an operator" : next.waiting_for,
+                     next.updated_at};
   const PciAddress address = next.address;
   if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
     ports_.log.warning(kLog, fmt::format("{} waits: {}", to_string(address), next.waiting_for));
@@ -273,6 +318,11 @@ void Conductor::try_admit(const PciAddress& address) {
     policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id, address);
   }
   auto plan = admit(sighting, device.record, host_view_, policy, policies_.choose_method);
+  // What an operator said stands in the ledger before it does in the record.
+  const auto remembered = ports_.ledger.entries().find(address);
+  if (remembered != ports_.ledger.entries().end() && remembered->second.maintenance) {
+    plan = Error{Errc::refused, std::string(kInMaintenance)};
+  }
   if (plan && busy_count() >= options_.cleanings_max) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
                                          options_.cleanings_max)};
@@ -284,6 +334,7 @@ void Conductor::try_admit(const PciAddress& address) {
     if (refused.waiting_for != device.record.waiting_for) want_survey(kMayPassSoonMs);
     return annotate(device, refused);
   }
+  device.admitted_view = sighting.view;
   Facts facts;
   facts.plan = *plan;
   facts.provider = sighting.view->uuid;

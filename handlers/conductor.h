@@ -91,6 +91,16 @@ class Conductor final {
     std::string seen_serial;           // of the drive that answered the last survey
     std::optional<placement::ProviderView> release_view;  // read by `look`, for the PUT
     bool progress_in_flight = false;
+    bool look_again = false;     // a survey came while its record was being written
+    bool dirty_durable = false;  // the ledger's line stands on stable storage
+    std::uint64_t strikes = 0;   // times the line was struck: tells an older write's answer
+    bool reserving = false;      // a PUT of reserved = total is on its way
+    std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
+    // A release whose outcome nobody waited for may still be made: one of this worker, or of one
+    // before it. Until a write of ours has moved the provider's generation past it, nothing is done
+    // to the drive.
+    bool fence = true;
+    std::optional<placement::ProviderView> admitted_view;  // what admission decided on
   };
 
   // conductor.cpp: schedule, survey, admission.
@@ -99,6 +109,8 @@ class Conductor final {
   void settle_kicks_of(const std::string& instance);
   void arm_survey();
   void run_survey();
+  void look_around();
+  void mend_store(const std::vector<Record>& stored);
   void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
   void plan_periodic_survey();
   void assess_one(const Sighting& sighting, const std::map<PciAddress, std::uint64_t>& epochs);
@@ -108,12 +120,13 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void command(const Kick& kick);
-  void set_maintenance(Device& device, bool on);
+  void settle_maintenance(const PciAddress& address);
+  void set_maintenance(const PciAddress& address, bool on);
 
   // conductor_inbox.cpp: inbox, reducer, persistence.
   void post(const PciAddress& address, Event event);
   void pump(const PciAddress& address);
-  void mark_dirty_then(const PciAddress& address, std::function<void()> next);
+  void mark_dirty_then(const PciAddress& address, const Record& record, std::function<void()> next);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
   void save_failed(const PciAddress& address, Record next, JournalEntry entry, const Error& error,
@@ -122,8 +135,10 @@ class Conductor final {
                        std::function<void()> saved);
   void transitioned(const PciAddress& address, const Record& before, const Update& update,
                     const std::string& detail);
+  [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;
   [[nodiscard]] std::int64_t backoff(Device& device) const;
   [[nodiscard]] std::size_t busy_count() const;
+  [[nodiscard]] bool stale(const PciAddress& address, std::uint64_t epoch) const;
   Device* find(const PciAddress& address);
 
   // conductor_effects.cpp: what is done once the record is durable.
@@ -131,16 +146,26 @@ class Conductor final {
   void take_lock_and_claim(const PciAddress& address, std::uint64_t epoch);
   void claim(const PciAddress& address, std::uint64_t epoch);
   void recheck(const PciAddress& address, std::uint64_t epoch);
+  void rechecked(const PciAddress& address, std::uint64_t epoch,
+                 Result<placement::ProviderView> view);
+  void raise_fence(const PciAddress& address, const placement::ProviderView& view,
+                   std::function<void(Result<placement::ProviderView>)> done);
   void take_baseline(const PciAddress& address, std::uint64_t epoch);
   void erase(const PciAddress& address, std::uint64_t epoch);
   void verify(const PciAddress& address, std::uint64_t epoch);
   void look(const PciAddress& address, std::uint64_t epoch);
   void look_at_placement(const PciAddress& address, std::uint64_t epoch);
   void release(const PciAddress& address, std::uint64_t epoch);
+  void put_release(const PciAddress& address, std::uint64_t epoch);
   void confirm(const PciAddress& address, std::uint64_t epoch);
+  void confirmed(const PciAddress& address, std::uint64_t epoch,
+                 const placement::ProviderView& view);
+  void released(const PciAddress& address, std::uint64_t epoch, std::string detail);
   void finish(const PciAddress& address);
+  void strike(const PciAddress& address, const std::string& certificate_id);
   void drop(const PciAddress& address);
-  void reserve(const PciAddress& address);
+  void reserve(const PciAddress& address, const std::string& provider);
+  void give_back(const PciAddress& address, LockToken lock);
   void keep_lock(const PciAddress& address);
   void reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done);
   void show_progress(const PciAddress& address, nvme::EraseProgress progress);

@@ -1,6 +1,7 @@
 // What the conductor is told: an operator's commands, and the planned stop.
 #include <fmt/core.h>
 
+#include <memory>
 #include <utility>
 
 #include "handlers/conductor.h"
@@ -27,7 +28,6 @@ void Conductor::command(const Kick& kick) {
   if (kick.command == "clean") {
     post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
   } else if (kick.command == "abort") {
-    if (is_busy(device->record.stage)) ports_.drives.stop(*address);
     post(*address, Event{Trigger::operator_abort, 0, std::move(facts)});
   } else if (kick.command == "enrol") {
     if (device->seen_serial.empty()) {
@@ -45,7 +45,13 @@ void Conductor::command(const Kick& kick) {
       if (kept) post(at, Event{Trigger::operator_enrol, 0, facts});
     });
   } else if (kick.command == "maintenance_on" || kick.command == "maintenance_off") {
-    set_maintenance(*device, kick.command == "maintenance_on");
+    device->maintenance_wanted = kick.command == "maintenance_on";
+    if (is_busy(device->record.stage)) {
+      ports_.log.warning(kLog, fmt::format("{} is being cleaned: {} when that is over; abort it if "
+                                           "it must not go on",
+                                           kick.address, kick.command));
+    }
+    pump(*address);
   } else {
     ports_.log.warning(kLog,
                        fmt::format("command '{}' is unknown", printable_excerpt(kick.command, 40)));
@@ -53,34 +59,45 @@ void Conductor::command(const Kick& kick) {
   want_survey(kSoonMs);
 }
 
-void Conductor::set_maintenance(Device& device, bool on) {
-  const PciAddress address = device.record.address;
-  if (is_busy(device.record.stage) || device.saving) {
-    ports_.log.warning(kLog,
-                       fmt::format("{} is being cleaned: abort it first, or set maintenance when "
-                                   "it is done",
-                                   to_string(address)));
-    return;
-  }
-  LedgerEntry remembered = ports_.ledger.entries().contains(address)
-                               ? ports_.ledger.entries().at(address)
-                               : LedgerEntry{};
+// Maintenance begins and ends between two cleanings, never in the middle of one.
+void Conductor::settle_maintenance(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (!device.maintenance_wanted) return;
+  if (is_busy(device.record.stage)) return;
+  set_maintenance(address, *std::exchange(device.maintenance_wanted, std::nullopt));
+}
+
+// The ledger first: what stands there survives Redis, and admission looks there too.
+void Conductor::set_maintenance(const PciAddress& address, bool on) {
+  Device& device = devices_.at(address);
+  const auto& entries = ports_.ledger.entries();
+  LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
   remembered.maintenance = on;
-  ports_.ledger.put(address, remembered, [this](Status kept) {
-    if (!kept) ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
+  device.saving = true;
+  ports_.ledger.put(address, remembered, [this, address, on](Status kept) {
+    if (stopping_) return;
+    Device& now = devices_.at(address);
+    if (!kept) {
+      ports_.log.error(kLog, "the ledger cannot be written, trying again",
+                       {{"why", kept.error().what}});
+      ports_.timers.after(backoff(now), [this, address, on] {
+        if (!stopping_) set_maintenance(address, on);
+      });
+      return;
+    }
+    Record next = now.record;
+    next.maintenance = on;
+    next.epoch += 1;
+    next.updated_at = ports_.clock.now().wall;
+    JournalEntry entry{to_string(address),
+                       std::string(to_string(next.stage)),
+                       on ? "maintenance_on" : "maintenance_off",
+                       std::string(to_string(next.stage)),
+                       "an operator said so",
+                       "",
+                       next.updated_at};
+    save(address, std::move(next), std::move(entry), [] {});
   });
-  Record next = device.record;
-  next.maintenance = on;
-  next.epoch += 1;
-  next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{to_string(address),
-                     std::string(to_string(next.stage)),
-                     on ? "maintenance_on" : "maintenance_off",
-                     std::string(to_string(next.stage)),
-                     "an operator said so",
-                     "",
-                     next.updated_at};
-  save(address, std::move(next), std::move(entry), [] {});
 }
 
 void Conductor::stop(std::function<void()> stopped) {
@@ -93,8 +110,19 @@ void Conductor::stop(std::function<void()> stopped) {
   };
   for (auto& [address, device] : devices_) {
     if (!is_busy(device.record.stage)) continue;
-    stops_pending_ += 2;
+    stops_pending_ += 1;
+    if (device.renew_timer != 0) ports_.timers.cancel(std::exchange(device.renew_timer, 0));
+    // The lock is given back last, when the record is written and the drive is closed.
+    const auto left = std::make_shared<int>(2);
+    const auto leave = [this, at = address, lock = device.lock, left, one_done] {
+      if (--*left > 0) return;
+      if (lock.token == 0) return one_done();
+      ports_.store.release_lock(options_.host, at, lock, [one_done](Result<Ok> /*released*/) {
+        one_done();  // an expiring lock is released too
+      });
+    };
     ports_.drives.stop(address);
+    ports_.drives.drop(address, leave);
     const Record next = planned_stop(device.record, ports_.clock.now().wall);
     JournalEntry entry{to_string(address),
                        std::string(to_string(next.stage)),
@@ -103,16 +131,16 @@ void Conductor::stop(std::function<void()> stopped) {
                        "the worker was told to stop",
                        "a running sanitize goes on in the drive",
                        next.updated_at};
-    ports_.store.save(next, device.lock, entry, [this, at = address, one_done](Result<Ok> saved) {
-      if (!saved)
+    if (!device.dirty_durable) {
+      leave();  // its record is not to be believed as long as the ledger does not say the same
+      continue;
+    }
+    ports_.store.save(next, device.lock, entry, [this, leave](Result<Ok> saved) {
+      if (!saved) {
         ports_.log.warning(kLog, "planned stop not recorded", {{"why", saved.error().what}});
-      Device& now = devices_.at(at);
-      if (now.renew_timer != 0) ports_.timers.cancel(std::exchange(now.renew_timer, 0));
-      ports_.store.release_lock(options_.host, at, now.lock, [one_done](Result<Ok> /*released*/) {
-        one_done();  // an expiring lock is released too
-      });
+      }
+      leave();
     });
-    ports_.drives.drop(address, one_done);
   }
   one_done();
 }

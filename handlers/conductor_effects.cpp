@@ -47,6 +47,11 @@ void Conductor::answer_later(const PciAddress& address, std::uint64_t epoch, Tri
   });
 }
 
+// The device went on without the answer that just came.
+bool Conductor::stale(const PciAddress& address, std::uint64_t epoch) const {
+  return devices_.at(address).record.epoch != epoch;
+}
+
 void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
   const std::uint64_t epoch = devices_.at(address).record.epoch;
   switch (effect) {
@@ -73,7 +78,7 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
     case EffectKind::drop:
       return drop(address);
     case EffectKind::reserve:
-      return reserve(address);
+      return reserve(address, devices_.at(address).record.provider);
   }
 }
 
@@ -87,6 +92,7 @@ void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epo
                               if (!lock)
                                 return answer(address, epoch, Trigger::lock_refused,
                                               said(lock.error()));
+                              if (stale(address, epoch)) return give_back(address, *lock);
                               devices_.at(address).lock = *lock;
                               keep_lock(address);
                               claim(address, epoch);
@@ -117,11 +123,22 @@ void Conductor::keep_lock(const PciAddress& address) {
   });
 }
 
+// A lock that came when nobody wanted it any more.
+void Conductor::give_back(const PciAddress& address, LockToken lock) {
+  ports_.store.release_lock(options_.host, address, lock, [](Result<Ok> /*released*/) {
+    // A lock that could not be released expires.
+  });
+}
+
 void Conductor::reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done) {
   ports_.store.acquire_lock(options_.host, address, options_.holder, options_.lock_ttl_ms,
                             [this, address, done](Result<LockToken> lock) {
                               if (stopping_) return;
                               Device& device = devices_.at(address);
+                              if (!is_busy(device.record.stage)) {
+                                if (lock) give_back(address, *lock);
+                                return;  // the cleaning it was for is over
+                              }
                               if (lock) {
                                 device.lock = *lock;
                                 keep_lock(address);
@@ -190,38 +207,66 @@ void Conductor::drop(const PciAddress& address) {
   device.release_view.reset();
   ports_.drives.stop(address);
   ports_.drives.drop(address, [this, address, lock] {
-    if (lock.token == 0) return;
-    ports_.store.release_lock(options_.host, address, lock, [](Result<Ok> /*released*/) {
-      // A lock that could not be released expires.
-    });
+    if (lock.token != 0) give_back(address, lock);
   });
 }
 
 // -------------------------------------------------------------------------------------------------
 // The steps of a cleaning.
 
+// The first cleaning after a start writes what it read, reserved = total: the write succeeds only
+// if nothing has moved since admission, and moves the generation itself, so that a release which
+// an earlier worker sent and nobody saw answered can never be made any more.
 void Conductor::recheck(const PciAddress& address, std::uint64_t epoch) {
-  const std::string provider = devices_.at(address).record.provider;
-  ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
-    if (stopping_) return;
-    if (!view) {
-      if (away(view.error())) {
-        return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
-      }
-      return answer(address, epoch, Trigger::placement_changed, said(view.error()));
+  Device& device = devices_.at(address);
+  const auto admitted = std::exchange(device.admitted_view, std::nullopt);
+  const auto decide = [this, address, epoch](Result<placement::ProviderView> view) {
+    if (!stopping_ && !stale(address, epoch)) rechecked(address, epoch, std::move(view));
+  };
+  if (device.fence && admitted && admitted->uuid == device.record.provider) {
+    return raise_fence(address, *admitted, decide);
+  }
+  ports_.providers.read(device.record.provider, decide);
+}
+
+void Conductor::rechecked(const PciAddress& address, std::uint64_t epoch,
+                          Result<placement::ProviderView> view) {
+  if (!view) {
+    if (away(view.error()) || view.error().code == Errc::conflict) {
+      return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
     }
-    if (!view->free()) {
-      Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
-      facts.instance = view->consumers.front();
-      return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
-    }
-    if (!view->burned()) {
-      return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
-    }
-    Device& device = devices_.at(address);
-    device.adopting = device.record.erase_begun;
-    answer(address, epoch, device.adopting ? Trigger::still_burned_adopt : Trigger::still_burned);
-  });
+    return answer(address, epoch, Trigger::placement_changed, said(view.error()));
+  }
+  if (!view->free()) {
+    Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
+    facts.instance = view->consumers.front();
+    return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  }
+  if (!view->burned()) {
+    return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
+  }
+  Device& device = devices_.at(address);
+  if (device.fence) {
+    return raise_fence(address, *view,
+                       [this, address, epoch](Result<placement::ProviderView> fenced) {
+                         if (stopping_ || stale(address, epoch)) return;
+                         rechecked(address, epoch, std::move(fenced));
+                       });
+  }
+  device.adopting = device.record.erase_begun;
+  answer(address, epoch, device.adopting ? Trigger::still_burned_adopt : Trigger::still_burned);
+}
+
+void Conductor::raise_fence(const PciAddress& address, const placement::ProviderView& view,
+                            std::function<void(Result<placement::ProviderView>)> done) {
+  CHECK(view.burned());
+  ports_.providers.set_reserved(
+      view, view.inventories.front().total,
+      [this, address, done = std::move(done)](Result<placement::ProviderView> after) {
+        if (stopping_) return;
+        if (after) devices_.at(address).fence = false;
+        done(std::move(after));
+      });
 }
 
 void Conductor::take_baseline(const PciAddress& address, std::uint64_t epoch) {
@@ -311,7 +356,7 @@ void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
   const auto since = counters_of_verification(devices_.at(address).record.verification);
   if (!since) return answer(address, epoch, Trigger::look_changed, said(since.error()));
   ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
-    if (stopping_) return;
+    if (stopping_ || stale(address, epoch)) return;
     if (!now) return answer(address, epoch, Trigger::look_changed, said(now.error()));
     look_at_placement(address, epoch);
   });
@@ -320,7 +365,7 @@ void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
 void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch) {
   const std::string provider = devices_.at(address).record.provider;
   ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
-    if (stopping_) return;
+    if (stopping_ || stale(address, epoch)) return;
     if (!view) {
       if (away(view.error()) || view.error().code == Errc::conflict) {
         return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
@@ -349,64 +394,95 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   CHECK(device.release_view->uuid == device.record.provider);
   CHECK(device.lock.token != 0 && !device.record.evidence.empty() &&
         !device.record.verification.empty());
+  const auto since = counters_of_verification(device.record.verification);
+  CHECK(since);
+  // Making the record durable may have taken long: the drive is asked again, right before.
+  ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+    put_release(address, epoch);
+  });
+}
+
+void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
+  Device& device = devices_.at(address);
   const placement::ProviderView view = *std::exchange(device.release_view, std::nullopt);
+  device.fence = true;  // until its outcome is known
   ports_.providers.set_reserved(
       view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
-        if (stopping_) return;
+        if (stopping_ || stale(address, epoch)) return;
+        Device& now = devices_.at(address);
         if (after) {
-          Facts facts = said("reserved 1 -> 0");
-          facts.certificate_id = policies_.make_id();
-          if (const auto counters =
-                  counters_of_verification(devices_.at(address).record.verification)) {
-            facts.host_reads = counters->host_reads;
-            facts.host_writes = counters->host_writes;
-          }
-          counters_.released += 1;
-          return answer(address, epoch, Trigger::released, std::move(facts));
+          now.fence = false;
+          return released(address, epoch, "reserved 1 -> 0");
         }
         const Error& error = after.error();
         switch (error.code) {
           case Errc::conflict:
+            // Somebody wrote before ours, or right after it: a read tells which.
+            now.fence = false;
             return answer(address, epoch, Trigger::release_conflict, said(error));
           case Errc::unavailable:
+            now.fence = false;
             return answer_later(address, epoch, Trigger::release_conflict, said(error));
-          case Errc::unknown:
-            return answer(address, epoch, Trigger::release_unknown, said(error));
-          default:
+          case Errc::not_found:
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::refused:
+            now.fence = false;
             return answer(address, epoch, Trigger::release_refused, said(error));
+          default:
+            return answer(address, epoch, Trigger::release_unknown, said(error));
         }
       });
+}
+
+void Conductor::released(const PciAddress& address, std::uint64_t epoch, std::string detail) {
+  Facts facts = said(std::move(detail));
+  facts.certificate_id = policies_.make_id();
+  if (const auto counters = counters_of_verification(devices_.at(address).record.verification)) {
+    facts.host_reads = counters->host_reads;
+    facts.host_writes = counters->host_writes;
+  }
+  counters_.released += 1;
+  answer(address, epoch, Trigger::released, std::move(facts));
 }
 
 void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
   const std::string provider = devices_.at(address).record.provider;
   ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
-    if (stopping_) return;
-    const Device& device = devices_.at(address);
-    if (!view) {
-      if (view.error().code == Errc::not_found) {
-        return answer(address, epoch, Trigger::placement_changed, said(view.error()));
-      }
-      return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
+    if (stopping_ || stale(address, epoch)) return;
+    if (view) return confirmed(address, epoch, *view);
+    if (view.error().code == Errc::not_found) {
+      return answer(address, epoch, Trigger::placement_changed, said(view.error()));
     }
-    if (!view->free()) {
-      Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
-      facts.instance = view->consumers.front();
-      return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
-    }
-    if (view->burned()) {
-      return answer(address, epoch,
-                    device.claimed ? Trigger::still_reserved : Trigger::look_changed);
-    }
-    Facts facts = said("reserved = 0, read back");
-    facts.certificate_id = policies_.make_id();
-    if (const auto counters = counters_of_verification(device.record.verification)) {
-      facts.host_reads = counters->host_reads;
-      facts.host_writes = counters->host_writes;
-    }
-    counters_.released += 1;
-    answer(address, epoch, Trigger::released, std::move(facts));
+    answer_later(address, epoch, Trigger::placement_away, said(view.error()));
   });
+}
+
+void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
+                          const placement::ProviderView& view) {
+  if (!view.free()) {
+    Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
+    facts.instance = view.consumers.front();
+    return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  }
+  if (!view.is_device()) {
+    return answer(address, epoch, Trigger::placement_changed, said("its inventory changed"));
+  }
+  if (!view.burned()) return released(address, epoch, "reserved = 0, read back");
+  const Device& device = devices_.at(address);
+  // Not made yet is not the same as never made: first the write is kept from being made later.
+  if (device.fence) {
+    return raise_fence(
+        address, view, [this, address, epoch](Result<placement::ProviderView> fenced) {
+          if (stopping_ || stale(address, epoch)) return;
+          if (fenced) return confirmed(address, epoch, *fenced);
+          answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+        });
+  }
+  const bool ours = device.claimed && device.lock.token != 0;
+  answer(address, epoch, ours ? Trigger::still_reserved : Trigger::look_changed);
 }
 
 // Certificate first, then the ledger's line, so that a crash in between leaves the line standing
@@ -432,40 +508,64 @@ void Conductor::finish(const PciAddress& address) {
                                {{"why", saved.error().what}});
           }
         });
-        const Device& now = devices_.at(address);
-        if (now.record.stage != Stage::available || now.record.certificate_id != certificate.id) {
-          return;  // the next tenancy was seen meanwhile: its dirt must stay remembered
-        }
-        LedgerEntry entry = ports_.ledger.entries().at(address);
-        entry.dirty = false;
-        entry.error = false;
-        entry.serial = now.record.serial;
-        entry.provider = now.record.provider;
-        ports_.ledger.put(address, entry, [this, address](Status struck) {
-          if (!struck) {
-            ports_.log.error(
-                kLog, fmt::format("{}: its ledger line cannot be struck", to_string(address)),
-                {{"why", struck.error().what}});
-          }
-        });
+        strike(address, certificate.id);
       });
 }
 
+void Conductor::strike(const PciAddress& address, const std::string& certificate_id) {
+  Device& device = devices_.at(address);
+  const auto remembered = ports_.ledger.entries().find(address);
+  // What is being recorded now may be the next tenancy: its dirt must stay remembered. If it is
+  // not, the next survey comes back to this.
+  if (device.record.stage != Stage::available || device.saving || !device.inbox.empty() ||
+      device.record.certificate_id != certificate_id ||
+      remembered == ports_.ledger.entries().end()) {
+    return;
+  }
+  LedgerEntry entry = remembered->second;
+  entry.dirty = false;
+  entry.error = false;
+  entry.serial = device.record.serial;
+  entry.provider = device.record.provider;
+  device.dirty_durable = false;
+  device.strikes += 1;
+  ports_.ledger.put(address, entry, [this, address, certificate_id](Status struck) {
+    if (struck || stopping_) return;
+    ports_.log.error(
+        kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
+        {{"why", struck.error().what}});
+    ports_.timers.after(backoff(devices_.at(address)), [this, address, certificate_id] {
+      if (!stopping_) strike(address, certificate_id);
+    });
+  });
+}
+
 // Towards safety: whoever is not clean must not be offered.
-void Conductor::reserve(const PciAddress& address) {
-  const std::string provider = devices_.at(address).record.provider;
+void Conductor::reserve(const PciAddress& address, const std::string& provider) {
+  Device& device = devices_.at(address);
+  if (device.reserving) return;
+  device.reserving = true;
   ports_.log.warning(
-      kLog, fmt::format("{} is not clean but was offered: reserving it", to_string(address)));
-  ports_.providers.read(provider, [this, address](Result<placement::ProviderView> view) {
+      kLog, fmt::format("{} is not clean but is offered: reserving it", to_string(address)));
+  const auto over = [this, address](bool look_again_soon) {
+    devices_.at(address).reserving = false;
+    if (!stopping_) want_survey(look_again_soon ? 0 : options_.retry_min_ms);
+  };
+  ports_.providers.read(provider, [this, address, over, certificate = device.record.certificate_id](
+                                      Result<placement::ProviderView> view) {
     if (stopping_) return;
-    if (!view || !view->is_device()) return want_survey(options_.retry_min_ms);
-    if (view->burned() || devices_.at(address).record.stage == Stage::available) return;
-    ports_.providers.set_reserved(*view, view->inventories.front().total,
-                                  [this](Result<placement::ProviderView> after) {
-                                    if (stopping_) return;
-                                    // Success or not: a survey says where it stands now.
-                                    want_survey(after ? 0 : options_.retry_min_ms);
-                                  });
+    if (!view || !view->is_device()) return over(false);
+    const Record& record = devices_.at(address).record;
+    const bool released = record.stage == Stage::releasing || record.stage == Stage::confirming ||
+                          record.certificate_id != certificate;
+    if (view->burned() || released) {
+      devices_.at(address).reserving = false;
+      return;
+    }
+    ports_.providers.set_reserved(
+        *view, view->inventories.front().total,
+        // Success or not: a survey says where it stands now.
+        [over](Result<placement::ProviderView> after) { over(after.ok()); });
   });
 }
 

@@ -19,11 +19,30 @@ bool wants_ledger_line(const Record& record) {
   return record.stage != Stage::available;
 }
 
+// Progress is written outside the epoch, so that it may have come over a record of ours.
+bool same_but_progress(const Record& stored, Record ours) {
+  ours.clean_step = stored.clean_step;
+  ours.progress_percent = stored.progress_percent;
+  ours.progress_eta_s = stored.progress_eta_s;
+  return encode_record(stored) == encode_record(ours);
+}
+
+// These begin something; the others end it.
+bool goes_on(EffectKind effect) {
+  return effect != EffectKind::none && effect != EffectKind::drop && effect != EffectKind::finish &&
+         effect != EffectKind::reserve;
+}
+
 }  // namespace
 
 void Conductor::post(const PciAddress& address, Event event) {
   Device* device = find(address);
   if (device == nullptr || stopping_) return;
+  // What ends a cleaning from outside stops the drive's lane at once, not only when it is recorded.
+  const Row* row = find_row(device->record.stage, event.trigger);
+  if (event.epoch == 0 && row != nullptr && row->effect == EffectKind::drop) {
+    ports_.drives.stop(address);
+  }
   device->inbox.push_back(std::move(event));
   pump(address);
 }
@@ -53,36 +72,46 @@ void Conductor::pump(const PciAddress& address) {
         transitioned(address, before, update, detail);
       });
     };
-    if (wants_ledger_line(update->record) && (!ports_.ledger.entries().contains(address) ||
-                                              !ports_.ledger.entries().at(address).dirty)) {
-      device.saving = true;
-      mark_dirty_then(address, persist);
+    device.saving = true;
+    if (wants_ledger_line(update->record)) {
+      mark_dirty_then(address, update->record, persist);
     } else {
       persist();
     }
   }
+  if (!device.saving) settle_maintenance(address);
 }
 
-// Nothing is done for a dirty device before the ledger says so on stable storage.
-void Conductor::mark_dirty_then(const PciAddress& address, std::function<void()> next) {
+// Nothing is done for a dirty device before the ledger says so on stable storage. The ledger shows
+// a line before it is durable, so that what is durable is remembered here. `device.saving` is set.
+void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
+                                std::function<void()> next) {
   const auto& entries = ports_.ledger.entries();
   LedgerEntry entry = entries.contains(address) ? entries.at(address) : LedgerEntry{};
-  if (entry.dirty) return next();
-  const Record& record = devices_.at(address).record;
+  Device& device = devices_.at(address);
+  // A line that an earlier release has not struck yet is older than its certificate, and would be
+  // struck by it: new dirt needs a newer line, whatever the wall clock says.
+  const bool outlived = entry.dirty_since <= record.certificate_at;
+  if (entry.dirty && device.dirty_durable && !outlived) return next();
   entry.dirty = true;
-  entry.dirty_since = ports_.clock.now().wall;
+  entry.dirty_since = std::max(ports_.clock.now().wall, WallMs{record.certificate_at.ms + 1});
   if (!record.serial.empty()) entry.serial = record.serial;
   entry.provider = record.provider;
-  ports_.ledger.put(address, entry, [this, address, next = std::move(next)](Status kept) {
+  const auto strikes = device.strikes;
+  ports_.ledger.put(address, entry, [this, address, record, strikes, next](Status kept) {
     if (stopping_) return;
-    if (kept) return next();
+    Device& now = devices_.at(address);
+    if (kept) {
+      now.dirty_durable = now.strikes == strikes;
+      return next();
+    }
     ports_.log.error(kLog,
                      fmt::format("{}: the ledger cannot be written, nothing is done with it",
                                  to_string(address)),
                      {{"why", kept.error().what}});
-    Device& device = devices_.at(address);
-    device.saving = false;
-    device.inbox.clear();
+    ports_.timers.after(backoff(now), [this, address, record, next] {
+      if (!stopping_) mark_dirty_then(address, record, next);
+    });
   });
 }
 
@@ -101,6 +130,7 @@ void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
     now.record = next;
     saved();
     pump(address);
+    if (std::exchange(now.look_again, false)) want_survey(kLookAgainMs);
   });
 }
 
@@ -108,13 +138,17 @@ void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry
                             const Error& error, std::function<void()> saved) {
   Device& device = devices_.at(address);
   if (error.code == Errc::conflict) return settle_conflict(address, next, entry, saved);
-  if (!is_busy(device.record.stage) && error.code != Errc::unknown) {
-    // Nothing is under way: the next survey finds the same again.
+  const bool told =
+      entry.trigger.starts_with("operator_") || entry.trigger.starts_with("maintenance_");
+  if (!is_busy(device.record.stage) && error.code != Errc::unknown && !told) {
+    // Nothing is under way: the next survey finds the same again. An operator says it only once.
     device.saving = false;
-    device.inbox.clear();
+    std::erase_if(device.inbox, [](const Event& event) {
+      return !to_string(event.trigger).starts_with("operator_");
+    });
     ports_.log.warning(kLog, fmt::format("{}: the record cannot be written", to_string(address)),
                        {{"why", error.what}});
-    return;
+    return pump(address);
   }
   // Persist first, then act: until the record is durable nothing more is done.
   ports_.log.warning(
@@ -141,8 +175,7 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
         }
         const auto stored = std::find_if(records->begin(), records->end(),
                                          [&](const Record& r) { return r.address == address; });
-        if (stored != records->end() && stored->epoch == next.epoch &&
-            encode_record(*stored) == encode_record(next)) {
+        if (stored != records->end() && same_but_progress(*stored, next)) {
           device.saving = false;
           device.persisted = true;
           device.record = next;
@@ -162,6 +195,7 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
           }
           return;
         }
+        if (!is_busy(device.record.stage)) return save(address, next, entry, saved);
         reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
           Device& again = devices_.at(address);
           if (ours) return save(address, next, entry, saved);
@@ -194,7 +228,8 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
         ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
     });
   }
-  carry_out(address, update.effect);
+  // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.
+  if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out(address, update.effect);
   if (record.stage == Stage::pending_cleaning) {
     if (before.stage == Stage::available || before.stage == Stage::allocated) {
       settle_kicks_of(record.instance);
@@ -211,6 +246,15 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
       want_survey(kLookAgainMs);
     }
   }
+}
+
+bool Conductor::ends_are_waiting(const PciAddress& address) const {
+  const Device& device = devices_.at(address);
+  return std::any_of(device.inbox.begin(), device.inbox.end(), [&device](const Event& event) {
+    const Row* row = find_row(device.record.stage, event.trigger);
+    return event.epoch == 0 && row != nullptr &&
+           (row->effect == EffectKind::drop || row->on == Trigger::lock_lost);
+  });
 }
 
 std::int64_t Conductor::backoff(Device& device) const {

@@ -90,9 +90,10 @@ constexpr std::array kRows{
     Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::releasing, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
-    Row{S::releasing, T::release_conflict, S::looking, E::look, "somebody else wrote the provider: read everything again, decide again"},
+    Row{S::releasing, T::release_conflict, S::confirming, E::confirm, "somebody else wrote the provider, before our PUT or right after it: read back, decide again"},
     Row{S::releasing, T::release_unknown, S::confirming, E::confirm, "the answer never came: read back"},
     Row{S::releasing, T::release_refused, S::error, E::drop, "Placement refused the release"},
+    Row{S::releasing, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
     Row{S::releasing, T::restarted_resume, S::confirming, E::confirm, "the PUT may have been made: read back"},
     Row{S::releasing, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
 
@@ -102,11 +103,13 @@ constexpr std::array kRows{
     Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},
     Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
     Row{S::confirming, T::placement_away, S::confirming, E::confirm, "Placement does not answer: ask again"},
+    Row{S::confirming, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
     Row{S::confirming, T::restarted_resume, S::confirming, E::confirm, "the PUT may have been made: read back"},
     Row{S::confirming, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
 
     Row{S::error, T::operator_clean, S::pending_cleaning, E::none, "an operator asked for another try"},
     Row{S::error, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now"},
+    Row{S::error, T::allocation_seen, S::error, E::none, "an instance holds it: what an earlier erasure did says nothing about it any more"},
     Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, so it must be reserved"},
     Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to look at it"},
     Row{S::error, T::restarted_error, S::error, E::none, "an operator has to look at it"},
@@ -151,7 +154,6 @@ constexpr bool release_only_after_verified_erasure() {
     if (row.to == S::releasing && row.effect != E::release) return false;
     if (row.to == S::looking && row.from != S::looking &&
         !(row.from == S::verifying && row.on == T::verified) &&
-        !(row.from == S::releasing && row.on == T::release_conflict) &&
         !(row.from == S::confirming && row.on == T::still_reserved)) {
       return false;
     }

@@ -77,10 +77,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::allocated:
       if (on == Trigger::allocation_seen) {
         record.held = false;
-        record.tenancy_seen_at = now;
         record.attempts = 0;
         record.erases = 0;
-        forget_erase(record);
       }
       break;
     case Stage::pending_cleaning:
@@ -139,7 +137,12 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   next.epoch = record.epoch + 1;
   next.updated_at = now;
   if (row->to != record.stage) next.stage_since = now;
+  // What was begun on the drive of another provider, or before another tenancy, is not our erasure
+  // of what is on it now.
+  const bool another = event.facts.provider && *event.facts.provider != record.provider;
+  if (another || event.trigger == Trigger::allocation_seen) forget_erase(next);
   take_facts(next, event.facts);
+  if (event.trigger == Trigger::allocation_seen) next.tenancy_seen_at = now;
   // An error keeps its text while it lasts: a self-loop is no new error.
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);
