@@ -46,7 +46,7 @@ void World::store_forgets() {
   if (rng.chance(0.1)) {
     say("redis loses everything");
     store.lose_everything();
-    for (Slot& slot : slots) slot.held = false;
+    for (Slot& slot : slots) slot.held = slot.reserved_by_hand = false;
     return;
   }
   const std::size_t lost = store.lose_last(rng.between(1, 30'000));
@@ -55,7 +55,7 @@ void World::store_forgets() {
     // Whoever forgot the certificate cannot know that it is held.
     const Record* stored = store.stored(slot.address);
     if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty()) {
-      slot.held = false;
+      slot.held = slot.reserved_by_hand = false;
     }
   }
 }
@@ -98,7 +98,12 @@ void World::service_trouble() {
 
 void World::swap_drive(Slot& slot) {
   Drive& drive = drive_of(slot);
-  if (slot.phase != Phase::none || drive.guest != 0) return;
+  const Record* last = store.last_saved(slot.address);
+  // Nobody pulls a drive in the very moment of its release.
+  if (slot.phase != Phase::none || drive.guest != 0 ||
+      (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming))) {
+    return;
+  }
   say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
   const Record* known = store.stored(slot.address);
   const bool learnt = known != nullptr && !known->serial.empty() && conductor && started &&
@@ -114,7 +119,7 @@ void World::swap_drive(Slot& slot) {
   if (drives) drives->breaks(slot.address);
   slot.swapped = learnt;
   if (!learnt) slot.expected_serial = next.serial;
-  slot.held = false;
+  slot.held = slot.reserved_by_hand = false;
   slot.had_data = true;
   if (Provider* provider = provider_of(slot)) {
     if (provider->inventory.reserved == 0) provider->offered = Offered::by_operator;
@@ -189,7 +194,7 @@ void World::operator_acts(Slot& slot) {
       }
       say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
       placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
-      slot.held = true;
+      slot.reserved_by_hand = true;
       break;
     }
     case 6:
@@ -225,7 +230,12 @@ void World::operator_tidies() {
       const bool marked =
           disk.entries.contains(record.address) && disk.entries.at(record.address).maintenance;
       if (record.maintenance || marked) command("maintenance_off", record.address);
-      if (record.stage != Stage::error || slot.operator_tries >= 3) continue;
+      // Answers of before the quiet may still be minutes late.
+      if (scheduler.now_ms() - quiet_since_ms_ < 300'000) continue;
+      if (record.stage != Stage::error || slot.operator_tries >= 3 || slot.phase != Phase::none ||
+          drive_of(slot).guest != 0) {
+        continue;
+      }
       slot.operator_tries += 1;
       const bool other = !record.serial.empty() && record.serial != drive_of(slot).serial;
       command(other ? "enrol" : "clean", record.address);

@@ -110,6 +110,8 @@ void World::check_saved(const Record& record) {
     say(fmt::format("redis: {} is {}, epoch {}", to_string(record.address), to_string(record.stage),
                     record.epoch));
   }
+  Slot& slot = slot_at(record.address);
+  slot.held = slot.held || (slot.reserved_by_hand && record.held);
   if (record.stage == Stage::available) return;
   const auto entry = disk.entries.find(record.address);
   if (entry == disk.entries.end() || !entry->second.dirty) {

@@ -156,7 +156,7 @@ void World::nova_periodic() {
     }
     if (slot.missed > 0 && placement.remove(provider->row.uuid)) {
       say(fmt::format("nova: {} is gone, its provider deleted", to_string(slot.address)));
-      slot.held = false;
+      slot.held = slot.reserved_by_hand = false;
       continue;
     }
     const bool burn = !provider->consumers.empty() && provider->inventory.reserved == 0 &&

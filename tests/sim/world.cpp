@@ -223,6 +223,7 @@ void World::run_active() {
 void World::run_quiet() {
   say("--- quiet: faults end, tenants leave ---");
   quiet_ = true;
+  quiet_since_ms_ = scheduler.now_ms();
   faults = Faults{};
   unguard_everything();
   operator_tidies();

@@ -39,9 +39,10 @@ struct Slot {
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
   std::string consumer;
-  bool blamed = false;  // the tenant got it by somebody else's doing than ours
-  int missed = 0;       // Nova's periodics that did not see the drive
-  bool held = false;    // an operator reserved it by hand
+  bool blamed = false;            // the tenant got it by somebody else's doing than ours
+  int missed = 0;                 // Nova's periodics that did not see the drive
+  bool reserved_by_hand = false;  // by an operator,
+  bool held = false;              // and the worker has shown that it understood
   bool had_data = false;
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
   bool swapped = false;         // and not enrolled
@@ -160,6 +161,7 @@ class World final {
 
   WorldOptions options_;
   bool quiet_ = false;
+  std::int64_t quiet_since_ms_ = 0;
   bool worker_wanted_ = true;
   std::uint64_t next_tenancy_ = 1;
   std::uint64_t next_certificate_ = 1;
