@@ -59,7 +59,7 @@ Drive* FakeDrives::find(const PciAddress& address) {
   return &it->second;
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Lanes: one thing after the other on each drive.
 
 void FakeDrives::in_lane(const PciAddress& address, std::function<void(std::uint64_t op)> what) {
@@ -122,7 +122,7 @@ Proof FakeDrives::proof(const PciAddress& address) const {
   return it == lanes_.end() ? Proof{} : it->second.proof;
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Looking.
 
 void FakeDrives::discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) {
@@ -210,7 +210,7 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
   });
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // Working.
 
 void FakeDrives::take_baseline(const PciAddress& address, nvme::Callback<nvme::Baseline> done) {
