@@ -89,6 +89,7 @@ void add_format(CLI::App* command, CommandLine& line, const std::string& fallbac
       ->default_str(fallback);
   command->add_option("-c,--column", line.columns, "Print this column only; may be repeated")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
@@ -257,6 +258,17 @@ void add_machine(CLI::App& app, CommandLine& line) {
   });
 }
 
+// CLI11's own words, but for what it does not understand: it would only say what it misses. Every
+// mistake of the caller's ends with 2.
+int explain_mistake(const CLI::App& app, const CLI::ParseError& error) {
+  const bool asked_for_help = error.get_exit_code() == 0;
+  const std::vector<std::string> not_understood = app.remaining(true);
+  if (asked_for_help || not_understood.empty()) return app.exit(error) == 0 ? 0 : 2;
+  std::cerr << "reclaim: '" << not_understood.front()
+            << "' is not understood here; --help lists what is\n";
+  return 2;
+}
+
 int run(int argc, char** argv) {
   CommandLine line;
   CLI::App app{
@@ -269,14 +281,17 @@ int run(int argc, char** argv) {
   app.add_option("--config-file", line.files.config_files,
                  "Configuration file; may be repeated [/etc/reclaim/reclaim.conf]")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--config-dir", line.files.config_dirs,
                  "Directory of *.conf files; may be repeated [/etc/reclaim/reclaim.conf.d]")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--service-config", line.files.service_configs,
                  "nova.conf or cyborg.conf: only what is shared is read from it; may be repeated")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--debug", line.debug, "Log at level DEBUG to standard error");
   add_serve(app, line);
@@ -287,7 +302,11 @@ int run(int argc, char** argv) {
   add_explain(app, line);
   add_config(app, line);
   add_machine(app, line);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return explain_mistake(app, error);
+  }
   return line.exit_code;
 }
 
