@@ -8,10 +8,10 @@ usage() {
 usage: ./demo.sh [--keep] [--no-install] [--fault KEY=VALUE] [--help]
        ./demo.sh --stop
 
-A tenant's instance is deleted, and its NVMe drive comes back clean: a real RabbitMQ, Redis, Keystone
-and Placement, the recorded traffic of a real Nova, the shipped worker, and an emulated host with two
-drives. Installs the Debian packages that are missing (root or sudo), builds, runs, checks what it
-shows, and leaves nothing behind but build/. No real disk is touched.
+A tenant's instance is deleted, and its NVMe drive comes back clean: a real RabbitMQ, Redis,
+Keystone and Placement, the recorded traffic of a real Nova, the shipped worker, and an emulated
+host with two drives. Installs the Debian packages that are missing (root or sudo), builds, runs,
+checks what it shows, and leaves nothing behind but build/. No real disk is touched.
 
   --keep             leave it running and say how to look around in it
   --stop             end a demo that was kept
@@ -43,8 +43,10 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 
-bold= cyan= dim= off=
-if [[ -t 1 && ${TERM-dumb} != dumb && -z ${NO_COLOR+set} ]]; then
+terminal=no
+if [[ -t 1 && ${TERM-dumb} != dumb ]]; then terminal=yes; fi
+bold='' cyan='' dim='' off=''
+if [[ $terminal == yes && -z ${NO_COLOR+set} ]]; then
   bold=$'\e[1m' cyan=$'\e[1;36m' dim=$'\e[2m' off=$'\e[0m'
 fi
 log=$(mktemp)
@@ -53,10 +55,10 @@ trap 'rm -f "$log"' EXIT
 step() { printf '%s%2d%s  %s%-18s%s%s\n' "$cyan" "$1" "$off" "$bold" "$2" "$off" "$3"; }
 
 working() {
-  if [[ -t 1 && ${TERM-dumb} != dumb ]]; then printf '\r\e[K%2d  %-18s%s%s%s' "$1" "$2" "$dim" "$3" "$off"; fi
+  [[ $terminal == no ]] || printf '\r\e[K%2d  %-18s%s%s%s' "$1" "$2" "$dim" "$3" "$off"
 }
 
-finished() { if [[ -t 1 && ${TERM-dumb} != dumb ]]; then printf '\r\e[K'; fi; }
+finished() { [[ $terminal == no ]] || printf '\r\e[K'; }
 
 failed() {
   finished
@@ -92,9 +94,9 @@ if [[ $install == yes ]]; then
   working 1 Packages "looking for what is missing"
   if [[ $(id -u) -ne 0 ]]; then
     # sudo may have to ask for a password, which nobody would see behind a log.
-    tests/setup/install_packages.sh "${groups[@]}" | tee "$log" || failed "installing the packages failed"
+    tests/setup/install_packages.sh "${groups[@]}" | tee "$log" || failed "installing failed"
   else
-    tests/setup/install_packages.sh "${groups[@]}" > "$log" 2>&1 || failed "installing the packages failed"
+    tests/setup/install_packages.sh "${groups[@]}" > "$log" 2>&1 || failed "installing failed"
   fi
   finished
   if grep -q 'nothing is missing' "$log"; then

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The demo itself: that it ends well, that it fails when it has to, that it leaves nothing behind."""
+"""The demo itself: it ends well, fails when it has to, and leaves nothing behind."""
 import glob
 import os
 import re

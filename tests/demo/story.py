@@ -95,7 +95,7 @@ class Story:
         if not found:
             return self.screen.fact("verified", detail)
         samples, size, held, unchanged, canaries, differing = map(int, found.groups())
-        self.screen.fact("verified", "%d samples read (%.0f MiB): of %d that held data, %d unchanged" %
-                         (samples, size / 2 ** 20, held, unchanged))
+        self.screen.fact("verified", "%d samples read (%.0f MiB): of %d that held data, "
+                         "%d unchanged" % (samples, size / 2 ** 20, held, unchanged))
         self.screen.fact("", "%d canaries left, %d bytes differ from zeroes" %
                          (canaries, differing))

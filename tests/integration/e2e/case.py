@@ -1,5 +1,5 @@
-"""What the end-to-end tests share: one set of real services for the process, and a host and a worker
-for each test (own host name, own Redis database, own queues), so that no test sees another's."""
+"""What the end-to-end tests share: one set of real services for the process, and for each test a
+host and a worker (own host name, own Redis database, own queues): no test sees another's."""
 import itertools
 import os
 import shutil
@@ -139,3 +139,12 @@ class EndToEnd(unittest.TestCase):
 
 def has_allocation(stack):
     return bool(stack.placement().call("GET", "/allocations/" + DELETED)["allocations"])
+
+
+def domain(address):
+    """A libvirt domain with the function passed through."""
+    bus_number, slot = address[5:7], address[8:10]
+    return ("<domain type='kvm'><name>guest</name><uuid>%s</uuid><devices>"
+            "<hostdev mode='subsystem' type='pci' managed='yes'><source>"
+            "<address domain='0x0000' bus='0x%s' slot='0x%s' function='0x0'/>"
+            "</source></hostdev></devices></domain>\n" % (uuid.uuid4(), bus_number, slot))

@@ -3,16 +3,13 @@
 Placement and RabbitMQ going away and coming back, a provider that Nova re-created."""
 import http.server
 import json
-import os
-import signal
 import threading
 import unittest
 import urllib.error
 import urllib.request
-import uuid
 
-from case import (DELETED, FIRST, LONG_MS, SEED, EndToEnd, tear_down_services)
-from services import RESOURCE_CLASS, wait_until
+from case import FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
+from services import wait_until
 
 
 def tearDownModule():
@@ -184,7 +181,6 @@ class PlacementAway(EndToEnd):
         self.assert_released(made)
 
     def endpoint(self):
-        from case import services
         return services().endpoints["placement_url"]
 
 
@@ -230,15 +226,6 @@ class OneWorker(EndToEnd):
                    "machine" in copied.log_text(), "it says why")
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assert_reserved(made)
-
-
-def domain(address):
-    """A libvirt domain with the function passed through."""
-    bus, slot = address[5:7], address[8:10]
-    return ("<domain type='kvm'><name>guest</name><uuid>%s</uuid><devices>"
-            "<hostdev mode='subsystem' type='pci' managed='yes'><source>"
-            "<address domain='0x0000' bus='0x%s' slot='0x%s' function='0x0'/>"
-            "</source></hostdev></devices></domain>\n" % (uuid.uuid4(), bus, slot))
 
 
 if __name__ == "__main__":

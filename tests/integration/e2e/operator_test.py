@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+"""What stands in the way of a cleaning, and what an operator sees and says: the subcommands of the
+shipped binary against real services."""
+import csv
+import io
+import json
+import os
+import socket
+import unittest
+
+from case import DELETED, FIRST, EndToEnd, domain, tear_down_services
+from services import wait_until
+
+
+def tearDownModule():
+    tear_down_services()
+
+
+class StandingInTheWay(EndToEnd):
+    def test_a_drive_that_lies_stays_reserved_until_it_is_cleaned_for_real(self):
+        made = self.setting(fault=",lies_keeps_data=1")
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "error")
+        self.assert_reserved(made)
+        row = made.worker.devices()[FIRST]
+        self.assertEqual(row["Device State"], "error")
+        self.assertIn("old content is still there", row["Note"])
+        made.host.set(FIRST, lies_keeps_data=0)
+        code, out, err = made.worker.command("device", "clean", FIRST)
+        self.assertEqual(code, 0, err)
+        self.assertIn("pending_cleaning", out)
+        self.assert_released(made, sanitizes=2)
+
+    def test_a_guest_that_is_still_there_is_waited_for(self):
+        made = self.setting(survey_s=5)
+        made.host.write("run/libvirt/qemu/guest.xml", domain(FIRST))
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "pending_cleaning")
+        wait_until(lambda: "guest" in made.worker.devices()[FIRST]["Note"], "it says why it waits")
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        made.host.remove("run/libvirt/qemu/guest.xml")
+        self.assert_released(made)
+
+    def test_reserved_by_an_operator_is_shown_as_held_and_left_alone(self):
+        made = self.setting(survey_s=5)
+        self.delete(made)
+        self.assert_released(made)
+        made.services.reserve(made.providers[FIRST], 1)
+        wait_until(lambda: "held" in made.worker.devices()[FIRST]["Note"], "it is shown as held")
+        surveys = made.worker.log_text().count("survey")
+        self.assertEqual(made.worker.field(FIRST, "device_state"), "available")
+        code, out, _ = made.worker.command("plan", "-f", "json")
+        self.assertEqual((code, json.loads(out)[0]["Verdict"]), (0, "held"))
+        self.assertEqual(made.host.sanitizes(FIRST), 1)
+        self.assert_reserved(made)
+        # Given back by the same hand, it is simply there again.
+        made.services.reserve(made.providers[FIRST], 0)
+        wait_until(lambda: "held" not in made.worker.devices()[FIRST]["Note"], "not held any more")
+        self.assertEqual(made.reserved(FIRST), 0)
+        self.assertGreaterEqual(made.worker.log_text().count("survey"), surveys)
+
+    def test_maintenance_is_hands_off(self):
+        made = self.setting(survey_s=5)
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "on")
+        self.assertEqual(code, 0, err)
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "pending_cleaning")
+        wait_until(lambda: "maintenance" in made.worker.devices()[FIRST]["Note"], "it says so")
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        self.assert_reserved(made)
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "off")
+        self.assertEqual(code, 0, err)
+        self.assert_released(made)
+
+    def test_a_swapped_drive_is_an_error_until_it_is_enrolled(self):
+        made = self.setting()
+        made.host.set(FIRST, serial="ANOTHER")
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "error")
+        note = made.worker.devices()[FIRST]["Note"]
+        self.assertIn("ANOTHER", note)
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        self.assert_reserved(made)
+        code, _, err = made.worker.command("device", "set", FIRST, "--enrol")
+        self.assertEqual(code, 0, err)
+        self.assert_released(made)
+        self.assertEqual(made.worker.field(FIRST, "serial"), "ANOTHER")
+
+
+class Commands(EndToEnd):
+    def test_list_show_and_plan_in_every_format(self):
+        made = self.setting(drives=2)
+        worker = made.worker
+        _, out, _ = worker.command("device", "list")
+        self.assertTrue(out.startswith("+---"), out)
+        _, out, _ = worker.command("device", "list", "-f", "csv")
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual([row["Serial"] for row in rows], ["SERIAL1", "SERIAL2"])
+        _, out, _ = worker.command("device", "list", "-f", "value", "-c", "Address",
+                                   "-c", "Device State")
+        self.assertEqual(out.splitlines()[0], FIRST + " allocated")
+        _, out, _ = worker.command("device", "show", FIRST, "-f", "json")
+        shown = json.loads(out)
+        self.assertEqual(shown["instance"], DELETED)
+        _, by_uuid, _ = worker.command("device", "show", shown["uuid"], "-f", "value",
+                                       "-c", "address")
+        self.assertEqual(by_uuid, FIRST + "\n")
+        made.free()
+        _, out, _ = worker.command("plan", "-f", "json")
+        verdicts = {row["Address"]: row for row in json.loads(out)}
+        self.assertEqual(verdicts[FIRST]["Verdict"], "clean")
+        self.assertEqual(verdicts[FIRST]["Method"], "sanitize_crypto")
+        _, out, _ = worker.command("plan", "--guards", "-f", "json")
+        self.assertGreaterEqual(len(json.loads(out)), 15)
+        self.assertEqual({row["Result"] for row in json.loads(out)}, {"passed"})
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+
+    def test_what_is_not_accepted_is_said(self):
+        made = self.setting()
+        for words, wanted, said in (
+                (("device", "list", "-f", "xml"), 2, "xml"),
+                (("device", "list", "-c", "Colour"), 1, "Colour"),
+                (("device", "show", "0000:09:00.0"), 1, "no device 0000:09:00.0"),
+                (("device", "clean", FIRST), 1, "only a device in error"),
+                (("device", "set", FIRST), 1, "--maintenance"),
+                (("device", "set", FIRST, "--maintenance", "maybe"), 2, "maybe"),
+                (("watch", "--timeout", "-1"), 2, "timeout"),
+                (("nonsense",), 2, "nonsense"),
+                (("device", "nonsense"), 2, "nonsense"),
+                (("plan", "--colour"), 2, "--colour"),
+                ((), 2, "subcommand"),
+                (("explain", "/nowhere/at/all"), 1, "/nowhere/at/all"),
+                (("machine", "-f", "svg"), 2, "svg")):
+            code, out, err = made.worker.command(*words)
+            self.assertEqual((code, out), (wanted, ""), (words, err))
+            self.assertIn(said, err, words)
+        for words in (("--help",), ("device", "--help"), ("serve", "--help"), ("--version",)):
+            code, out, _ = made.worker.command(*words)
+            self.assertEqual(code, 0)
+            self.assertRegex(out, "reclaim|Usage")
+
+    def test_a_command_that_no_worker_hears_says_so(self):
+        made = self.setting()
+        made.worker.kill()
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "on")
+        self.assertEqual(code, 1)
+        self.assertIn("does it run", err)
+        made.free()
+
+    def test_doctor_finds_what_is_broken(self):
+        made = self.setting()
+        code, out, _ = made.worker.command("doctor", "-f", "json")
+        rows = json.loads(out)
+        self.assertEqual(code, 0, out)
+        self.assertEqual({row["Result"] for row in rows}, {"ok"}, out)
+        broken = made.make_worker("broken", transport_url="rabbit://guest:wrong@127.0.0.1:1/",
+                                  redis_port=1, password="wrong")
+        code, out, err = broken.command("doctor", "-f", "json")
+        self.assertEqual(code, 1, err)
+        failed = {row["Check"]: row for row in json.loads(out) if row["Result"] == "error"}
+        self.assertLessEqual({"rabbitmq", "redis", "keystone"}, set(failed))
+        for row in failed.values():
+            self.assertTrue(row["Remedy"], row)
+        self.assertNotIn("wrong", out)
+        made.free()
+
+    def test_watch_shows_a_clean_and_ends_when_all_is_idle(self):
+        made = self.setting()
+        self.delete(made)
+        code, out, err = made.worker.command("watch", "--from-start", "--until-idle",
+                                             "--timeout", "90")
+        self.assertEqual(code, 0, err)
+        for words in ("allocated -> pending_cleaning", "erasing -> verifying",
+                      "releasing -> available"):
+            self.assertIn(words, out)
+        code, _, err = made.worker.command("watch", "--until-idle", "--timeout", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("nothing more within 1 s", err)
+
+    def test_config_check_sample_and_machine(self):
+        made = self.setting(start=False)
+        code, out, err = made.worker.command("config", "check")
+        self.assertEqual((code, out.splitlines()[-1]), (0, "ok"), err)
+        made.worker.write_config("[nvme]\ncleanup_tiemout = 5\n")
+        code, out, err = made.worker.command("config", "check")
+        self.assertEqual(code, 1)
+        self.assertIn("cleanup_tiemout", err)
+        self.assertIn(made.worker.config, err)
+        code, _, err = made.worker.command("serve")
+        self.assertEqual(code, 1)
+        self.assertIn("cleanup_tiemout", err)
+        _, sample, _ = made.worker.command("config", "sample")
+        with open(os.path.join(os.path.dirname(__file__), "../../../config/reclaim.conf.sample"),
+                  encoding="utf-8") as file:
+            self.assertEqual(sample, file.read())
+        for form, said in (("text", "pending_cleaning"), ("markdown", "| "), ("dot", "digraph")):
+            code, out, _ = made.worker.command("machine", "-f", form)
+            self.assertEqual(code, 0)
+            self.assertIn(said, out)
+        made.free()
+
+
+class ServiceManager(EndToEnd):
+    def test_systemd_hears_when_it_is_ready_alive_and_stopping(self):
+        made = self.setting(start=False)
+        path = os.path.join(made.folder, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(path)
+            manager.settimeout(60)
+            made.worker.start(wait=False, NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
+            said = ""
+            while "READY=1" not in said or "WATCHDOG=1" not in said:
+                said += manager.recv(4096).decode() + "\n"
+            self.assertIn("STATUS=", said)
+            made.worker.wait_log(r"reclaim\.service.* ready$")
+            self.assertEqual(made.worker.stop(), 0)
+            while "STOPPING=1" not in said:
+                said += manager.recv(4096).decode() + "\n"
+        made.free()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
