@@ -128,6 +128,7 @@ class Commands(EndToEnd):
                 (("nonsense",), 2, "nonsense"),
                 (("device", "nonsense"), 2, "nonsense"),
                 (("plan", "--colour"), 2, "--colour"),
+                (("device", "list", "-c", "Host", "extra"), 2, "extra"),
                 ((), 2, "subcommand"),
                 (("explain", "/nowhere/at/all"), 1, "/nowhere/at/all"),
                 (("machine", "-f", "svg"), 2, "svg")):
