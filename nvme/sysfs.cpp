@@ -19,6 +19,7 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::size_t kAttributeBytesMax = 4096;  // sysfs gives one page at most
+constexpr std::size_t kFirstReadBytes = 8'192;
 constexpr std::size_t kDirectoryEntriesMax = 65'536;
 constexpr std::uint32_t kNvmeClass = 0x0108;  // mass storage, non-volatile memory controller
 constexpr int kStackDepthMax = 16;
@@ -331,9 +332,11 @@ std::string block_name(const std::string& sysfs_root, const DeviceNumber& number
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return io_error("open", path, errno);
-  std::string text(bytes_max + 1, '\0');
+  // Grown as needed: a limit of megabytes must not cost megabytes for a file of a few lines.
+  std::string text(std::min(kFirstReadBytes, bytes_max + 1), '\0');
   std::size_t have = 0;
-  while (have < text.size()) {
+  while (have <= bytes_max) {
+    if (have == text.size()) text.resize(std::min(2 * text.size(), bytes_max + 1));
     const ssize_t got = ::read(fd.get(), text.data() + have, text.size() - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error("read", path, errno);

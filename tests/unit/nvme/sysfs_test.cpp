@@ -122,9 +122,14 @@ TEST(Sysfs, StackedDevicesLeadDownToTheirDisks) {
 
 TEST(Sysfs, FilesAreBounded) {
   const HostTree tree;
-  tree.write("long", std::string(100, 'x'));
-  EXPECT_EQ(read_file(tree.root / "long", 99).error().code, Errc::limit);
-  EXPECT_EQ(read_file(tree.root / "long", 100)->size(), 100U);
+  for (const std::size_t length : {100U, 8'192U, 20'000U}) {
+    tree.write("long", std::string(length, 'x'));
+    EXPECT_EQ(read_file(tree.root / "long", length - 1).error().code, Errc::limit);
+    EXPECT_EQ(read_file(tree.root / "long", length)->size(), length);
+    const auto roomy = read_file(tree.root / "long", 16U << 20U);
+    EXPECT_EQ(roomy->size(), length);
+    EXPECT_LT(roomy->capacity(), 64U * 1024);
+  }
 }
 
 }  // namespace
