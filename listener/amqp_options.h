@@ -21,11 +21,11 @@ enum class AmqpTlsVersion { v1_0, v1_1, v1_2, v1_3 };
 
 struct AmqpTls {
   bool enabled = false;
-  AmqpTlsVersion lowest = AmqpTlsVersion::v1_2;
   std::string ca_file;  // empty: the broker is not verified at all, as in oslo.messaging
   std::string cert_file;
   std::string key_file;
   bool verify_hostname = true;  // only with ca_file
+  AmqpTlsVersion lowest = AmqpTlsVersion::v1_2;
 };
 
 enum class AmqpLogin { plain, external };
