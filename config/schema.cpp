@@ -479,9 +479,10 @@ constexpr std::array kOptions = {
            .name = "verify_samples",
            .type = integer,
            .fallback = "256",
-           .help = "Places read on each namespace before and after the erase.",
+           .help = "Places of a drive read before and after the erase, shared out among its "
+                   "namespaces. Their digests stand in the device's record.",
            .min = 16,
-           .max = 65536},
+           .max = 2048},
     Option{.group = "nvme",
            .name = "max_parallel",
            .type = integer,

@@ -38,6 +38,17 @@ TEST(Baseline, AFewHundredSamplesFitAHashField) {
   EXPECT_LT(encode_baseline(baseline).size(), 24U * 1024);
 }
 
+// [nvme] verify_samples goes up to 2048, and every namespace has canaries besides.
+TEST(Baseline, TheMostThatCanBeConfiguredComesBack) {
+  Baseline baseline;
+  const Sample longest{0xfffffffe, 0xfedcba9876543210, 131072, digest('c'), false};
+  baseline.samples.assign(2048, longest);
+  baseline.canaries.assign(2048, longest);
+  const auto decoded = decode_baseline(encode_baseline(baseline));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().what;
+  EXPECT_EQ(*decoded, baseline);
+}
+
 TEST(Baseline, MalformedTextIsRefused) {
   const std::string good = encode_baseline(some_baseline());
   for (const std::string& text : {std::string(), std::string("b2"), std::string("b1 x1:0:200:abc"),
