@@ -81,6 +81,13 @@ void KickFeed::push_next(std::uint64_t id) {
   store_.push_kick(pending.hosts.back(), pending.kick, [this, id](Result<Ok> pushed) {
     const auto found = pending_.find(id);
     if (found == pending_.end()) return;
+    if (!pushed && pushed.error().code == Errc::invalid) {
+      // No name of a host: somebody edited reclaim:hosts. It would never be taken, and messages
+      // that wait for it would stop the queue.
+      log_.warning(kLog, "a host is not told", {{"why", pushed.error().what}});
+      found->second.hosts.pop_back();
+      return push_next(id);
+    }
     if (!pushed) return retry(id, pushed.error());
     const Pending& now = found->second;
     log_.info(kLog, fmt::format("heard {} for {}", now.kick.reason, now.hosts.back()),
