@@ -146,6 +146,10 @@ void read_life(FieldReader& reader, Record& record) {
                                          to_string(device_state(record.stage)))});
   }
   reader.number("epoch", record.epoch);
+  if (!reader.problem() && record.epoch > kStoredEpochMax) {
+    reader.fail(
+        bad("epoch", std::to_string(record.epoch), fmt::format("at most {}", kStoredEpochMax)));
+  }
   reader.time("stage_since", record.stage_since);
   reader.time("updated_at", record.updated_at);
   reader.flag("held", record.held);

@@ -21,6 +21,10 @@ namespace reclaim {
 // The version of the layout described in docs/redis.md; stands in the key reclaim:schema.
 inline constexpr int kSchemaVersion = 1;
 
+// The highest epoch a stored record may bear. Lua's numbers are doubles and skip values beyond
+// 2^53; no record comes near by itself, but a hash can be edited by hand.
+inline constexpr std::uint64_t kStoredEpochMax = 1ULL << 52U;
+
 enum class Flow : std::uint8_t { nova, cyborg };
 
 [[nodiscard]] std::string_view to_string(Flow flow);

@@ -33,7 +33,7 @@ class RandomRecords final {
     }
     record.capacity_bytes = wide();
     record.stage = static_cast<Stage>(number(kStageCount - 1));
-    record.epoch = wide();
+    record.epoch = wide() % (kStoredEpochMax + 1);
     for (WallMs* at : {&record.stage_since, &record.updated_at, &record.tenancy_seen_at,
                        &record.cleaning_started_at, &record.verified_at, &record.certificate_at}) {
       at->ms = number(3) == 0 ? 0 : 1'700'000'000'000 + number(2'000'000'000);
@@ -124,6 +124,7 @@ TEST(Record, BadValuesAreNamed) {
                                                             {"epoch", "1x"},
                                                             {"epoch", ""},
                                                             {"epoch", "18446744073709551616"},
+                                                            {"epoch", "4503599627370497"},
                                                             {"stage_since", "today"},
                                                             {"held", "yes"},
                                                             {"plan", "{}"},
