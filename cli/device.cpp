@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -80,6 +81,31 @@ std::string or_this_host(const Session& session, const std::string& host) {
   return host.empty() ? session.settings().host : host;
 }
 
+// What the worker would ignore is told at once.
+std::optional<Error> refusal_of(const std::string& command, const Record& record) {
+  const auto state = to_string(device_state(record.stage));
+  if (command == "clean" && record.stage != Stage::error) {
+    return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
+                                             to_string(record.address), state)};
+  }
+  if (command == "abort" && !is_busy(record.stage) && record.stage != Stage::pending_cleaning) {
+    return Error{Errc::conflict, fmt::format("{} is {}; there is no cleaning to abort",
+                                             to_string(record.address), state)};
+  }
+  return std::nullopt;
+}
+
+// Whether the record shows what the command asked for. That it moved is not enough: a cleaning
+// moves it by itself, and who set maintenance must not believe in it before it stands there.
+bool has_acted(const std::string& command, const Record& before, const Record& now) {
+  if (command == "maintenance_on") return now.maintenance;
+  if (command == "maintenance_off") return !now.maintenance;
+  if (now.epoch == before.epoch) return false;
+  if (command == "abort") return now.stage == Stage::error;
+  if (command == "enrol") return now.serial != before.serial || now.stage != Stage::error;
+  return true;  // a second try may have failed again by now
+}
+
 }  // namespace
 
 int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
@@ -126,12 +152,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   const std::string host = or_this_host(session, options.host);
   const auto before = find_device(session, host, options.device);
   if (!before) return complain(err, before.error());
-  if (options.command == "clean" && before->stage != Stage::error) {
-    return complain(
-        err,
-        Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
-                                          options.device, to_string(device_state(before->stage)))});
-  }
+  if (const auto pointless = refusal_of(options.command, *before)) return complain(err, *pointless);
   auto store = session.store();
   if (!store) return complain(err, store.error());
   Kick kick;
@@ -146,9 +167,10 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   std::int64_t waited_ms = 0;
   while (waited_ms < kHeardWithinMs) {
     const auto now = find_device(session, host, options.device);
-    if (now && now->epoch != before->epoch) {
-      out << fmt::format("{}: {} ({})\n", to_string(now->address),
-                         to_string(device_state(now->stage)), kick.request_id);
+    if (now && has_acted(options.command, *before, *now)) {
+      out << fmt::format("{}: {}{} ({})\n", to_string(now->address),
+                         to_string(device_state(now->stage)),
+                         now->maintenance ? ", in maintenance" : "", kick.request_id);
       return 0;
     }
     session.run_until([] { return false; }, kLookEveryMs);
@@ -156,8 +178,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   }
   err << fmt::format(
       "reclaim: {} is queued for host {} ({}), but its worker has not acted on it: does it run, "
-      "and "
-      "does its log refuse it?\n",
+      "does a cleaning have to end first, and does its log refuse it?\n",
       options.command, host, kick.request_id);
   return 1;
 }
