@@ -65,7 +65,7 @@ TEST(Settings, DefaultsAreTheDocumentedOnes) {
   EXPECT_THAT(s.listener.exchanges, ElementsAre("nova"));
   EXPECT_THAT(s.listener.topics, ElementsAre("versioned_notifications", "notifications"));
   EXPECT_EQ(s.listener.queue, "reclaim_notifications");
-  EXPECT_EQ(s.listener.body_bytes_max, 16U * 1024 * 1024);
+  EXPECT_EQ(s.listener.body_bytes_max, 1024U * 1024);
   EXPECT_EQ(s.redis.host, "127.0.0.1");
   EXPECT_EQ(s.redis.port, 6379);
   EXPECT_THAT(s.placement.valid_interfaces, ElementsAre("internal", "public"));
