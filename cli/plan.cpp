@@ -117,10 +117,11 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     const Record& base = record != nullptr ? *record : *assessment->first_seen;
     Verdict verdict = judge(sighting, base, *assessment, known->host, session.settings());
     if (sighting.drive && !is_busy(base.stage) && (verdict.word == "clean" || options.guards)) {
-      const auto findings = session.wait<std::vector<nvme::GuardFinding>>([&](auto done) {
-        session.drives().inspect(claim_request(sighting, base, session.settings()),
-                                 std::move(done));
-      });
+      const auto findings =
+          session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
+            session.drives().inspect(claim_request(seen, base, session.settings()),
+                                     std::move(done));
+          });
       if (!findings) {
         err << "reclaim: " << to_string(address) << ": " << findings.error().what << '\n';
       } else {

@@ -85,8 +85,8 @@ struct DeviceSpec {
   Location at;
 };
 
-inline constexpr std::size_t kDeviceSpecBytesMax = 64 * 1024;  // of one option's value
-inline constexpr std::size_t kDeviceSpecsMax = 256;            // of all entries
+inline constexpr std::size_t kDeviceSpecBytesMax = std::size_t{64} * 1024;  // of one option's value
+inline constexpr std::size_t kDeviceSpecsMax = 256;                         // of all entries
 
 // Reads one value of the option: an object, or a list of objects. What is wrong is appended to
 // `problems` with its place, all of it; the entries that are right are returned.

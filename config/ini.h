@@ -59,7 +59,7 @@ struct IniFile {
 };
 
 struct IniLimits {
-  std::size_t file_bytes = 1024 * 1024;
+  std::size_t file_bytes = std::size_t{1024} * 1024;
   int file_lines = 20'000;
 };
 

@@ -16,7 +16,7 @@ constexpr std::string_view kRabbit = "oslo_messaging_rabbit";
 constexpr std::string_view kNotifications = "oslo_messaging_notifications";
 constexpr std::size_t kNamesMax = 32;        // items of a list
 constexpr std::size_t kAmqpNameBytes = 255;  // a short string of AMQP 0-9-1
-constexpr int kSurveyDelayMax_s = 3600;
+constexpr int kSurveyDelayMaxS = 3600;
 constexpr std::size_t kSurveyDelaysMax = 8;
 
 // Builds the tree group by group; each part is one function below.
@@ -469,10 +469,10 @@ class Builder {
       int delay = 0;
       const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), delay);
       if (error != std::errc{} || end != item.data() + item.size() || delay < 0 ||
-          delay > kSurveyDelayMax_s) {
+          delay > kSurveyDelayMaxS) {
         read_.complain("reclaim", "survey_delays_s",
                        fmt::format(": '{}' is not an integer from 0 to {}",
-                                   printable_excerpt(item, kAmqpNameBytes), kSurveyDelayMax_s));
+                                   printable_excerpt(item, kAmqpNameBytes), kSurveyDelayMaxS));
       } else {
         delays.push_back(delay);
       }

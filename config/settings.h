@@ -48,7 +48,7 @@ struct ListenerSettings {
   QueueType queue_type = QueueType::automatic;
   int message_ttl_s = 3600;
   int queue_length_max = 100'000;
-  std::size_t body_bytes_max = 1024 * 1024;
+  std::size_t body_bytes_max = std::size_t{1024} * 1024;
 };
 
 struct RedisSettings {

@@ -35,7 +35,7 @@ struct TransportUrl {
   friend bool operator==(const TransportUrl&, const TransportUrl&) = default;
 };
 
-inline constexpr std::size_t kTransportUrlBytesMax = 16 * 1024;
+inline constexpr std::size_t kTransportUrlBytesMax = std::size_t{16} * 1024;
 inline constexpr std::size_t kTransportHostsMax = 64;
 
 // Accepted schemes: rabbit, and its aliases kombu and amqp. The error's text never quotes any part

@@ -9,7 +9,7 @@
 namespace reclaim {
 namespace {
 
-constexpr std::size_t kBytesMax = 64 * 1024;
+constexpr std::size_t kBytesMax = std::size_t{64} * 1024;
 
 }  // namespace
 

@@ -20,7 +20,7 @@ constexpr int kSendBufferBytes = 262144;
 timeval to_timeval(int timeout_ms) {
   timeval out{};
   out.tv_sec = timeout_ms / 1000;
-  out.tv_usec = (timeout_ms % 1000) * 1000;
+  out.tv_usec = static_cast<suseconds_t>(timeout_ms % 1000) * 1000;
   return out;
 }
 

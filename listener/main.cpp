@@ -1,10 +1,10 @@
 // reclaim: one binary, the worker and the operator's commands. Parses the command line, loads what
 // the subcommand needs, and runs it. The only translation unit that sees CLI11.
 #include <fmt/core.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <iostream>
 #include <string>
 

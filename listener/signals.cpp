@@ -4,6 +4,7 @@
 
 #include <array>
 #include <csignal>
+#include <memory>
 #include <utility>
 
 #include "state/base/check.h"
@@ -17,7 +18,8 @@ struct Signals::Handles {
   std::size_t open = 0;
 };
 
-Signals::Signals(uv_loop_t* loop, std::function<void()> on_stop) : handles_(new Handles) {
+Signals::Signals(uv_loop_t* loop, std::function<void()> on_stop)
+    : handles_(std::make_unique<Handles>().release()) {
   std::signal(SIGPIPE, SIG_IGN);
   handles_->on_stop = std::move(on_stop);
   const std::array<int, 2> numbers{SIGTERM, SIGINT};

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "nvme/facts.h"
@@ -46,8 +47,8 @@ class Claim final {
   [[nodiscard]] const SysDrive& sys() const { return sys_; }
 
  private:
-  Claim(const Options& options, const ClaimRequest& request)
-      : options_(options), request_(request) {}
+  Claim(Options options, ClaimRequest request)
+      : options_(std::move(options)), request_(std::move(request)) {}
   [[nodiscard]] Status take_host_lock(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status open_controller(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status open_namespaces(std::vector<GuardFinding>& findings);

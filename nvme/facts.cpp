@@ -11,7 +11,7 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::string_view kBaselineHeader = "b1";
-constexpr std::size_t kBaselineBytesMax = 512 * 1024;
+constexpr std::size_t kBaselineBytesMax = std::size_t{512} * 1024;
 constexpr std::size_t kSamplesMax = 4096;
 constexpr std::uint32_t kSampleLengthMax = 64U << 20U;
 constexpr std::size_t kDigestBytes = 32;

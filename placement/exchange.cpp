@@ -11,7 +11,7 @@ namespace reclaim::placement {
 namespace {
 
 constexpr std::int64_t kRenewBeforeExpiryMs = 120'000;
-constexpr std::size_t kErrorBodyBytesMax = 64 * 1'024;
+constexpr std::size_t kErrorBodyBytesMax = std::size_t{64} * 1'024;
 constexpr std::size_t kDetailBytesMax = 400;
 
 bool overloaded(int status) {

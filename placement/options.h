@@ -59,7 +59,8 @@ struct Options {
   int retry_delay_max_ms = 8'000;  // delays double up to this
   int requests_in_flight_max = 4;
   int requests_waiting_max = 1'024;
-  std::int64_t body_bytes_max = 8 * 1'024 * 1'024;  // a tree of 10,000 providers is about 8 MB
+  std::int64_t body_bytes_max =
+      std::int64_t{8} * 1'024 * 1'024;  // a tree of 10,000 providers is about 8 MB
   int tree_rows_max = 10'000;
   int rereads_max = 8;  // of one provider whose generation keeps moving while it is read
 

@@ -27,7 +27,7 @@ using ledger_file::Entries;
 using ledger_file::File;
 
 constexpr std::string_view kLog = "reclaim.ledger";
-constexpr std::size_t kReplayBytesMax = 256U * 1024 * 1024;
+constexpr std::size_t kReplayBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kTextBytesMax = 4096;
 
 using Done = std::function<void(Status)>;

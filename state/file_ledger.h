@@ -29,11 +29,12 @@
 namespace reclaim {
 
 struct FileLedgerOptions {
-  std::string state_path;                           // a directory that exists
-  std::size_t ledger_bytes_max = 4U * 1024 * 1024;  // beyond, the ledger is written anew
+  std::string state_path;  // a directory that exists
+  std::size_t ledger_bytes_max =
+      std::size_t{4} * 1024 * 1024;  // beyond, the ledger is written anew
   std::size_t entries_max = 4096;
   std::size_t writes_waiting_max = 4096;
-  std::size_t certificate_bytes_max = 1024 * 1024;
+  std::size_t certificate_bytes_max = std::size_t{1024} * 1024;
 };
 
 class FileLedger final : public Ledger {

@@ -36,8 +36,8 @@ void RedisStore::read_journal(const std::string& host, const std::string& after_
   const bool from_now = after_id == "$";
   std::vector<std::string> words =
       from_now ? std::vector<std::string>{"XREVRANGE", key, "+", "-", "COUNT", "1"}
-               : std::vector<std::string>{
-                     "XRANGE", key, "(" + after_id, "+", "COUNT", std::to_string(count_max)};
+               : std::vector<std::string>{"XRANGE", key,     "(" + after_id,
+                                          "+",      "COUNT", std::to_string(count_max)};
   client_->command(std::move(words),
                    [host, after_id, from_now, done = std::move(done)](Result<RedisReply> reply) {
                      if (!reply) {

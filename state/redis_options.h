@@ -19,8 +19,8 @@ struct RedisOptions {
   int reconnect_min_ms = 100;
   int reconnect_max_ms = 5000;
   std::size_t commands_in_flight_max = 4096;
-  std::size_t command_bytes_max = 16U * 1024 * 1024;
-  std::size_t reply_bytes_max = 64U * 1024 * 1024;
+  std::size_t command_bytes_max = std::size_t{16} * 1024 * 1024;
+  std::size_t reply_bytes_max = std::size_t{64} * 1024 * 1024;
   std::size_t reply_elements_max = 1'000'000;
 };
 

@@ -77,7 +77,8 @@ class IncludeDirections(unittest.TestCase):
         for top, target in (("state", "nvme/a.h"), ("state", "config/a.h"),
                             ("placement", "nvme/a.h"), ("nvme", "placement/a.h"),
                             ("handlers", "config/a.h"), ("handlers", "listener/a.h"),
-                            ("config", "nvme/a.h"), ("config", "nvme/policy_table.h"), ("cli", "listener/a.h")):
+                            ("config", "nvme/a.h"), ("config", "nvme/policy_table.h"),
+                            ("cli", "listener/a.h")):
             with self.subTest(top=top, target=target):
                 self.assertEqual(
                     len(file_findings(f"{top}/b.cpp", cpp(f'#include "{target}"'))), 1)

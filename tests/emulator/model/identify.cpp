@@ -1,3 +1,4 @@
+// Controller, the part that answers Identify: what the drive says it is and can do.
 #include <algorithm>
 #include <cstring>
 

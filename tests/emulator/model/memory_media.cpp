@@ -1,3 +1,4 @@
+// MemoryMedia: the blocks of a modelled drive in plain memory, for tests of the model alone.
 #include <algorithm>
 
 #include "tests/emulator/model/media.h"

@@ -10,7 +10,8 @@
 
 `start` returns when both services answer and has then written DIR/endpoints.json, which says how to
 reach them. Databases, keys, certificates and logs are all in DIR; nothing of /etc is read and no
-system service is touched. `register` does what Nova does for a one-time-use device, in Nova's order.
+system service is touched. `register` does what Nova does for a one-time-use device, in Nova's
+order.
 """
 import argparse
 import json

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A Redis of one's own in a folder: an append-only file, a free loopback port, a unix socket; nothing
-# of the system's configuration, nothing outside of the folder.
+# A Redis of one's own in a folder: an append-only file, a free loopback port, a unix socket;
+# nothing of the system's configuration, nothing outside of the folder.
 #
 #   redis.sh start DIR [redis-server options...]   in the background, returns once it answers
 #   redis.sh run DIR [redis-server options...]     in the foreground

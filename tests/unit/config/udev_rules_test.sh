@@ -1,7 +1,8 @@
 #!/bin/sh
-# config/59-reclaim.rules under the real udevadm, on a sysfs of our own making: an owned drive is marked before
-# blkid and multipath would look at it, so is its partition and a drive below a virtual subsystem, and a
-# drive that nobody listed is not. Needs udevadm, root and mount namespaces; without them it is skipped (77).
+# config/59-reclaim.rules under the real udevadm, on a sysfs of our own making: an owned drive is
+# marked before blkid and multipath would look at it, so is its partition and a drive below a
+# virtual subsystem, and a drive that nobody listed is not. Needs udevadm, root and mount
+# namespaces; without them it is skipped (77).
 #
 # udev_rules_test.sh RULES_FILE
 set -eu
@@ -67,11 +68,13 @@ export SYSTEMD_DEVICE_VERIFY_SYSFS=0
 failures=0
 expect() {  # owned|free device
   udevadm test --action=add "/sys/class/block/$2" > /run/out 2> /run/err
-  if grep -E '59-reclaim.rules:[0-9]+ (Invalid|Unknown|Failed)' /run/err; then failures=$((failures + 1)); fi
-  for mark in RECLAIM_OWNED=1 UDEV_DISABLE_PERSISTENT_STORAGE_BLKID_FLAG=1 SYSTEMD_READY=0 nompath=1 \
-              DM_MULTIPATH_DEVICE_PATH=0 UDISKS_IGNORE=1 UDISKS_AUTO=0; do
+  if grep -E '59-reclaim.rules:[0-9]+ (Invalid|Unknown|Failed)' /run/err; then
+    failures=$((failures + 1))
+  fi
+  for mark in RECLAIM_OWNED=1 UDEV_DISABLE_PERSISTENT_STORAGE_BLKID_FLAG=1 SYSTEMD_READY=0 \
+              nompath=1 DM_MULTIPATH_DEVICE_PATH=0 UDISKS_IGNORE=1 UDISKS_AUTO=0; do
     grep -qx "$mark" /run/out && found=owned || found=free
-    if [ $found != "$1" ]; then
+    if [ "$found" != "$1" ]; then
       echo "$2: $mark says '$found', expected '$1'"
       failures=$((failures + 1))
     fi
@@ -79,7 +82,7 @@ expect() {  # owned|free device
   # The rest of the installed rules agrees: blkid runs for a free drive and for no owned one.
   if [ -e /usr/lib/udev/rules.d/60-persistent-storage.rules ]; then
     grep -q "builtin command 'blkid'" /run/err && found=free || found=owned
-    if [ $found != "$1" ]; then
+    if [ "$found" != "$1" ]; then
       echo "$2: blkid says '$found', expected '$1'"
       failures=$((failures + 1))
     fi
