@@ -72,8 +72,8 @@ class MainJob(EndToEnd):
         for request in requests:
             print("  %s %s -> %d" % request)
         self.assertLessEqual(len(requests), REQUESTS_MAX)
-        # The release, and before it, once after a start, the write that keeps an older release whose
-        # answer was lost from being made late.
+        # The release, and before it, once after a start, the write that keeps an older release
+        # whose answer was lost from being made late.
         self.assertEqual([method for method, _, _ in requests].count("PUT"), 2)
 
     def test_a_notification_that_got_lost_is_made_up_for_by_the_survey(self):
