@@ -53,6 +53,7 @@ class Setting:
         self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives)
         self.worker = self.make_worker(**settings)
         self.providers = {}
+        self.test = test
         test.addCleanup(self.clean_up)
 
     def make_worker(self, name="worker", host=None, **settings):
@@ -60,7 +61,12 @@ class Setting:
                       os.path.join(self.folder, name), db=self.db, **settings)
 
     def clean_up(self):
-        self.worker.kill()
+        # Every test ends with an orderly stop; under AddressSanitizer that is where leaks are told.
+        try:
+            if self.worker.process and self.worker.process.poll() is None:
+                self.test.assertEqual(self.worker.stop(), 0, self.worker.log_text()[-3000:])
+        finally:
+            self.worker.kill()
         with self.services.bus() as connection:
             for queue in ("reclaim_" + self.name, "reclaim_%s_dead" % self.name):
                 connection.delete_queue(queue)
