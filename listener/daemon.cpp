@@ -78,7 +78,7 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
       config::conductor_options(settings, machine, kVersion));
 
   feed_ = std::make_unique<KickFeed>(
-      *store_, timers_, log_, settings.listener.body_bytes_max,
+      *store_, timers_, log_, settings.listener.body_bytes_max, settings.reclaim.survey_delays_s,
       [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
   AmqpCallbacks callbacks;
   callbacks.on_delivery = [this](const AmqpDelivery& delivery) {

@@ -14,8 +14,14 @@ constexpr std::size_t kExcerptBytesMax = 200;
 }  // namespace
 
 KickFeed::KickFeed(Store& store, Timers& timers, Logger& log, std::size_t body_bytes_max,
+                   std::vector<int> survey_delays_s,
                    std::function<void(std::uint64_t tag, std::uint64_t incarnation)> ack)
-    : store_(store), timers_(timers), log_(log), ack_(std::move(ack)), decider_(body_bytes_max) {}
+    : store_(store),
+      timers_(timers),
+      log_(log),
+      ack_(std::move(ack)),
+      decider_(body_bytes_max),
+      survey_delays_s_(std::move(survey_delays_s)) {}
 
 void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
                     const std::function<void(std::string_view why)>& dead_letter) {
@@ -45,7 +51,8 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   pending.kick.instance = decision.instance_uuid;
   pending.kick.request_id = decision.request_id;
   pending.kick.mark_allocated = decision.mark_allocated;
-  pending.kick.delays_s = decision.delays_s;
+  // A mark is looked at once, now; for the rest the operator's option stands.
+  pending.kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
   pending.hosts = std::move(decision.hosts);
   pending.any_host = decision.any_host;
   const std::uint64_t id = ++last_id_;

@@ -28,7 +28,9 @@ struct KickFeedCounters {
 
 class KickFeed final {
  public:
+  // `survey_delays_s`: when to look after an event that may have freed a device.
   KickFeed(Store& store, Timers& timers, Logger& log, std::size_t body_bytes_max,
+           std::vector<int> survey_delays_s,
            std::function<void(std::uint64_t tag, std::uint64_t incarnation)> ack);
 
   // One delivery. `dead_letter` settles one that nobody can decode; it is called, if at all, before
@@ -57,6 +59,7 @@ class KickFeed final {
   Logger& log_;
   std::function<void(std::uint64_t, std::uint64_t)> ack_;
   KickDecider decider_;
+  std::vector<int> survey_delays_s_;
   std::map<std::uint64_t, Pending> pending_;
   std::uint64_t last_id_ = 0;
   std::uint64_t incarnation_ = 0;

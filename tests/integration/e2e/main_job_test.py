@@ -81,6 +81,18 @@ class MainJob(EndToEnd):
         made.free()
         self.assert_released(made)
 
+    def test_when_to_look_is_the_operators_option(self):
+        made = self.setting(start=False)
+        made.worker.write_config("survey_delays_s = 0,40\n")
+        made.worker.start()
+        # Nobody works on that host, so that what it is told stays there to be read.
+        made.publish([(exchange, key, body.replace(made.name, "elsewhere"))
+                      for exchange, key, body in made.delete_messages()])
+        kicks = wait_until(lambda: made.services.redis(
+            "xrange", "reclaim:{elsewhere}:kicks", "-", "+", db=made.db), "the host is told")
+        self.assertIn("0,40", kicks.splitlines())
+        made.free()
+
     def test_messages_that_nobody_can_read_are_put_aside_without_their_context(self):
         made = self.setting()
         inner = json.dumps({"_context_auth_token": "gAAsecret", "event_type": 7})
