@@ -108,6 +108,22 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   }
 }
 
+// Offered, and yet not the drive that was certified, or written to since: somebody had it whom
+// nobody saw. Empty: nothing of the kind is known.
+std::string changed_since_certified(const Record& record, const Sighting& sighting) {
+  if (!sighting.drive) return {};
+  const nvme::DriveFacts& drive = *sighting.drive;
+  if (drive.identity && !record.serial.empty() && drive.identity->serial != record.serial) {
+    return fmt::format("the drive with serial {} was replaced by one with serial {}", record.serial,
+                       drive.identity->serial);
+  }
+  if (drive.counters && record.certified_host_writes &&
+      drive.counters->host_writes != *record.certified_host_writes) {
+    return "the drive was written to since it was certified, and no tenancy was seen";
+  }
+  return {};
+}
+
 void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry* ledger,
                        const Sighting& sighting) {
   if (record.stage != Stage::available) {
@@ -116,6 +132,12 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
     out.trigger =
         record.stage == Stage::allocated ? Trigger::allocation_gone : Trigger::reserved_dropped;
     if (record.stage != Stage::allocated) out.facts.detail = record.waiting_for;
+    return;
+  }
+  if (std::string why = changed_since_certified(record, sighting); !why.empty()) {
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = std::move(why);
     return;
   }
   if (ledger != nullptr && ledger->dirty) {
@@ -154,8 +176,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
       base.provider_name = sighting.rows.front().name;
     }
     out.first_seen = base;
-  } else if (is_busy(base.stage) && base.stage != Stage::erasing &&
-             base.stage != Stage::verifying) {
+  } else if (is_busy(base.stage) && !may_last_long(base.stage)) {
     return out;  // the conductor reads Placement by itself there
   } else if (base.serial.empty() && sighting.drive && sighting.drive->identity) {
     out.facts.serial = sighting.drive->identity->serial;

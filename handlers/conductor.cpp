@@ -42,7 +42,42 @@ std::size_t Conductor::busy_count() const {
                     [](const auto& entry) { return is_busy(entry.second.record.stage); }));
 }
 
+// Before anything of the host's is read or written it must be known that the name is ours: a copied
+// configuration must not touch another machine's books.
 void Conductor::start(std::function<void(Status)> started) {
+  ports_.store.heartbeat(host_info(), [this, started](Result<Ok> beat) {
+    if (stopping_) return;
+    if (beat) return load(started);
+    if (beat.error().code != Errc::conflict) {
+      return started(std::move(beat).error().wrap("announcing this host"));
+    }
+    not_ours(beat.error());
+    ports_.timers.after(options_.survey_interval_ms, [this, started] {
+      if (!stopping_) start(started);
+    });
+  });
+}
+
+void Conductor::not_ours(const Error& error) {
+  host_view_.problem = error.what;
+  survey_problem_ = error.what;
+  ports_.log.error(kLog, "nothing is read, written or cleaned", {{"why", error.what}});
+}
+
+HostInfo Conductor::host_info() const {
+  HostInfo info;
+  info.host = options_.host;
+  info.heartbeat_at = ports_.clock.now().wall;
+  info.version = options_.version;
+  info.machine_id = options_.machine_id;
+  for (const auto& [address, device] : devices_) {
+    const Stage stage = device.record.stage;
+    if (stage != Stage::available || device.record.held) info.burned += 1;
+  }
+  return info;
+}
+
+void Conductor::load(std::function<void(Status)> started) {
   ports_.store.load(options_.host, [this, started](Result<std::vector<Record>> records) {
     if (!records) return started(std::move(records).error().wrap("loading the host's records"));
     for (Record& record : *records) {
@@ -131,17 +166,14 @@ void Conductor::plan_periodic_survey() {
 void Conductor::run_survey() {
   if (stopping_) return;
   surveying_ = true;
-  HostInfo info;
-  info.host = options_.host;
-  info.heartbeat_at = ports_.clock.now().wall;
-  info.version = options_.version;
-  info.machine_id = options_.machine_id;
-  for (const auto& [address, device] : devices_) {
-    const Stage stage = device.record.stage;
-    if (stage != Stage::available || device.record.held) info.burned += 1;
-  }
-  ports_.store.heartbeat(info, [this](Result<Ok> beat) {
+  ports_.store.heartbeat(host_info(), [this](Result<Ok> beat) {
     if (stopping_) return;
+    if (!beat && beat.error().code == Errc::conflict) {
+      not_ours(beat.error());
+      surveying_ = false;
+      plan_periodic_survey();
+      return arm_survey();
+    }
     host_view_.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
     if (!beat || !periodic_) return look_around();
@@ -177,9 +209,8 @@ void Conductor::look_around() {
     epochs[address] = device.record.epoch;
     // The conductor reads a device in work itself; the periodic survey looks all the same, for an
     // allocation that nobody expected.
-    const bool long_at_work =
-        device.record.stage == Stage::erasing || device.record.stage == Stage::verifying;
-    if (is_busy(device.record.stage) && !(periodic_ && long_at_work)) request.busy.insert(address);
+    const bool looked_at = periodic_ && may_last_long(device.record.stage);
+    if (is_busy(device.record.stage) && !looked_at) request.busy.insert(address);
   }
   for (const auto& [address, entry] : ports_.ledger.entries()) {
     if (entry.dirty || entry.error) request.known.insert(address);
@@ -205,6 +236,13 @@ void Conductor::after_survey(Result<Survey> survey,
   survey_problem_.clear();
   survey_retry_ms_ = 0;
   host_view_.root_uuid = survey->root_uuid;
+  if (!host_view_.compute_id.empty() && host_view_.compute_id != host_view_.root_uuid) {
+    not_ours(Error{Errc::refused,
+                   fmt::format("the root provider {} is {}, but Nova's compute_id file on this "
+                               "machine says {}: these are another machine's books",
+                               survey->root_name, survey->root_uuid, host_view_.compute_id)});
+    return arm_survey();
+  }
   for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
   arm_survey();
 }
@@ -227,9 +265,11 @@ void Conductor::assess_one(const Sighting& sighting,
   }
   const auto& remembered = ports_.ledger.entries();
   const auto entry = remembered.find(sighting.address);
-  const auto assessment = assess(sighting, device == nullptr ? nullptr : &device->record,
-                                 entry == remembered.end() ? nullptr : &entry->second, host_view_,
-                                 ports_.clock.now().wall);
+  const LedgerEntry* known = entry == remembered.end() ? nullptr : &entry->second;
+  const LedgerEntry* moved = known != nullptr && known->dirty ? nullptr : dirt_of_drive(sighting);
+  const auto assessment =
+      assess(sighting, device == nullptr ? nullptr : &device->record,
+             moved != nullptr ? moved : known, host_view_, ports_.clock.now().wall);
   if (!assessment) return;
   if (device == nullptr) {
     device = &devices_[sighting.address];
@@ -241,6 +281,19 @@ void Conductor::assess_one(const Sighting& sighting,
     device->seen_serial = sighting.drive->identity->serial;
   }
   apply(sighting.address, *assessment);
+}
+
+// The ledger goes by address, but dirt goes with the drive: one that was put into another slot is
+// as dirty there.
+const LedgerEntry* Conductor::dirt_of_drive(const Sighting& sighting) const {
+  if (!sighting.drive || !sighting.drive->identity) return nullptr;
+  for (const auto& [address, entry] : ports_.ledger.entries()) {
+    if (address != sighting.address && entry.dirty && !entry.serial.empty() &&
+        entry.serial == sighting.drive->identity->serial) {
+      return &entry;
+    }
+  }
+  return nullptr;
 }
 
 void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
@@ -302,7 +355,7 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
 void Conductor::try_admit(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (stopping_ || device.saving || device.record.stage != Stage::pending_cleaning ||
-      !device.sighting) {
+      !device.sighting || device.maintenance_wanted.value_or(false)) {
     return;
   }
   const Sighting sighting = *std::exchange(device.sighting, std::nullopt);
@@ -337,6 +390,8 @@ void Conductor::try_admit(const PciAddress& address) {
   device.admitted_view = sighting.view;
   Facts facts;
   facts.plan = *plan;
+  facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
+  facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
   facts.provider = sighting.view->uuid;
   facts.provider_name = sighting.rows.front().name;
   facts.resource_class = sighting.view->inventories.front().resource_class;

@@ -108,6 +108,10 @@ class Conductor final {
   void want_survey(std::int64_t delay_ms, const std::string& for_instance = "");
   void settle_kicks_of(const std::string& instance);
   void arm_survey();
+  void load(std::function<void(Status)> started);
+  [[nodiscard]] HostInfo host_info() const;
+  void not_ours(const Error& error);
+  [[nodiscard]] const LedgerEntry* dirt_of_drive(const Sighting& sighting) const;
   void run_survey();
   void look_around();
   void mend_store(const std::vector<Record>& stored);

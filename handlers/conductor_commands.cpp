@@ -1,6 +1,7 @@
 // What the conductor is told: an operator's commands, and the planned stop.
 #include <fmt/core.h>
 
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -10,11 +11,28 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kCommandAgeMaxMs = 600'000;
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
+
+// A stream's id begins with the time it was written, in milliseconds since 1970; 0: it does not.
+std::int64_t written_at_ms(const std::string& id) {
+  const std::size_t dash = id.find('-');
+  std::int64_t ms = 0;
+  if (dash == std::string::npos) return 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + dash, ms);
+  return error == std::errc{} && end == id.data() + dash ? ms : 0;
+}
 
 }  // namespace
 
 void Conductor::command(const Kick& kick) {
+  // What an operator wanted yesterday of the drive that was there then is no order for today.
+  const std::int64_t written = written_at_ms(kick.id);
+  if (written > 0 && ports_.clock.now().wall.ms - written > kCommandAgeMaxMs) {
+    ports_.log.warning(kLog, fmt::format("command {} for {} is older than {} s: not carried out",
+                                         kick.command, kick.address, kCommandAgeMaxMs / 1000));
+    return;
+  }
   const auto address = parse_pci_address(kick.address);
   Device* device = address ? find(*address) : nullptr;
   if (device == nullptr) {

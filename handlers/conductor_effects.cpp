@@ -367,7 +367,9 @@ void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch
   ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
     if (stopping_ || stale(address, epoch)) return;
     if (!view) {
-      if (away(view.error()) || view.error().code == Errc::conflict) {
+      // Only a provider that is gone is a change; a refusal (a role, a proxy) is asked about again,
+      // for the drive is clean and the claim holds.
+      if (view.error().code != Errc::not_found) {
         return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
       }
       return answer(address, epoch, Trigger::placement_changed, said(view.error()));
@@ -470,7 +472,16 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
   if (!view.is_device()) {
     return answer(address, epoch, Trigger::placement_changed, said("its inventory changed"));
   }
-  if (!view.burned()) return released(address, epoch, "reserved = 0, read back");
+  if (!view.burned()) {
+    // A record that Redis took back to an older cleaning proves nothing of what came after it.
+    const auto entry = ports_.ledger.entries().find(address);
+    if (entry != ports_.ledger.entries().end() && entry->second.dirty &&
+        entry->second.dirty_since > devices_.at(address).record.cleaning_started_at) {
+      return answer(address, epoch, Trigger::placement_changed,
+                    said("it became dirty after the erasure on record"));
+    }
+    return released(address, epoch, "reserved = 0, read back");
+  }
   const Device& device = devices_.at(address);
   // Not made yet is not the same as never made: first the write is kept from being made later.
   if (device.fence) {

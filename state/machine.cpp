@@ -329,6 +329,10 @@ bool is_busy(Stage stage) {
   return busy(stage);
 }
 
+bool may_last_long(Stage stage) {
+  return stage == Stage::baselining || stage == Stage::erasing || stage == Stage::verifying;
+}
+
 std::string_view to_string(DeviceState state) {
   switch (state) {
     case DeviceState::available:

@@ -105,6 +105,8 @@ struct Row {
 [[nodiscard]] DeviceState device_state(Stage stage);
 // In the middle of a cleaning: a lock and perhaps a claim are held.
 [[nodiscard]] bool is_busy(Stage stage);
+// The busy stages that take the drive's time: a survey looks at Placement meanwhile.
+[[nodiscard]] bool may_last_long(Stage stage);
 
 [[nodiscard]] std::string_view to_string(DeviceState state);
 [[nodiscard]] std::string_view to_string(Stage stage);

@@ -16,6 +16,8 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.provider, facts.provider);
   take(record.provider_name, facts.provider_name);
   take(record.resource_class, facts.resource_class);
+  take(record.vendor_id, facts.vendor_id);
+  take(record.product_id, facts.product_id);
   take(record.model, facts.model);
   take(record.serial, facts.serial);
   take(record.firmware, facts.firmware);
@@ -84,6 +86,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::pending_cleaning:
       record.held = false;
       if (from == Stage::error) record.erases = 0;
+      // Another drive: what was begun on the old one says nothing of this one.
+      if (on == Trigger::operator_enrol) forget_erase(record);
       // Only an erase that may be running still is worth remembering across attempts.
       if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
           from != Stage::pending_cleaning && from != Stage::error) {

@@ -20,6 +20,8 @@ struct Facts {
   std::optional<std::string> provider;
   std::optional<std::string> provider_name;
   std::optional<std::string> resource_class;
+  std::optional<std::string> vendor_id;
+  std::optional<std::string> product_id;
   std::optional<std::string> model;
   std::optional<std::string> serial;
   std::optional<std::string> firmware;
