@@ -76,6 +76,20 @@ void check_host(Session& session, Chart& chart) {
   }
 }
 
+// Without libvirt's directories the guard has nothing to read: right on a host without libvirt, a
+// slip of the pen on any other.
+void check_libvirt(Session& session, Chart& chart) {
+  std::string there;
+  for (const std::string& folder : session.settings().reclaim.libvirt_dirs) {
+    if (access(folder.c_str(), F_OK) == 0) there += (there.empty() ? "" : ", ") + folder;
+  }
+  if (there.empty()) {
+    return chart.warning("libvirt", "none of [reclaim] libvirt_dirs exists on this host",
+                         "name the directories of this libvirt's domains, or guests are not seen");
+  }
+  chart.ok("libvirt", "domains are looked for in " + there);
+}
+
 void check_drives(Session& session, Chart& chart) {
   const auto found = session.wait<std::vector<nvme::DriveFacts>>(
       [&](auto done) { session.drives().discover(std::move(done)); });
@@ -192,6 +206,7 @@ int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out
   Chart chart;
   check_configuration(session, chart);
   check_host(session, chart);
+  check_libvirt(session, chart);
   check_drives(session, chart);
   const auto broker = options.check_broker(session.settings());
   if (broker) {

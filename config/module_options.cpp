@@ -26,10 +26,10 @@ reclaim::InterruptedCleaning to_core(InterruptedCleaning policy) {
 Result<placement::Options> placement_options(const Settings& settings,
                                              const MachineFacts& machine) {
   if (!settings.placement.auth) {
-    return Error{
-        Errc::invalid,
-        "[placement] is not configured: auth_url, username, password and their domains, or "
-        "an auth_section, are needed"};
+    return Error{Errc::invalid,
+                 "[placement] is not configured: auth_type, auth_url, username, password and their "
+                 "domains, or "
+                 "an auth_section, are needed"};
   }
   const PlacementSettings& from = settings.placement;
   const AuthSettings& auth = *from.auth;

@@ -35,7 +35,8 @@ constexpr std::array kGroups = {
         .help =
             "Keystone credentials and the Placement endpoint, as in nova.conf. The user needs the "
             "role admin or service.",
-        .unused = "service_name,connect_retries,connect_retry_delay,status_code_retries,"
+        .unused = "service_name,trust_id,trust-id,connect_retries,connect_retry_delay,status_code_"
+                  "retries,"
                   "status_code_retry_delay,retriable_status_codes,min_version,max_version,version,"
                   "collect_timing,split_loggers,randomize_allocation_candidates"},
     OptionGroup{
@@ -44,7 +45,8 @@ constexpr std::array kGroups = {
                 "then "
                 "takes the authentication options of [placement].",
         .unused =
-            "www_authenticate_uri,auth_uri,auth_version,interface,delay_auth_decision,"
+            "trust_id,trust-id,www_authenticate_uri,auth_uri,auth_version,interface,delay_auth_"
+            "decision,"
             "http_connect_timeout,http_request_max_retries,cache,certfile,keyfile,cafile,insecure,"
             "region_name,memcached_servers,memcache_servers,token_cache_time,"
             "memcache_security_strategy,memcache_secret_key,memcache_pool_dead_retry,"

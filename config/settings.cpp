@@ -354,7 +354,6 @@ class Builder {
     a.domain_name = read_.string(group, "domain_name");
     a.domain_id = read_.string(group, "domain_id");
     a.system_scope = read_.string(group, "system_scope");
-    a.trust_id = read_.string(group, "trust_id");
     a.application_credential_id = read_.string(group, "application_credential_id");
     a.application_credential_name = read_.string(group, "application_credential_name");
     a.application_credential_secret = read_.string(group, "application_credential_secret");
@@ -394,9 +393,7 @@ class Builder {
          "user_domain_name or user_domain_id for the username");
     need(a, !a.password.empty(), "password");
     const bool project = !a.project_name.empty() || !a.project_id.empty();
-    need(a,
-         project || !a.system_scope.empty() || !a.trust_id.empty() || !a.domain_id.empty() ||
-             !a.domain_name.empty(),
+    need(a, project || !a.system_scope.empty() || !a.domain_id.empty() || !a.domain_name.empty(),
          "a scope: project_name or project_id (or system_scope, domain_name, domain_id, trust_id)");
     need(a,
          a.project_name.empty() || !a.project_id.empty() || !a.project_domain_name.empty() ||
@@ -427,7 +424,6 @@ class Builder {
     n.stall_timeout_s = read_.integer("nvme", "stall_timeout_s");
     n.verify_samples = read_.integer("nvme", "verify_samples");
     n.max_parallel = read_.integer("nvme", "max_parallel");
-    n.driver_wait_s = read_.integer("nvme", "driver_wait_s");
   }
 
   void recovery() {

@@ -72,7 +72,7 @@ struct AuthSettings {
   std::string auth_url;
   std::string username, user_id, password, user_domain_name, user_domain_id;
   std::string project_name, project_id, project_domain_name, project_domain_id;
-  std::string domain_name, domain_id, system_scope, trust_id;
+  std::string domain_name, domain_id, system_scope;
   std::string application_credential_id, application_credential_name, application_credential_secret;
 };
 
@@ -93,7 +93,6 @@ struct NvmeSettings {
   int stall_timeout_s = 600;
   int verify_samples = 256;
   int max_parallel = 8;
-  int driver_wait_s = 60;
 };
 
 struct HostSettings {

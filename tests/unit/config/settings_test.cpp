@@ -92,7 +92,6 @@ TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
   EXPECT_EQ(read.nvme.stall_timeout_s, plain.nvme.stall_timeout_s);
   EXPECT_EQ(read.nvme.verify_samples, plain.nvme.verify_samples);
   EXPECT_EQ(read.nvme.max_parallel, plain.nvme.max_parallel);
-  EXPECT_EQ(read.nvme.driver_wait_s, plain.nvme.driver_wait_s);
   EXPECT_EQ(read.rabbit.heartbeat_rate, plain.rabbit.heartbeat_rate);
   EXPECT_EQ(read.rabbit.retry_interval_max_s, plain.rabbit.retry_interval_max_s);
   EXPECT_EQ(read.reclaim.survey_interval_s, plain.reclaim.survey_interval_s);
