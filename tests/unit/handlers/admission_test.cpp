@@ -1,0 +1,224 @@
+// What a survey means for one device: every reason not to touch it, and the rules of hold and
+// ledger.
+#include "handlers/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reclaim {
+namespace {
+
+using ::testing::HasSubstr;
+
+const PciAddress kAddress{0, 0xc1, 0, 0};
+constexpr const char* kRoot = "5d273a28-07c3-4c08-822a-3699d9ea7392";
+
+// A burned, unallocated, one-time-use device whose drive answers: what is cleaned. Each test spoils
+// one thing of it.
+struct Scene {
+  Sighting sighting;
+  Record record;
+  LedgerEntry ledger;
+  HostView host;
+  std::optional<DevicePolicy> policy = DevicePolicy{};
+
+  Scene() {
+    sighting.address = kAddress;
+    sighting.rows.push_back({"rp-1", "compute-2_0000:C1:00.0", kRoot, 7, true, false});
+    placement::ProviderView view;
+    view.uuid = "rp-1";
+    view.generation = 7;
+    view.inventories.push_back({"CUSTOM_PCI_144D_A80A", 1, 1, 1, 1, 1, 1.0});
+    sighting.view = view;
+    nvme::DriveFacts drive;
+    drive.address = kAddress;
+    drive.vendor_id = 0x144d;
+    drive.device_id = 0xa80a;
+    drive.identity = nvme::Identity{"S1", "Model", "FW1", 0, {3, 8, 0, 0}};
+    drive.counters = nvme::Counters{100, 200};
+    sighting.drive = drive;
+    host.host = "compute-2";
+    host.root_uuid = kRoot;
+    record.host = "compute-2";
+    record.address = kAddress;
+    record.serial = "S1";
+    record.stage = Stage::pending_cleaning;
+    record.epoch = 3;
+  }
+
+  placement::Inventory& inventory() { return sighting.view->inventories.front(); }
+
+  void certify() {
+    record.stage = Stage::available;
+    record.certificate_id = "cert";
+    record.certificate_at = WallMs{1000};
+    record.certified_host_reads = 100;
+    record.certified_host_writes = 200;
+  }
+
+  [[nodiscard]] std::optional<Assessment> assessed() const {
+    return assess(sighting, &record, &ledger, host, WallMs{5000});
+  }
+  [[nodiscard]] Result<std::vector<CleanStep>> admitted() const {
+    return admit(sighting, record, host, policy,
+                 [](const DevicePolicy&, const nvme::Capabilities&) -> Result<nvme::EraseMethod> {
+                   return nvme::EraseMethod::sanitize_crypto;
+                 });
+  }
+};
+
+TEST(Admission, AdmitsWhatIsBurnedUnallocatedAndOurs) {
+  const auto plan = Scene().admitted();
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->size(), 1U);
+  EXPECT_EQ(plan->front().interface, "nvme");
+  EXPECT_EQ(plan->front().step, "sanitize_crypto");
+}
+
+struct Refusal {
+  const char* name;
+  void (*spoil)(Scene&);
+  const char* says;
+};
+
+class AdmissionRefuses : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(AdmissionRefuses, WithOneLineThatSaysWhy) {
+  Scene scene;
+  GetParam().spoil(scene);
+  const auto plan = scene.admitted();
+  ASSERT_FALSE(plan.ok());
+  EXPECT_THAT(plan.error().what, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AdmissionRefuses,
+    ::testing::Values(
+        Refusal{"maintenance", [](Scene& s) { s.record.maintenance = true; }, "maintenance"},
+        Refusal{"host_problem", [](Scene& s) { s.host.problem = "another machine"; },
+                "another machine"},
+        Refusal{"compute_id", [](Scene& s) { s.host.compute_id = "other"; },
+                "another machine's books"},
+        Refusal{"two_providers", [](Scene& s) { s.sighting.rows.push_back(s.sighting.rows[0]); },
+                "exactly one"},
+        Refusal{"no_view", [](Scene& s) { s.sighting.view.reset(); }, "exactly one"},
+        Refusal{"trait_gone", [](Scene& s) { s.sighting.rows[0].one_time_use = false; },
+                "HW_PCI_ONE_TIME_USE"},
+        Refusal{"two_owners", [](Scene& s) { s.sighting.rows[0].owner_cyborg = true; },
+                "OWNER_CYBORG"},
+        Refusal{"not_burned", [](Scene& s) { s.inventory().reserved = 0; }, "not burned"},
+        Refusal{"total_two",
+                [](Scene& s) {
+                  s.inventory().total = 2;
+                  s.inventory().reserved = 2;
+                },
+                "not burned"},
+        Refusal{"allocated", [](Scene& s) { s.sighting.view->consumers.emplace_back("vm"); },
+                "not burned"},
+        Refusal{"no_drive", [](Scene& s) { s.sighting.drive.reset(); }, "no NVMe controller"},
+        Refusal{"no_device_spec", [](Scene& s) { s.policy.reset(); }, "not ours to touch"},
+        Refusal{"unmanaged", [](Scene& s) { s.policy->managed = false; }, "managed = false"},
+        Refusal{"silent",
+                [](Scene& s) {
+                  s.sighting.drive->identity.reset();
+                  s.sighting.drive->problem = "bound to vfio-pci";
+                },
+                "bound to vfio-pci"}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+TEST(Assessment, IgnoresWhatIsNotOurs) {
+  Scene scene;
+  scene.sighting.rows[0].one_time_use = false;
+  EXPECT_FALSE(assess(scene.sighting, nullptr, nullptr, scene.host, WallMs{1}).has_value());
+}
+
+TEST(Assessment, ABurnedDeviceSeenForTheFirstTimeIsDirty) {
+  const Scene scene;
+  const auto found = assess(scene.sighting, nullptr, nullptr, scene.host, WallMs{1});
+  ASSERT_TRUE(found.has_value());
+  ASSERT_TRUE(found->first_seen.has_value());
+  EXPECT_EQ(found->first_seen->serial, "S1");
+  EXPECT_EQ(found->trigger, Trigger::dirty_seen);
+}
+
+TEST(Assessment, WhatTheLedgerRemembersDirtyIsReservedThoughNovaOffersIt) {
+  Scene scene;
+  scene.inventory().reserved = 0;
+  scene.ledger.dirty = true;
+  scene.ledger.dirty_since = WallMs{2000};
+  const auto found = assess(scene.sighting, nullptr, &scene.ledger, scene.host, WallMs{3000});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_TRUE(found->reserve);
+  EXPECT_EQ(found->trigger, Trigger::reserved_dropped);
+}
+
+TEST(Assessment, HeldWhenTheDrivesCountersStand) {
+  Scene scene;
+  scene.certify();
+  const auto found = scene.assessed();
+  EXPECT_TRUE(found->held);
+  EXPECT_FALSE(found->trigger.has_value());
+}
+
+TEST(Assessment, NotHeldWhenTheDriveWasWrittenOrATenancyWasSeen) {
+  Scene written;
+  written.certify();
+  written.sighting.drive->counters->host_writes += 1;
+  EXPECT_EQ(written.assessed()->trigger, Trigger::dirty_seen);
+  Scene used;
+  used.certify();
+  used.record.tenancy_seen_at = WallMs{1001};
+  EXPECT_EQ(used.assessed()->trigger, Trigger::dirty_seen);
+  Scene unknown;
+  unknown.certify();
+  unknown.sighting.drive->counters.reset();
+  EXPECT_FALSE(unknown.assessed()->trigger.has_value());
+  EXPECT_THAT(unknown.assessed()->waiting_for, HasSubstr("counters cannot be read"));
+}
+
+TEST(Assessment, AnOfferedDriveThatWasSwappedOrWrittenToIsReserved) {
+  Scene swapped;
+  swapped.certify();
+  swapped.inventory().reserved = 0;
+  swapped.sighting.drive->identity->serial = "S2";
+  EXPECT_TRUE(swapped.assessed()->reserve);
+  EXPECT_EQ(swapped.assessed()->trigger, Trigger::reserved_dropped);
+  EXPECT_THAT(swapped.assessed()->facts.detail, HasSubstr("S2"));
+  Scene written;
+  written.certify();
+  written.inventory().reserved = 0;
+  written.sighting.drive->counters->host_writes += 1;
+  EXPECT_TRUE(written.assessed()->reserve);
+  Scene untouched;
+  untouched.certify();
+  untouched.inventory().reserved = 0;
+  EXPECT_FALSE(untouched.assessed()->reserve);
+  EXPECT_FALSE(untouched.assessed()->trigger.has_value());
+}
+
+TEST(Assessment, AnAllocationIsATenancy) {
+  Scene scene;
+  scene.certify();
+  scene.sighting.view->consumers.emplace_back("vm-1");
+  const auto found = scene.assessed();
+  EXPECT_EQ(found->trigger, Trigger::allocation_seen);
+  EXPECT_EQ(found->facts.instance, "vm-1");
+}
+
+TEST(Assessment, TwoProvidersForOneAddressAreNobodys) {
+  Scene scene;
+  scene.sighting.rows.push_back(scene.sighting.rows[0]);
+  scene.sighting.rows[1].name = "compute-2_0000:c1:00.0";
+  EXPECT_THAT(scene.assessed()->waiting_for, HasSubstr("2 providers"));
+  EXPECT_FALSE(scene.assessed()->trigger.has_value());
+}
+
+TEST(Survey, TheAddressIsWhatFollowsTheLastUnderscore) {
+  EXPECT_EQ(address_of_provider("my_host_0000:C1:00.0"), kAddress);
+  EXPECT_EQ(address_of_provider("host_0000:c1:00.0"), kAddress);
+  EXPECT_FALSE(address_of_provider("host").has_value());
+  EXPECT_FALSE(address_of_provider("host_numa0").has_value());
+}
+
+}  // namespace
+}  // namespace reclaim

@@ -1,0 +1,143 @@
+// The reducer and its table: what the record says after each move, and what is refused.
+#include "state/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace reclaim {
+namespace {
+
+using ::testing::HasSubstr;
+
+Record at(Stage stage) {
+  Record record;
+  record.stage = stage;
+  record.epoch = 5;
+  return record;
+}
+
+Facts with(const std::string& detail) {
+  Facts facts;
+  facts.detail = detail;
+  return facts;
+}
+
+TEST(Step, EveryRowIsTakenAndRaisesTheEpoch) {
+  for (const Row& row : machine_rows()) {
+    const auto update = step(at(row.from), Event{row.on, 5, {}}, WallMs{9});
+    ASSERT_TRUE(update.has_value()) << row.why;
+    EXPECT_EQ(update->record.stage, row.to) << row.why;
+    EXPECT_EQ(update->effect, row.effect) << row.why;
+    EXPECT_EQ(update->record.epoch, 6U);
+    EXPECT_EQ(update->record.updated_at, WallMs{9});
+  }
+}
+
+TEST(Step, WhatTheTableDoesNotListIsRefused) {
+  std::size_t refused = 0;
+  for (std::size_t s = 0; s < kStageCount; ++s) {
+    for (std::size_t t = 0; t < kTriggerCount; ++t) {
+      const auto stage = static_cast<Stage>(s);
+      const auto trigger = static_cast<Trigger>(t);
+      const bool listed = find_row(stage, trigger) != nullptr;
+      EXPECT_EQ(step(at(stage), Event{trigger, 0, {}}, WallMs{1}).has_value(), listed);
+      refused += listed ? 0U : 1U;
+    }
+  }
+  EXPECT_EQ(refused + machine_rows().size(), kStageCount * kTriggerCount);
+}
+
+TEST(Step, AnAnswerOfAnotherEpochIsDropped) {
+  EXPECT_FALSE(step(at(Stage::erasing), Event{Trigger::erased, 4, {}}, WallMs{1}).has_value());
+  EXPECT_FALSE(step(at(Stage::erasing), Event{Trigger::erased, 6, {}}, WallMs{1}).has_value());
+  EXPECT_TRUE(step(at(Stage::erasing), Event{Trigger::erased, 5, {}}, WallMs{1}).has_value());
+}
+
+TEST(Step, AnErrorSaysWhatAndKeepsSayingIt) {
+  const auto failed =
+      step(at(Stage::verifying), Event{Trigger::verify_failed, 0, with("3 samples unchanged")},
+           WallMs{1});
+  EXPECT_EQ(failed->record.last_error, "the erasure could not be shown: 3 samples unchanged");
+  const auto again = step(failed->record, Event{Trigger::reserved_dropped, 0, {}}, WallMs{2});
+  EXPECT_EQ(again->record.last_error, failed->record.last_error);
+}
+
+TEST(Step, OnlyAnEraseThatMayBeRunningIsRememberedAsBegun) {
+  Record erasing = at(Stage::erasing);
+  erasing.erase_begun = true;
+  erasing.baseline = "b";
+  const auto begun = [&](Trigger on) {
+    return step(erasing, Event{on, 0, {}}, WallMs{1})->record.erase_begun;
+  };
+  EXPECT_TRUE(begun(Trigger::erase_unknown));
+  EXPECT_TRUE(begun(Trigger::restarted_resume));
+  EXPECT_FALSE(begun(Trigger::erase_failed));
+  EXPECT_FALSE(begun(Trigger::erase_not_started));
+  EXPECT_FALSE(begun(Trigger::erased));
+}
+
+TEST(Step, AnEnrolledDriveForgetsWhatWasBegunOnTheOldOne) {
+  Record record = at(Stage::error);
+  record.erase_begun = true;
+  record.baseline = "of the old drive";
+  Facts facts;
+  facts.serial = "NEW";
+  const auto enrolled = step(record, Event{Trigger::operator_enrol, 0, facts}, WallMs{1});
+  EXPECT_FALSE(enrolled->record.erase_begun);
+  EXPECT_EQ(enrolled->record.baseline, "");
+  EXPECT_EQ(enrolled->record.serial, "NEW");
+  // Another try on the same drive goes on where it was.
+  const auto again = step(record, Event{Trigger::operator_clean, 0, {}}, WallMs{1});
+  EXPECT_TRUE(again->record.erase_begun);
+}
+
+TEST(Step, ErasesAreCountedUntilARelease) {
+  Record record = at(Stage::baselining);
+  record.erases = 2;
+  record = step(record, Event{Trigger::baseline_taken, 0, {}}, WallMs{1})->record;
+  EXPECT_EQ(record.erases, 3U);
+  record.stage = Stage::releasing;
+  EXPECT_EQ(step(record, Event{Trigger::released, 0, {}}, WallMs{1})->record.erases, 0U);
+}
+
+TEST(Step, ARestartFollowsFlowPolicyAndPlannedStop) {
+  Record nova = at(Stage::erasing);
+  Record cyborg = nova;
+  cyborg.flow = Flow::cyborg;
+  using enum InterruptedCleaning;
+  EXPECT_EQ(restart_trigger(nova, automatic), Trigger::restarted_resume);
+  EXPECT_EQ(restart_trigger(cyborg, automatic), Trigger::restarted_error);
+  EXPECT_EQ(restart_trigger(nova, error), Trigger::restarted_error);
+  EXPECT_EQ(restart_trigger(cyborg, resume), Trigger::restarted_resume);
+  nova.planned_stop = true;
+  cyborg.planned_stop = true;
+  EXPECT_EQ(restart_trigger(nova, error), Trigger::restarted_resume);
+  EXPECT_EQ(restart_trigger(cyborg, error), Trigger::restarted_error);
+}
+
+TEST(Machine, ShowsFiveStatesToOperators) {
+  std::set<std::string_view> names;
+  for (std::size_t s = 0; s < kStageCount; ++s) {
+    const auto stage = static_cast<Stage>(s);
+    names.insert(to_string(device_state(stage)));
+    EXPECT_EQ(*parse_stage(to_string(stage)), stage);
+    EXPECT_EQ(is_busy(stage), device_state(stage) == DeviceState::cleaning);
+  }
+  EXPECT_EQ(names.size(), 5U);
+  EXPECT_FALSE(parse_stage("sleeping").ok());
+}
+
+TEST(Machine, IsPrintedRowByRow) {
+  for (const char* format : {"text", "markdown", "dot"}) {
+    const auto text = render_machine(format);
+    ASSERT_TRUE(text.ok());
+    for (const Row& row : machine_rows())
+      EXPECT_THAT(*text, HasSubstr(std::string(to_string(row.on))));
+  }
+  EXPECT_FALSE(render_machine("png").ok());
+}
+
+}  // namespace
+}  // namespace reclaim
