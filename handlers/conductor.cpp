@@ -9,6 +9,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kGatherMs = 100;       // how long a kick waits for its likes
 constexpr std::int64_t kCoalesceMs = 200;     // surveys wanted so close together are one
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
 constexpr std::int64_t kMayPassSoonMs = 5'000;
@@ -116,7 +117,10 @@ void Conductor::take(const Kick& kick) {
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   if (!kick.command.empty()) return command(kick);
   for (const int delay_s : kick.delays_s) {
-    want_survey(static_cast<std::int64_t>(delay_s) * 1000, delay_s == 0 ? "" : kick.instance);
+    // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
+    // shall be one survey.
+    const std::int64_t delay_ms = std::max<std::int64_t>(delay_s * 1000LL, kGatherMs);
+    want_survey(delay_ms, delay_s == 0 ? "" : kick.instance);
   }
   if (kick.delays_s.empty()) want_survey(0);
 }
