@@ -189,19 +189,23 @@ void Conductor::run_survey() {
   });
 }
 
-// Redis may have lost its last writes, or all of them: what stands there is what operators see and
-// what the next worker begins with, so that records which fell behind are written again.
+// Redis may have lost its last writes, or all of them, or have taken one that a dead worker had
+// sent: what stands there is what operators see and what the next worker begins with. Of a device
+// at rest this worker knows best.
 void Conductor::mend_store(const std::vector<Record>& stored) {
-  std::map<PciAddress, std::uint64_t> epochs;
-  for (const Record& record : stored) epochs[record.address] = record.epoch;
+  std::map<PciAddress, const Record*> by_address;
+  for (const Record& record : stored) by_address[record.address] = &record;
   for (auto& [address, device] : devices_) {
     if (!device.persisted || device.saving || is_busy(device.record.stage)) continue;
-    const auto found = epochs.find(address);
-    if (found != epochs.end() && found->second >= device.record.epoch) continue;
-    ports_.log.warning(kLog, fmt::format("{}: Redis lost its record, or the last of it; it is "
+    const auto found = by_address.find(address);
+    if (found != by_address.end() && same_but_progress(*found->second, device.record)) continue;
+    ports_.log.warning(kLog, fmt::format("{}: what stands in Redis is not its last record; it is "
                                          "written again",
                                          to_string(address)));
     device.persisted = false;
+    if (found != by_address.end()) {
+      device.record.epoch = std::max(device.record.epoch, found->second->epoch);
+    }
   }
 }
 
@@ -210,7 +214,8 @@ void Conductor::look_around() {
   std::map<PciAddress, std::uint64_t> epochs;
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);
-    epochs[address] = device.record.epoch;
+    // Until a claim is really given up, the drive's counters are told as they were when it began.
+    if (is_busy(device.record.stage) || !device.lane_open) epochs[address] = device.record.epoch;
     // The conductor reads a device in work itself; the periodic survey looks all the same, for an
     // allocation that nobody expected.
     const bool looked_at = periodic_ && may_last_long(device.record.stage);
@@ -374,12 +379,13 @@ void Conductor::try_admit(const PciAddress& address) {
   if (sighting.drive) {
     policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id, address);
   }
-  auto plan = admit(sighting, device.record, host_view_, policy, policies_.choose_method);
   // What an operator said stands in the ledger before it does in the record.
+  Record decided = device.record;
   const auto remembered = ports_.ledger.entries().find(address);
-  if (remembered != ports_.ledger.entries().end() && remembered->second.maintenance) {
-    plan = Error{Errc::refused, std::string(kInMaintenance)};
+  if (remembered != ports_.ledger.entries().end()) {
+    decided.maintenance = decided.maintenance || remembered->second.maintenance;
   }
+  auto plan = admit(sighting, decided, host_view_, policy, policies_.choose_method);
   if (plan && busy_count() >= options_.cleanings_max) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
                                          options_.cleanings_max)};

@@ -84,7 +84,8 @@ class Conductor final {
     std::deque<Event> inbox;
     LockToken lock;
     bool claimed = false;
-    bool adopting = false;  // the erase now asked for may be running since before a restart
+    bool lane_open = false;  // from the claim until the drive is closed again
+    bool adopting = false;   // the erase now asked for may be running since before a restart
     std::uint64_t renew_timer = 0;
     std::int64_t retry_ms = 0;
     std::optional<Sighting> sighting;  // of the survey going on: what admission may decide on

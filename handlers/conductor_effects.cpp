@@ -169,6 +169,7 @@ void Conductor::claim(const PciAddress& address, std::uint64_t epoch) {
   request.resource_class_override = policy->resource_class;
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
   device.claimed = true;
+  device.lane_open = true;
   ports_.drives.claim(request, [this, address, epoch](Result<nvme::ClaimReport> report) {
     if (stopping_) return;
     if (!report) {
@@ -207,6 +208,8 @@ void Conductor::drop(const PciAddress& address) {
   device.release_view.reset();
   ports_.drives.stop(address);
   ports_.drives.drop(address, [this, address, lock] {
+    Device& now = devices_.at(address);
+    if (!now.claimed) now.lane_open = false;
     if (lock.token != 0) give_back(address, lock);
   });
 }

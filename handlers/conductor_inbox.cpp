@@ -19,14 +19,6 @@ bool wants_ledger_line(const Record& record) {
   return record.stage != Stage::available;
 }
 
-// Progress is written outside the epoch, so that it may have come over a record of ours.
-bool same_but_progress(const Record& stored, Record ours) {
-  ours.clean_step = stored.clean_step;
-  ours.progress_percent = stored.progress_percent;
-  ours.progress_eta_s = stored.progress_eta_s;
-  return encode_record(stored) == encode_record(ours);
-}
-
 // These begin something; the others end it.
 bool goes_on(EffectKind effect) {
   return effect != EffectKind::none && effect != EffectKind::drop && effect != EffectKind::finish &&

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace reclaim {
 namespace {
 
@@ -68,7 +70,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::available:
       if (on == Trigger::released) {
         record.certificate_id = facts.certificate_id.value_or("");
-        record.certificate_at = now;
+        // The wall clock may have been set back since; the release still came after the tenancy.
+        record.certificate_at = std::max(now, record.tenancy_seen_at);
         record.erase_begun = false;
         record.planned_stop = false;
         record.attempts = 0;
@@ -169,6 +172,13 @@ Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {
   }
   return policy == InterruptedCleaning::resume ? Trigger::restarted_resume
                                                : Trigger::restarted_error;
+}
+
+bool same_but_progress(const Record& stored, Record ours) {
+  ours.clean_step = stored.clean_step;
+  ours.progress_percent = stored.progress_percent;
+  ours.progress_eta_s = stored.progress_eta_s;
+  return encode_record(stored) == encode_record(ours);
 }
 
 Record planned_stop(const Record& record, WallMs now) {

@@ -59,6 +59,10 @@ enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 // in flow cyborg.
 [[nodiscard]] Trigger restart_trigger(const Record& record, InterruptedCleaning policy);
 
+// Whether both are the same state of the device. Progress is written outside the epoch, so that it
+// may have come over a record of ours.
+[[nodiscard]] bool same_but_progress(const Record& stored, Record ours);
+
 // The record as a worker leaves it that is told to stop.
 [[nodiscard]] Record planned_stop(const Record& record, WallMs now);
 

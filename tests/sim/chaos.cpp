@@ -27,6 +27,34 @@ void World::chaos_tick() {
   scheduler.outside(rng.between(1'000, 60'000), [this] { chaos_tick(); });
 }
 
+// Most faults do no harm at most times. Here they come when a record has just been written: what
+// follows from it is about to be done, and its answers are on their way.
+void World::chaos_at(const Record& record) {
+  if (quiet_ || !rng.chance(moment_)) return;
+  const PciAddress address = record.address;
+  const Stage stage = record.stage;
+  scheduler.outside(
+      rng.chance(0.8) ? rng.between(0, 40) : rng.between(0, 1'000), [this, address, stage] {
+        if (quiet_) return;
+        Slot& slot = slot_at(address);
+        switch (rng.below(8)) {
+          case 0:
+            return worker_trouble();
+          case 1:
+            return service_trouble();
+          case 2:
+            return host_trouble(slot);
+          case 3:
+            return operator_acts(slot);
+          case 4:
+            placement.touch(provider_of(slot) == nullptr ? "" : provider_of(slot)->row.uuid);
+            return kick({0});
+          default:
+            return command(stage == Stage::error || rng.chance(0.2) ? "clean" : "abort", address);
+        }
+      });
+}
+
 void World::worker_trouble() {
   if (!conductor) return;
   if (rng.chance(0.3)) {
@@ -39,6 +67,7 @@ void World::worker_trouble() {
     return;
   }
   kill_worker();
+  if (rng.chance(0.25)) store_forgets();  // the whole host lost its power
   restart_worker_later(rng.chance(0.7) ? rng.between(0, 5'000) : rng.between(0, 150'000));
 }
 
@@ -46,7 +75,7 @@ void World::store_forgets() {
   if (rng.chance(0.1)) {
     say("redis loses everything");
     store.lose_everything();
-    for (Slot& slot : slots) slot.held = slot.reserved_by_hand = false;
+    for (Slot& slot : slots) slot.held = false;
     return;
   }
   const std::size_t lost = store.lose_last(rng.between(1, 30'000));
@@ -55,7 +84,7 @@ void World::store_forgets() {
     // Whoever forgot the certificate cannot know that it is held.
     const Record* stored = store.stored(slot.address);
     if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty()) {
-      slot.held = slot.reserved_by_hand = false;
+      slot.held = false;
     }
   }
 }
@@ -98,12 +127,13 @@ void World::service_trouble() {
 
 void World::swap_drive(Slot& slot) {
   Drive& drive = drive_of(slot);
-  const Record* last = store.last_saved(slot.address);
   // Nobody pulls a drive in the very moment of its release.
-  if (slot.phase != Phase::none || drive.guest != 0 ||
-      (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming))) {
-    return;
+  for (const Record* last : {store.last_saved(slot.address), store.stored(slot.address)}) {
+    if (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming)) {
+      return;
+    }
   }
+  if (slot.phase != Phase::none || drive.guest != 0) return;
   say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
   const Record* known = store.stored(slot.address);
   const bool learnt = known != nullptr && !known->serial.empty() && conductor && started &&
@@ -195,6 +225,8 @@ void World::operator_acts(Slot& slot) {
       say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
       placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
       slot.reserved_by_hand = true;
+      slot.held = stored->certified_host_reads == drive_of(slot).host_reads &&
+                  stored->certified_host_writes == drive_of(slot).host_writes;
       break;
     }
     case 6:

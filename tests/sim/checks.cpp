@@ -81,9 +81,10 @@ void World::check_release_asked(const placement::ProviderView& view) {
 
 // And where it happens, which may be much later.
 void World::check_released(Provider& provider) {
-  const Slot* slot = slot_of_provider(provider.row.uuid);
+  Slot* slot = slot_of_provider(provider.row.uuid);
   if (slot == nullptr) return;
   releases += 1;
+  slot->given = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
@@ -110,6 +111,7 @@ void World::check_saved(const Record& record) {
     say(fmt::format("redis: {} is {}, epoch {}", to_string(record.address), to_string(record.stage),
                     record.epoch));
   }
+  chaos_at(record);
   Slot& slot = slot_at(record.address);
   slot.held = slot.held || (slot.reserved_by_hand && record.held);
   if (record.stage == Stage::available) return;
@@ -121,8 +123,14 @@ void World::check_saved(const Record& record) {
 }
 
 void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
+  if (entry.dirty) return;
+  // Either it recorded the release itself, or it found that somebody had.
   const Record* saved = store.last_saved(address);
-  if (entry.dirty || saved == nullptr || saved->stage == Stage::available) return;
+  const Record* stored = store.stored(address);
+  const auto clean = [](const Record* record) {
+    return record != nullptr && record->stage == Stage::available;
+  };
+  if (saved == nullptr || clean(saved) || clean(stored)) return;
   fail(fmt::format("{} was struck from the ledger while it is {}", to_string(address),
                    to_string(saved->stage)));
 }
@@ -130,8 +138,8 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
 void World::check_certificate(const std::string& json_text) {
   const auto certificate = decode_certificate(json_text);
   if (!certificate) return fail("a certificate cannot be read: " + certificate.error().what);
-  if (certificate->evidence.empty() || certificate->verification.empty() ||
-      certificate->method.empty()) {
+  if (certificate->id.empty() || certificate->evidence.empty() ||
+      certificate->verification.empty() || certificate->method.empty()) {
     return fail("a certificate without evidence: " + json_text);
   }
   if (!verified_serials_.contains(certificate->serial)) {
@@ -198,8 +206,11 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     if (slot.held) {
       return record->held && provider->inventory.reserved == 1 ? "" : "not shown as held: " + state;
     }
-    // A hold whose certificate was lost on the way is no hold any more, unless it is shown as one.
-    if (provider->inventory.reserved != 0 && !record->held) return "reserved for nothing: " + state;
+    // A tenancy that nobody saw and that left the drive untouched looks like an operator's hand.
+    if (provider->inventory.reserved != 0 &&
+        (!record->held || (!slot.given && !slot.reserved_by_hand))) {
+      return "reserved for nothing: " + state;
+    }
     if (!record->certificate_id.empty() && provider->offered == Offered::by_us &&
         !disk.certificates.contains(record->certificate_id)) {
       return "its certificate was not kept: " + state;

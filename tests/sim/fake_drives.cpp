@@ -98,6 +98,7 @@ void FakeDrives::drop(const PciAddress& address, std::function<void()> done) {
   in_lane(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) {
     Lane& lane = lanes_[address];
     lane.claimed = false;
+    lane.counters.reset();
     lane.proof = Proof{};
     finish(address, done);
   });
@@ -137,7 +138,9 @@ void FakeDrives::discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) {
       facts.device_id = 0xa80a;
       facts.class_code = 0x010802;
       facts.driver = drive.driver;
-      if (drive.driver == "nvme" && !lanes_[address].busy) {
+      // A drive in a lane is not opened again; what its claim learnt is told instead.
+      const Lane& lane = lanes_[address];
+      if (drive.driver == "nvme" && (!lane.busy || lane.counters)) {
         facts.controller = "nvme0";
         facts.controller_state = "live";
         nvme::Identity identity;
@@ -147,6 +150,10 @@ void FakeDrives::discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) {
         identity.capabilities.sanicap = 3;
         facts.identity = identity;
         facts.counters = nvme::Counters{drive.host_reads, drive.host_writes};
+        if (lane.counters) {
+          facts.identity->serial = lane.serial;
+          facts.counters = lane.counters;
+        }
       } else {
         facts.problem = drive.driver == "nvme" ? "busy in a lane" : "the nvme driver is not bound";
       }
@@ -197,6 +204,7 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     lane.claimed = true;
     lane.broken = false;
     lane.serial = drive->serial;
+    lane.counters = nvme::Counters{drive->host_reads, drive->host_writes};
     lane.proof = Proof{};
     nvme::ClaimReport report;
     report.findings.push_back(nvme::GuardFinding{"claim", true, "every node is open"});

@@ -107,6 +107,7 @@ class FakeDrives final : public nvme::Drives {
     bool claimed = false;
     bool broken = false;
     std::string serial;
+    std::optional<nvme::Counters> counters;  // when it was claimed: told until it is dropped
     Proof proof;
     bool busy = false;
     std::uint64_t asked = 0;         // operations ever asked for

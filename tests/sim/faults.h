@@ -14,9 +14,10 @@ struct Faults {
   double very_slow = 0;  // or minutes
 
   // Redis.
-  double store_away = 0;       // unavailable: nothing was done
-  double store_lost_done = 0;  // the answer is lost, the command was carried out
-  double store_lost_not = 0;   // and was not
+  double store_away = 0;        // unavailable: nothing was done
+  double store_lost_done = 0;   // the answer is lost, the command was carried out
+  double store_lost_not = 0;    // and was not
+  bool store_reorders = false;  // answers overtake each other (several connections)
 
   // Placement.
   double placement_away = 0;
@@ -50,6 +51,7 @@ inline Faults Faults::draw(Rng& rng) {
   f.store_away = some(0.1);
   f.store_lost_done = some(0.06);
   f.store_lost_not = some(0.06);
+  f.store_reorders = rng.chance(0.3);
   f.placement_away = some(0.15);
   f.placement_odd = some(0.03);
   f.placement_conflict = some(0.1);

@@ -13,6 +13,7 @@ void World::nova_allocates(Slot& slot) {
   slot.tenancy = next_tenancy_++;
   slot.consumer = consumer;
   slot.phase = Phase::claimed;
+  slot.given = true;
   slot.blamed = provider->offered != Offered::by_us;
   say(fmt::format("nova: {} is allocated to {}", to_string(slot.address), consumer));
   check_given(slot, *provider);
@@ -47,6 +48,10 @@ void World::rebind_later(const PciAddress& address, std::int64_t delay_ms) {
     if (drive.guest != 0 || !drive.driver.empty()) return;
     drive.driver = "nvme";
     drive.host_reads += 3;  // the kernel looks for partitions
+    // A hold that was not seen before that cannot be told from a tenancy.
+    Slot& slot = slot_at(address);
+    const Record* stored = store.stored(address);
+    if (stored == nullptr || !stored->held) slot.held = false;
   });
 }
 

@@ -1,10 +1,13 @@
 // The simulator as a program: thousands of worlds, or one of them with its trace.
 //   sim --seeds FIRST COUNT [--seeds-file FILE] [--random]   exit status 1 and the seed on failure
 //   sim --seed N --trace                                     one world, told step by step
-//   sim --expect-caught FIRST COUNT                          for mutants: some seed has to fail
+//   sim --breaks TEXT --expect-caught FIRST COUNT            a mutant: some seed has to fail
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -83,8 +86,15 @@ int usage() {
   fmt::print(stderr,
              "usage: sim --seed N [--trace]\n"
              "       sim --seeds FIRST COUNT [--seeds-file FILE] [--random] [--all]\n"
-             "       sim --expect-caught FIRST COUNT\n");
+             "       sim --breaks TEXT --expect-caught FIRST COUNT\n");
   return 2;
+}
+
+// A mutant may also run into one of the assertions that are always on.
+void on_abort(int /*signal*/) {
+  constexpr std::string_view kText = "caught by an assertion\n";
+  (void)!write(STDOUT_FILENO, kText.data(), kText.size());
+  _exit(0);
 }
 
 }  // namespace
@@ -100,6 +110,9 @@ int main(int argc, char** argv) {
       trace = true;
     } else if (arg == "--all") {
       all = true;
+    } else if (arg == "--breaks" && i + 1 < argc) {
+      fmt::print("mutant: {}\n", argv[++i]);
+      (void)std::fflush(stdout);
     } else if (arg == "--random") {
       std::random_device entropy;
       seeds.push_back((static_cast<std::uint64_t>(entropy()) << 32U) | entropy());
@@ -122,6 +135,7 @@ int main(int argc, char** argv) {
   if (seeds.empty()) return usage();
   if (trace && seeds.size() == 1) return trace_one(seeds.front());
 
+  if (expect_caught) (void)std::signal(SIGABRT, on_abort);
   Totals totals;
   int failures = 0;
   for (const std::uint64_t seed : seeds) {

@@ -45,6 +45,7 @@ World::World(const WorldOptions& options)
   conductor_options.version = "sim";
   if (!options.scripted) {
     conductor_options.cleanings_max = static_cast<std::size_t>(rng.between(1, 3));
+    moment_ = rng.chance(0.5) ? 0.0 : 0.15 * static_cast<double>(rng.below(100)) / 100.0;
     constexpr std::array kPolicies{InterruptedCleaning::automatic, InterruptedCleaning::automatic,
                                    InterruptedCleaning::error, InterruptedCleaning::resume};
     conductor_options.interrupted_cleaning = kPolicies.at(rng.below(kPolicies.size()));
@@ -107,7 +108,7 @@ Slot& World::slot_at(const PciAddress& address) {
 // The worker.
 
 void World::start_worker() {
-  if (conductor || !worker_wanted_) return;
+  if (conductor) return;
   incarnation_ += 1;
   say(fmt::format("worker {} starts", incarnation_));
   ledger = std::make_unique<FakeLedger>(scheduler, rng, faults, disk);

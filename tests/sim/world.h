@@ -41,8 +41,9 @@ struct Slot {
   std::string consumer;
   bool blamed = false;            // the tenant got it by somebody else's doing than ours
   int missed = 0;                 // Nova's periodics that did not see the drive
-  bool reserved_by_hand = false;  // by an operator,
-  bool held = false;              // and the worker has shown that it understood
+  bool reserved_by_hand = false;  // by an operator, and nothing has undone it
+  bool held = false;              // and the worker can know it: it must not touch the drive
+  bool given = false;             // to a tenant, since its last release
   bool had_data = false;
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
   bool swapped = false;         // and not enrolled
@@ -137,6 +138,7 @@ class World final {
 
   // chaos.cpp
   void chaos_tick();
+  void chaos_at(const Record& record);
   void worker_trouble();
   void service_trouble();
   void host_trouble(Slot& slot);
@@ -162,7 +164,7 @@ class World final {
   WorldOptions options_;
   bool quiet_ = false;
   std::int64_t quiet_since_ms_ = 0;
-  bool worker_wanted_ = true;
+  double moment_ = 0;  // how often something goes wrong in the very moment of a transition
   std::uint64_t next_tenancy_ = 1;
   std::uint64_t next_certificate_ = 1;
   std::uint64_t next_serial_ = 1;

@@ -1,0 +1,145 @@
+# What the simulation must notice: one fault each, put into a copy of one file. `breaks` is what an
+# operator would say about it.
+
+# The reducer and its table.
+sim_mutant(stale_answers_count state/step.cpp
+  "an answer of an earlier epoch moves the record"
+  [[  if (event.epoch != 0 && event.epoch != record.epoch) return std::nullopt;
+]] "")
+sim_mutant(unconfirmed_is_available state/machine.cpp
+  "a release that did not happen counts as one"
+  [[Row{S::confirming, T::still_reserved, S::looking, E::look,]]
+  [[Row{S::confirming, T::still_reserved, S::available, E::finish,]])
+sim_mutant(acts_before_it_persists handlers/conductor_inbox.cpp
+  "the drive is touched before the record says so"
+  [[      save(address, update.record, entry, [this, address, update, before, detail] {
+        transitioned(address, before, update, detail);
+      });
+]]
+  [[      devices_.at(address).record = update.record;
+      transitioned(address, before, update, detail);
+      save(address, update.record, entry, [] {});
+]])
+sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
+  "a ledger line counts before it is on stable storage"
+  [[if (entry.dirty && device.dirty_durable && !outlived) return next();]]
+  [[if (entry.dirty && !outlived) return next();]])
+sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
+  "nothing remembers a dirty drive but Redis"
+  [[    if (wants_ledger_line(update->record)) {]] [[    if (false) {]])
+sim_mutant(ledger_failure_ignored handlers/conductor_inbox.cpp
+  "a full disk keeps nobody from going on"
+  [[    if (kept) {
+      now.dirty_durable]]
+  [[    if (kept || true) {
+      now.dirty_durable]])
+sim_mutant(lost_answers_mean_saved handlers/conductor_inbox.cpp
+  "a record whose write nobody answered counts as written"
+  [[    if (!result) return save_failed(]]
+  [[    if (!result && result.error().code != Errc::unknown) return save_failed(]])
+sim_mutant(waiting_ends_are_overtaken handlers/conductor_inbox.cpp
+  "a lost lock waits in the inbox while the drive is written to"
+  [[  if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out]]
+  [[  carry_out]])
+
+# Lock, claim, Placement.
+sim_mutant(no_lock handlers/conductor_effects.cpp
+  "the drive is claimed without the lock"
+  [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
+]]
+  [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
+  return claim(address, epoch);
+]])
+sim_mutant(late_lock_is_used handlers/conductor_effects.cpp
+  "a lock that comes after an abort leads to a claim that nobody gives back"
+  [[                              if (stale(address, epoch)) return give_back(address, *lock);
+]] "")
+sim_mutant(claim_not_given_back handlers/conductor_effects.cpp
+  "a drive is never closed again"
+  [[  ports_.drives.drop(address, [this, address, lock] {
+    Device&]]
+  [[  ports_.timers.after(1, [this, address, lock] {
+    Device&]])
+sim_mutant(any_serial handlers/conductor_effects.cpp
+  "a drive that nobody enrolled is erased"
+  [[  request.expected_serial = device.record.serial;
+]] "")
+sim_mutant(no_fence handlers/conductor_effects.cpp
+  "a release whose answer was lost is made while the drive is being erased"
+  [[  CHECK(view.burned());
+  ports_.providers.set_reserved(]]
+  [[  devices_.at(address).fence = false;
+  return done(view);
+  ports_.providers.set_reserved(]])
+sim_mutant(no_fence_after_a_restart handlers/conductor.cpp
+  "a release that the worker before sent is made while the drive is being erased"
+  [[      device.record = std::move(record);
+]]
+  [[      device.record = std::move(record);
+      device.fence = false;
+]])
+sim_mutant(lost_release_means_released handlers/conductor_effects.cpp
+  "a release whose answer was lost counts as made"
+  [[            return answer(address, epoch, Trigger::release_unknown, said(error));]]
+  [[            return released(address, epoch, "hopefully");]])
+sim_mutant(drive_not_asked_again handlers/conductor_effects.cpp
+  "minutes pass between the last look at the drive and its release"
+  [[    if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+    put_release]]
+  [[    put_release]])
+sim_mutant(never_reserves handlers/conductor_effects.cpp
+  "a dirty drive that Nova offers again stays on offer"
+  [[  if (device.reserving) return;
+]]
+  [[  if (device.reserving || true) return;
+]])
+
+# Ending well.
+sim_mutant(struck_too_early handlers/conductor_effects.cpp
+  "the ledger forgets the next tenancy"
+  [[device.record.stage != Stage::available || device.saving || !device.inbox.empty() ||]]
+  [[device.record.stage != Stage::available ||]])
+sim_mutant(certificate_not_awaited handlers/conductor_effects.cpp
+  "the ledger is struck though the certificate was not kept"
+  [[        if (!kept) {
+          ports_.log.error(kLog,
+                           fmt::format("{}: its certificate]]
+  [[        if (false) {
+          ports_.log.error(kLog,
+                           fmt::format("{}: its certificate]])
+sim_mutant(certificate_without_evidence handlers/evidence.cpp
+  "a certificate says nothing about the erasure"
+  [[  out.evidence = record.evidence;
+]] "")
+
+# Surveys and admission.
+sim_mutant(old_surveys_count handlers/conductor.cpp
+  "what was read before the record moved decides about it"
+  [[seen->second != device->record.epoch || device->saving]]
+  [[device->saving]])
+sim_mutant(erase_of_an_earlier_life handlers/conductor.cpp
+  "an erase that Redis remembers wrongly is taken for this one"
+  [[        device.record.erase_begun = false;
+]] "")
+sim_mutant(lost_records_stay_lost handlers/conductor.cpp
+  "what Redis lost is never written again"
+  [[    device.persisted = false;
+]] "")
+sim_mutant(maintenance_ignored handlers/admission.cpp
+  "a drive in maintenance is cleaned"
+  [[  if (record.maintenance) return refuse(std::string(kInMaintenance));
+]] "")
+sim_mutant(holds_ignored handlers/admission.cpp
+  "a drive that an operator reserved by hand is erased"
+  [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
+  [[  return Hold::dirty;]])
+sim_mutant(blind_surveys_end_holds handlers/admission.cpp
+  "a survey that could not see ends an operator's hold"
+  [[  out.held = base.held;  // a survey that cannot see ends no hold
+]] "")
+sim_mutant(ledger_not_asked handlers/admission.cpp
+  "a drive that only the ledger knows to be dirty stays on offer"
+  [[    out.reserve = !out.strike;
+]]
+  [[    return;
+]])
