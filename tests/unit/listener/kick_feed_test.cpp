@@ -89,8 +89,9 @@ class KickFeedTest : public ::testing::Test {
   HandTimers timers;
   NullLogger log;
   std::vector<std::uint64_t> acked;
-  KickFeed feed{store, timers, log, 1 << 20,
-                [this](std::uint64_t tag, std::uint64_t) { acked.push_back(tag); }};
+  KickFeed feed{store,      timers,
+                log,        1 << 20,
+                {0, 5, 30}, [this](std::uint64_t tag, std::uint64_t) { acked.push_back(tag); }};
 };
 
 TEST_F(KickFeedTest, AcknowledgesOnceEveryHostIsTold) {
