@@ -155,6 +155,7 @@ case $mode in
     check clang
     check fuzz fuzz
     check release
+    stage "long simulation" build/release/tests/sim/sim --random --seeds 1 200000
     ;;
 esac
 finish

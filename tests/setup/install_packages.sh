@@ -9,7 +9,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-policy=${RECLAIM_POLICY_RC_D:-/usr/sbin/policy-rc.d}
+policy=/usr/sbin/policy-rc.d
 saved=$policy.reclaim-saved
 mark='written by Reclaim tests/setup/install_packages.sh'
 
@@ -46,9 +46,11 @@ missing() {
 
 # Prints the first alternative that the package lists offer; fails when there is none.
 candidate() {
-  local name
+  local name known
   for name in ${1//|/ }; do
-    if LC_ALL=C apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]'; then
+    # Not through a pipe: grep -q leaves early, and pipefail would take that for a failure.
+    known=$(LC_ALL=C apt-cache policy "$name" 2>/dev/null)
+    if grep -q '^  Candidate: [^(]' <<<"$known"; then
       echo "$name"
       return 0
     fi
