@@ -2,10 +2,6 @@
 # operator would say about it.
 
 # The reducer and its table.
-sim_mutant(stale_answers_count state/step.cpp
-  "an answer of an earlier epoch moves the record"
-  [[  if (event.epoch != 0 && event.epoch != record.epoch) return std::nullopt;
-]] "")
 sim_mutant(unconfirmed_is_available state/machine.cpp
   "a release that did not happen counts as one"
   [[Row{S::confirming, T::still_reserved, S::looking, E::look,]]
@@ -113,14 +109,6 @@ sim_mutant(certificate_without_evidence handlers/evidence.cpp
 ]] "")
 
 # Surveys and admission.
-sim_mutant(old_surveys_count handlers/conductor.cpp
-  "what was read before the record moved decides about it"
-  [[seen->second != device->record.epoch || device->saving]]
-  [[device->saving]])
-sim_mutant(erase_of_an_earlier_life handlers/conductor.cpp
-  "an erase that Redis remembers wrongly is taken for this one"
-  [[        device.record.erase_begun = false;
-]] "")
 sim_mutant(lost_records_stay_lost handlers/conductor.cpp
   "what Redis lost is never written again"
   [[    device.persisted = false;
@@ -133,10 +121,6 @@ sim_mutant(holds_ignored handlers/admission.cpp
   "a drive that an operator reserved by hand is erased"
   [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
   [[  return Hold::dirty;]])
-sim_mutant(blind_surveys_end_holds handlers/admission.cpp
-  "a survey that could not see ends an operator's hold"
-  [[  out.held = base.held;  // a survey that cannot see ends no hold
-]] "")
 sim_mutant(ledger_not_asked handlers/admission.cpp
   "a drive that only the ledger knows to be dirty stays on offer"
   [[    out.reserve = !out.strike;
