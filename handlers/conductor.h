@@ -131,6 +131,7 @@ class Conductor final {
   // conductor_inbox.cpp: inbox, reducer, persistence.
   void post(const PciAddress& address, Event event);
   void pump(const PciAddress& address);
+  [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
   void mark_dirty_then(const PciAddress& address, const Record& record, std::function<void()> next);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
@@ -158,9 +159,19 @@ class Conductor final {
   void take_baseline(const PciAddress& address, std::uint64_t epoch);
   void erase(const PciAddress& address, std::uint64_t epoch);
   void verify(const PciAddress& address, std::uint64_t epoch);
+  void drop(const PciAddress& address);
+  void give_back(const PciAddress& address, LockToken lock);
+  void keep_lock(const PciAddress& address);
+  void reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done);
+  void show_progress(const PciAddress& address, nvme::EraseProgress progress);
+  void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts = {});
+  void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts);
+
+  // conductor_release.cpp: giving it back.
   void look(const PciAddress& address, std::uint64_t epoch);
   void look_at_placement(const PciAddress& address, std::uint64_t epoch);
   void release(const PciAddress& address, std::uint64_t epoch);
+  void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
   void put_release(const PciAddress& address, std::uint64_t epoch);
   void confirm(const PciAddress& address, std::uint64_t epoch);
   void confirmed(const PciAddress& address, std::uint64_t epoch,
@@ -168,14 +179,7 @@ class Conductor final {
   void released(const PciAddress& address, std::uint64_t epoch, std::string detail);
   void finish(const PciAddress& address);
   void strike(const PciAddress& address, const std::string& certificate_id);
-  void drop(const PciAddress& address);
   void reserve(const PciAddress& address, const std::string& provider);
-  void give_back(const PciAddress& address, LockToken lock);
-  void keep_lock(const PciAddress& address);
-  void reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done);
-  void show_progress(const PciAddress& address, nvme::EraseProgress progress);
-  void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts = {});
-  void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts);
 
   ConductorPorts ports_;
   ConductorPolicies policies_;

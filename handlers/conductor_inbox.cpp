@@ -74,21 +74,32 @@ void Conductor::pump(const PciAddress& address) {
   if (!device.saving) settle_maintenance(address);
 }
 
+// The line that says a device is dirty since `since`.
+LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
+  const auto remembered = ports_.ledger.entries().find(record.address);
+  LedgerEntry entry =
+      remembered != ports_.ledger.entries().end() ? remembered->second : LedgerEntry{};
+  entry.dirty = true;
+  entry.dirty_since = since;
+  if (!record.serial.empty()) entry.serial = record.serial;
+  entry.provider = record.provider;
+  return entry;
+}
+
 // Nothing is done for a dirty device before the ledger says so on stable storage. The ledger shows
 // a line before it is durable, so that what is durable is remembered here. `device.saving` is set.
 void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
                                 std::function<void()> next) {
-  const auto& entries = ports_.ledger.entries();
-  LedgerEntry entry = entries.contains(address) ? entries.at(address) : LedgerEntry{};
+  const auto remembered = ports_.ledger.entries().find(address);
   Device& device = devices_.at(address);
   // A line that an earlier release has not struck yet is older than its certificate, and would be
-  // struck by it: new dirt needs a newer line, whatever the wall clock says.
-  const bool outlived = entry.dirty_since <= record.certificate_at;
-  if (entry.dirty && device.dirty_durable && !outlived) return next();
-  entry.dirty = true;
-  entry.dirty_since = std::max(ports_.clock.now().wall, WallMs{record.certificate_at.ms + 1});
-  if (!record.serial.empty()) entry.serial = record.serial;
-  entry.provider = record.provider;
+  // struck by it: new dirt needs a newer line.
+  if (remembered != ports_.ledger.entries().end() && remembered->second.dirty &&
+      device.dirty_durable && remembered->second.dirty_since > record.certificate_at) {
+    return next();
+  }
+  const LedgerEntry entry =
+      dirty_entry(record, std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1}));
   const auto strikes = device.strikes;
   ports_.ledger.put(address, entry, [this, address, record, strikes, next](Status kept) {
     if (stopping_) return;

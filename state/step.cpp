@@ -71,7 +71,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       if (on == Trigger::released) {
         record.certificate_id = facts.certificate_id.value_or("");
         // The wall clock may have been set back since; the release still came after the tenancy.
-        record.certificate_at = std::max(now, record.tenancy_seen_at);
+        record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
         record.erase_begun = false;
         record.planned_stop = false;
         record.attempts = 0;
@@ -172,6 +172,11 @@ Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {
   }
   return policy == InterruptedCleaning::resume ? Trigger::restarted_resume
                                                : Trigger::restarted_error;
+}
+
+WallMs erased_at(const Record& record) {
+  return std::max({record.verified_at, WallMs{record.cleaning_started_at.ms + 1},
+                   WallMs{record.certificate_at.ms + 1}});
 }
 
 bool same_but_progress(const Record& stored, Record ours) {

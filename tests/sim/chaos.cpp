@@ -33,6 +33,14 @@ void World::chaos_at(const Record& record) {
   if (quiet_ || !rng.chance(moment_)) return;
   const PciAddress address = record.address;
   const Stage stage = record.stage;
+  if (stage == Stage::available) {
+    // What follows a release takes its time.
+    return scheduler.outside(rng.between(0, 60'000), [this, address] {
+      if (quiet_) return;
+      if (rng.chance(0.5)) return operator_holds(slot_at(address));
+      power_failure();
+    });
+  }
   scheduler.outside(
       rng.chance(0.8) ? rng.between(0, 40) : rng.between(0, 1'000), [this, address, stage] {
         if (quiet_) return;
@@ -192,8 +200,37 @@ void World::host_trouble(Slot& slot) {
   }
 }
 
+// Reserves by hand a device that was released and that nobody has taken since.
+void World::operator_holds(Slot& slot) {
+  const Provider* provider = provider_of(slot);
+  const Record* stored = store.stored(slot.address);
+  if (provider == nullptr || !conductor || !started || slot.phase != Phase::none ||
+      provider->inventory.reserved != 0 || provider->offered != Offered::by_us ||
+      stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty() ||
+      disk.entries[slot.address].dirty || ledger->entries().at(slot.address).dirty ||
+      drive_of(slot).owner != 0) {
+    return;
+  }
+  for (const Record& record : conductor->records()) {
+    if (record.address == slot.address && record != *stored) return;
+  }
+  say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
+  placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
+  slot.reserved_by_hand = true;
+  slot.held = stored->certified_host_reads == drive_of(slot).host_reads &&
+              stored->certified_host_writes == drive_of(slot).host_writes;
+}
+
+// The host loses its power, and the Redis on it its last seconds.
+void World::power_failure() {
+  say("the power fails");
+  kill_worker();
+  store.lose_last(rng.between(1'000, 60'000));
+  for (Slot& slot : slots) slot.held = false;
+  restart_worker_later(rng.between(5'000, 90'000));
+}
+
 void World::operator_acts(Slot& slot) {
-  Provider* provider = provider_of(slot);
   switch (rng.below(8)) {
     case 0:
       command("abort", slot.address);
@@ -208,27 +245,9 @@ void World::operator_acts(Slot& slot) {
     case 4:
       command("maintenance_off", slot.address);
       break;
-    case 5: {
-      // Reserves by hand a device that was released and that nobody has taken since.
-      const Record* stored = store.stored(slot.address);
-      if (provider == nullptr || !conductor || !started || slot.phase != Phase::none ||
-          provider->inventory.reserved != 0 || provider->offered != Offered::by_us ||
-          stored == nullptr || stored->stage != Stage::available ||
-          stored->certificate_id.empty() || disk.entries[slot.address].dirty ||
-          ledger->entries().at(slot.address).dirty || drive_of(slot).owner != 0) {
-        return;
-      }
-      const auto records = conductor->records();
-      for (const Record& record : records) {
-        if (record.address == slot.address && record != *stored) return;
-      }
-      say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
-      placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
-      slot.reserved_by_hand = true;
-      slot.held = stored->certified_host_reads == drive_of(slot).host_reads &&
-                  stored->certified_host_writes == drive_of(slot).host_writes;
+    case 5:
+      operator_holds(slot);
       break;
-    }
     case 6:
       if (slot.swapped) command("enrol", slot.address);
       break;

@@ -18,8 +18,11 @@ sim_mutant(acts_before_it_persists handlers/conductor_inbox.cpp
 ]])
 sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
   "a ledger line counts before it is on stable storage"
-  [[if (entry.dirty && device.dirty_durable && !outlived) return next();]]
-  [[if (entry.dirty && !outlived) return next();]])
+  [[      device.dirty_durable && remembered]] [[      remembered]])
+sim_mutant(old_lines_serve_again handlers/conductor_inbox.cpp
+  "the next tenancy's dirt hides behind a line that the last certificate outlives"
+  [[device.dirty_durable && remembered->second.dirty_since > record.certificate_at) {]]
+  [[device.dirty_durable) {]])
 sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
   "nothing remembers a dirty drive but Redis"
   [[    if (wants_ledger_line(update->record)) {]] [[    if (false) {]])
@@ -74,16 +77,22 @@ sim_mutant(no_fence_after_a_restart handlers/conductor.cpp
   [[      device.record = std::move(record);
       device.fence = false;
 ]])
-sim_mutant(lost_release_means_released handlers/conductor_effects.cpp
+sim_mutant(lost_release_means_released handlers/conductor_release.cpp
   "a release whose answer was lost counts as made"
   [[            return answer(address, epoch, Trigger::release_unknown, said(error));]]
   [[            return released(address, epoch, "hopefully");]])
-sim_mutant(drive_not_asked_again handlers/conductor_effects.cpp
+sim_mutant(release_not_dated handlers/conductor_release.cpp
+  "an erasure that Redis remembers after its release was lost is taken for this one"
+  [[  ports_.ledger.put(address, entry, [this, address, epoch](Status kept) {
+    if (stopping_ || stale]]
+  [[  ports_.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
+    if (stopping_ || stale]])
+sim_mutant(drive_not_asked_again handlers/conductor_release.cpp
   "minutes pass between the last look at the drive and its release"
   [[    if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
     put_release]]
   [[    put_release]])
-sim_mutant(never_reserves handlers/conductor_effects.cpp
+sim_mutant(never_reserves handlers/conductor_release.cpp
   "a dirty drive that Nova offers again stays on offer"
   [[  if (device.reserving) return;
 ]]
@@ -91,11 +100,11 @@ sim_mutant(never_reserves handlers/conductor_effects.cpp
 ]])
 
 # Ending well.
-sim_mutant(struck_too_early handlers/conductor_effects.cpp
+sim_mutant(struck_too_early handlers/conductor_release.cpp
   "the ledger forgets the next tenancy"
   [[device.record.stage != Stage::available || device.saving || !device.inbox.empty() ||]]
   [[device.record.stage != Stage::available ||]])
-sim_mutant(certificate_not_awaited handlers/conductor_effects.cpp
+sim_mutant(certificate_not_awaited handlers/conductor_release.cpp
   "the ledger is struck though the certificate was not kept"
   [[        if (!kept) {
           ports_.log.error(kLog,
@@ -109,6 +118,10 @@ sim_mutant(certificate_without_evidence handlers/evidence.cpp
 ]] "")
 
 # Surveys and admission.
+sim_mutant(erase_of_an_earlier_life handlers/conductor.cpp
+  "an erase that Redis remembers wrongly is taken for this one"
+  [[        device.record.erase_begun = false;
+]] "")
 sim_mutant(lost_records_stay_lost handlers/conductor.cpp
   "what Redis lost is never written again"
   [[    device.persisted = false;
@@ -121,6 +134,10 @@ sim_mutant(holds_ignored handlers/admission.cpp
   "a drive that an operator reserved by hand is erased"
   [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
   [[  return Hold::dirty;]])
+sim_mutant(blind_surveys_end_holds handlers/admission.cpp
+  "a survey that could not see ends an operator's hold"
+  [[  out.held = base.held;  // a survey that cannot see ends no hold
+]] "")
 sim_mutant(ledger_not_asked handlers/admission.cpp
   "a drive that only the ledger knows to be dirty stays on offer"
   [[    out.reserve = !out.strike;

@@ -45,7 +45,7 @@ World::World(const WorldOptions& options)
   conductor_options.version = "sim";
   if (!options.scripted) {
     conductor_options.cleanings_max = static_cast<std::size_t>(rng.between(1, 3));
-    moment_ = rng.chance(0.5) ? 0.0 : 0.15 * static_cast<double>(rng.below(100)) / 100.0;
+    moment_ = rng.chance(0.4) ? 0.0 : 0.2 * static_cast<double>(rng.below(100)) / 100.0;
     constexpr std::array kPolicies{InterruptedCleaning::automatic, InterruptedCleaning::automatic,
                                    InterruptedCleaning::error, InterruptedCleaning::resume};
     conductor_options.interrupted_cleaning = kPolicies.at(rng.below(kPolicies.size()));
@@ -64,8 +64,9 @@ void World::make_slots(int count) {
     drive.serial = fmt::format("S{}", next_serial_++);
     if (!options_.scripted) {
       slot.ours = !rng.chance(0.03);
-      constexpr std::array kKinds{Kind::gde_stuck, Kind::keeps_data, Kind::fails, Kind::stalls};
-      if (rng.chance(0.2)) drive.kind = kKinds.at(rng.below(kKinds.size()));
+      constexpr std::array kKinds{Kind::gde_stuck, Kind::gde_stuck, Kind::keeps_data, Kind::fails,
+                                  Kind::stalls};
+      if (rng.chance(0.3)) drive.kind = kKinds.at(rng.below(kKinds.size()));
       drive.sanitize_ms = rng.chance(0.2) ? rng.between(60'000, 400'000) : rng.between(1, 30'000);
     }
     Provider& provider = placement.create(slot.provider_name, true);

@@ -143,6 +143,8 @@ class World final {
   void service_trouble();
   void host_trouble(Slot& slot);
   void operator_acts(Slot& slot);
+  void operator_holds(Slot& slot);
+  void power_failure();
   void swap_drive(Slot& slot);
   void store_forgets();
   void restart_worker_later(std::int64_t delay_ms);

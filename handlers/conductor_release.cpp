@@ -1,0 +1,264 @@
+// The conductor's last steps with a device: look again, give it back, read back what is not known,
+// keep the certificate; and the opposite, reserving what is offered though it is not clean (design
+// §5a and §6).
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "handlers/conductor.h"
+#include "handlers/conductor_words.h"
+#include "handlers/evidence.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+
+}  // namespace
+
+void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
+  const auto since = counters_of_verification(devices_.at(address).record.verification);
+  if (!since) return answer(address, epoch, Trigger::look_changed, said(since.error()));
+  ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (!now) return answer(address, epoch, Trigger::look_changed, said(now.error()));
+    look_at_placement(address, epoch);
+  });
+}
+
+void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch) {
+  const std::string provider = devices_.at(address).record.provider;
+  ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (!view) {
+      // Only a provider that is gone is a change; a refusal (a role, a proxy) is asked about again,
+      // for the drive is clean and the claim holds.
+      if (view.error().code != Errc::not_found) {
+        return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
+      }
+      return answer(address, epoch, Trigger::placement_changed, said(view.error()));
+    }
+    if (!view->free()) {
+      Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
+      facts.instance = view->consumers.front();
+      return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+    }
+    if (!view->burned()) {
+      return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
+    }
+    devices_.at(address).release_view = std::move(view).value();
+    answer(address, epoch, Trigger::look_ok);
+  });
+}
+
+void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
+  Device& device = devices_.at(address);
+  // Decided in `looking`, checked again where it is made: what is PUT is what was looked at, the
+  // lock is ours, and an erasure and its verification stand in the record.
+  CHECK(device.record.stage == Stage::releasing);
+  CHECK(device.release_view && device.release_view->burned() && device.release_view->free());
+  CHECK(device.release_view->uuid == device.record.provider);
+  CHECK(device.lock.token != 0 && !device.record.evidence.empty() &&
+        !device.record.verification.empty());
+  // From here on the drive may become somebody else's. Should Redis lose what follows and remember
+  // the erasure, the ledger's newer line tells that it is of an earlier life.
+  const LedgerEntry entry = dirty_entry(device.record, erased_at(device.record));
+  ports_.ledger.put(address, entry, [this, address, epoch](Status kept) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (kept) return ask_the_drive(address, epoch);
+    ports_.log.error(
+        kLog, fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
+        {{"why", kept.error().what}});
+    ports_.timers.after(options_.retry_max_ms, [this, address, epoch] {
+      if (!stopping_ && !stale(address, epoch)) release(address, epoch);
+    });
+  });
+}
+
+// Making the record and the ledger durable may have taken long: the drive is asked once more, right
+// before.
+void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
+  const auto since = counters_of_verification(devices_.at(address).record.verification);
+  CHECK(since);
+  ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+    put_release(address, epoch);
+  });
+}
+
+void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
+  Device& device = devices_.at(address);
+  const placement::ProviderView view = *std::exchange(device.release_view, std::nullopt);
+  device.fence = true;  // until its outcome is known
+  ports_.providers.set_reserved(
+      view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
+        if (stopping_ || stale(address, epoch)) return;
+        Device& now = devices_.at(address);
+        if (after) {
+          now.fence = false;
+          return released(address, epoch, "reserved 1 -> 0");
+        }
+        const Error& error = after.error();
+        switch (error.code) {
+          case Errc::conflict:
+            // Somebody wrote before ours, or right after it: a read tells which.
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::unavailable:
+            now.fence = false;
+            return answer_later(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::not_found:
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::refused:
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_refused, said(error));
+          default:
+            return answer(address, epoch, Trigger::release_unknown, said(error));
+        }
+      });
+}
+
+void Conductor::released(const PciAddress& address, std::uint64_t epoch, std::string detail) {
+  Facts facts = said(std::move(detail));
+  facts.certificate_id = policies_.make_id();
+  if (const auto counters = counters_of_verification(devices_.at(address).record.verification)) {
+    facts.host_reads = counters->host_reads;
+    facts.host_writes = counters->host_writes;
+  }
+  counters_.released += 1;
+  answer(address, epoch, Trigger::released, std::move(facts));
+}
+
+void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
+  const std::string provider = devices_.at(address).record.provider;
+  ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (view) return confirmed(address, epoch, *view);
+    if (view.error().code == Errc::not_found) {
+      return answer(address, epoch, Trigger::placement_changed, said(view.error()));
+    }
+    answer_later(address, epoch, Trigger::placement_away, said(view.error()));
+  });
+}
+
+void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
+                          const placement::ProviderView& view) {
+  if (!view.free()) {
+    Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
+    facts.instance = view.consumers.front();
+    return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  }
+  if (!view.is_device()) {
+    return answer(address, epoch, Trigger::placement_changed, said("its inventory changed"));
+  }
+  if (!view.burned()) {
+    // A record that Redis took back to an older cleaning proves nothing of what came after it.
+    const auto entry = ports_.ledger.entries().find(address);
+    if (entry != ports_.ledger.entries().end() && entry->second.dirty &&
+        entry->second.dirty_since > erased_at(devices_.at(address).record)) {
+      return answer(address, epoch, Trigger::placement_changed,
+                    said("it became dirty after the erasure on record"));
+    }
+    return released(address, epoch, "reserved = 0, read back");
+  }
+  const Device& device = devices_.at(address);
+  // Not made yet is not the same as never made: first the write is kept from being made later.
+  if (device.fence) {
+    return raise_fence(
+        address, view, [this, address, epoch](Result<placement::ProviderView> fenced) {
+          if (stopping_ || stale(address, epoch)) return;
+          if (fenced) return confirmed(address, epoch, *fenced);
+          answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+        });
+  }
+  const bool ours = device.claimed && device.lock.token != 0;
+  answer(address, epoch, ours ? Trigger::still_reserved : Trigger::look_changed);
+}
+
+// Certificate first, then the ledger's line, so that a crash in between leaves the line standing
+// and this is done again; all of it is made from the record.
+void Conductor::finish(const PciAddress& address) {
+  const Device& device = devices_.at(address);
+  const Certificate certificate = certificate_of(device.record, options_.version);
+  drop(address);
+  ports_.ledger.keep_certificate(
+      certificate.id, encode_certificate(certificate), [this, address, certificate](Status kept) {
+        if (stopping_) return;
+        if (!kept) {
+          ports_.log.error(kLog,
+                           fmt::format("{}: its certificate cannot be kept; tried again with "
+                                       "the next survey",
+                                       to_string(address)),
+                           {{"why", kept.error().what}});
+          return;
+        }
+        ports_.store.save_certificate(certificate, [this](Result<Ok> saved) {
+          if (!saved) {
+            ports_.log.warning(kLog, "certificate kept as a file only",
+                               {{"why", saved.error().what}});
+          }
+        });
+        strike(address, certificate.id);
+      });
+}
+
+void Conductor::strike(const PciAddress& address, const std::string& certificate_id) {
+  Device& device = devices_.at(address);
+  const auto remembered = ports_.ledger.entries().find(address);
+  // What is being recorded now may be the next tenancy: its dirt must stay remembered. If it is
+  // not, the next survey comes back to this.
+  if (device.record.stage != Stage::available || device.saving || !device.inbox.empty() ||
+      device.record.certificate_id != certificate_id ||
+      remembered == ports_.ledger.entries().end()) {
+    return;
+  }
+  LedgerEntry entry = remembered->second;
+  entry.dirty = false;
+  entry.error = false;
+  entry.serial = device.record.serial;
+  entry.provider = device.record.provider;
+  device.dirty_durable = false;
+  device.strikes += 1;
+  ports_.ledger.put(address, entry, [this, address, certificate_id](Status struck) {
+    if (struck || stopping_) return;
+    ports_.log.error(
+        kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
+        {{"why", struck.error().what}});
+    ports_.timers.after(backoff(devices_.at(address)), [this, address, certificate_id] {
+      if (!stopping_) strike(address, certificate_id);
+    });
+  });
+}
+
+// Towards safety: whoever is not clean must not be offered.
+void Conductor::reserve(const PciAddress& address, const std::string& provider) {
+  Device& device = devices_.at(address);
+  if (device.reserving) return;
+  device.reserving = true;
+  ports_.log.warning(
+      kLog, fmt::format("{} is not clean but is offered: reserving it", to_string(address)));
+  const auto over = [this, address](bool look_again_soon) {
+    devices_.at(address).reserving = false;
+    if (!stopping_) want_survey(look_again_soon ? 0 : options_.retry_min_ms);
+  };
+  ports_.providers.read(provider, [this, address, over, certificate = device.record.certificate_id](
+                                      Result<placement::ProviderView> view) {
+    if (stopping_) return;
+    if (!view || !view->is_device()) return over(false);
+    const Record& record = devices_.at(address).record;
+    const bool released = record.stage == Stage::releasing || record.stage == Stage::confirming ||
+                          record.certificate_id != certificate;
+    if (view->burned() || released) {
+      devices_.at(address).reserving = false;
+      return;
+    }
+    ports_.providers.set_reserved(
+        *view, view->inventories.front().total,
+        // Success or not: a survey says where it stands now.
+        [over](Result<placement::ProviderView> after) { over(after.ok()); });
+  });
+}
+
+}  // namespace reclaim
