@@ -19,10 +19,6 @@ sim_mutant(acts_before_it_persists handlers/conductor_inbox.cpp
 sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
   "a ledger line counts before it is on stable storage"
   [[      device.dirty_durable && remembered]] [[      remembered]])
-sim_mutant(old_lines_serve_again handlers/conductor_inbox.cpp
-  "the next tenancy's dirt hides behind a line that the last certificate outlives"
-  [[device.dirty_durable && remembered->second.dirty_since > record.certificate_at) {]]
-  [[device.dirty_durable) {]])
 sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
   "nothing remembers a dirty drive but Redis"
   [[    if (wants_ledger_line(update->record)) {]] [[    if (false) {]])
@@ -134,10 +130,6 @@ sim_mutant(holds_ignored handlers/admission.cpp
   "a drive that an operator reserved by hand is erased"
   [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
   [[  return Hold::dirty;]])
-sim_mutant(blind_surveys_end_holds handlers/admission.cpp
-  "a survey that could not see ends an operator's hold"
-  [[  out.held = base.held;  // a survey that cannot see ends no hold
-]] "")
 sim_mutant(ledger_not_asked handlers/admission.cpp
   "a drive that only the ledger knows to be dirty stays on offer"
   [[    out.reserve = !out.strike;
