@@ -9,12 +9,6 @@
 #include "handlers/evidence.h"
 
 namespace reclaim {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.conductor";
-
-}  // namespace
-
 void Conductor::answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
                        Facts facts) {
   post(address, Event{trigger, epoch, std::move(facts)});
