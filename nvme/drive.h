@@ -29,6 +29,14 @@ class Drive final {
   // What the claim learnt, counters included.
   [[nodiscard]] DriveFacts facts() const;
 
+  // See Drives::run_step. Defined in drive_steps.cpp.
+  [[nodiscard]] Result<StepReport> run_step(const StepRequest& request,
+                                            const std::function<void(EraseProgress)>& on_progress,
+                                            StopFlag& stop);
+
+  // See Drives::restore_driver.
+  [[nodiscard]] Status restore_driver(StopFlag& stop);
+
   // Waits for a sanitize that runs already, reads the samples, looks at the guards once more, then
   // writes the canaries, flushes and reads them back. The canaries come last, so that from then on
   // Global Data Erased is clear until an erase sets it. Errc::failed: the drive cannot be read or

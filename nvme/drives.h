@@ -34,6 +34,14 @@ class Drives {
   // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.
   virtual void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) = 0;
 
+  // Runs one clean step of those before the erase (facts.h, StepRequest). Idempotent; needs a
+  // claim. Errc::failed: the drive has to be quarantined, the text names the surface, what was
+  // found and what to do. Errc::refused or busy: a guard, before anything was changed.
+  // Errc::cancelled.
+  virtual void run_step(const PciAddress& address, const StepRequest& request,
+                        std::function<void(EraseProgress)> on_progress,
+                        Callback<StepReport> done) = 0;
+
   // Reads the samples and writes and digests the canary. Needs a claim.
   virtual void take_baseline(const PciAddress& address, Callback<Baseline> done) = 0;
 
@@ -52,8 +60,14 @@ class Drives {
   virtual void verify(const PciAddress& address, const Baseline& baseline,
                       const EraseEvidence& evidence, Callback<VerifyReport> done) = 0;
 
+  // Puts the former driver of an unmanaged drive back, verifies that it is bound, and holds its
+  // vfio group or cdev from then on; managed: nothing to do. Errc::failed where it does not come
+  // back.
+  virtual void restore_driver(const PciAddress& address, Callback<Ok> done) = 0;
+
   // The claimed descriptors still answer with the same serial, and the host-write counter stands
-  // where verification left it. Errc::refused otherwise.
+  // where verification left it; after restore_driver() of an unmanaged drive: it is bound to its
+  // former driver and its group or cdev was ours all the while. Errc::refused otherwise.
   virtual void still_ours(const PciAddress& address, const Counters& since,
                           Callback<Counters> done) = 0;
 

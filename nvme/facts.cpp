@@ -98,17 +98,37 @@ std::string_view to_string(EraseMethod method) {
       return "sanitize_crypto";
     case EraseMethod::sanitize_block:
       return "sanitize_block";
+    case EraseMethod::write_zeroes:
+      return "write_zeroes";
+    case EraseMethod::overwrite:
+      return "overwrite";
+    case EraseMethod::format_crypto:
+      return "format_crypto";
+    case EraseMethod::format_user_data:
+      return "format_user_data";
   }
-  return "sanitize_block";
+  return "overwrite";
 }
 
 Result<EraseMethod> parse_erase_method(std::string_view text) {
-  for (const EraseMethod method : {EraseMethod::sanitize_crypto, EraseMethod::sanitize_block}) {
+  for (const EraseMethod method :
+       {EraseMethod::sanitize_crypto, EraseMethod::sanitize_block, EraseMethod::write_zeroes,
+        EraseMethod::overwrite, EraseMethod::format_crypto, EraseMethod::format_user_data}) {
     if (text == to_string(method)) return method;
   }
-  return Error{Errc::invalid,
-               fmt::format("'{}' is no erase method; sanitize_crypto and sanitize_block are",
-                           text.substr(0, 64))};
+  return Error{
+      Errc::invalid,
+      fmt::format("'{}' is no erase method; sanitize_crypto, sanitize_block, write_zeroes, "
+                  "overwrite, format_crypto and format_user_data are",
+                  text.substr(0, 64))};
+}
+
+bool is_sanitize(EraseMethod method) {
+  return method == EraseMethod::sanitize_crypto || method == EraseMethod::sanitize_block;
+}
+
+std::string_view sanitization_class(EraseMethod method) {
+  return is_sanitize(method) ? "purge" : "clear";
 }
 
 // "b1 KNSID:OFFSET:LENGTH:DIGEST ...", K being s (sample), z (blank sample) or c (canary), offset

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nvme/rules.h"
 #include "state/base/clock.h"
 #include "state/base/pci_address.h"
 
@@ -89,6 +90,10 @@ struct ClaimRequest {
       resource_class_override;            // device_spec's own resource_class, normalised
   std::string expected_serial;            // as recorded; empty: none recorded yet
   bool shared_subsystem_allowed = false;  // device_spec shared_subsystem = allow
+  // device_spec managed. Not managed: the drive stands on vfio-pci or a variant driver; the claim
+  // takes it over to the nvme driver, and restore_driver() or drop() puts the former one back.
+  bool managed = true;
+  Rules rules;  // kept with the claim: the steps, the erase and the verification go by them
 };
 
 // A claim that was granted: the controller and every namespace node are open (O_RDWR|O_EXCL) and
@@ -98,9 +103,19 @@ struct ClaimReport {
   DriveFacts facts;  // identity read from the opened controller
 };
 
-enum class EraseMethod { sanitize_crypto, sanitize_block };
+enum class EraseMethod : std::uint8_t {
+  sanitize_crypto,
+  sanitize_block,
+  write_zeroes,      // the drive's own Write Zeroes, over every block
+  overwrite,         // zeroes written by the host (the specification's "shred")
+  format_crypto,     // Format NVM, SES 2
+  format_user_data,  // Format NVM, SES 1
+};
 [[nodiscard]] std::string_view to_string(EraseMethod method);
 [[nodiscard]] Result<EraseMethod> parse_erase_method(std::string_view text);
+[[nodiscard]] bool is_sanitize(EraseMethod method);
+// NIST SP 800-88 / IEEE 2883: "purge" for Sanitize, "clear" for everything else.
+[[nodiscard]] std::string_view sanitization_class(EraseMethod method);
 
 // One place read before the erase. A blank sample (all bytes equal) proves nothing and is not
 // counted.
@@ -144,7 +159,8 @@ struct EraseProgress {
 };
 
 // What the drive said, cross-checked (nvme.md §2: our command accepted, SCDW10 equal, SSTAT 1 or 4,
-// Global Data Erased set).
+// Global Data Erased set). Of the methods other than Sanitize only method, the counts, adopted and
+// duration_ms are filled.
 struct EraseEvidence {
   EraseMethod method = EraseMethod::sanitize_crypto;
   std::uint32_t cdw10 = 0;
@@ -153,10 +169,35 @@ struct EraseEvidence {
   bool global_data_erased = false;
   bool adopted = false;  // it was already running when we came
   std::int64_t duration_ms = 0;
+  std::uint64_t bytes_zeroed = 0;  // write_zeroes, overwrite: all of every namespace
+  std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all
   friend bool operator==(const EraseEvidence&, const EraseEvidence&) = default;
 };
 
+// One of the clean steps that stand between the guards and the baseline: looked at, reported by
+// name, reset where the specification allows. What cannot be reset quarantines the drive.
+struct StepRequest {
+  std::string step;  // "check_health", "reset_controller_state", "reset_namespaces", …
+  EraseMethod method = EraseMethod::sanitize_crypto;  // that the plan will erase with
+  std::string enrolment;  // the baseline of this drive (encode_controller_state); empty: none
+  std::int64_t timeout_ms = 900'000;
+};
+
+// One thing a step looked at.
+struct StepFinding {
+  std::string surface;  // "firmware", "opal", "namespaces", "percentage_used", …
+  std::string found;    // what it was, in words
+  bool reset = false;   // it was not as it should be, and is again
+  friend bool operator==(const StepFinding&, const StepFinding&) = default;
+};
+
+struct StepReport {
+  std::vector<StepFinding> findings;
+};
+
 struct VerifyReport {
+  VerifyLevel level = VerifyLevel::sample;
+  Relaxations relaxed;
   std::uint32_t samples_read = 0;
   std::uint32_t samples_counted = 0;    // that held data before, canaries included
   std::uint32_t samples_unchanged = 0;  // that still equal their old content: must be 0
@@ -166,6 +207,8 @@ struct VerifyReport {
   bool global_data_erased = false;   // read again, last of all
   Counters counters;                 // at the end of verification
   std::string expectation;           // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
+  // The drive as we leave it (encode_controller_state): the enrolment baseline of the next tenancy.
+  std::string enrolment;
   friend bool operator==(const VerifyReport&, const VerifyReport&) = default;
 };
 

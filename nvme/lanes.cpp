@@ -171,6 +171,17 @@ void Lanes::on_lane(const PciAddress& address, Callback<T> done, Work work) {
   }
 }
 
+void Lanes::run_step(const PciAddress& address, const StepRequest& request,
+                     std::function<void(EraseProgress)> on_progress, Callback<StepReport> done) {
+  auto report = [this, on_progress = std::move(on_progress)](EraseProgress progress) {
+    mailbox_.post([on_progress, progress] { on_progress(progress); });
+  };
+  on_lane(address, std::move(done),
+          [request, report = std::move(report)](Drive& drive, StopFlag& stop) {
+            return drive.run_step(request, report, stop);
+          });
+}
+
 void Lanes::take_baseline(const PciAddress& address, Callback<Baseline> done) {
   on_lane(address, std::move(done),
           [](Drive& drive, StopFlag& stop) { return drive.take_baseline(stop); });
@@ -192,6 +203,11 @@ void Lanes::verify(const PciAddress& address, const Baseline& baseline,
   on_lane(address, std::move(done), [baseline, evidence](Drive& drive, StopFlag& stop) {
     return drive.verify(baseline, evidence, stop);
   });
+}
+
+void Lanes::restore_driver(const PciAddress& address, Callback<Ok> done) {
+  on_lane(address, std::move(done),
+          [](Drive& drive, StopFlag& stop) { return drive.restore_driver(stop); });
 }
 
 void Lanes::still_ours(const PciAddress& address, const Counters& since, Callback<Counters> done) {

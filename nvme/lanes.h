@@ -36,11 +36,14 @@ class Lanes final : public Drives {
   void discover(Callback<std::vector<DriveFacts>> done) override;
   void claim(const ClaimRequest& request, Callback<ClaimReport> done) override;
   void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) override;
+  void run_step(const PciAddress& address, const StepRequest& request,
+                std::function<void(EraseProgress)> on_progress, Callback<StepReport> done) override;
   void take_baseline(const PciAddress& address, Callback<Baseline> done) override;
   void erase(const PciAddress& address, const EraseRequest& request,
              std::function<void(EraseProgress)> on_progress, Callback<EraseEvidence> done) override;
   void verify(const PciAddress& address, const Baseline& baseline, const EraseEvidence& evidence,
               Callback<VerifyReport> done) override;
+  void restore_driver(const PciAddress& address, Callback<Ok> done) override;
   void still_ours(const PciAddress& address, const Counters& since,
                   Callback<Counters> done) override;
   void stop(const PciAddress& address) override;

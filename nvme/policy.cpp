@@ -23,47 +23,6 @@ Error not_yet(const Capabilities& capabilities) {
 
 }  // namespace
 
-std::string_view to_string(ClearAction action) {
-  switch (action) {
-    case ClearAction::auto_:
-      return "auto";
-    case ClearAction::sanitize:
-      return "sanitize";
-    case ClearAction::zero:
-      return "zero";
-  }
-  return "auto";
-}
-
-std::string_view to_string(ClearStrategy strategy) {
-  switch (strategy) {
-    case ClearStrategy::auto_:
-      return "auto";
-    case ClearStrategy::crypto:
-      return "crypto";
-    case ClearStrategy::block:
-      return "block";
-  }
-  return "auto";
-}
-
-Result<ClearAction> parse_clear_action(std::string_view text) {
-  for (const ClearAction action : {ClearAction::auto_, ClearAction::sanitize, ClearAction::zero}) {
-    if (text == to_string(action)) return action;
-  }
-  return Error{Errc::invalid, fmt::format("clear_action '{}' is not one of auto, sanitize, zero",
-                                          text.substr(0, 64))};
-}
-
-Result<ClearStrategy> parse_clear_strategy(std::string_view text) {
-  for (const ClearStrategy strategy :
-       {ClearStrategy::auto_, ClearStrategy::crypto, ClearStrategy::block}) {
-    if (text == to_string(strategy)) return strategy;
-  }
-  return Error{Errc::invalid, fmt::format("clear_strategy '{}' is not one of auto, crypto, block",
-                                          text.substr(0, 64))};
-}
-
 Status check_policy(const Policy& policy) {
   if (policy.action == ClearAction::zero && policy.strategy == ClearStrategy::crypto) {
     return Error{Errc::invalid,

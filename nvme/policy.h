@@ -6,17 +6,10 @@
 #include <string_view>
 
 #include "nvme/facts.h"
+#include "nvme/rules.h"
 #include "state/base/result.h"
 
 namespace reclaim::nvme {
-
-enum class ClearAction : std::uint8_t { auto_, sanitize, zero };
-enum class ClearStrategy : std::uint8_t { auto_, crypto, block };
-
-[[nodiscard]] std::string_view to_string(ClearAction action);
-[[nodiscard]] std::string_view to_string(ClearStrategy strategy);
-[[nodiscard]] Result<ClearAction> parse_clear_action(std::string_view text);
-[[nodiscard]] Result<ClearStrategy> parse_clear_strategy(std::string_view text);
 
 struct Policy {
   ClearAction action = ClearAction::auto_;

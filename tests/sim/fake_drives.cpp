@@ -221,6 +221,20 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
 // -------------------------------------------------------------------------------------------------
 // Working.
 
+void FakeDrives::run_step(const PciAddress& address, const nvme::StepRequest& /*request*/,
+                          std::function<void(nvme::EraseProgress)> /*on_progress*/,
+                          nvme::Callback<nvme::StepReport> done) {
+  in_lane(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) {
+    finish(address, [done] { done(nvme::StepReport{}); });
+  });
+}
+
+void FakeDrives::restore_driver(const PciAddress& address, nvme::Callback<Ok> done) {
+  in_lane(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) {
+    finish(address, [done] { done(Ok{}); });
+  });
+}
+
 void FakeDrives::take_baseline(const PciAddress& address, nvme::Callback<nvme::Baseline> done) {
   in_lane(address, [this, address, done = std::move(done)](std::uint64_t op) {
     baseline_when_idle(address, op, scheduler_.now_ms() + kForeignSanitizeMs, done);

@@ -80,6 +80,9 @@ class FakeDrives final : public nvme::Drives {
   void claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) override;
   void inspect(const nvme::ClaimRequest& request,
                nvme::Callback<std::vector<nvme::GuardFinding>> done) override;
+  void run_step(const PciAddress& address, const nvme::StepRequest& request,
+                std::function<void(nvme::EraseProgress)> on_progress,
+                nvme::Callback<nvme::StepReport> done) override;
   void take_baseline(const PciAddress& address, nvme::Callback<nvme::Baseline> done) override;
   void erase(const PciAddress& address, const nvme::EraseRequest& request,
              std::function<void(nvme::EraseProgress)> on_progress,
@@ -87,6 +90,7 @@ class FakeDrives final : public nvme::Drives {
   void verify(const PciAddress& address, const nvme::Baseline& baseline,
               const nvme::EraseEvidence& evidence,
               nvme::Callback<nvme::VerifyReport> done) override;
+  void restore_driver(const PciAddress& address, nvme::Callback<Ok> done) override;
   void still_ours(const PciAddress& address, const nvme::Counters& since,
                   nvme::Callback<nvme::Counters> done) override;
   void stop(const PciAddress& address) override;

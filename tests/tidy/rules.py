@@ -20,7 +20,7 @@ MAP = {
     "nvme": {"state"},
     "handlers": {"placement", "nvme", "state"},
     # policy.h: the words an operator writes into device_spec choose the erasure.
-    "config": {"state", "*options.h", "nvme/policy.h"},
+    "config": {"state", "*options.h", "nvme/policy.h", "nvme/rules.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
 }

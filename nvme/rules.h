@@ -1,0 +1,72 @@
+// What an operator says of the cleaning of a drive (device_spec), as plain values: which way it is
+// erased, how much is looked at afterwards, what of a drive's faults is put up with. Pure; config/
+// reads them, handlers/ hands them to the drive with its claim.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+// `format` is not of the specification: an operator's own choice for drives without Sanitize, and
+// of the weaker class (clear, not purge). `auto` never chooses it.
+enum class ClearAction : std::uint8_t { auto_, sanitize, zero, format };
+enum class ClearStrategy : std::uint8_t { auto_, crypto, block };
+
+[[nodiscard]] std::string_view to_string(ClearAction action);
+[[nodiscard]] std::string_view to_string(ClearStrategy strategy);
+[[nodiscard]] Result<ClearAction> parse_clear_action(std::string_view text);
+[[nodiscard]] Result<ClearStrategy> parse_clear_strategy(std::string_view text);
+
+// How much of the media is read after an erase.
+enum class VerifyLevel : std::uint8_t {
+  log,     // nothing: the drive's word, with every cross-check of its log
+  sample,  // the places sampled before, and the canaries
+  nist,    // NIST SP 800-88r1 §4.7: >= 1000 subsections, two samples each, >= 10 % of the media
+  full,    // every block
+};
+[[nodiscard]] std::string_view to_string(VerifyLevel level);
+[[nodiscard]] Result<VerifyLevel> parse_verify_level(std::string_view text);
+
+// Cross-checks that real drives are known to break. One is relaxed only by its name in device_spec,
+// and every certificate says which were.
+struct Relaxations {
+  bool global_data_erased = false;  // the drive never sets Global Data Erased
+  bool unreadable_blocks = false;   // blocks cannot be read after the erase
+  bool deallocated_value = false;   // erased blocks do not read as DLFEAT promises
+
+  [[nodiscard]] bool any() const {
+    return global_data_erased || unreadable_blocks || deallocated_value;
+  }
+  friend bool operator==(const Relaxations&, const Relaxations&) = default;
+};
+// The names device_spec and certificates use: "global_data_erased", …
+[[nodiscard]] std::vector<std::string> names(const Relaxations& relaxations);
+// Adds the named one; Errc::invalid lists the names there are.
+[[nodiscard]] Status relax(Relaxations& relaxations, std::string_view name);
+
+// A drive beyond these is not given back. Read from the SMART log before the erase.
+struct HealthLimits {
+  std::uint8_t percentage_used_max = 100;    // of the estimated endurance; 255: no limit
+  std::uint64_t media_errors_delta_max = 0;  // more than this since the enrolment baseline
+  friend bool operator==(const HealthLimits&, const HealthLimits&) = default;
+};
+
+// All that device_spec says of one drive beyond its match.
+struct Rules {
+  ClearAction action = ClearAction::auto_;
+  ClearStrategy strategy = ClearStrategy::auto_;
+  VerifyLevel verify = VerifyLevel::sample;
+  Relaxations relaxed;
+  HealthLimits health;
+  // Firmware revisions a tenant may leave in any slot; empty: those of the enrolment baseline.
+  std::vector<std::string> firmware_allowed;
+  std::uint64_t zero_bytes_per_s_max = 0;  // of zeroing this drive; 0: no limit
+  friend bool operator==(const Rules&, const Rules&) = default;
+};
+
+}  // namespace reclaim::nvme
