@@ -131,20 +131,17 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
     out.managed = spec.managed;
     out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
-    out.clear_action = to_string(spec.clear_action);
-    out.clear_strategy = to_string(spec.clear_strategy);
+    // The words are the same on both sides, and were checked when they were read.
+    out.rules.action = nvme::parse_clear_action(to_string(spec.clear_action)).value();
+    out.rules.strategy = nvme::parse_clear_strategy(to_string(spec.clear_strategy)).value();
     return out;
   };
 }
 
 MethodChoice method_choice() {
-  return [](const DevicePolicy& policy,
-            const nvme::Capabilities& capabilities) -> Result<nvme::EraseMethod> {
-    const auto action = nvme::parse_clear_action(policy.clear_action);
-    if (!action) return action.error();
-    const auto strategy = nvme::parse_clear_strategy(policy.clear_strategy);
-    if (!strategy) return strategy.error();
-    return nvme::choose_method(nvme::Policy{*action, *strategy}, capabilities);
+  return [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {
+    return nvme::choose_method(nvme::Policy{policy.rules.action, policy.rules.strategy},
+                               capabilities);
   };
 }
 

@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "nvme/facts.h"
+#include "nvme/rules.h"
 #include "state/base/pci_address.h"
 #include "state/step.h"
 
 namespace reclaim {
 
-// What device_spec says of one drive. The resolved method, or why there is none, comes with it: the
-// policy is resolved where configuration and capabilities meet.
+// What device_spec says of one drive. Which method that means is told where the drive's capabilities
+// are known: MethodChoice.
 struct DevicePolicy {
   bool managed = true;                        // libvirt binds it back to the host driver by itself
   bool shared_subsystem_allowed = false;      // shared_subsystem = allow
   std::optional<std::string> resource_class;  // the operator's own, normalised
-  std::string clear_action;
-  std::string clear_strategy;
+  nvme::Rules rules;
 };
 
 // The first device_spec entry that matches, or nothing: then the drive is not ours to touch.
