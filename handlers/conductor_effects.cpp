@@ -315,7 +315,12 @@ void Conductor::verify(const PciAddress& address, std::uint64_t epoch) {
   if (!baseline) return answer(address, epoch, Trigger::verify_failed, said(baseline.error()));
   if (!evidence) return answer(address, epoch, Trigger::verify_failed, said(evidence.error()));
   ports_.drives.verify(
-      address, *baseline, *evidence, [this, address, epoch](Result<nvme::VerifyReport> report) {
+      address, *baseline, *evidence,
+      [this, address, epoch](nvme::EraseProgress progress) {
+        Device* device = find(address);
+        if (device != nullptr && device->record.epoch == epoch) show_progress(address, progress);
+      },
+      [this, address, epoch](Result<nvme::VerifyReport> report) {
         if (stopping_) return;
         if (!report) {
           return answer(address, epoch, Trigger::verify_failed, said(report.error()));

@@ -142,6 +142,7 @@ Result<Reading> Drive::reread(const Sample& sample, MonoMs deadline, StopFlag& s
 }
 
 Result<VerifyReport> Drive::verify(const Baseline& baseline, const EraseEvidence& evidence,
+                                   const std::function<void(EraseProgress)>& /*on_progress*/,
                                    StopFlag& stop) {
   for (const ClaimedNamespace& ns : claim_.namespaces()) {
     if (auto forgotten = forget_cached(ns.fd.get()); !forgotten) {

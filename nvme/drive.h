@@ -51,6 +51,7 @@ class Drive final {
 
   // See Drives::verify. Reads that fail right after the erase are tried again for a bounded while.
   [[nodiscard]] Result<VerifyReport> verify(const Baseline& baseline, const EraseEvidence& evidence,
+                                            const std::function<void(EraseProgress)>& on_progress,
                                             StopFlag& stop);
 
   // See Drives::still_ours; Global Data Erased must still be set, too.

@@ -55,10 +55,11 @@ class Drives {
                      std::function<void(EraseProgress)> on_progress,
                      Callback<EraseEvidence> done) = 0;
 
-  // Reads the samples again with O_DIRECT and judges. Errc::failed: old content found, an
-  // expectation broken, or nothing counted: unverified.
+  // Reads the media again with O_DIRECT, as much as the claim's rules say, and judges.
+  // Errc::failed: old content found, an expectation broken, or nothing counted: unverified.
   virtual void verify(const PciAddress& address, const Baseline& baseline,
-                      const EraseEvidence& evidence, Callback<VerifyReport> done) = 0;
+                      const EraseEvidence& evidence, std::function<void(EraseProgress)> on_progress,
+                      Callback<VerifyReport> done) = 0;
 
   // Puts the former driver of an unmanaged drive back, verifies that it is bound, and holds its
   // vfio group or cdev from then on; managed: nothing to do. Errc::failed where it does not come

@@ -25,6 +25,7 @@ struct Capabilities {
   [[nodiscard]] bool block_erase() const { return (sanicap & 2U) != 0; }
   [[nodiscard]] bool write_zeroes() const { return (oncs & 8U) != 0; }
   [[nodiscard]] bool format() const { return (oacs & 2U) != 0; }
+  [[nodiscard]] bool format_crypto() const { return format() && (fna & 4U) != 0; }
   [[nodiscard]] bool namespace_management() const { return (oacs & 8U) != 0; }
   friend bool operator==(const Capabilities&, const Capabilities&) = default;
 };

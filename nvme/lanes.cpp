@@ -199,10 +199,15 @@ void Lanes::erase(const PciAddress& address, const EraseRequest& request,
 }
 
 void Lanes::verify(const PciAddress& address, const Baseline& baseline,
-                   const EraseEvidence& evidence, Callback<VerifyReport> done) {
-  on_lane(address, std::move(done), [baseline, evidence](Drive& drive, StopFlag& stop) {
-    return drive.verify(baseline, evidence, stop);
-  });
+                   const EraseEvidence& evidence, std::function<void(EraseProgress)> on_progress,
+                   Callback<VerifyReport> done) {
+  auto report = [this, on_progress = std::move(on_progress)](EraseProgress progress) {
+    mailbox_.post([on_progress, progress] { on_progress(progress); });
+  };
+  on_lane(address, std::move(done),
+          [baseline, evidence, report = std::move(report)](Drive& drive, StopFlag& stop) {
+            return drive.verify(baseline, evidence, report, stop);
+          });
 }
 
 void Lanes::restore_driver(const PciAddress& address, Callback<Ok> done) {

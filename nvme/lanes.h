@@ -42,7 +42,7 @@ class Lanes final : public Drives {
   void erase(const PciAddress& address, const EraseRequest& request,
              std::function<void(EraseProgress)> on_progress, Callback<EraseEvidence> done) override;
   void verify(const PciAddress& address, const Baseline& baseline, const EraseEvidence& evidence,
-              Callback<VerifyReport> done) override;
+              std::function<void(EraseProgress)> on_progress, Callback<VerifyReport> done) override;
   void restore_driver(const PciAddress& address, Callback<Ok> done) override;
   void still_ours(const PciAddress& address, const Counters& since,
                   Callback<Counters> done) override;

@@ -12,13 +12,18 @@ Error cannot(const Policy& policy, std::string_view lacks) {
                            to_string(policy.action), to_string(policy.strategy), lacks)};
 }
 
-Error not_yet(const Capabilities& capabilities) {
-  return Error{
-      Errc::refused,
-      fmt::format("not supported by this version yet: the policy and the drive's "
-                  "capabilities ask for {}; drives with crypto or block sanitize can be "
-                  "cleaned",
-                  capabilities.write_zeroes() ? "Write Zeroes" : "overwriting by the host")};
+// The specification's resolution chain within the zero method.
+EraseMethod zero_method(const Capabilities& capabilities) {
+  return capabilities.write_zeroes() ? EraseMethod::write_zeroes : EraseMethod::overwrite;
+}
+
+Result<EraseMethod> format_method(const Policy& policy, const Capabilities& capabilities) {
+  if (!capabilities.format()) return cannot(policy, "Format NVM");
+  if (policy.strategy != ClearStrategy::block && capabilities.format_crypto()) {
+    return EraseMethod::format_crypto;
+  }
+  if (policy.strategy == ClearStrategy::crypto) return cannot(policy, "crypto erase by Format NVM");
+  return EraseMethod::format_user_data;
 }
 
 }  // namespace
@@ -34,7 +39,8 @@ Status check_policy(const Policy& policy) {
 
 Result<EraseMethod> choose_method(const Policy& policy, const Capabilities& capabilities) {
   if (auto sound = check_policy(policy); !sound) return std::move(sound).error();
-  if (policy.action == ClearAction::zero) return not_yet(capabilities);
+  if (policy.action == ClearAction::zero) return zero_method(capabilities);
+  if (policy.action == ClearAction::format) return format_method(policy, capabilities);
 
   const bool crypto_allowed = policy.strategy != ClearStrategy::block;
   const bool block_allowed = policy.strategy != ClearStrategy::crypto;
@@ -46,7 +52,31 @@ Result<EraseMethod> choose_method(const Policy& policy, const Capabilities& capa
     return cannot(policy, policy.strategy == ClearStrategy::block ? "block erase sanitize"
                                                                   : "crypto or block sanitize");
   }
-  return not_yet(capabilities);
+  return zero_method(capabilities);
+}
+
+Status check_verification(const Rules& rules, EraseMethod method) {
+  if (rules.verify != VerifyLevel::log) return Ok{};
+  if (!is_sanitize(method)) {
+    return Error{Errc::invalid,
+                 fmt::format("verify=log needs a sanitize, whose log can be believed; {} has none: "
+                             "use verify=sample, nist or full",
+                             to_string(method))};
+  }
+  if (rules.relaxed.global_data_erased) {
+    return Error{Errc::invalid,
+                 "verify=log believes Global Data Erased, so that it cannot be relaxed: use "
+                 "verify=sample, nist or full"};
+  }
+  return Ok{};
+}
+
+std::vector<std::string> traits(const Capabilities& capabilities) {
+  std::vector<std::string> out;
+  if (capabilities.crypto_erase()) out.emplace_back("HW_NVME_CES");
+  if (capabilities.block_erase()) out.emplace_back("HW_NVME_BES");
+  if (capabilities.write_zeroes()) out.emplace_back("HW_NVME_WZS");
+  return out;
 }
 
 }  // namespace reclaim::nvme

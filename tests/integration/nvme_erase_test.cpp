@@ -23,7 +23,7 @@ TEST_F(EraseTest, CryptoEraseIsVerified) {
   EXPECT_EQ(evidence_.sstat & 7U, 1U);
   ASSERT_FALSE(progress_.empty());
   EXPECT_EQ(progress_.back().percent, 100);
-  const auto report = drive_->verify(baseline_, evidence_, stop_);
+  const auto report = verify(*drive_);
   ASSERT_TRUE(report.ok()) << report.error().what;
   EXPECT_EQ(report->samples_read, baseline_.samples.size() + baseline_.canaries.size());
   EXPECT_EQ(report->samples_counted, baseline_.counted());
@@ -36,7 +36,7 @@ TEST_F(EraseTest, BlockEraseIsVerifiedToReadAsPromised) {
   make_drive("dlfeat=1");
   erase_fully(block_erase());
   EXPECT_EQ(evidence_.scdw10, 2U);
-  const auto report = drive_->verify(baseline_, evidence_, stop_);
+  const auto report = verify(*drive_);
   ASSERT_TRUE(report.ok()) << report.error().what;
   EXPECT_EQ(report->expectation, "zeroes (DLFEAT 1)");
   EXPECT_EQ(report->bytes_nonzero, 0U);
@@ -48,7 +48,7 @@ TEST_F(EraseTest, DrivesThatReadAsOnesOrAsNoiseAreVerifiedToo) {
     SCOPED_TRACE(dlfeat);
     make_drive(std::string("dlfeat=") + dlfeat);
     erase_fully();
-    const auto report = drive_->verify(baseline_, evidence_, stop_);
+    const auto report = verify(*drive_);
     ASSERT_TRUE(report.ok()) << report.error().what;
     EXPECT_GT(report->bytes_nonzero, 0U);
     drive_.reset();
@@ -61,21 +61,20 @@ TEST_F(EraseTest, UnexpectedDeallocationIsSuccess) {
   make_drive("unexpected_deallocation=1");
   erase_fully();
   EXPECT_EQ(evidence_.sstat & 7U, 4U);
-  EXPECT_TRUE(drive_->verify(baseline_, evidence_, stop_).ok());
+  EXPECT_TRUE(verify(*drive_).ok());
 }
 
 TEST_F(EraseTest, ADriveThatLiesAndKeepsTheDataIsFoundOut) {
   make_drive("lies_keeps_data=1");
   erase_fully();  // it says so
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::failed, "not verified");
+  expect_error(verify(*drive_), Errc::failed, "not verified");
   EXPECT_GT(media().tenant_blocks_kept, 0U);
 }
 
 TEST_F(EraseTest, ADriveThatErasesHalfIsFoundOut) {
   make_drive("erases_half=1,dlfeat=0");
   erase_fully();
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::failed,
-               "old content is still there");
+  expect_error(verify(*drive_), Errc::failed, "old content is still there");
 }
 
 TEST_F(EraseTest, ABlankDriveReliesOnItsCanaries) {
@@ -83,7 +82,7 @@ TEST_F(EraseTest, ABlankDriveReliesOnItsCanaries) {
   erase_fully();
   EXPECT_EQ(baseline_.counted(), baseline_.canaries.size());
   EXPECT_FALSE(baseline_.canaries.empty());
-  const auto report = drive_->verify(baseline_, evidence_, stop_);
+  const auto report = verify(*drive_);
   ASSERT_TRUE(report.ok()) << report.error().what;
   EXPECT_EQ(report->samples_counted, baseline_.canaries.size());
 }
@@ -91,14 +90,14 @@ TEST_F(EraseTest, ABlankDriveReliesOnItsCanaries) {
 TEST_F(EraseTest, ABlankDriveThatKeepsTheCanariesIsFoundOut) {
   make_drive("lies_keeps_data=1,dlfeat=0", false);
   erase_fully();
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::failed, "canary");
+  expect_error(verify(*drive_), Errc::failed, "canary");
 }
 
 TEST_F(EraseTest, WithoutAnythingThatCountsItIsUnverified) {
   make_drive("", false);
   erase_fully();
   baseline_.canaries.clear();
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::failed, "nothing shows");
+  expect_error(verify(*drive_), Errc::failed, "nothing shows");
 }
 
 TEST_F(EraseTest, WithoutGlobalDataErasedNothingIsErased) {
@@ -161,13 +160,13 @@ TEST_F(EraseTest, UnreadableMediaAfterTheEraseIsUnverified) {
   make_drive();
   erase_fully();
   set("io_error_at", "1:0:4096");
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::failed, "cannot read");
+  expect_error(verify(*drive_), Errc::failed, "cannot read");
 }
 
 TEST_F(EraseTest, AWriteAfterTheEraseIsNoticed) {
   make_drive();
   erase_fully();
-  auto report = drive_->verify(baseline_, evidence_, stop_);
+  auto report = verify(*drive_);
   ASSERT_TRUE(report.ok()) << report.error().what;
   set("host_writes", "4242");
   expect_error(drive_->still_ours(report->counters), Errc::refused, "write commands");
@@ -175,23 +174,23 @@ TEST_F(EraseTest, AWriteAfterTheEraseIsNoticed) {
   EXPECT_TRUE(drive_->still_ours(report->counters).ok());
   set("gde", "0");
   expect_error(drive_->still_ours(report->counters), Errc::refused, "Global Data Erased");
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::failed, "Global Data Erased");
+  expect_error(verify(*drive_), Errc::failed, "Global Data Erased");
 }
 
 TEST_F(EraseTest, ASwappedDriveIsNotOurs) {
   make_drive();
   erase_fully();
-  auto report = drive_->verify(baseline_, evidence_, stop_);
+  auto report = verify(*drive_);
   ASSERT_TRUE(report.ok()) << report.error().what;
   set("serial_changes", "1");
   expect_error(drive_->still_ours(report->counters), Errc::refused, "serial");
-  expect_error(drive_->verify(baseline_, evidence_, stop_), Errc::refused, "serial");
+  expect_error(verify(*drive_), Errc::refused, "serial");
 }
 
 TEST_F(EraseTest, DescriptorsOfADriveBoundAnewAreDead) {
   make_drive();
   erase_fully();
-  auto report = drive_->verify(baseline_, evidence_, stop_);
+  auto report = verify(*drive_);
   ASSERT_TRUE(report.ok()) << report.error().what;
   ASSERT_TRUE(host_->bind(kAddress, "vfio-pci").ok());
   ASSERT_TRUE(host_->bind(kAddress, "nvme").ok());
@@ -219,7 +218,7 @@ TEST_F(EraseTest, OurRunningSanitizeIsAdoptedAfterARestart) {
   ASSERT_TRUE(evidence.ok()) << evidence.error().what;
   EXPECT_TRUE(evidence->adopted);
   EXPECT_EQ(sanitizes(), 1U);
-  const auto report = (*claimed)->verify(baseline_, *evidence, stop_);
+  const auto report = verify(**claimed, *evidence);
   EXPECT_TRUE(report.ok()) << report.error().what;
   // And again when it has ended already.
   const auto done = erase(**claimed, request);
@@ -273,7 +272,7 @@ TEST_F(EraseTest, ABaselineWaitsForARunningSanitizeAndOurOwnEraseFollows) {
   }
   erase_fully();
   EXPECT_EQ(sanitizes(), 2U);
-  EXPECT_TRUE(drive_->verify(baseline_, evidence_, stop_).ok());
+  EXPECT_TRUE(verify(*drive_).ok());
 }
 
 TEST_F(EraseTest, AnAcceptedCommandThatLeavesTheLogUnmovedProvesNothing) {
@@ -310,7 +309,7 @@ TEST_F(EraseTest, ManyNamespacesAreAllLookedAt) {
     EXPECT_TRUE(std::any_of(baseline_.samples.begin(), baseline_.samples.end(),
                             [nsid](const Sample& s) { return s.nsid == nsid && !s.blank; }));
   }
-  EXPECT_TRUE(drive_->verify(baseline_, evidence_, stop_).ok());
+  EXPECT_TRUE(verify(*drive_).ok());
   EXPECT_EQ(media().tenant_blocks_kept, 0U);
 }
 

@@ -96,6 +96,11 @@ class NvmeFixture : public ::testing::Test {
     return drive.erase(
         request, [this](EraseProgress p) { progress_.push_back(p); }, stop_);
   }
+  [[nodiscard]] Result<VerifyReport> verify(Drive& drive, const EraseEvidence& evidence) {
+    return drive.verify(
+        baseline_, evidence, [this](EraseProgress p) { progress_.push_back(p); }, stop_);
+  }
+  [[nodiscard]] Result<VerifyReport> verify(Drive& drive) { return verify(drive, evidence_); }
   // Claim, baseline and erase, which must all succeed.
   void erase_fully(EraseRequest request = {}) {
     auto claimed = claim();

@@ -82,13 +82,15 @@ TEST_F(LanesTest, TwoDrivesGoTheirWholeWayAtOnce) {
             address, {}, [&](EraseProgress) { ++progress; },
             [&, address, kept](Result<EraseEvidence> evidence) {
               ASSERT_TRUE(evidence.ok()) << evidence.error().what;
-              lanes_->verify(address, kept, *evidence, [&, address](Result<VerifyReport> verdict) {
-                ASSERT_TRUE(verdict.ok()) << verdict.error().what;
-                lanes_->still_ours(address, verdict->counters, [&](Result<Counters> now) {
-                  ASSERT_TRUE(now.ok()) << now.error().what;
-                  ++verified;
-                });
-              });
+              lanes_->verify(
+                  address, kept, *evidence, [&](EraseProgress) { ++progress; },
+                  [&, address](Result<VerifyReport> verdict) {
+                    ASSERT_TRUE(verdict.ok()) << verdict.error().what;
+                    lanes_->still_ours(address, verdict->counters, [&](Result<Counters> now) {
+                      ASSERT_TRUE(now.ok()) << now.error().what;
+                      ++verified;
+                    });
+                  });
             });
       });
     });

@@ -374,6 +374,7 @@ void FakeDrives::poll_erase(const std::shared_ptr<Erasing>& job) {
 
 void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baseline,
                         const nvme::EraseEvidence& /*evidence*/,
+                        std::function<void(nvme::EraseProgress)> /*on_progress*/,
                         nvme::Callback<nvme::VerifyReport> done) {
   in_lane(address, [this, address, baseline, done = std::move(done)](std::uint64_t op) {
     Lane& lane = lanes_[address];

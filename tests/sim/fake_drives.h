@@ -89,6 +89,7 @@ class FakeDrives final : public nvme::Drives {
              nvme::Callback<nvme::EraseEvidence> done) override;
   void verify(const PciAddress& address, const nvme::Baseline& baseline,
               const nvme::EraseEvidence& evidence,
+              std::function<void(nvme::EraseProgress)> on_progress,
               nvme::Callback<nvme::VerifyReport> done) override;
   void restore_driver(const PciAddress& address, nvme::Callback<Ok> done) override;
   void still_ours(const PciAddress& address, const nvme::Counters& since,

@@ -16,7 +16,7 @@ from unittest import mock
 # What Nova and Cyborg use and Debian 12's os-traits does not know yet. Placement's API creates
 # CUSTOM_ traits only, so they are put where a newer os-traits would have put them.
 NEWER_TRAITS = ("HW_PCI_ONE_TIME_USE", "HW_PCI_LIVE_MIGRATABLE", "OWNER_NOVA", "OWNER_CYBORG",
-                "HW_NVME_CRYPTO_ERASE", "HW_NVME_BLOCK_ERASE", "HW_NVME_OVERWRITE")
+                "HW_NVME_CES", "HW_NVME_BES", "HW_NVME_WZS")
 
 
 def make_database(directory, service):
