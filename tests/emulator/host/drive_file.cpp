@@ -42,14 +42,31 @@ std::filesystem::path FileMedia::path(std::uint32_t nsid) const {
   return folder_ / (stem_ + "-ns" + std::to_string(nsid) + ".img");
 }
 
-bool FileMedia::create(std::uint32_t nsid, std::uint64_t bytes) {
-  const Descriptor file(path(nsid), O_RDWR | O_CREAT | O_TRUNC);
+bool FileMedia::create(std::uint32_t nsid, std::uint64_t bytes, bool recycle) {
+  const std::filesystem::path old = retired(nsid);
+  std::error_code ignored;
+  if (recycle && std::filesystem::exists(old, ignored)) {
+    std::filesystem::rename(old, path(nsid), ignored);
+  }
+  const Descriptor file(path(nsid), O_RDWR | O_CREAT | (recycle ? 0 : O_TRUNC));
   return file.get() >= 0 && ::ftruncate(file.get(), static_cast<off_t>(bytes)) == 0;
 }
 
 void FileMedia::remove(std::uint32_t nsid) {
   std::error_code ignored;
   std::filesystem::remove(path(nsid), ignored);
+}
+
+// Another file name, so that the nodes of old (links to it) are not those of the next namespace.
+void FileMedia::retire(std::uint32_t nsid) {
+  std::error_code ignored;
+  std::filesystem::copy_file(path(nsid), retired(nsid),
+                             std::filesystem::copy_options::overwrite_existing, ignored);
+  std::filesystem::remove(path(nsid), ignored);
+}
+
+std::filesystem::path FileMedia::retired(std::uint32_t nsid) const {
+  return folder_ / (stem_ + "-ns" + std::to_string(nsid) + ".retired");
 }
 
 bool FileMedia::read(std::uint32_t nsid, std::uint64_t offset, std::span<std::byte> into) {

@@ -21,14 +21,17 @@ namespace reclaim::emulator {
 class FileMedia final : public Media {
  public:
   FileMedia(std::filesystem::path folder, std::string stem);
-  bool create(std::uint32_t nsid, std::uint64_t bytes) override;
+  bool create(std::uint32_t nsid, std::uint64_t bytes, bool recycle = false) override;
   void remove(std::uint32_t nsid) override;
+  void retire(std::uint32_t nsid) override;
   bool read(std::uint32_t nsid, std::uint64_t offset, std::span<std::byte> into) override;
   bool write(std::uint32_t nsid, std::uint64_t offset, std::span<const std::byte> from) override;
   bool discard(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length) override;
   [[nodiscard]] std::filesystem::path path(std::uint32_t nsid) const;
 
  private:
+  [[nodiscard]] std::filesystem::path retired(std::uint32_t nsid) const;
+
   std::filesystem::path folder_;
   std::string stem_;
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "state/base/pci_address.h"
 #include "tests/emulator/host/tenant_data.h"
@@ -35,16 +33,10 @@ void name_drive(DriveState& state, const std::string& address, std::uint32_t ind
   state.noise_seed ^= index * 0x632be59bd9b4e019ULL;
 }
 
-// Replaces the lines of a file that contain `marker` by `line` (or by nothing).
-void edit_lines(const fs::path& path, const std::string& marker, const std::string& line) {
-  std::ifstream in(path);
-  std::string kept;
-  for (std::string each; std::getline(in, each);) {
-    if (each.find(marker) == std::string::npos) kept += each + "\n";
-  }
-  in.close();
-  if (!line.empty()) kept += line + "\n";
-  std::ofstream(path, std::ios::trunc) << kept;
+// Settings that are more than a field of the drive's state.
+bool of_host(const std::string& key) {
+  return key == "add_namespace" || key == "hidden_namespace" || key == "attach" ||
+         key == "detach" || key == "delete_namespace";
 }
 
 NamespaceState new_namespace(std::uint32_t nsid, std::uint64_t bytes, std::uint64_t noise) {
@@ -132,6 +124,7 @@ Status Host::add_drive(const std::string& description, std::uint32_t index) {
     state.namespaces[0] = new_namespace(1, bytes, state.noise_seed);
     for (const Setting& each : *settings) {
       if (each.key == "address" || each.key == "size" || each.key == "driver") continue;
+      if (of_host(each.key)) continue;
       if (const Status done = apply_setting(state, each); !done.ok()) return done;
     }
     if (!drive.media().create(1, bytes)) {
@@ -140,9 +133,16 @@ Status Host::add_drive(const std::string& description, std::uint32_t index) {
     return Ok{};
   });
   if (!applied.ok()) return applied;
-  const std::lock_guard guard(mutex_);
-  drives_[address] = std::move(*made);
-  return tree_.sync(drive);
+  {
+    const std::lock_guard guard(mutex_);
+    drives_[address] = std::move(*made);
+  }
+  if (const Status done = rescan(drive); !done.ok()) return done;
+  for (const Setting& each : *settings) {
+    if (!of_host(each.key)) continue;
+    if (const Status done = set(address, each.key, each.value); !done.ok()) return done;
+  }
+  return Ok{};
 }
 
 std::vector<std::string> Host::addresses() {
@@ -183,7 +183,7 @@ std::optional<Node> Host::find_node(std::string_view name) {
     const bool here = drive->with([&](Controller&, DriveState& state) {
       if (text_of(state.host.driver) != "nvme") return false;
       if (nsid == 0) return state.host.instance == first;
-      return state.host.disk == first && state.namespaces[nsid - 1].attached;
+      return state.host.disk == first && state.host.known[nsid - 1];
     });
     if (here) return Node{drive.get(), nsid};
   }
@@ -191,7 +191,22 @@ std::optional<Node> Host::find_node(std::string_view name) {
 }
 
 Status Host::sync(DriveFile& drive) {
+  const bool waits = drive.with([](Controller&, DriveState& state) {
+    return state.host.needs_rescan && text_of(state.host.driver) == "nvme";
+  });
+  if (!waits) return rescan(drive);
   const std::lock_guard guard(mutex_);
+  return tree_.sync(drive);
+}
+
+Status Host::rescan(DriveFile& drive) {
+  const std::lock_guard guard(mutex_);
+  drive.with([](Controller&, DriveState& state) {
+    for (std::uint32_t i = 0; i < kNamespacesMax; ++i) {
+      const NamespaceState& each = state.namespaces[i];
+      state.host.known[i] = each.allocated && each.attached && state.faults.hidden_nsid != i + 1;
+    }
+  });
   return tree_.sync(drive);
 }
 
@@ -231,12 +246,44 @@ Status Host::set(const std::string& address, const std::string& key, const std::
   if (key == "swap") return swap_on(address, value == "1");
   if (key == "holder") return hold(address, value);
   if (key == "power_loss") return power_loss(address);
+  if (of_host(key)) {
+    const auto number = parse_size(value);
+    if (!number.ok()) return number.error();
+    return change_namespace(address, key, *number);
+  }
   auto found = drive(address);
   if (!found.ok()) return found.error();
   const Status done = (*found)->with([&](Controller&, DriveState& state) {
     return apply_setting(state, Setting{key, value});
   });
   if (!done.ok()) return done;
+  return sync(**found);
+}
+
+// What a tenant did to its namespaces.
+Status Host::change_namespace(const std::string& address, const std::string& key,
+                              std::uint64_t value) {
+  if (key == "add_namespace" || key == "hidden_namespace") {
+    const auto made = add_namespace(address, value, key == "hidden_namespace");
+    return made.ok() ? Status(Ok{}) : Status(made.error());
+  }
+  auto found = drive(address);
+  if (!found.ok()) return found.error();
+  const bool there = (*found)->with([&](Controller&, DriveState& state) {
+    if (value == 0 || value > kNamespacesMax || !state.namespaces[value - 1].allocated) {
+      return false;
+    }
+    NamespaceState& each = state.namespaces[value - 1];
+    each.attached = key == "attach";
+    if (key == "delete_namespace") {
+      (*found)->media().remove(static_cast<std::uint32_t>(value));
+      each = NamespaceState{};
+    }
+    return true;
+  });
+  if (!there) {
+    return Error{Errc::not_found, address + " has no namespace " + std::to_string(value)};
+  }
   return sync(**found);
 }
 
@@ -255,6 +302,7 @@ Result<std::uint32_t> Host::add_namespace(const std::string& address, std::uint6
       if (each.allocated) continue;
       if (!drive.media().create(nsid, bytes)) return 0U;
       each = new_namespace(nsid, bytes, state.noise_seed ^ nsid);
+      state.noise_seed = state.noise_seed * 6364136223846793005ULL + 1442695040888963407ULL;
       each.attached = !hidden;
       Capabilities& can = state.capabilities;
       can.capacity_bytes = std::max(can.capacity_bytes, used);
@@ -279,7 +327,7 @@ Status Host::bind(const std::string& address, const std::string& driver) {
     ++state.host.generation;
     controller.reset();
   });
-  return sync(**found);
+  return rescan(**found);
 }
 
 Status Host::reset(const std::string& address) {
@@ -300,59 +348,7 @@ Status Host::power_loss(const std::string& address) {
     controller.power_loss();
     ++state.host.generation;  // the function went away and came back: old descriptors are dead
   });
-  return sync(**found);
-}
-
-Status Host::claim(const std::string& address, bool claimed) {
-  auto found = drive(address);
-  if (!found.ok()) return found.error();
-  (*found)->with([&](Controller&, DriveState& state) { state.host.claimed = claimed; });
-  return Ok{};
-}
-
-Status Host::mount(const std::string& address, const std::string& mount_point) {
-  auto found = drive(address);
-  if (!found.ok()) return found.error();
-  std::string disk;
-  std::uint32_t minor = 0;
-  (*found)->with([&](Controller&, DriveState& state) {
-    disk = "/dev/" + disk_name(state, 1);
-    minor = block_minor(state, 1);
-  });
-  const std::string line = mount_point.empty()
-                               ? ""
-                               : "97 22 " + std::to_string(kBlockMajor) + ":" +
-                                     std::to_string(minor) + " / " + mount_point +
-                                     " rw,relatime shared:55 - ext4 " + disk + " rw";
-  edit_lines(root_ / "proc/self/mountinfo", " " + disk + " ", line);
-  edit_lines(root_ / "proc/1/mountinfo", " " + disk + " ", line);
-  edit_lines(root_ / "proc/mounts", disk + " ",
-             mount_point.empty() ? "" : disk + " " + mount_point + " ext4 rw,relatime 0 0");
-  return claim(address, !mount_point.empty());
-}
-
-Status Host::swap_on(const std::string& address, bool on) {
-  auto found = drive(address);
-  if (!found.ok()) return found.error();
-  const std::string disk =
-      (*found)->with([](Controller&, DriveState& state) { return "/dev/" + disk_name(state, 1); });
-  const std::string line = disk + "                          partition\t65532\t\t0\t\t-2";
-  edit_lines(root_ / "proc/swaps", disk + " ", on ? line : "");
-  return claim(address, on);
-}
-
-Status Host::hold(const std::string& address, const std::string& holder) {
-  auto found = drive(address);
-  if (!found.ok()) return found.error();
-  const std::string disk =
-      (*found)->with([](Controller&, DriveState& state) { return disk_name(state, 1); });
-  const fs::path holders = fs::canonical(root_ / "sys/block" / disk) / "holders";
-  for (const auto& each : fs::directory_iterator(holders)) fs::remove_all(each.path());
-  if (holder.empty()) return claim(address, false);
-  const fs::path target = root_ / "sys/devices/virtual/block" / holder;
-  fs::create_directories(target / "slaves");
-  fs::create_symlink(target.lexically_relative(holders), holders / holder);
-  return claim(address, true);
+  return rescan(**found);
 }
 
 }  // namespace reclaim::emulator

@@ -58,14 +58,18 @@ class Host final {
   Status mount(const std::string& address, const std::string& mount_point);
   Status swap_on(const std::string& address, bool on);
   Status hold(const std::string& address, const std::string& holder);
-  // Makes sysfs and dev agree with the drive, as the kernel does after a rescan.
+  // Makes sysfs and dev agree with what the kernel knows of the drive; unless the drive is set to
+  // need a rescan for that, the kernel looks at its namespaces again first.
   Status sync(DriveFile& drive);
+  // The kernel looks at the namespaces again (NVME_IOCTL_RESCAN, rescan_controller).
+  Status rescan(DriveFile& drive);
 
  private:
   explicit Host(std::filesystem::path root) : root_(std::move(root)), tree_(root_) {}
   Status add_drive(const std::string& description, std::uint32_t index);
   Status load();
   Status claim(const std::string& address, bool claimed);
+  Status change_namespace(const std::string& address, const std::string& key, std::uint64_t value);
 
   std::filesystem::path root_;
   SysfsTree tree_;

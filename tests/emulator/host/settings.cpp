@@ -1,11 +1,9 @@
 #include "tests/emulator/host/settings.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstring>
-#include <functional>
 #include <map>
-#include <span>
+
+#include "tests/emulator/host/setting_values.h"
 
 namespace reclaim::emulator {
 
@@ -24,66 +22,10 @@ faults     lies_keeps_data= erases_half= no_gde= wrong_scdw10= serial_changes= g
            refuses_sanitize=STATUS refuses_format=STATUS refuses_log=STATUS (0x4002, 0 = off)
            io_error_at=NSID:OFFSET:LENGTH|off
 namespace  write_protect=NSID:0..3 lba_format=NSID:0|1
-host       state=live|resetting|dead|… claimed=0|1 firmware_pending=SLOT
+host       state=live|resetting|dead|… claimed=0|1 needs_rescan=0|1 (nodes come and go at one)
 )";
 
 namespace {
-
-Error bad(const Setting& setting, std::string_view accepted) {
-  return Error{Errc::invalid, "setting " + setting.key + "=" + setting.value + ": accepted is " +
-                                  std::string(accepted)};
-}
-
-template <typename Number>
-Status number(const Setting& setting, Number& into) {
-  std::string_view text = setting.value;
-  int base = 10;
-  if (text.substr(0, 2) == "0x") {
-    base = 16;
-    text.remove_prefix(2);
-  }
-  Number value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (code != std::errc{} || end != text.data() + text.size()) {
-    return bad(setting, "a number that fits, decimal or 0x…");
-  }
-  into = value;
-  return Ok{};
-}
-
-Status flag(const Setting& setting, bool& into) {
-  if (setting.value != "0" && setting.value != "1") return bad(setting, "0 or 1");
-  into = setting.value == "1";
-  return Ok{};
-}
-
-Status percent(const Setting& setting, std::int8_t& into) {
-  if (setting.value == "off") {
-    into = -1;
-    return Ok{};
-  }
-  std::int8_t value = 0;
-  if (!number(setting, value).ok() || value < 0 || value > 100)
-    return bad(setting, "0..100 or off");
-  into = value;
-  return Ok{};
-}
-
-Status text(const Setting& setting, std::span<char> into, char padding) {
-  if (setting.value.size() > into.size()) {
-    return bad(setting, "at most " + std::to_string(into.size()) + " characters");
-  }
-  std::fill(into.begin(), into.end(), padding);
-  std::copy(setting.value.begin(), setting.value.end(), into.begin());
-  return Ok{};
-}
-
-Status size(const Setting& setting, std::uint64_t& into) {
-  const auto value = parse_size(setting.value);
-  if (!value.ok()) return value.error();
-  into = *value;
-  return Ok{};
-}
 
 Status sanicap(const Setting& setting, std::uint32_t& into) {
   if (setting.value.starts_with("0x")) return number(setting, into);
@@ -100,23 +42,6 @@ Status sanicap(const Setting& setting, std::uint32_t& into) {
   }
   into = value;
   return Ok{};
-}
-
-// "a:b:c" as sizes.
-Result<std::vector<std::uint64_t>> fields(const Setting& setting, std::size_t count) {
-  std::vector<std::uint64_t> values;
-  std::string_view rest = setting.value;
-  while (!rest.empty()) {
-    const std::size_t cut = std::min(rest.find(':'), rest.size());
-    const auto value = parse_size(rest.substr(0, cut));
-    if (!value.ok()) return value.error();
-    values.push_back(*value);
-    rest.remove_prefix(std::min(cut + 1, rest.size()));
-  }
-  if (values.size() != count) {
-    return bad(setting, std::to_string(count) + " numbers separated by colons");
-  }
-  return values;
 }
 
 Status namespace_field(DriveState& state, const Setting& setting, std::uint64_t limit,
@@ -180,10 +105,7 @@ Status firmware(DriveState& state, const Setting& setting) {
   return Ok{};
 }
 
-using Apply = std::function<Status(DriveState&, const Setting&)>;
-using Table = std::map<std::string, Apply, std::less<>>;
-
-void add_identity(Table& table) {
+void add_identity(SettingTable& table) {
   table["serial"] = [](auto& s, auto& v) { return text(v, s.serial, ' '); };
   table["model"] = [](auto& s, auto& v) { return text(v, s.model, ' '); };
   table["firmware"] = firmware;
@@ -200,11 +122,12 @@ void add_identity(Table& table) {
   table["state"] = [](auto& s, auto& v) {
     return text(v, std::span(s.host.controller_state).first(15), '\0');
   };
+  table["needs_rescan"] = [](auto& s, auto& v) { return flag(v, s.host.needs_rescan); };
   table["claimed"] = [](auto& s, auto& v) { return flag(v, s.host.claimed); };
   table["firmware_pending"] = [](auto& s, auto& v) { return number(v, s.firmware_slot_pending); };
 }
 
-void add_abilities(Table& table) {
+void add_abilities(SettingTable& table) {
   table["capacity"] = [](auto& s, auto& v) { return size(v, s.capabilities.capacity_bytes); };
   table["sanicap"] = [](auto& s, auto& v) { return sanicap(v, s.capabilities.sanicap); };
   table["oacs"] = [](auto& s, auto& v) { return number(v, s.capabilities.oacs); };
@@ -228,7 +151,7 @@ void add_abilities(Table& table) {
   table["advance_ms"] = advance;
 }
 
-void add_health_and_faults(Table& table) {
+void add_health_and_faults(SettingTable& table) {
   table["critical_warning"] = [](auto& s, auto& v) { return number(v, s.smart.critical_warning); };
   table["available_spare"] = [](auto& s, auto& v) { return number(v, s.smart.available_spare); };
   table["percent_used"] = [](auto& s, auto& v) { return number(v, s.smart.percent_used); };
@@ -260,34 +183,16 @@ void add_health_and_faults(Table& table) {
   table["lba_format"] = lba_format;
 }
 
-Table make_table() {
-  Table table;
+SettingTable make_table() {
+  SettingTable table;
   add_identity(table);
   add_abilities(table);
   add_health_and_faults(table);
+  add_surface_settings(table);
   return table;
 }
 
 }  // namespace
-
-Result<std::uint64_t> parse_size(std::string_view text) {
-  const Error error{Errc::invalid,
-                    "'" + std::string(text) + "' is not a size like 4096, 64M or 1G"};
-  if (text.empty()) return error;
-  constexpr std::string_view kSuffixes = "KMGT";
-  const std::size_t suffix = kSuffixes.find(text.back());
-  unsigned shift = 0;
-  if (suffix != std::string_view::npos) {
-    shift = static_cast<unsigned>(suffix + 1) * 10;
-    text.remove_suffix(1);
-  }
-  std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || value > (~0ULL >> shift)) {
-    return error;
-  }
-  return value << shift;
-}
 
 Result<std::vector<Setting>> parse_settings(std::string_view text) {
   std::vector<Setting> settings;
@@ -305,7 +210,7 @@ Result<std::vector<Setting>> parse_settings(std::string_view text) {
 }
 
 Status apply_setting(DriveState& state, const Setting& setting) {
-  const Table table = make_table();
+  const SettingTable table = make_table();
   const auto found = table.find(setting.key);
   if (found == table.end()) {
     return Error{Errc::invalid, "unknown setting '" + setting.key + "'"};

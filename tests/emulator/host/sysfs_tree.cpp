@@ -321,10 +321,11 @@ Status SysfsTree::sync(DriveFile& drive) const {
     }
     for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
       const NamespaceState& each = state.namespaces[nsid - 1];
-      if (!bound || !each.allocated || !each.attached) {
+      if (!bound || !state.host.known[nsid - 1]) {
         remove_namespace(state, address, nsid);
         continue;
       }
+      if (!each.allocated) continue;  // gone, and the kernel has not looked yet
       namespace_files(state, address, nsid);
       const fs::path node = root_ / "dev" / disk_name(state, nsid);
       std::error_code code;

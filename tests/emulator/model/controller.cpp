@@ -18,8 +18,12 @@ NamespaceState* Controller::allocated(std::uint32_t nsid) const {
   return found.allocated ? &found : nullptr;
 }
 
+NamespaceState* Controller::visible(std::uint32_t nsid) const {
+  return nsid == state_.faults.hidden_nsid ? nullptr : allocated(nsid);
+}
+
 NamespaceState* Controller::attached(std::uint32_t nsid) const {
-  NamespaceState* found = allocated(nsid);
+  NamespaceState* found = visible(nsid);
   return found != nullptr && found->attached ? found : nullptr;
 }
 
@@ -44,6 +48,13 @@ std::uint16_t Controller::check_range(std::uint32_t nsid, std::uint64_t offset,
 bool Controller::touches_unreadable(std::uint32_t nsid, std::uint64_t offset,
                                     std::uint64_t length) const {
   const Faults& faults = state_.faults;
+  if (state_.sanitize.unreadable) {
+    const std::uint64_t part = std::max<std::uint64_t>(namespace_bytes(nsid) / 4096, 1);
+    for (std::uint64_t at = offset / part; at <= (offset + length - 1) / part; ++at) {
+      const std::uint64_t bit = std::min<std::uint64_t>(at, 4095);
+      if ((state_.written[nsid - 1][bit / 64] >> bit % 64 & 1U) == 0) return true;
+    }
+  }
   return faults.io_error_nsid == nsid && faults.io_error_length > 0 &&
          offset < faults.io_error_offset + faults.io_error_length &&
          faults.io_error_offset < offset + length;
@@ -53,6 +64,7 @@ bool Controller::touches_unreadable(std::uint32_t nsid, std::uint64_t offset,
 // "Sanitize Operations", the table of admin commands allowed).
 Completion Controller::admin(const Command& command) {
   ++state_.admin_commands;
+  if (const std::uint16_t no = locked_down(command); no != kSuccess) return Completion{no, 0};
   switch (command.opcode) {
     case nvme_admin_identify:
       return identify(command);
@@ -81,13 +93,29 @@ Completion Controller::admin(const Command& command) {
       return manage_namespace(command);
     case nvme_admin_ns_attach:
       return attach_namespace(command);
+    case nvme_admin_security_send:
+      return security_send(command);
+    case nvme_admin_security_recv:
+      return security_receive(command);
+    case nvme_admin_lockdown:
+      return lock_down(command);
+    case nvme_admin_dev_self_test:
+      return self_test(command);
+    case nvme_admin_fw_commit:
+      return commit_firmware(command);
     default:
       return Completion{kInvalidOpcode, 0};
   }
 }
 
 void Controller::reset() {
+  constexpr std::uint8_t kShortSelfTest = 1;  // an extended one goes on
   for (FeatureState& feature : state_.features) feature.current = feature.saved;
+  state_.host_memory = HostMemoryState{};
+  reset_reservations(false);
+  state_.host_id = {};
+  state_.host_id_extended = false;
+  if (state_.self_test.running == kShortSelfTest) end_self_test(NVME_ST_RESULT_CLR);
   if (state_.firmware_slot_pending != 0) {
     state_.firmware_slot_active = state_.firmware_slot_pending;
     state_.firmware_slot_pending = 0;
@@ -101,6 +129,12 @@ void Controller::power_loss() {
   for (NamespaceState& each : state_.namespaces) {
     if (each.write_protect == 2) each.write_protect = 0;
   }
+  state_.lockdown = LockdownState{};
+  SecurityState& security = state_.security;
+  security.sid_blocked = false;
+  security.mbr_done = false;
+  security.locked = security.locked || security.locking_enabled;  // ranges lock on reset
+  reset_reservations(true);
   reset();
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "state/base/clock.h"
 #include "tests/emulator/model/drive_state.h"
@@ -45,6 +46,8 @@ class Controller final {
   // counting of it. The bytes themselves are moved by the caller after a kSuccess.
   std::uint16_t begin_read(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length);
   std::uint16_t begin_write(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length);
+  // A write that is answered with success and changes nothing: asked after begin_write().
+  [[nodiscard]] bool swallows(std::span<const std::byte> data) const;
   // Write Zeroes or deallocation as the block layer asks for it (BLKZEROOUT, BLKDISCARD).
   std::uint16_t zero_range(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length);
 
@@ -59,9 +62,15 @@ class Controller final {
   void advance();
   [[nodiscard]] std::uint32_t progress() const;  // of 65536
   void finish_sanitize();
+  void disturb_sanitize(std::uint32_t done);
   void erase_all(std::uint32_t percent);
   bool erase_range(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length, bool crypto,
                    bool keep_allocated);
+  struct Part {
+    std::uint64_t offset;
+    std::uint64_t length;
+  };
+  bool erase_part(std::uint32_t nsid, const Part& part, bool crypto, bool keep_allocated);
   Completion sanitize(const Command& command);
   [[nodiscard]] std::uint16_t sanitize_prohibited() const;
   [[nodiscard]] std::uint16_t barred_by_sanitize() const;
@@ -78,8 +87,39 @@ class Controller final {
   Completion get_log(const Command& command);
   void smart_log(nvme_smart_log& log) const;
   void firmware_log(nvme_firmware_slot& log) const;
+
+  // features.cpp
   Completion get_features(const Command& command);
   Completion set_features(const Command& command);
+  Completion write_protection(const Command& command);
+  Completion host_memory(const Command& command, bool set);
+  Completion host_identifier(const Command& command, bool set);
+
+  // reservations.cpp
+  Completion reservation(const Command& command);
+  Completion reservation_register(const Command& command);
+  Completion reservation_acquire(const Command& command);
+  Completion reservation_release(const Command& command);
+  Completion reservation_report(const Command& command);
+  [[nodiscard]] std::uint16_t reserved_to_others(std::uint32_t nsid, bool write) const;
+  void reset_reservations(bool power_lost);
+
+  // security.cpp
+  Completion security_send(const Command& command);
+  Completion security_receive(const Command& command);
+  void level0_discovery(std::span<std::byte> page) const;
+  Completion rpmb_answer(std::span<std::byte> frame);
+
+  // surfaces.cpp
+  [[nodiscard]] std::vector<std::byte> boot_partition_log(std::uint32_t partition) const;
+  [[nodiscard]] std::vector<std::byte> lockdown_log(std::uint32_t selected) const;
+  [[nodiscard]] std::vector<std::byte> self_test_log() const;
+  [[nodiscard]] std::uint16_t locked_down(const Command& command) const;
+  Completion lock_down(const Command& command);
+  Completion self_test(const Command& command);
+  void end_self_test(std::uint8_t result);
+  [[nodiscard]] std::uint32_t self_test_percent() const;
+  Completion commit_firmware(const Command& command);
 
   // namespaces.cpp
   Completion format(const Command& command);
@@ -90,6 +130,8 @@ class Controller final {
 
   // controller.cpp
   [[nodiscard]] NamespaceState* allocated(std::uint32_t nsid) const;
+  // Allocated, and not kept from the host's eyes by a fault.
+  [[nodiscard]] NamespaceState* visible(std::uint32_t nsid) const;
   [[nodiscard]] NamespaceState* attached(std::uint32_t nsid) const;
   [[nodiscard]] std::uint16_t check_range(std::uint32_t nsid, std::uint64_t offset,
                                           std::uint64_t length) const;
@@ -97,6 +139,12 @@ class Controller final {
                                         std::uint64_t length) const;
 
   // io.cpp
+  void mark_written(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length);
+  [[nodiscard]] std::uint16_t may_write(std::uint32_t nsid, std::uint64_t offset,
+                                        std::uint64_t length) const;
+  // The parts of the range that a fault does not keep from being erased.
+  [[nodiscard]] std::vector<Part> reachable(std::uint32_t nsid, std::uint64_t offset,
+                                            std::uint64_t length) const;
   Completion read_write(const Command& command, bool write);
   Completion compare(const Command& command);
   Completion deallocate(const Command& command);

@@ -45,6 +45,8 @@ void reset_to_factory(DriveState& state) {
   feature(NVME_FEAT_FID_TEMP_THRESH, 350);
   feature(NVME_FEAT_FID_VOLATILE_WC, 1);
   feature(NVME_FEAT_FID_NUM_QUEUES, 63U << 16U | 63U);
+  state.security.block_sid = true;
+  state.self_test.duration_ms = 60'000;
   state.host.generation = 1;
   state.host.vendor = 0x144d;
   state.host.device = 0xa80a;

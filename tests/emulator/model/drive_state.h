@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tests/emulator/model/surfaces.h"
+
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 1;
+inline constexpr std::uint32_t kStateVersion = 2;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 inline constexpr std::uint32_t kLbaFormats = 2;  // format 0: 512 bytes, format 1: 4096 bytes
 
@@ -26,6 +28,7 @@ struct NamespaceState {
   std::uint64_t blocks;  // NSZE
   std::array<std::uint8_t, 8> eui64;
   std::array<std::uint8_t, 16> nguid;
+  ReservationState reservation;
 };
 
 // What the media reads as after its content was removed.
@@ -44,7 +47,9 @@ struct Capabilities {
   std::uint8_t lpa;
   std::uint8_t nwpc;
   std::uint32_t rpmbs;
-  std::uint8_t wzsl;  // NVM command set specific limit, a power of two of 4 KiB; 0 = none
+  std::uint32_t hmpre;  // host memory buffer wished for, in 4 KiB units; 0 = none
+  bool pmr_enabled;     // a persistent memory region is enabled: no sanitize
+  std::uint8_t wzsl;    // NVM command set specific limit, a power of two of 4 KiB; 0 = none
   std::uint64_t capacity_bytes;  // TNVMCAP
 };
 
@@ -61,6 +66,7 @@ struct SanitizeState {
   bool failure_mode;  // a failed sanitize bars I/O until a successful one or, if allowed, an exit
   bool restricted;   // started with AUSE = 0: the failure can be left by a successful sanitize only
   bool data_erased;  // "Global Data Erased": nothing was written since
+  bool unreadable;   // blocks not written since the last sanitize cannot be read (a fault)
   std::uint8_t passes_done;
   std::uint32_t cdw10;
   std::uint32_t pattern;
@@ -104,14 +110,30 @@ struct Faults {
   bool unexpected_deallocation;    // a sanitize ends with SSTAT 4
   bool never_writes;               // writes succeed and change nothing
   bool reset_fails;                // a controller reset leaves it dead
+  bool garbage_sanitize_log;       // log page 81h answers with noise
+  bool unreadable_after_crypto;    // blocks not written since a crypto erase cannot be read
+  bool recycles_blocks;            // a new namespace shows the blocks of the deleted one
+  bool zeroes_nothing;             // Write Zeroes and deallocation succeed and change nothing
+  bool zeroes_half;                // the same do the first half of every range only
+  bool drops_zero_writes;          // a Write of zeros only succeeds and changes nothing
+  bool format_keeps_data;          // Format NVM with SES succeeds and erases nothing
+  bool ignores_features;           // Set Features succeeds and changes nothing
+  bool ignores_delete;             // Namespace Management: delete succeeds and deletes nothing
   std::int8_t stalls_at = -1;      // percent at which SPROG stands still for ever
   std::int8_t fails_at = -1;       // percent at which a sanitize fails
-  std::uint16_t refuses_sanitize;  // NVMe status answered to Sanitize, 0 = none
-  std::uint16_t refuses_format;    // the same for Format NVM
-  std::uint16_t refuses_log;       // the same for the sanitize log page
-  std::uint32_t io_error_nsid;     // where reading fails; 0 = nowhere
-  std::uint64_t io_error_offset;   // bytes
-  std::uint64_t io_error_length;   // bytes
+  std::int8_t power_loss_at = -1;  // percent of a sanitize at which power is lost, once
+  std::int8_t reset_at = -1;       // percent of a sanitize at which the controller resets, once
+  std::uint32_t hidden_nsid;       // a namespace that no list and no Identify shows; 0 = none
+  std::uint64_t serial_changes_after;  // admin commands; from then on as serial_changes; 0 = never
+  std::uint16_t refuses_sanitize;      // NVMe status answered to Sanitize, 0 = none
+  std::uint16_t refuses_format;        // the same for Format NVM
+  std::uint16_t refuses_log;           // the same for the sanitize log page
+  std::uint32_t io_error_nsid;         // where reading fails; 0 = nowhere
+  std::uint64_t io_error_offset;       // bytes
+  std::uint64_t io_error_length;       // bytes
+  std::uint32_t keeps_nsid;            // a region that no erase and no zeroing reaches; 0 = none
+  std::uint64_t keeps_offset;          // bytes
+  std::uint64_t keeps_length;          // bytes
 };
 
 // The host kernel's side of the drive: what sysfs and the device nodes are made from.
@@ -128,7 +150,9 @@ struct HostSide {
   std::uint32_t sriov_enabled;
   std::uint32_t iommu_group;
   std::int32_t numa_node;
-  bool claimed;  // mounted, swapped on, held by md/LVM/dm: O_EXCL is refused
+  bool claimed;       // mounted, swapped on, held by md/LVM/dm: O_EXCL is refused
+  bool needs_rescan;  // namespaces come and go in the kernel's eyes at a rescan only
+  std::array<bool, kNamespacesMax> known;  // what the kernel made disks of
 };
 
 struct DriveState {
@@ -151,10 +175,18 @@ struct DriveState {
   SanitizeState sanitize;
   SmartState smart;
   Faults faults;
+  SecurityState security;
+  BootState boot;
+  LockdownState lockdown;
+  SelfTestState self_test;
+  HostMemoryState host_memory;
   HostSide host;
   std::array<NamespaceState, kNamespacesMax> namespaces;
   std::array<FeatureState, 256> features;
   std::array<std::uint8_t, 16> host_id;
+  bool host_id_extended;  // it was given with 128 bits
+  // Of each namespace, 4096 equal parts: whether one was written since the last sanitize.
+  std::array<std::array<std::uint64_t, 64>, kNamespacesMax> written;
 };
 
 static_assert(std::is_trivially_copyable_v<DriveState>);

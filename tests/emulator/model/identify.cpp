@@ -45,7 +45,10 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.vid = state_.host.vendor;
   id.ssvid = state_.host.vendor;
   std::memcpy(id.sn, state_.serial.data(), sizeof(id.sn));
-  if (state_.faults.serial_changes) std::memcpy(id.sn, "SWAPPED             ", sizeof(id.sn));
+  const std::uint64_t after = state_.faults.serial_changes_after;
+  const bool swapped =
+      state_.faults.serial_changes || (after != 0 && state_.admin_commands > after);
+  if (swapped) std::memcpy(id.sn, "SWAPPED             ", sizeof(id.sn));
   std::memcpy(id.mn, state_.model.data(), sizeof(id.mn));
   std::memcpy(id.fr, state_.firmware.data(), sizeof(id.fr));
   id.rab = 6;
@@ -56,6 +59,7 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.oaes = 1U << 8U;  // namespace attribute notices
   id.cntrltype = 1;    // I/O controller
   id.oacs = can.oacs;
+  id.ctratt = 1;  // Host Identifiers of 128 bits
   id.acl = 3;
   id.aerl = 3;
   id.frmw = can.frmw;
@@ -67,6 +71,9 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   put128(id.tnvmcap, can.capacity_bytes);
   put128(id.unvmcap, unallocated_bytes());
   id.rpmbs = can.rpmbs;
+  id.hmpre = can.hmpre;
+  id.hmmin = can.hmpre;
+  id.edstt = 1;  // minutes
   id.sanicap = can.sanicap;
   id.sqes = 0x66;
   id.cqes = 0x44;
@@ -88,6 +95,7 @@ void Controller::identify_namespace(std::uint32_t nsid, nvme_id_ns& id) const {
   id.flbas = each.lba_format;
   id.nmic = each.nmic;
   id.dlfeat = state_.capabilities.dlfeat;
+  id.rescap = (state_.capabilities.oncs & 1U << 5U) != 0 ? 0xff : 0;
   id.nsattr = each.write_protect != 0 ? 1 : 0;
   put128(id.nvmcap, namespace_bytes(nsid));
   std::copy(each.nguid.begin(), each.nguid.end(), id.nguid);
@@ -160,11 +168,11 @@ Completion Controller::identify(const Command& command) {
     case NVME_IDENTIFY_CNS_NS:
       return name_space(attached(command.nsid));
     case NVME_IDENTIFY_CNS_ALLOCATED_NS:
-      return name_space(allocated(command.nsid));
+      return name_space(visible(command.nsid));
     case NVME_IDENTIFY_CNS_NS_ACTIVE_LIST:
       return list([&](std::uint32_t nsid) { return attached(nsid) != nullptr; }, command.nsid);
     case NVME_IDENTIFY_CNS_ALLOCATED_NS_LIST:
-      return list([&](std::uint32_t nsid) { return allocated(nsid) != nullptr; }, command.nsid);
+      return list([&](std::uint32_t nsid) { return visible(nsid) != nullptr; }, command.nsid);
     case NVME_IDENTIFY_CNS_NS_DESC_LIST:
       if (attached(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
       namespace_descriptors(command.nsid, page);

@@ -11,6 +11,8 @@ std::uint16_t Controller::begin_read(std::uint32_t nsid, std::uint64_t offset,
                                      std::uint64_t length) {
   if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) return barred;
   if (const std::uint16_t bad = check_range(nsid, offset, length); bad != kSuccess) return bad;
+  if (state_.security.locked) return kAccessDenied;
+  if (const std::uint16_t no = reserved_to_others(nsid, false); no != kSuccess) return no;
   ++state_.smart.host_reads;
   if (touches_unreadable(nsid, offset, length)) {
     ++state_.smart.media_errors;
@@ -20,25 +22,67 @@ std::uint16_t Controller::begin_read(std::uint32_t nsid, std::uint64_t offset,
   return kSuccess;
 }
 
-std::uint16_t Controller::begin_write(std::uint32_t nsid, std::uint64_t offset,
-                                      std::uint64_t length) {
+std::uint16_t Controller::may_write(std::uint32_t nsid, std::uint64_t offset,
+                                    std::uint64_t length) const {
   if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) return barred;
   if (const std::uint16_t bad = check_range(nsid, offset, length); bad != kSuccess) return bad;
-  if (allocated(nsid)->write_protect != 0) return kWriteProtected;
+  if (state_.security.locked) return kAccessDenied;
+  if (const std::uint16_t no = reserved_to_others(nsid, true); no != kSuccess) return no;
+  return allocated(nsid)->write_protect != 0 ? kWriteProtected : kSuccess;
+}
+
+std::uint16_t Controller::begin_write(std::uint32_t nsid, std::uint64_t offset,
+                                      std::uint64_t length) {
+  if (const std::uint16_t no = may_write(nsid, offset, length); no != kSuccess) return no;
   ++state_.smart.host_writes;
   state_.smart.sectors_written += length / 512;
   state_.sanitize.data_erased = false;
+  mark_written(nsid, offset, length);
   return kSuccess;
+}
+
+void Controller::mark_written(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t part = std::max<std::uint64_t>(namespace_bytes(nsid) / 4096, 1);
+  if (length == 0 || !state_.sanitize.unreadable) return;
+  for (std::uint64_t at = offset / part; at <= (offset + length - 1) / part; ++at) {
+    const std::uint64_t bit = std::min<std::uint64_t>(at, 4095);
+    state_.written[nsid - 1][bit / 64] |= std::uint64_t{1} << bit % 64;
+  }
+}
+
+bool Controller::swallows(std::span<const std::byte> data) const {
+  if (state_.faults.never_writes) return true;
+  return state_.faults.drops_zero_writes &&
+         std::all_of(data.begin(), data.end(), [](std::byte each) { return each == std::byte{0}; });
+}
+
+std::vector<Controller::Part> Controller::reachable(std::uint32_t nsid, std::uint64_t offset,
+                                                    std::uint64_t length) const {
+  const Faults& faults = state_.faults;
+  const std::uint64_t end = offset + length;
+  const std::uint64_t kept = faults.keeps_offset;
+  const std::uint64_t kept_end = kept + faults.keeps_length;
+  if (faults.keeps_nsid != nsid || kept >= end || kept_end <= offset) return {{offset, length}};
+  std::vector<Part> parts;
+  if (offset < kept) parts.push_back({offset, kept - offset});
+  if (kept_end < end) parts.push_back({kept_end, end - kept_end});
+  return parts;
 }
 
 std::uint16_t Controller::zero_range(std::uint32_t nsid, std::uint64_t offset,
                                      std::uint64_t length) {
-  if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) return barred;
-  if (const std::uint16_t bad = check_range(nsid, offset, length); bad != kSuccess) return bad;
-  if (allocated(nsid)->write_protect != 0) return kWriteProtected;
+  if (const std::uint16_t no = may_write(nsid, offset, length); no != kSuccess) return no;
+  const Faults& faults = state_.faults;
+  ++state_.smart.host_writes;
   state_.sanitize.data_erased = false;
-  if (state_.faults.never_writes || state_.faults.lies_keeps_data) return kSuccess;
-  return media_.discard(nsid, offset, length) ? kSuccess : kInternalError;
+  if (faults.never_writes || faults.lies_keeps_data || faults.zeroes_nothing) return kSuccess;
+  const std::uint64_t block = block_bytes(nsid);
+  const std::uint64_t done = faults.zeroes_half ? length / 2 / block * block : length;
+  mark_written(nsid, offset, done);
+  for (const Part& part : reachable(nsid, offset, done)) {
+    if (!media_.discard(nsid, part.offset, part.length)) return kInternalError;
+  }
+  return kSuccess;
 }
 
 Completion Controller::read_write(const Command& command, bool write) {
@@ -55,7 +99,7 @@ Completion Controller::read_write(const Command& command, bool write) {
       write ? begin_write(command.nsid, offset, length) : begin_read(command.nsid, offset, length);
   if (may != kSuccess) return Completion{may, 0};
   const std::span<std::byte> data = command.data.first(length);
-  if (write && state_.faults.never_writes) return Completion{};
+  if (write && swallows(data)) return Completion{};
   const bool done =
       write ? media_.write(command.nsid, offset, data) : media_.read(command.nsid, offset, data);
   return Completion{done ? kSuccess : kInternalError, 0};
@@ -120,6 +164,11 @@ Completion Controller::io(const Command& command) {
     case nvme_cmd_dsm:
       if ((state_.capabilities.oncs & 1U << 2U) == 0) return Completion{kInvalidOpcode, 0};
       return deallocate(command);
+    case nvme_cmd_resv_register:
+    case nvme_cmd_resv_report:
+    case nvme_cmd_resv_acquire:
+    case nvme_cmd_resv_release:
+      return reservation(command);
     default:
       return Completion{kInvalidOpcode, 0};
   }

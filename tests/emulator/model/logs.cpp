@@ -1,6 +1,5 @@
-// Log pages and features.
+// Log pages.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <vector>
 
@@ -9,20 +8,15 @@
 namespace reclaim::emulator {
 namespace {
 
-constexpr std::uint32_t kFeatureWriteProtect = NVME_FEAT_FID_WRITE_PROTECT;
-constexpr std::uint32_t kFeatureHostId = NVME_FEAT_FID_HOST_ID;
-constexpr std::uint32_t kFeatureQueues = NVME_FEAT_FID_NUM_QUEUES;
+constexpr std::uint32_t kLogLockdown = 0x14;
+constexpr std::uint16_t kOacsSelfTest = 1U << 4U;
+constexpr std::uint16_t kOacsLockdown = 1U << 10U;
 
-// Features whose value is one dword and that this drive has.
-constexpr std::array<std::uint32_t, 15> kFeatures{
-    NVME_FEAT_FID_ARBITRATION,  NVME_FEAT_FID_POWER_MGMT,  NVME_FEAT_FID_TEMP_THRESH,
-    NVME_FEAT_FID_ERR_RECOVERY, NVME_FEAT_FID_VOLATILE_WC, NVME_FEAT_FID_NUM_QUEUES,
-    NVME_FEAT_FID_IRQ_COALESCE, NVME_FEAT_FID_IRQ_CONFIG,  NVME_FEAT_FID_WRITE_ATOMIC,
-    NVME_FEAT_FID_ASYNC_EVENT,  NVME_FEAT_FID_KATO,        NVME_FEAT_FID_HCTM,
-    NVME_FEAT_FID_SANITIZE,     NVME_FEAT_FID_SW_PROGRESS, NVME_FEAT_FID_RESV_MASK};
-
-bool known(std::uint32_t fid) {
-  return std::find(kFeatures.begin(), kFeatures.end(), fid) != kFeatures.end();
+void fill_with_noise(std::vector<std::byte>& page, std::uint64_t noise) {
+  for (std::byte& each : page) {
+    noise = noise * 6364136223846793005ULL + 1442695040888963407ULL;
+    each = static_cast<std::byte>(noise >> 56U);
+  }
 }
 
 void put128(std::uint8_t (&field)[16], std::uint64_t value) {
@@ -72,6 +66,7 @@ Completion Controller::get_log(const Command& command) {
   const std::uint32_t page_id = command.cdw10 & 0xffU;
   const std::uint64_t dwords =
       (command.cdw10 >> 16U | std::uint64_t{command.cdw11 & 0xffffU} << 16U) + 1;
+  const std::uint32_t specific = command.cdw10 >> 8U & 0x7fU;
   const std::uint64_t offset = command.cdw12 | std::uint64_t{command.cdw13} << 32U;
   std::vector<std::byte> page;
   switch (page_id) {
@@ -99,8 +94,22 @@ Completion Controller::get_log(const Command& command) {
       nvme_sanitize_log_page log{};
       sanitize_log(log);
       page = bytes_of(log);
+      if (state_.faults.garbage_sanitize_log) fill_with_noise(page, state_.noise_seed);
       break;
     }
+    case NVME_LOG_LID_DEVICE_SELF_TEST:
+      if ((state_.capabilities.oacs & kOacsSelfTest) == 0) return Completion{kInvalidLogPage, 0};
+      page = self_test_log();
+      break;
+    case kLogLockdown:
+      if ((state_.capabilities.oacs & kOacsLockdown) == 0) return Completion{kInvalidLogPage, 0};
+      if ((specific >> 4U & 3U) == 3) return Completion{kInvalidField, 0};
+      page = lockdown_log(specific);
+      break;
+    case NVME_LOG_LID_BOOT_PARTITION:
+      if (state_.boot.units == 0) return Completion{kInvalidLogPage, 0};
+      page = boot_partition_log(specific & 1U);
+      break;
     default:
       return Completion{kInvalidLogPage, 0};
   }
@@ -110,66 +119,6 @@ Completion Controller::get_log(const Command& command) {
       std::min({dwords * 4, std::uint64_t{command.data.size()}, page.size() - offset});
   std::copy_n(page.data() + offset, length, command.data.data());
   return Completion{};
-}
-
-Completion Controller::get_features(const Command& command) {
-  const std::uint32_t fid = command.cdw10 & 0xffU;
-  const std::uint32_t select = command.cdw10 >> 8U & 7U;
-  if (fid == kFeatureHostId) {
-    const std::size_t length = (command.cdw11 & 1U) != 0 ? 16 : 8;
-    if (command.data.size() < length) return Completion{kInvalidField, 0};
-    std::memcpy(command.data.data(), state_.host_id.data(), length);
-    return Completion{};
-  }
-  if (fid == kFeatureWriteProtect && (state_.capabilities.nwpc & 1U) != 0) {
-    const NamespaceState* found = attached(command.nsid);
-    if (found == nullptr) return Completion{kInvalidNamespace, 0};
-    return Completion{kSuccess, found->write_protect};
-  }
-  if (!known(fid)) return Completion{kInvalidField, 0};
-  const FeatureState& feature = state_.features[fid];
-  switch (select) {
-    case 0:
-      return Completion{kSuccess, feature.current};
-    case 1:
-      return Completion{kSuccess, feature.factory};
-    case 2:
-      return Completion{kSuccess, feature.saved};
-    case 3:
-      return Completion{kSuccess, 5};  // saveable and changeable
-    default:
-      return Completion{kInvalidField, 0};
-  }
-}
-
-Completion Controller::set_features(const Command& command) {
-  const std::uint32_t fid = command.cdw10 & 0xffU;
-  const bool save = (command.cdw10 >> 31U) != 0;
-  if (fid == kFeatureHostId) {
-    const std::size_t length = (command.cdw11 & 1U) != 0 ? 16 : 8;
-    if (command.data.size() < length) return Completion{kInvalidField, 0};
-    std::memcpy(state_.host_id.data(), command.data.data(), length);
-    return Completion{};
-  }
-  if (fid == kFeatureWriteProtect && (state_.capabilities.nwpc & 1U) != 0) {
-    if (const std::uint16_t barred = barred_by_sanitize(); barred != kSuccess) {
-      return Completion{barred, 0};
-    }
-    NamespaceState* found = attached(command.nsid);
-    if (found == nullptr) return Completion{kInvalidNamespace, 0};
-    if (found->write_protect >= 2) return Completion{0x10e | kDoNotRetry, 0};  // not changeable
-    found->write_protect = static_cast<std::uint8_t>(command.cdw11 & 7U);
-    return Completion{};
-  }
-  if (!known(fid)) return Completion{kInvalidField, 0};
-  FeatureState& feature = state_.features[fid];
-  if (fid == kFeatureQueues) return Completion{kSuccess, feature.current};
-  if (save && (state_.capabilities.oncs & 1U << 4U) == 0) {
-    return Completion{kFeatureNotSaveable, 0};
-  }
-  feature.current = command.cdw11;
-  if (save) feature.saved = command.cdw11;
-  return Completion{kSuccess, fid == NVME_FEAT_FID_ASYNC_EVENT ? 0 : feature.current};
 }
 
 }  // namespace reclaim::emulator

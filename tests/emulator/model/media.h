@@ -15,8 +15,11 @@ namespace reclaim::emulator {
 class Media {
  public:
   virtual ~Media() = default;
-  virtual bool create(std::uint32_t nsid, std::uint64_t bytes) = 0;
+  // Zeros, or, with `recycle`, what an earlier namespace of that number left (see retire).
+  virtual bool create(std::uint32_t nsid, std::uint64_t bytes, bool recycle) = 0;
   virtual void remove(std::uint32_t nsid) = 0;
+  // Out of use, its bytes kept for create(recycle).
+  virtual void retire(std::uint32_t nsid) = 0;
   virtual bool read(std::uint32_t nsid, std::uint64_t offset, std::span<std::byte> into) = 0;
   virtual bool write(std::uint32_t nsid, std::uint64_t offset, std::span<const std::byte> from) = 0;
   // Gives the storage back: the range reads as zeros.
@@ -25,8 +28,9 @@ class Media {
 
 class MemoryMedia final : public Media {
  public:
-  bool create(std::uint32_t nsid, std::uint64_t bytes) override;
+  bool create(std::uint32_t nsid, std::uint64_t bytes, bool recycle = false) override;
   void remove(std::uint32_t nsid) override;
+  void retire(std::uint32_t) override {}
   bool read(std::uint32_t nsid, std::uint64_t offset, std::span<std::byte> into) override;
   bool write(std::uint32_t nsid, std::uint64_t offset, std::span<const std::byte> from) override;
   bool discard(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length) override;

@@ -5,8 +5,9 @@
 
 namespace reclaim::emulator {
 
-bool MemoryMedia::create(std::uint32_t nsid, std::uint64_t bytes) {
-  bytes_[nsid] = std::vector<std::byte>(bytes);
+bool MemoryMedia::create(std::uint32_t nsid, std::uint64_t bytes, bool recycle) {
+  if (!recycle) bytes_[nsid].clear();
+  bytes_[nsid].resize(bytes);
   return true;
 }
 

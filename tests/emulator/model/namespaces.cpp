@@ -23,10 +23,12 @@ std::uint16_t Controller::format_one(std::uint32_t nsid, std::uint8_t lba_format
   NamespaceState& each = *allocated(nsid);
   const std::uint64_t bytes = namespace_bytes(nsid);
   // SES = 0 promises nothing; the most hostile reading is a drive that keeps everything.
-  if (erase != kEraseNothing && !state_.faults.lies_keeps_data) {
+  const bool lies = state_.faults.lies_keeps_data || state_.faults.format_keeps_data;
+  if (erase != kEraseNothing && !lies) {
     const std::uint64_t length = state_.faults.erases_half ? bytes / 8192 * 4096 : bytes;
     if (!erase_range(nsid, 0, length, erase == kEraseCrypto, false)) return kInternalError;
   }
+  if (erase != kEraseNothing) end_self_test(NVME_ST_RESULT_ABORTED_FORMAT);
   each.lba_format = lba_format;
   each.blocks = bytes / block_bytes(nsid);
   return kSuccess;
@@ -48,12 +50,14 @@ Completion Controller::format(const Command& command) {
   if (!broadcast && attached(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
   const bool everywhere =
       broadcast || (can.fna & (erase == kEraseNothing ? kFnaFormatAll : kFnaEraseAll)) != 0;
+  if (state_.security.locked) return Completion{kAccessDenied, 0};
   for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
     const NamespaceState* each = allocated(nsid);
     if (each == nullptr || (!everywhere && nsid != command.nsid)) continue;
     // A broadcast reaches the namespaces attached to the controller; hidden ones survive it.
     if (broadcast && !each->attached && (can.fna & kFnaFormatAll) == 0) continue;
     if (each->write_protect != 0) return Completion{kWriteProtected, 0};
+    if (reserved_to_others(nsid, true) != kSuccess) return Completion{kReservationConflict, 0};
     const std::uint16_t done = format_one(nsid, lba_format, erase);
     if (done != kSuccess) return Completion{done, 0};
   }
@@ -66,19 +70,25 @@ Completion Controller::manage_namespace(const Command& command) {
   if (select == NVME_NS_MGMT_SEL_CREATE) return create_namespace(command);
   if (select != NVME_NS_MGMT_SEL_DELETE) return Completion{kInvalidField, 0};
   const bool all = command.nsid == NVME_NSID_ALL;
-  if (!all && allocated(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
+  if (!all && visible(command.nsid) == nullptr) return Completion{kInvalidNamespace, 0};
   for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
     NamespaceState& each = state_.namespaces[nsid - 1];
-    if (!each.allocated || (!all && nsid != command.nsid)) continue;
+    if (visible(nsid) == nullptr || (!all && nsid != command.nsid)) continue;
     if (each.write_protect != 0) return Completion{kWriteProtected, 0};
-    media_.remove(nsid);
+    if (state_.security.locked) return Completion{kAccessDenied, 0};
+    if (reserved_to_others(nsid, true) != kSuccess) return Completion{kReservationConflict, 0};
+    if (state_.faults.ignores_delete) continue;
+    if (state_.faults.recycles_blocks) {
+      media_.retire(nsid);
+    } else {
+      media_.remove(nsid);
+    }
     each = NamespaceState{};
   }
   return Completion{};
 }
 
-// A drive that lies about erasing might hand old blocks to a new namespace; this one gives fresh
-// zeros, because media is kept by namespace here.
+// A new namespace reads as zeros, unless the drive hands the blocks of a deleted one out again.
 Completion Controller::create_namespace(const Command& command) {
   if (command.data.size() < sizeof(nvme_id_ns)) return Completion{kInvalidField, 0};
   nvme_id_ns wanted{};
@@ -92,7 +102,8 @@ Completion Controller::create_namespace(const Command& command) {
   for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
     NamespaceState& each = state_.namespaces[nsid - 1];
     if (each.allocated) continue;
-    if (!media_.create(nsid, wanted.nsze * block)) return Completion{kInternalError, 0};
+    if (!media_.create(nsid, wanted.nsze * block, state_.faults.recycles_blocks))
+      return Completion{kInternalError, 0};
     each = NamespaceState{};
     each.allocated = true;
     each.lba_format = lba_format;
@@ -110,7 +121,7 @@ Completion Controller::create_namespace(const Command& command) {
 
 Completion Controller::attach_namespace(const Command& command) {
   if ((state_.capabilities.oacs & kOacsNamespaces) == 0) return Completion{kInvalidOpcode, 0};
-  NamespaceState* found = allocated(command.nsid);
+  NamespaceState* found = visible(command.nsid);
   if (found == nullptr) return Completion{kInvalidNamespace, 0};
   if (command.data.size() < sizeof(nvme_ctrl_list)) return Completion{kInvalidField, 0};
   nvme_ctrl_list list{};

@@ -53,9 +53,13 @@ std::uint32_t Controller::progress() const {
 }
 
 void Controller::advance() {
+  if (state_.self_test.running != 0 && self_test_percent() >= 100) {
+    end_self_test(NVME_ST_RESULT_NO_ERR);
+  }
   SanitizeState& sanitize = state_.sanitize;
   if (sanitize.status != SanitizeStatus::in_progress) return;
   const std::uint32_t done = progress();
+  disturb_sanitize(done);
   const int fails_at = state_.faults.fails_at;
   if (fails_at >= 0 && done >= static_cast<std::uint32_t>(fails_at) * kProgressWhole / 100) {
     erase_all(static_cast<std::uint32_t>(fails_at));
@@ -67,9 +71,29 @@ void Controller::advance() {
   if (done >= kProgressWhole && state_.faults.stalls_at < 0) finish_sanitize();
 }
 
+// What happens to the drive on its way; the sanitize itself goes on.
+void Controller::disturb_sanitize(std::uint32_t done) {
+  Faults& faults = state_.faults;
+  const auto reached = [&](std::int8_t percent) {
+    return percent >= 0 && done >= static_cast<std::uint32_t>(percent) * kProgressWhole / 100;
+  };
+  if (reached(faults.power_loss_at)) {
+    faults.power_loss_at = -1;
+    power_loss();
+    ++state_.host.generation;  // the function left the bus and came back
+  }
+  if (reached(faults.reset_at)) {
+    faults.reset_at = -1;
+    reset();
+  }
+}
+
 void Controller::finish_sanitize() {
   SanitizeState& sanitize = state_.sanitize;
   if (!state_.faults.lies_keeps_data) erase_all(100);
+  sanitize.unreadable =
+      state_.faults.unreadable_after_crypto && action_of(sanitize.cdw10) == kCryptoErase;
+  for (auto& each : state_.written) each.fill(0);
   const bool asked_to_keep = no_deallocate(sanitize.cdw10);
   const bool inhibited = (state_.capabilities.sanicap & kSanicapNoDeallocateInhibited) != 0;
   const bool unexpected = state_.faults.unexpected_deallocation || (asked_to_keep && inhibited);
@@ -101,22 +125,31 @@ void Controller::erase_all(std::uint32_t percent) {
 // was changed under blocks that stay allocated or whose reading the drive does not promise.
 bool Controller::erase_range(std::uint32_t nsid, std::uint64_t offset, std::uint64_t length,
                              bool crypto, bool keep_allocated) {
+  for (const Part& part : reachable(nsid, offset, length)) {
+    if (!erase_part(nsid, part, crypto, keep_allocated)) return false;
+  }
+  return true;
+}
+
+bool Controller::erase_part(std::uint32_t nsid, const Part& part, bool crypto,
+                            bool keep_allocated) {
   const std::uint32_t dlfeat = state_.capabilities.dlfeat & 7U;
   const bool overwrite =
       action_of(state_.sanitize.cdw10) == kOverwrite && !crypto && keep_allocated;
   const bool noise = crypto && (keep_allocated || dlfeat == 0);
   const bool ones = !noise && !overwrite && (dlfeat == 2 || (keep_allocated && !crypto));
-  if (!noise && !ones && !overwrite) return media_.discard(nsid, offset, length);
+  if (!noise && !ones && !overwrite) return media_.discard(nsid, part.offset, part.length);
   constexpr std::uint64_t kChunk = 1U << 20U;
   std::vector<std::uint64_t> words(kChunk / sizeof(std::uint64_t), ~std::uint64_t{0});
   const std::uint64_t pattern = state_.sanitize.pattern;
   if (overwrite) std::fill(words.begin(), words.end(), pattern << 32U | pattern);
-  for (std::uint64_t at = 0; at < length; at += kChunk) {
+  for (std::uint64_t at = 0; at < part.length; at += kChunk) {
     if (noise) {
       for (std::uint64_t& word : words) word = next_noise(state_.noise_seed);
     }
     const auto bytes = std::as_bytes(std::span(words));
-    if (!media_.write(nsid, offset + at, bytes.first(std::min(kChunk, length - at)))) return false;
+    const std::uint64_t length = std::min(kChunk, part.length - at);
+    if (!media_.write(nsid, part.offset + at, bytes.first(length))) return false;
   }
   return true;
 }
@@ -130,6 +163,8 @@ std::uint16_t Controller::sanitize_prohibited() const {
   if (state_.faults.refuses_sanitize != 0) return state_.faults.refuses_sanitize;
   if (state_.sanitize.status == SanitizeStatus::in_progress) return kSanitizeInProgress;
   if (state_.firmware_slot_pending != 0) return kNeedsReset;
+  if (state_.capabilities.pmr_enabled) return kPmrProhibitsSanitize;
+  if (state_.security.locked) return kAccessDenied;
   const bool any_protected =
       std::any_of(state_.namespaces.begin(), state_.namespaces.end(),
                   [](const auto& each) { return each.allocated && each.write_protect != 0; });
@@ -168,6 +203,7 @@ Completion Controller::sanitize(const Command& command) {
   sanitize.pattern = command.cdw11;
   sanitize.started_ms = now_ms_;
   ++state_.sanitizes_accepted;
+  end_self_test(NVME_ST_RESULT_ABORTED_SANITIZE);
   advance();
   return Completion{};
 }

@@ -25,7 +25,10 @@ int fail(int number) {
 int errno_of(std::uint16_t status) {
   switch (status) {
     case kUnrecoveredRead:
+    case kAccessDenied:
       return ENODATA;
+    case kReservationConflict:
+      return EBADE;
     case kLbaOutOfRange:
       return EREMOTEIO;
     case kWriteProtected:
@@ -56,6 +59,13 @@ int range_of(const OpenNode& node, int fd, const iovec* parts, int count, off_t 
     span.length += parts[i].iov_len;
   }
   return node.direct && span.offset % block != 0 ? EINVAL : 0;
+}
+
+// Whether the drive answers this write with success and changes nothing.
+bool swallowed_by(const Controller& controller, const iovec* parts, int count) {
+  return std::all_of(parts, parts + count, [&](const iovec& each) {
+    return controller.swallows({static_cast<const std::byte*>(each.iov_base), each.iov_len});
+  });
 }
 
 }  // namespace
@@ -100,7 +110,7 @@ ssize_t Kernel::write(OpenNode& node, int fd, const iovec* parts, int count, off
   Span span{};
   int number = 0;
   bool swallowed = false;
-  node.drive->with([&](Controller& controller, DriveState& state) {
+  node.drive->with([&](Controller& controller, DriveState&) {
     number = range_of(node, fd, parts, count, offset, controller.block_bytes(node.nsid), span);
     if (number != 0 || span.length == 0) return;
     const std::uint64_t size = controller.namespace_bytes(node.nsid);
@@ -111,7 +121,7 @@ ssize_t Kernel::write(OpenNode& node, int fd, const iovec* parts, int count, off
     span.length = std::min(span.length, size - span.offset);
     const std::uint16_t status = controller.begin_write(node.nsid, span.offset, span.length);
     if (status != kSuccess) number = errno_of(status);
-    swallowed = state.faults.never_writes;
+    swallowed = swallowed_by(controller, parts, count);
   });
   if (number != 0) return fail(number);
   if (swallowed) {

@@ -69,7 +69,7 @@ int Kernel::io(OpenNode& node, ::nvme_passthru_cmd& command, std::uint64_t& resu
     int count = 0;
     node.drive->with([&](Controller&, DriveState& state) {
       for (std::uint32_t i = 0; i < kNamespacesMax; ++i) {
-        if (!state.namespaces[i].attached) continue;
+        if (!state.host.known[i]) continue;
         ++count;
         nsid = i + 1;
       }
@@ -147,7 +147,7 @@ int Kernel::ioctl(OpenNode& node, int, unsigned long request, void* argument) {
       return node.host->reset(node.drive->address()).ok() ? 0 : fail(EIO);
     case NVME_IOCTL_RESCAN:
       if (node.nsid != 0) return fail(ENOTTY);
-      return node.host->sync(*node.drive).ok() ? 0 : fail(EIO);
+      return node.host->rescan(*node.drive).ok() ? 0 : fail(EIO);
     case NVME_IOCTL_ADMIN_CMD:
     case NVME_IOCTL_IO_CMD:
     case NVME_IOCTL_ADMIN64_CMD:

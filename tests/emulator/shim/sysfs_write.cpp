@@ -62,7 +62,7 @@ int Kernel::sysfs_action(OpenNode& node, const std::string& value) {
     const std::string address = path.parent_path().parent_path().parent_path().filename();
     auto drive = host.drive(address);
     if (!drive.ok()) return ENODEV;
-    return number_of(name == "reset_controller" ? host.reset(address) : host.sync(**drive));
+    return number_of(name == "reset_controller" ? host.reset(address) : host.rescan(**drive));
   }
   if (name == "reset") return host.drive(parent).ok() ? number_of(host.reset(parent)) : -1;
   return -1;

@@ -28,7 +28,10 @@ Drives are used with RECLAIM_EMULATOR_ROOT=ROOT and LD_PRELOAD=libreclaim_emulat
 
 keys of create and set:
 )";
-const char* const kMoreKeys = "set only   mounted=/mnt swap=0|1 holder=dm-0 driver= power_loss=1\n";
+const char* const kMoreKeys =
+    "also       add_namespace=SIZE hidden_namespace=SIZE attach=NSID detach=NSID\n"
+    "           delete_namespace=NSID driver= power_loss=1\n"
+    "set only   mounted=/mnt swap=0|1 holder=dm-0\n";
 
 using Arguments = std::vector<std::string>;
 
@@ -173,7 +176,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 2 || words[0] == "--help") {
     const bool asked = !words.empty() && words[0] == "--help";
-    std::fprintf(asked ? stdout : stderr, "%s%s%s", kUsage, kSettingsHelp, kMoreKeys);
+    std::fprintf(asked ? stdout : stderr, "%s%s%s%s", kUsage, kSettingsHelp, kSurfaceSettingsHelp,
+                 kMoreKeys);
     return asked ? 0 : 2;
   }
   const auto done = run(words[0], words[1], Arguments(words.begin() + 2, words.end()));
