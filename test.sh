@@ -125,7 +125,7 @@ finish() {
 }
 
 if [[ $install == yes ]]; then
-  groups=(build test tidy)
+  groups=(build test tidy guest)
   if [[ $mode == full ]]; then groups+=(full); fi
   stage packages tests/setup/install_packages.sh "${groups[@]}" || finish
 fi

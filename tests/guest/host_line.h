@@ -1,0 +1,30 @@
+// The guest's line to the host that runs it: QEMU's monitor, and the drives' image files as they
+// really are. machine.py answers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nvme/unique_fd.h"
+#include "state/base/result.h"
+
+namespace reclaim::guest {
+
+// One request at a time; blocking.
+class HostLine final {
+ public:
+  static Result<HostLine> open();
+
+  // What the human monitor answers to `command`; "" when it had nothing to say.
+  [[nodiscard]] Result<std::string> monitor(const std::string& command);
+  // How often `text` stands in the image of a namespace, named as in machine.py: "plain1".
+  [[nodiscard]] Result<std::uint64_t> count(const std::string& image, const std::string& text);
+
+ private:
+  explicit HostLine(nvme::UniqueFd fd) : fd_(std::move(fd)) {}
+  [[nodiscard]] Result<std::string> ask(const std::string& request);
+
+  nvme::UniqueFd fd_;
+};
+
+}  // namespace reclaim::guest
