@@ -1,95 +1,11 @@
-// nvme-cli as an independent witness: an unmodified program, with the preload library in front of
-// it, reads from the model what the model's own tests say is in it.
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-
-#include "state/base/json.h"
-#include "tests/emulator/host/digest.h"
-#include "tests/emulator/host/host.h"
+// nvme-cli reads from the model what the model's own tests say is in it: identity, sanitize,
+// health, Format and namespaces.
+#include "tests/emulator/nvme_cli_fixture.h"
 
 namespace reclaim::emulator {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kAddress = "0000:01:00.0";
-
-class NvmeCliTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (std::system("command -v nvme >/dev/null 2>&1") != 0) {
-      GTEST_SKIP() << "nvme-cli is not installed (package nvme-cli), so there is no witness";
-    }
-    char folder[] = "/tmp/reclaim-nvme-cli-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(folder), nullptr);
-    root_ = folder;
-    auto made = Host::create(
-        root_, {"address=0000:01:00.0,serial=WITNESS,model=Model X,size=8M,duration_ms=600000,"
-                "estimate_crypto_s=2,sanicap=crypto+block,percent_used=33,media_errors=5",
-                "address=0000:02:00.0,serial=OTHER,size=4M,disk=7"});
-    ASSERT_TRUE(made.ok()) << made.error().what;
-    host_ = std::move(*made);
-    ASSERT_TRUE(host_->fill(kAddress, 7).ok());
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    if (!root_.empty()) fs::remove_all(root_, ignored);
-  }
-
-  struct Answer {
-    int code = -1;
-    std::string text;
-  };
-
-  // Nodes are named by their full path: should the preload library not load, nvme-cli finds plain
-  // files there and no drive of this machine.
-  Answer nvme(const std::string& command, const std::string& arguments = "") {
-    const std::string node = (root_ / "dev").string() + "/";
-    std::string line = "env RECLAIM_EMULATOR_ROOT=" + root_.string() +
-                       " LD_PRELOAD=" RECLAIM_EMULATOR_PRELOAD " nvme " + command;
-    if (!arguments.empty()) line += " " + node + arguments;
-    FILE* pipe = ::popen((line + " 2>&1").c_str(), "r");
-    Answer answer;
-    std::array<char, 4096> chunk{};
-    while (std::fgets(chunk.data(), chunk.size(), pipe) != nullptr) answer.text += chunk.data();
-    answer.code = WEXITSTATUS(::pclose(pipe));
-    return answer;
-  }
-
-  rapidjson::Document json_of(const std::string& command, const std::string& arguments = "") {
-    const Answer answer = nvme(command, arguments + " -o json");
-    EXPECT_EQ(answer.code, 0) << answer.text;
-    auto parsed = json::parse(answer.text, 1U << 20U);
-    EXPECT_TRUE(parsed.ok()) << answer.text;
-    return parsed.ok() ? std::move(*parsed) : rapidjson::Document(rapidjson::kObjectType);
-  }
-
-  // nvme-cli writes 128-bit counters as strings.
-  static std::int64_t counter(const rapidjson::Document& log, std::string_view name) {
-    return std::stoll(json::get_string(log, name).value());
-  }
-
-  std::string sanitize_status() {
-    const auto log = json_of("sanitize-log", "nvme0");
-    const auto* drive = json::find(log, "nvme0");
-    const auto* status = drive == nullptr ? nullptr : json::find(*drive, "sstat");
-    if (status == nullptr) return "?";
-    return json::get_string(*status, "status").value() +
-           (json::get_int(*status, "global_erased").value() == 1 ? " GDE" : "");
-  }
-
-  void set(const std::string& key, const std::string& value) {
-    ASSERT_TRUE(host_->set(kAddress, key, value).ok());
-  }
-
-  fs::path root_;
-  std::unique_ptr<Host> host_;
-};
 
 TEST_F(NvmeCliTest, ReadsIdentity) {
   const auto id = json_of("id-ctrl", "nvme0");
