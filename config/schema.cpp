@@ -496,6 +496,14 @@ constexpr std::array kOptions = {
             "adopted, anything else starts over. auto: resume for Nova's devices, error for "
             "Cyborg's.",
         .choices = "auto,error,resume"},
+    // -------------------------------------------------------------------------------- certificates
+    Option{.group = "certificates",
+           .name = "signing_key",
+           .fallback = "",
+           .help =
+               "The private key (PEM, Ed25519, no passphrase, readable by its owner alone) that "
+               "the certificates of erasures are signed with. Default: STATE_PATH/certificate.key, "
+               "made at the first start. The public half stands beside it in certificate.key.pub."},
     // ------------------------------------------------------------------------------------- reclaim
     Option{.group = "reclaim",
            .name = "provider_name",

@@ -42,6 +42,7 @@ class Builder {
     placement();
     nvme();
     recovery();
+    certificates();
     reclaim();
     return std::move(out_);
   }
@@ -431,6 +432,11 @@ class Builder {
     out_.settings.interrupted_cleaning = word == "error"    ? InterruptedCleaning::error
                                          : word == "resume" ? InterruptedCleaning::resume
                                                             : InterruptedCleaning::automatic;
+  }
+
+  void certificates() {
+    if (read_.string("certificates", "signing_key").empty()) return;
+    out_.settings.certificates.signing_key = absolute_path("certificates", "signing_key");
   }
 
   void reclaim() {

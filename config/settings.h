@@ -95,6 +95,10 @@ struct NvmeSettings {
   int max_parallel = 8;
 };
 
+struct CertificateSettings {
+  std::string signing_key;  // empty: the worker's own under state_path
+};
+
 struct HostSettings {
   std::string provider_name;  // of the root provider; the host's name unless set
   int survey_interval_s = 60;
@@ -118,6 +122,7 @@ struct Settings {
   PlacementSettings placement;
   NvmeSettings nvme;
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
+  CertificateSettings certificates;
   HostSettings reclaim;
 };
 

@@ -184,7 +184,8 @@ void Conductor::finish(const PciAddress& address) {
   const Certificate certificate = certificate_of(device.record, options_.version);
   drop(address);
   ports_.ledger.keep_certificate(
-      certificate.id, encode_certificate(certificate), [this, address, certificate](Status kept) {
+      certificate.id, encode_certificate(certificate),
+      [this, address, certificate](Result<std::string> kept) {
         if (stopping_) return;
         if (!kept) {
           ports_.log.error(kLog,
@@ -194,7 +195,7 @@ void Conductor::finish(const PciAddress& address) {
                            {{"why", kept.error().what}});
           return;
         }
-        ports_.store.save_certificate(certificate, [this](Result<Ok> saved) {
+        ports_.store.save_certificate(certificate, *kept, [this](Result<Ok> saved) {
           if (!saved) {
             ports_.log.warning(kLog, "certificate kept as a file only",
                                {{"why", saved.error().what}});

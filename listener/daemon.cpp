@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "listener/amqp_settings.h"
 #include "state/base/uuid.h"
+#include "state/certificate_chain.h"
 #include "version.h"
 
 namespace reclaim::listener {
@@ -14,6 +16,7 @@ namespace {
 constexpr std::string_view kLog = "reclaim.service";
 constexpr std::size_t kKicksAtOnceMax = 100;
 constexpr std::size_t kCertificatesReadMax = 1'000;
+constexpr std::size_t kCertificateWarningsMax = 5;
 constexpr std::int64_t kRetryMs = 2'000;
 constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
@@ -49,10 +52,11 @@ Result<std::unique_ptr<Daemon>> Daemon::create(uv_loop_t* loop, const config::Se
 Status Daemon::build(const config::Settings& settings, const config::MachineFacts& machine) {
   FileLedgerOptions ledger_options;
   ledger_options.state_path = settings.state_path;
+  ledger_options.signing_key = settings.certificates.signing_key;
   auto ledger = FileLedger::open(loop_, std::move(ledger_options), log_);
   if (!ledger) return std::move(ledger).error();
   ledger_ = std::move(ledger).value();
-  report_certificates(settings.state_path);
+  report_certificates(settings);
 
   RedisStoreOptions redis;
   redis.redis = config::redis_options(settings);
@@ -93,15 +97,25 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
 }
 
 // A certificate that was cut short or tampered with is said so at once, not when an auditor asks.
-void Daemon::report_certificates(const std::string& state_path) {
-  const auto kept = load_certificates(state_path, kCertificatesReadMax);
-  if (!kept) {
-    log_.warning(kLog, "the certificates cannot be read", {{"why", kept.error().what}});
+void Daemon::report_certificates(const config::Settings& settings) {
+  const std::string& given = settings.certificates.signing_key;
+  const auto key =
+      SigningKey::load(given.empty() ? default_signing_key(settings.state_path) : given);
+  const auto report = key ? check_chain(certificates_folder(settings.state_path),
+                                        {key->public_key()}, kCertificatesReadMax)
+                          : Result<ChainReport>(key.error());
+  if (!report) {
+    log_.warning(kLog, "the certificates cannot be read", {{"why", report.error().what}});
     return;
   }
-  for (const std::string& problem : kept->problems) log_.warning(kLog, problem);
-  log_.info(kLog, fmt::format("{} certificates kept, {} files unreadable",
-                              kept->certificates.size(), kept->problems.size()));
+  for (std::size_t i = 0; i < std::min(report->problems.size(), kCertificateWarningsMax); ++i) {
+    const ChainProblem& problem = report->problems[i];
+    log_.warning(kLog, fmt::format("certificates: {}: {}", problem.file, problem.what));
+  }
+  log_.info(kLog, fmt::format("certificates: the newest is number {}, signed with key {}; "
+                              "{} problems with the newest {}",
+                              report->last, key->public_key().id(), report->problems.size(),
+                              report->count));
 }
 
 void Daemon::start(std::function<void(Error)> on_fatal) {

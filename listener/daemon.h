@@ -56,7 +56,7 @@ class Daemon final {
   void start_conductor();
   void pull_kicks();
   void measure_lag();
-  void report_certificates(const std::string& state_path);
+  void report_certificates(const config::Settings& settings);
   void report_counters();
 
   uv_loop_t* loop_;

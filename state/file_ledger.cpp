@@ -3,21 +3,19 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "state/base/uuid.h"
+#include "state/certificate_chain.h"
 #include "state/ledger_file.h"
 
 namespace reclaim {
@@ -30,7 +28,14 @@ constexpr std::string_view kLog = "reclaim.ledger";
 constexpr std::size_t kReplayBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kTextBytesMax = 4096;
 
-using Done = std::function<void(Status)>;
+// Of a certificate the sealed text, of the ledger nothing.
+using Done = std::function<void(Result<std::string>)>;
+
+Done without_text(std::function<void(Status)> done) {
+  return [done = std::move(done)](Result<std::string> result) {
+    done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
+  };
+}
 
 // What the thread is asked to do.
 struct Work {
@@ -44,7 +49,7 @@ struct Work {
 
 struct Finished {
   Done done;
-  Status result = Ok{};
+  Result<std::string> result = std::string();
   bool of_ledger = false;
   bool rewrote = false;
   std::uint64_t failures_seen = 0;
@@ -62,13 +67,19 @@ Result<File> lock_folder(const std::string& state_path) {
   return Error{Errc::failed, fmt::format("cannot lock {}: {}", path, std::strerror(errno)), errno};
 }
 
+Result<SigningKey> open_key(const FileLedgerOptions& options) {
+  if (!options.signing_key.empty()) return SigningKey::load(options.signing_key);
+  return SigningKey::load_or_create(default_signing_key(options.state_path));
+}
+
 }  // namespace
 
 class FileLedger::Core final {
  public:
-  Core(uv_loop_t* loop, FileLedgerOptions options, File lock, File file,
+  Core(uv_loop_t* loop, FileLedgerOptions options, SigningKey key, File lock, File file,
        ledger_file::Replay replayed)
       : options_(std::move(options)),
+        certificates_(certificates_folder(options_.state_path), std::move(key)),
         folder_lock_(std::move(lock)),
         file_(std::move(file)),
         file_bytes_(replayed.bytes_good),
@@ -104,11 +115,12 @@ class FileLedger::Core final {
 
   // The ledger's own thread.
   void work();
-  Status carry_out(const Work& work);
+  Result<std::string> carry_out(const Work& work);
   Status append(const std::string& line);
   Status rewrite(const Entries& entries);
 
   const FileLedgerOptions options_;
+  const CertificateChain certificates_;  // used by the thread alone
   File folder_lock_;
   // The thread's.
   File file_;
@@ -234,7 +246,7 @@ void FileLedger::Core::work() {
       work = std::move(works_.front());
       works_.pop_front();
     }
-    Status result = carry_out(work);
+    Result<std::string> result = carry_out(work);
     const std::lock_guard lock(mutex_);
     finished_.push_back(Finished{std::move(work.done), std::move(result),
                                  work.certificate_id.empty(), work.rewrite.has_value(),
@@ -243,16 +255,13 @@ void FileLedger::Core::work() {
   }
 }
 
-Status FileLedger::Core::carry_out(const Work& work) {
-  if (work.certificate_id.empty()) return work.rewrite ? rewrite(*work.rewrite) : append(work.line);
-  const std::string folder = options_.state_path + "/certificates";
-  if (::mkdir(folder.c_str(), 0750) == 0) {
-    if (Status synced = ledger_file::sync_folder(options_.state_path); !synced.ok()) return synced;
-  } else if (errno != EEXIST) {
-    return Error{Errc::failed, fmt::format("cannot create {}: {}", folder, std::strerror(errno)),
-                 errno};
+Result<std::string> FileLedger::Core::carry_out(const Work& work) {
+  if (!work.certificate_id.empty()) {
+    return certificates_.keep(work.certificate_id, work.certificate_text);
   }
-  return ledger_file::replace_file(folder, work.certificate_id + ".json", work.certificate_text);
+  Status written = work.rewrite ? rewrite(*work.rewrite) : append(work.line);
+  if (!written.ok()) return std::move(written).error();
+  return std::string();
 }
 
 Status FileLedger::Core::append(const std::string& line) {
@@ -298,6 +307,8 @@ Result<std::unique_ptr<FileLedger>> FileLedger::open(uv_loop_t* loop, FileLedger
   const std::string path = options.state_path + "/ledger";
   Result<File> lock = lock_folder(options.state_path);
   if (!lock.ok()) return std::move(lock).error();
+  Result<SigningKey> key = open_key(options);
+  if (!key.ok()) return key.error().wrap("the key that certificates are signed with");
   ledger_file::Replay replayed;
   std::size_t bytes = 0;
   const bool exists = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;
@@ -326,8 +337,9 @@ Result<std::unique_ptr<FileLedger>> FileLedger::open(uv_loop_t* loop, FileLedger
   }
   Result<File> file = File::open(path, O_WRONLY | O_APPEND);
   if (!file.ok()) return std::move(file).error();
-  return std::unique_ptr<FileLedger>(new FileLedger(std::make_unique<Core>(
-      loop, std::move(options), *std::move(lock), *std::move(file), std::move(replayed))));
+  return std::unique_ptr<FileLedger>(new FileLedger(
+      std::make_unique<Core>(loop, std::move(options), *std::move(key), *std::move(lock),
+                             *std::move(file), std::move(replayed))));
 }
 
 const std::map<PciAddress, LedgerEntry>& FileLedger::entries() const {
@@ -336,45 +348,20 @@ const std::map<PciAddress, LedgerEntry>& FileLedger::entries() const {
 
 void FileLedger::put(const PciAddress& address, const LedgerEntry& entry,
                      std::function<void(Status)> done) {
-  core_->put(address, entry, std::move(done));
+  core_->put(address, entry, without_text(std::move(done)));
 }
 
 void FileLedger::keep_certificate(const std::string& id, const std::string& json_text,
-                                  std::function<void(Status)> done) {
+                                  std::function<void(Result<std::string>)> done) {
   core_->keep_certificate(id, json_text, std::move(done));
 }
 
-Result<CertificateFiles> load_certificates(const std::string& state_path, std::size_t count_max) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(state_path) / "certificates";
-  CertificateFiles out;
-  std::error_code code;
-  if (!fs::exists(folder, code)) return out;
-  std::vector<std::pair<fs::file_time_type, std::string>> found;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
-    std::error_code gone;
-    const fs::file_time_type at = it->last_write_time(gone);
-    if (!gone && it->path().extension() == ".json") found.emplace_back(at, it->path().string());
-  }
-  if (code) {
-    return Error{Errc::failed, fmt::format("cannot read {}: {}", folder.string(), code.message()),
-                 code.value()};
-  }
-  std::sort(found.rbegin(), found.rend());
-  if (found.size() > count_max) found.resize(count_max);
-  for (const auto& [at, path] : found) {
-    const Result<File> file = File::open(path, O_RDONLY);
-    Result<std::string> text = file.ok() ? file->read_all(FileLedgerOptions{}.certificate_bytes_max)
-                                         : Result<std::string>(file.error());
-    Result<Certificate> certificate =
-        text.ok() ? decode_certificate(*text) : Result<Certificate>(text.error());
-    if (certificate.ok()) {
-      out.certificates.push_back(*std::move(certificate));
-    } else {
-      out.problems.push_back(fmt::format("{}: {}", path, certificate.error().what));
-    }
-  }
-  return out;
+std::string certificates_folder(const std::string& state_path) {
+  return state_path + "/certificates";
+}
+
+std::string default_signing_key(const std::string& state_path) {
+  return state_path + "/certificate.key";
 }
 
 }  // namespace reclaim

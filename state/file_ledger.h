@@ -5,7 +5,8 @@
 //
 //   STATE_PATH/ledger              what must not be forgotten
 //   STATE_PATH/ledger.lock         flock: one worker at a time
-//   STATE_PATH/certificates/ID.json
+//   STATE_PATH/certificates/       the chain of sealed certificates (state/certificate_chain.h)
+//   STATE_PATH/certificate.key     what they are signed with, unless an operator names another
 //
 // Thread: the loop's; a thread of its own writes. Owns: the files, the lock, that thread. The
 // destructor lets the thread finish what was asked, and then calls the callbacks still due; it is
@@ -18,18 +19,17 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "state/base/log.h"
 #include "state/base/result.h"
 #include "state/base/uv.h"
 #include "state/ledger.h"
-#include "state/record.h"
 
 namespace reclaim {
 
 struct FileLedgerOptions {
-  std::string state_path;  // a directory that exists
+  std::string state_path;   // a directory that exists
+  std::string signing_key;  // of an operator, must exist; empty: ours, made when there is none
   std::size_t ledger_bytes_max =
       std::size_t{4} * 1024 * 1024;  // beyond, the ledger is written anew
   std::size_t entries_max = 4096;
@@ -40,7 +40,7 @@ struct FileLedgerOptions {
 class FileLedger final : public Ledger {
  public:
   // Reads what is there; blocks, so it belongs before the loop runs. Errc::busy: another worker has
-  // it open. Errc::invalid: a damaged file.
+  // it open. Errc::invalid: a damaged file, or a signing key that is none.
   static Result<std::unique_ptr<FileLedger>> open(uv_loop_t* loop, FileLedgerOptions options,
                                                   Logger& logger);
   ~FileLedger() override;
@@ -49,7 +49,7 @@ class FileLedger final : public Ledger {
   void put(const PciAddress& address, const LedgerEntry& entry,
            std::function<void(Status)> done) override;
   void keep_certificate(const std::string& id, const std::string& json_text,
-                        std::function<void(Status)> done) override;
+                        std::function<void(Result<std::string>)> done) override;
 
  private:
   class Core;
@@ -57,14 +57,8 @@ class FileLedger final : public Ledger {
   std::unique_ptr<Core> core_;
 };
 
-struct CertificateFiles {
-  std::vector<Certificate> certificates;  // newest first
-  std::vector<std::string> problems;      // one line for each file that is none
-};
-
-// Reads STATE_PATH/certificates, the `count_max` newest files. Blocks. A folder that does not exist
-// holds none.
-[[nodiscard]] Result<CertificateFiles> load_certificates(const std::string& state_path,
-                                                         std::size_t count_max);
+// Where they stand.
+[[nodiscard]] std::string certificates_folder(const std::string& state_path);
+[[nodiscard]] std::string default_signing_key(const std::string& state_path);
 
 }  // namespace reclaim

@@ -37,9 +37,10 @@ class Ledger {
   // new value already, since it only ever errs towards safety when it is asked for first.
   virtual void put(const PciAddress& address, const LedgerEntry& entry,
                    std::function<void(Status)> done) = 0;
-  // Keeps the certificate as a file of its own, written and renamed into place.
+  // Keeps the certificate: sealed, as a file of its own. `done` gets the sealed text once it is on
+  // stable storage; one that was kept already keeps its text, whatever this one says.
   virtual void keep_certificate(const std::string& id, const std::string& json_text,
-                                std::function<void(Status)> done) = 0;
+                                std::function<void(Result<std::string>)> done) = 0;
 };
 
 }  // namespace reclaim

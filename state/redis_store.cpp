@@ -373,10 +373,11 @@ void RedisStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
       });
 }
 
-void RedisStore::save_certificate(const Certificate& certificate, StoreCallback<Ok> done) {
+void RedisStore::save_certificate(const Certificate& certificate, const std::string& sealed_text,
+                                  StoreCallback<Ok> done) {
   client_->command(
       {"SET", redis_keys::of_device(certificate.host, "certificate", certificate.address),
-       encode_certificate(certificate)},
+       sealed_text},
       [done = std::move(done)](Result<RedisReply> reply) {
         if (reply.ok()) {
           done(Ok{});

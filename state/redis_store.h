@@ -80,7 +80,8 @@ class RedisStore final : public Store {
                  StoreCallback<Ok> done) override;
   void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
   void hosts(StoreCallback<std::vector<HostInfo>> done) override;
-  void save_certificate(const Certificate& certificate, StoreCallback<Ok> done) override;
+  void save_certificate(const Certificate& certificate, const std::string& sealed_text,
+                        StoreCallback<Ok> done) override;
 
  private:
   struct Loading;

@@ -106,7 +106,9 @@ class Store {
   virtual void hosts(StoreCallback<std::vector<HostInfo>> done) = 0;
 
   // The certificate of the last release, beside its file: reclaim:{HOST}:certificate:ADDRESS.
-  virtual void save_certificate(const Certificate& certificate, StoreCallback<Ok> done) = 0;
+  // `sealed_text` is what the file holds, and what is stored.
+  virtual void save_certificate(const Certificate& certificate, const std::string& sealed_text,
+                                StoreCallback<Ok> done) = 0;
 };
 
 }  // namespace reclaim

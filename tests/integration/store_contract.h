@@ -281,7 +281,7 @@ inline void a_certificate_is_kept(const World& world) {
   certificate.host = world.host;
   certificate.address = to_string(address_of(1));
   EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
-                world.store().save_certificate(certificate, std::move(done));
+                world.store().save_certificate(certificate, "{}", std::move(done));
               }).ok());
 }
 

@@ -18,6 +18,9 @@ EXPECTED = (
     "share/doc/reclaim/reclaim.conf.sample",
     "share/doc/reclaim/README.md",
     "share/doc/reclaim/LICENSE",
+    "share/doc/reclaim/certificate.md",
+    "share/doc/reclaim/certificate.schema.json",
+    "share/doc/reclaim/operator-guide.md",
 )
 
 

@@ -36,8 +36,11 @@ class FakeLedger final : public Ledger {
     });
   }
   void keep_certificate(const std::string& id, const std::string& json_text,
-                        std::function<void(Status)> done) override {
-    write(std::move(done), [this, id, json_text] {
+                        std::function<void(Result<std::string>)> done) override {
+    const auto kept = [done = std::move(done), json_text](Status status) {
+      done(status ? Result<std::string>(json_text) : Result<std::string>(status.error()));
+    };
+    write(kept, [this, id, json_text] {
       disk_.certificates[id] = json_text;
       if (on_certificate) on_certificate(id, json_text);
     });

@@ -39,7 +39,8 @@ class FakeStore final : public Store {
                  StoreCallback<Ok> done) override;
   void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
   void hosts(StoreCallback<std::vector<HostInfo>> done) override;
-  void save_certificate(const Certificate& certificate, StoreCallback<Ok> done) override;
+  void save_certificate(const Certificate& certificate, const std::string& sealed_text,
+                        StoreCallback<Ok> done) override;
 
   // The world's side.
   void set_away(bool away) { away_ = away; }

@@ -49,7 +49,9 @@ class OnlyKicks final : public Store {
     FAIL();
   }
   void heartbeat(const HostInfo&, StoreCallback<Ok>) override { FAIL(); }
-  void save_certificate(const Certificate&, StoreCallback<Ok>) override { FAIL(); }
+  void save_certificate(const Certificate&, const std::string&, StoreCallback<Ok>) override {
+    FAIL();
+  }
 };
 
 // Fires when the test says so.

@@ -16,8 +16,10 @@
 #include <sstream>
 #include <vector>
 
+#include "state/certificate_chain.h"
 #include "state/host_lock.h"
 #include "state/ledger_file.h"
+#include "state/record.h"
 
 namespace reclaim {
 namespace {
@@ -61,9 +63,9 @@ class FileLedgerTest : public testing::Test {
     return *result;
   }
 
-  Status keep(FileLedger& ledger, const std::string& id, const std::string& text) {
-    std::optional<Status> result;
-    ledger.keep_certificate(id, text, [&](Status status) { result = std::move(status); });
+  Result<std::string> keep(FileLedger& ledger, const std::string& id, const std::string& text) {
+    std::optional<Result<std::string>> result;
+    ledger.keep_certificate(id, text, [&](Result<std::string> kept) { result = std::move(kept); });
     while (!result) loop_.run_once();
     return *result;
   }
@@ -313,30 +315,43 @@ Certificate certificate_of(const std::string& id) {
 constexpr const char* kIdA = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
 constexpr const char* kIdB = "5f0c2f0e-7c0e-4d0e-9d55-0c5a8e1f7a32";
 
-TEST_F(FileLedgerTest, CertificatesAreFilesOfTheirOwn) {
-  EXPECT_TRUE(load_certificates(options_.state_path, 10)->certificates.empty());
-  const auto ledger = open();
-  ASSERT_TRUE(keep(**ledger, kIdA, encode_certificate(certificate_of(kIdA))).ok());
-  const std::string folder = options_.state_path + "/certificates/";
+TEST_F(FileLedgerTest, CertificatesAreSealedFilesOfTheirOwn) {
+  std::string first;
+  {
+    const auto ledger = open();
+    ASSERT_TRUE(ledger.ok());
+    const auto kept = keep(**ledger, kIdA, encode_certificate(certificate_of(kIdA)));
+    ASSERT_TRUE(kept.ok()) << kept.error().what;
+    first = *kept;
+  }
+  const std::string folder = certificates_folder(options_.state_path);
+  const std::string path = folder + "/" + sealed_name(1, kIdA);
   struct stat info {};
-  ASSERT_EQ(stat((folder + kIdA + ".json").c_str(), &info), 0);
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0640U & ~0022U);
-  auto loaded = load_certificates(options_.state_path, 10);
-  ASSERT_TRUE(loaded.ok());
-  EXPECT_EQ(loaded->certificates, std::vector<Certificate>{certificate_of(kIdA)});
-  EXPECT_TRUE(loaded->problems.empty());
+  EXPECT_EQ(*read_sealed(folder, sealed_name(1, kIdA)), first);
+  // Another life goes on with the same key and the same chain.
+  const auto ledger = open();
+  const auto again = keep(**ledger, kIdA, encode_certificate(certificate_of(kIdB)));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, first);
+  const auto second = keep(**ledger, kIdB, encode_certificate(certificate_of(kIdB)));
+  ASSERT_TRUE(second.ok()) << second.error().what;
+  EXPECT_EQ(open_seal(*second)->previous, sha256_of(first));
+  EXPECT_EQ(open_seal(*second)->key_id, open_seal(first)->key_id);
+}
 
-  // Half a file, as no rename of ours leaves it.
-  const std::string text = encode_certificate(certificate_of(kIdB));
-  std::ofstream(folder + kIdB + ".json") << text.substr(0, text.size() / 2);
-  loaded = load_certificates(options_.state_path, 10);
-  EXPECT_EQ(loaded->certificates.size(), 1U);
-  ASSERT_EQ(loaded->problems.size(), 1U);
-  EXPECT_THAT(loaded->problems[0],
-              HasSubstr(folder + kIdB + ".json: this is no whole certificate"));
-  EXPECT_EQ(load_certificates(options_.state_path, 1)->certificates.size() +
-                load_certificates(options_.state_path, 1)->problems.size(),
-            1U);
+TEST_F(FileLedgerTest, ASigningKeyThatIsNoneStopsTheStart) {
+  options_.signing_key = options_.state_path + "/mine.key";
+  EXPECT_THAT(open().error().what, HasSubstr("mine.key: No such file"));
+  EXPECT_FALSE(fs::exists(options_.signing_key));
+  std::ofstream(options_.signing_key) << "nonsense";
+  fs::permissions(options_.signing_key, fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_THAT(open().error().what,
+              HasSubstr("the key that certificates are signed with: " + options_.signing_key));
+  fs::rename(options_.signing_key, default_signing_key(options_.state_path));
+  options_.signing_key.clear();
+  EXPECT_THAT(open().error().what, HasSubstr("holds no private key"));
 }
 
 TEST_F(FileLedgerTest, ACertificateIsNoPathAndNoFlood) {

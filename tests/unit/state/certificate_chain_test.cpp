@@ -1,0 +1,197 @@
+// The chain as files: what a crash leaves heals, what a hand leaves is found.
+#include "state/certificate_chain.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::proof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using ChainTest = ProofTest;
+
+TEST_F(ChainTest, EachIsChainedToTheFileBefore) {
+  keep(3);
+  const auto first = open_seal(content(path_of(1)));
+  const auto third = open_seal(content(path_of(3)));
+  ASSERT_TRUE(first.ok() && third.ok());
+  EXPECT_EQ(first->previous, kNoPrevious);
+  EXPECT_EQ(third->sequence, 3U);
+  EXPECT_EQ(third->previous, sha256_of(content(path_of(2))));
+  EXPECT_EQ(content(folder_ + "/head"),
+            sha256_of(content(path_of(3))) + "  " + sealed_name(3, id_of(3)) + "\n");
+  const auto report = check_chain(folder_, keys());
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->count, 3U);
+  EXPECT_EQ(report->first, 1U);
+  EXPECT_EQ(report->last, 3U);
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(ChainTest, ACertificateIsSealedOnce) {
+  keep(2);
+  const std::string before = content(path_of(1));
+  for (const int number : {1, 2}) {
+    const auto again = chain().keep(id_of(number), certificate_text(9));
+    ASSERT_TRUE(again.ok()) << again.error().what;
+    EXPECT_EQ(*again, content(path_of(number)));
+  }
+  EXPECT_EQ(content(path_of(1)), before);
+  EXPECT_EQ(list_chain(folder_)->files.size(), 2U);
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+// keep() writes a file beside, renames it, writes the head beside, renames that.
+TEST_F(ChainTest, ACrashBetweenAnyTwoStepsHeals) {
+  keep(2);
+  const std::string head_of_one =
+      sha256_of(content(path_of(1))) + "  " + sealed_name(1, id_of(1)) + "\n";
+  for (const int next : {2, 3}) {  // the interrupted one again, or another first
+    for (const bool head_beside : {false, true}) {
+      fs::remove(path_of(3));
+      write(folder_ + "/head", head_of_one);
+      if (head_beside) write(folder_ + "/.head.tmp", "half a li");
+      write(folder_ + "/." + sealed_name(3, id_of(3)) + ".tmp", "{\"sealed\":\n{\"sequ");
+      const auto kept = chain().keep(id_of(next), certificate_text(next));
+      ASSERT_TRUE(kept.ok()) << kept.error().what;
+      EXPECT_EQ(list_chain(folder_)->files.size(), static_cast<std::size_t>(next));
+      EXPECT_THAT(problems(), IsEmpty());
+    }
+  }
+}
+
+TEST_F(ChainTest, TheFirstMayLackItsHeadAfterACrash) {
+  keep(1);
+  fs::remove(folder_ + "/head");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("head: is missing")));
+  ASSERT_TRUE(chain().keep(id_of(2), certificate_text(2)).ok());
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(ChainTest, NothingIsSealedBehindADamagedEnd) {
+  keep(3);
+  const auto refused = [this] {
+    const auto kept = chain().keep(id_of(4), certificate_text(4));
+    return kept.ok() ? std::string("kept") : kept.error().what;
+  };
+  const std::string last = content(path_of(3));
+  const std::string head = content(folder_ + "/head");
+  write(path_of(3), last.substr(0, last.size() / 2));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("was changed")));
+  fs::remove(path_of(3));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("is missing")));
+  write(path_of(3), last);
+  write(folder_ + "/head", "torn");
+  EXPECT_THAT(refused(), AllOf(HasSubstr(folder_ + "/head"), HasSubstr("SHA-256")));
+  fs::remove(folder_ + "/head");
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("there is no head")));
+  // One behind, as after a crash, but the new end is torn, or another's.
+  const std::string head_of_two =
+      sha256_of(content(path_of(2))) + "  " + sealed_name(2, id_of(2)) + "\n";
+  write(folder_ + "/head", head_of_two);
+  write(path_of(3), last.substr(0, last.size() - 1));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("no whole sealed certificate")));
+  const auto key = SigningKey::load(key_path_);
+  write(path_of(3), *seal(*key, 3, std::string(64, 'b'), certificate_text(3)));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("is not the one that follows")));
+  write(path_of(3), last);
+  write(folder_ + "/head", head);
+  EXPECT_EQ(refused(), "kept");
+  fs::remove_all(folder_);
+  EXPECT_EQ(refused(), "kept");  // a new chain
+  EXPECT_TRUE(fs::exists(folder_ + "/" + sealed_name(1, id_of(4))));
+}
+
+TEST_F(ChainTest, AChangedFileIsFound) {
+  keep(3);
+  const std::string text = content(path_of(2));
+  for (std::size_t at = 0; at < text.size(); at += 7) {
+    std::string changed = text;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    write(path_of(2), changed);
+    ASSERT_THAT(problems(), Contains(HasSubstr(sealed_name(2, id_of(2))))) << at;
+  }
+  write(path_of(2), text.substr(0, 100));
+  EXPECT_THAT(problems(), Contains(HasSubstr("no whole sealed certificate")));
+}
+
+TEST_F(ChainTest, OneThatWasSealedAnewIsFound) {
+  keep(3);
+  const auto key = SigningKey::load(key_path_);
+  std::string other = certificate_text(2);
+  other.replace(other.find("\"S2\""), 4, "\"S5\"");
+  write(path_of(2), *seal(*key, 2, sha256_of(content(path_of(1))), other));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("is not chained to " + sealed_name(2, id_of(2)))));
+}
+
+TEST_F(ChainTest, AMissingOneIsFoundWhereverItStood) {
+  keep(5);
+  const auto without = [this](std::vector<int> numbers) {
+    fs::create_directory(state_path_ + "/aside");
+    for (const int number : numbers) {
+      fs::rename(path_of(number), state_path_ + "/aside/" + std::to_string(number));
+    }
+    auto found = problems();
+    for (const int number : numbers) {
+      fs::rename(state_path_ + "/aside/" + std::to_string(number), path_of(number));
+    }
+    return found;
+  };
+  EXPECT_THAT(without({1}), ElementsAre(HasSubstr("certificate 1 is missing")));
+  EXPECT_THAT(without({3}), ElementsAre(HasSubstr("certificate 3 is missing")));
+  EXPECT_THAT(without({2, 3}), ElementsAre(HasSubstr("certificates 2 to 3 are missing")));
+  EXPECT_THAT(without({5}), ElementsAre(HasSubstr("the head says that it is the newest")));
+  EXPECT_THAT(without({1, 2, 3, 4, 5}), ElementsAre(HasSubstr("the head says")));
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(ChainTest, AnotherOrderIsFound) {
+  keep(3);
+  const std::string one = content(path_of(1));
+  write(path_of(1), content(path_of(2)));
+  write(path_of(2), one);
+  EXPECT_THAT(problems(), Contains(HasSubstr("it was renamed or put in another's place")));
+  keep(1);
+}
+
+TEST_F(ChainTest, WhatDoesNotBelongThereIsFound) {
+  keep(2);
+  write(folder_ + "/note.txt", "hello");
+  write(folder_ + "/" + sealed_name(2, id_of(8)), content(path_of(2)));
+  EXPECT_THAT(problems(),
+              AllOf(Contains(HasSubstr("note.txt: is no certificate of this chain")),
+                    Contains(HasSubstr("has the place of " + sealed_name(2, id_of(2))))));
+  EXPECT_THAT(chain().keep(id_of(3), certificate_text(3)).error().what, HasSubstr("as well"));
+}
+
+TEST_F(ChainTest, AReplacedKeyIsFound) {
+  keep(2);
+  const auto before = keys();
+  fs::remove(key_path_);
+  ASSERT_TRUE(chain().keep(id_of(3), certificate_text(3)).ok());
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr("none of those given"), HasSubstr("none of those given")));
+  auto both = keys();
+  both.push_back(before.front());
+  EXPECT_THAT(check_chain(folder_, both)->problems, IsEmpty());
+}
+
+TEST_F(ChainTest, TheNewestCanBeLookedAtAlone) {
+  keep(3);
+  write(path_of(1), "torn");
+  const auto report = check_chain(folder_, keys(), 2);
+  ASSERT_TRUE(report.ok());
+  EXPECT_THAT(report->problems, IsEmpty());
+  EXPECT_EQ(report->count, 2U);
+  EXPECT_EQ(report->first, 2U);
+}
+
+}  // namespace
+}  // namespace reclaim::proof

@@ -1,0 +1,176 @@
+// The seal alone: its form to the byte, its signature, the published schema.
+#include "state/certificate_seal.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "state/base/json.h"
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::proof {
+namespace {
+
+using testing::HasSubstr;
+
+class SealTest : public ProofTest {
+ protected:
+  SealTest() : key_(SigningKey::load_or_create(key_path_)) { CHECK(key_.ok()); }
+  [[nodiscard]] std::string sealed() const {
+    auto text = seal(*key_, 7, std::string(64, 'a'), certificate_text(1));
+    CHECK(text.ok());
+    return *std::move(text);
+  }
+  Result<SigningKey> key_;
+};
+
+TEST_F(SealTest, IsThreeLinesAndOneJsonObject) {
+  const std::string text = sealed();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  const auto document = json::parse(text, kSealedBytesMax);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ((*document)["sealed"]["sequence"].GetInt(), 7);
+  EXPECT_STREQ((*document)["sealed"]["certificate"]["serial"].GetString(), "S1");
+  const auto opened = open_seal(text);
+  ASSERT_TRUE(opened.ok()) << opened.error().what;
+  EXPECT_EQ(opened->sequence, 7U);
+  EXPECT_EQ(opened->previous, std::string(64, 'a'));
+  EXPECT_EQ(opened->id, id_of(1));
+  EXPECT_EQ(opened->certificate, certificate_text(1));
+  EXPECT_EQ(opened->key_id, keys().front().id());
+  EXPECT_TRUE(check_sealed(text, keys()).ok());
+}
+
+TEST_F(SealTest, NoByteOfItCanBeChanged) {
+  const std::string text = sealed();
+  const auto known = keys();
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (const int bit : {0, 3, 5}) {
+      std::string changed = text;
+      changed[at] = static_cast<char>(changed[at] ^ (1 << bit));
+      ASSERT_FALSE(check_sealed(changed, known).ok()) << "byte " << at << ", bit " << bit;
+    }
+  }
+}
+
+TEST_F(SealTest, NoPrefixAndNothingLongerPassesForIt) {
+  const std::string text = sealed();
+  const auto known = keys();
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const auto opened = open_seal(text.substr(0, length));
+    ASSERT_FALSE(opened.ok()) << length;
+    ASSERT_THAT(opened.error().what, HasSubstr("this is no whole sealed certificate"));
+  }
+  EXPECT_FALSE(open_seal(text + " ").ok());
+  EXPECT_FALSE(open_seal(text + text).ok());
+}
+
+TEST_F(SealTest, ASignatureHasOneSpelling) {
+  // The last letter before the padding carries two bits of the signature and four that decode to
+  // nothing.
+  std::string text = sealed();
+  const std::size_t last = text.size() - 6;
+  text[last] = text[last] == 'A' ? 'B' : static_cast<char>(text[last] + 1);
+  const auto opened = open_seal(text);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_THAT(opened.error().what, HasSubstr("64 bytes in base64"));
+}
+
+TEST_F(SealTest, AnotherKeyIsSaid) {
+  const auto other = SigningKey::load_or_create(state_path_ + "/other.key");
+  ASSERT_TRUE(other.ok());
+  const auto judged = check_sealed(sealed(), {other->public_key()});
+  ASSERT_FALSE(judged.ok());
+  EXPECT_THAT(judged.error().what, HasSubstr("which is none of those given"));
+  // One who signs with a key of his own and names ours.
+  std::string forged = *seal(*other, 7, std::string(64, 'a'), certificate_text(1));
+  forged.replace(forged.find(other->public_key().id()), 64, keys().front().id());
+  EXPECT_THAT(check_sealed(forged, keys()).error().what, HasSubstr("signature does not fit"));
+}
+
+TEST_F(SealTest, OnlyOneLineOfJsonIsSealed) {
+  EXPECT_FALSE(seal(*key_, 1, kNoPrevious, "{\"id\":\"a\",\n\"b\":1}").ok());
+  EXPECT_FALSE(seal(*key_, 1, kNoPrevious, "[]").ok());
+  EXPECT_FALSE(seal(*key_, 1, kNoPrevious, "{").ok());
+}
+
+TEST_F(SealTest, NamesSortInTheChainsOrder) {
+  EXPECT_EQ(sealed_name(2, id_of(1)), "000000002-" + id_of(1) + ".json");
+  EXPECT_LT(sealed_name(9, id_of(2)), sealed_name(10, id_of(1)));
+  const auto parsed = parse_sealed_name(sealed_name(12'345'678'901, id_of(1)));
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->sequence, 12'345'678'901U);
+  EXPECT_EQ(parsed->id, id_of(1));
+  for (const std::string& bad :
+       {"2-" + id_of(1) + ".json", "000000000-" + id_of(1) + ".json", id_of(1) + ".json",
+        std::string("000000001-x.json"), "000000001-" + id_of(1), std::string()}) {
+    EXPECT_FALSE(parse_sealed_name(bad).ok()) << bad;
+  }
+}
+
+TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
+  const std::string good = certificate_text(1);
+  ASSERT_TRUE(check_certificate_schema(good).ok()) << check_certificate_schema(good).error().what;
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    CHECK(at != std::string::npos);
+    return check_certificate_schema(text.replace(at, from.size(), to));
+  };
+  EXPECT_THAT(changed("\"serial\":", "\"serialx\":").error().what, HasSubstr("'required'"));
+  EXPECT_THAT(changed("\"S1\"", "17").error().what, HasSubstr("'/serial'"));
+  EXPECT_THAT(changed("\"samples_unchanged\":0", "\"samples_unchanged\":1").error().what,
+              HasSubstr("'/verification/samples_unchanged'"));
+  EXPECT_THAT(changed("\"sstat\":257", "\"sstat\":\"257\"").error().what,
+              HasSubstr("'/evidence/sstat'"));
+  // A class that the method does not have.
+  EXPECT_THAT(changed("\"purge\"", "\"clear\"").error().what, HasSubstr("'oneOf'"));
+  EXPECT_TRUE(changed("\"schema\":1", "\"more\":true,\"schema\":1").ok());
+}
+
+// The shell scripts of docs/certificate.md, as an auditor would copy them.
+std::string documented(const std::string& first_line) {
+  std::stringstream text;
+  text << std::ifstream(RECLAIM_CERTIFICATE_DOC).rdbuf();
+  const std::string document = text.str();
+  const std::size_t begin = document.find("```sh\n" + first_line);
+  CHECK(begin != std::string::npos);
+  return document.substr(begin + 6, document.find("```", begin + 6) - begin - 6);
+}
+
+TEST_F(SealTest, AnAuditorNeedsNoMoreThanOpenssl) {
+  const std::string file = state_path_ + "/sealed.json";
+  const std::string script = state_path_ + "/audit.sh";
+  write(script, documented("# audit.sh"));
+  const std::string command =
+      "/bin/sh " + script + " " + file + " " + key_path_ + ".pub >/dev/null 2>&1";
+  std::string text = sealed();
+  write(file, text);
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  text[text.find("purge")] = 'P';
+  write(file, text);
+  EXPECT_NE(std::system(command.c_str()), 0);
+  const std::string id = "openssl pkey -pubin -in " + key_path_ +
+                         ".pub -outform DER | sha256sum | grep -q ^" + keys().front().id();
+  EXPECT_EQ(std::system(id.c_str()), 0);
+}
+
+TEST_F(SealTest, AnAuditorNeedsNoMoreThanSha256sum) {
+  keep(3);
+  const std::string script = state_path_ + "/chain.sh";
+  write(script, documented("# chain.sh"));
+  const std::string command = "/bin/sh " + script + " " + folder_ + " 2>/dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  for (const int number : {1, 2, 3}) {
+    const std::string text = content(path_of(number));
+    std::filesystem::remove(path_of(number));
+    EXPECT_NE(std::system(command.c_str()), 0) << number << " missing";
+    write(path_of(number), text + " ");
+    EXPECT_NE(std::system(command.c_str()), 0) << number << " changed";
+    write(path_of(number), text);
+  }
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace reclaim::proof

@@ -1,0 +1,110 @@
+// A state folder of a test's own, with a signing key and certificates that have all the schema asks
+// for.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "state/base/check.h"
+#include "state/certificate_chain.h"
+#include "state/record.h"
+
+namespace reclaim::proof {
+
+class ProofTest : public testing::Test {
+ protected:
+  ProofTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "reclaim-proof-XXXXXX";
+    CHECK(mkdtemp(pattern.data()) != nullptr);
+    state_path_ = pattern;
+    folder_ = state_path_ + "/certificates";
+    key_path_ = state_path_ + "/certificate.key";
+  }
+  ~ProofTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(state_path_, ignored);
+  }
+
+  static std::string id_of(int number) {
+    return "5f0c2f0e-7c0e-4d0e-9d55-0000000000" + std::to_string(10 + number);
+  }
+
+  static std::string certificate_text(int number) {
+    Certificate certificate;
+    certificate.id = id_of(number);
+    certificate.host = "compute-1";
+    certificate.address = "0000:c1:00.0";
+    certificate.flow = "nova";
+    certificate.vendor_id = "144d";
+    certificate.product_id = "a80a";
+    certificate.model = "A \"drive\"";
+    certificate.serial = "S" + std::to_string(number);
+    certificate.capacity_bytes = 1'000'204'886'016;
+    certificate.method = "sanitize_crypto";
+    certificate.sanitization_class = "purge";
+    certificate.evidence = R"({"method":"sanitize_crypto","sstat":257,"scdw10":4})";
+    certificate.verification =
+        R"({"level":"sample","relaxed":[],"samples_read":3,"samples_counted":3,)"
+        R"("samples_unchanged":0,"bytes_read":12288,"canaries_found":0,)"
+        R"("global_data_erased":true,"expectation":"changed"})";
+    certificate.started_at = WallMs{1'763'640'000'123};
+    certificate.verified_at = WallMs{1'763'640'050'000};
+    certificate.released_at = WallMs{1'763'640'060'000};
+    certificate.tool_version = "0.1.0";
+    return encode_certificate(certificate);
+  }
+
+  [[nodiscard]] CertificateChain chain() const {
+    auto key = SigningKey::load_or_create(key_path_);
+    CHECK(key.ok());
+    return {folder_, *std::move(key)};
+  }
+  [[nodiscard]] std::vector<PublicKey> keys() const {
+    auto key = PublicKey::load(key_path_ + ".pub");
+    CHECK(key.ok());
+    return {*std::move(key)};
+  }
+  void keep(int count) const {
+    const CertificateChain kept = chain();
+    for (int number = 1; number <= count; ++number) {
+      const auto text = kept.keep(id_of(number), certificate_text(number));
+      ASSERT_TRUE(text.ok()) << text.error().what;
+    }
+  }
+
+  [[nodiscard]] std::string path_of(int number) const {
+    return folder_ + "/" + sealed_name(static_cast<std::uint64_t>(number), id_of(number));
+  }
+  static std::string content(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  static void write(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::trunc) << text;
+  }
+
+  // "FILE: WHAT" of each problem.
+  [[nodiscard]] std::vector<std::string> problems() const {
+    const auto report = check_chain(folder_, keys());
+    CHECK(report.ok());
+    std::vector<std::string> lines;
+    for (const ChainProblem& problem : report->problems) {
+      lines.push_back(problem.file + ": " + problem.what);
+    }
+    return lines;
+  }
+
+  std::string state_path_;
+  std::string folder_;
+  std::string key_path_;
+};
+
+}  // namespace reclaim::proof

@@ -1,0 +1,74 @@
+// The signing key: made once, its owner's alone, and nothing else passes for one.
+#include "state/signing_key.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::proof {
+namespace {
+
+using testing::HasSubstr;
+
+class SigningKeyTest : public ProofTest {
+ protected:
+  void run(const std::string& command) const {
+    ASSERT_EQ(std::system(("cd " + state_path_ + " && " + command + " 2>/dev/null").c_str()), 0);
+  }
+  [[nodiscard]] std::string error_of(const std::string& name) const {
+    const auto key = SigningKey::load(state_path_ + "/" + name);
+    return key.ok() ? std::string("a good key") : key.error().what;
+  }
+};
+
+TEST_F(SigningKeyTest, IsMadeOnceAndItsOwnersAlone) {
+  const auto made = SigningKey::load_or_create(key_path_);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  struct stat info {};
+  ASSERT_EQ(stat(key_path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+  const std::string text = content(key_path_);
+  const auto again = SigningKey::load_or_create(key_path_);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(content(key_path_), text);
+  EXPECT_EQ(again->public_key().id(), made->public_key().id());
+  // A crash before the public half was written.
+  std::filesystem::remove(key_path_ + ".pub");
+  ASSERT_TRUE(SigningKey::load_or_create(key_path_).ok());
+  const auto half = PublicKey::load(key_path_ + ".pub");
+  ASSERT_TRUE(half.ok());
+  EXPECT_EQ(half->id(), made->public_key().id());
+  const auto signature = made->sign("bytes");
+  ASSERT_TRUE(signature.ok());
+  EXPECT_TRUE(half->verifies("bytes", *signature));
+  EXPECT_FALSE(half->verifies("bytez", *signature));
+  EXPECT_FALSE(half->verifies("bytes", signature->substr(1)));
+}
+
+TEST_F(SigningKeyTest, OpensslMakesOneAsWell) {
+  run("umask 077; openssl genpkey -algorithm ed25519 -out good.key");
+  EXPECT_EQ(error_of("good.key"), "a good key");
+}
+
+TEST_F(SigningKeyTest, WhatIsNoneIsSaid) {
+  run("umask 077; openssl genpkey -algorithm x25519 -out x.key");
+  run("umask 077; openssl genpkey -algorithm ed25519 -aes256 -pass pass:x -out secret.key");
+  run("umask 077; openssl genpkey -algorithm ed25519 -out open.key; chmod 640 open.key");
+  run("umask 077; echo nonsense > nonsense.key");
+  EXPECT_THAT(error_of("x.key"), HasSubstr("of another kind"));
+  EXPECT_THAT(error_of("secret.key"), HasSubstr("without a passphrase"));
+  EXPECT_THAT(error_of("open.key"), HasSubstr("(mode 0640): chmod 600 it"));
+  EXPECT_THAT(error_of("nonsense.key"), HasSubstr("holds no private key"));
+  EXPECT_THAT(error_of("nowhere.key"), HasSubstr("No such file"));
+  EXPECT_THAT(PublicKey::load(state_path_ + "/nonsense.key").error().what,
+              HasSubstr("holds no public key"));
+  // Never overwritten by one of our own.
+  EXPECT_FALSE(SigningKey::load_or_create(state_path_ + "/nonsense.key").ok());
+  EXPECT_EQ(content(state_path_ + "/nonsense.key"), "nonsense\n");
+}
+
+}  // namespace
+}  // namespace reclaim::proof
