@@ -67,6 +67,25 @@ struct WatchOptions {
 [[nodiscard]] int run_watch(Session& session, const WatchOptions& options, std::ostream& out,
                             std::ostream& err);
 
+// The chain of sealed certificates (docs/certificate.md), without Redis and without the worker.
+struct CertificateOptions {
+  View view;
+  std::string folder;                    // empty: under state_path
+  std::vector<std::string> public_keys;  // empty: beside the signing key
+  std::vector<std::string> named;        // show: one ID; verify: IDs or files, none means all
+  bool all = false;
+};
+[[nodiscard]] int run_certificate_list(const config::Settings& settings,
+                                       const CertificateOptions& options, std::ostream& out,
+                                       std::ostream& err);
+[[nodiscard]] int run_certificate_show(const config::Settings& settings,
+                                       const CertificateOptions& options, std::ostream& out,
+                                       std::ostream& err);
+// Signatures, form, schema, order, gaps; 1 when anything is wrong, with a row that says what.
+[[nodiscard]] int run_certificate_verify(const config::Settings& settings,
+                                         const CertificateOptions& options, std::ostream& out,
+                                         std::ostream& err);
+
 [[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,
                                    std::ostream& err);
 

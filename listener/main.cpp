@@ -204,6 +204,60 @@ void add_doctor(CLI::App& app, CommandLine& line) {
   });
 }
 
+using CertificateCommand = int (*)(const config::Settings&, const cli::CertificateOptions&,
+                                   std::ostream&, std::ostream&);
+
+// What certificate list, show and verify have in common. No service is asked, so the settings are
+// all they need.
+CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
+                                  const std::shared_ptr<cli::CertificateOptions>& options,
+                                  const std::string& name, const std::string& help,
+                                  CertificateCommand run) {
+  CLI::App* command = parent->add_subcommand(name, help);
+  command->add_option("--folder", options->folder,
+                      "Of this folder instead [STATE_PATH/certificates]");
+  add_format(command, line);
+  command->callback([&line, options, run] {
+    config::LoadRequest request = line.files;
+    request.purpose = config::Purpose::tool;
+    const auto loaded = config::load_settings(request);
+    if (!loaded) {
+      line.exit_code = complain(loaded.error());
+      return;
+    }
+    options->view = view_of(line);
+    line.exit_code = run(loaded->settings, *options, std::cout, std::cerr);
+  });
+  return command;
+}
+
+void add_certificate(CLI::App& app, CommandLine& line) {
+  CLI::App* certificate =
+      app.add_subcommand("certificate", "The proof of each erasure: list, show, verify");
+  certificate->require_subcommand(1);
+  add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "list",
+                          "List the certificates of this host", &cli::run_certificate_list);
+  const auto shown = std::make_shared<cli::CertificateOptions>();
+  add_certificate_command(certificate, line, shown, "show", "Show one certificate",
+                          &cli::run_certificate_show)
+      ->add_option("ID", shown->named, "Its id")
+      ->required()
+      ->expected(1);
+  const auto verified = std::make_shared<cli::CertificateOptions>();
+  CLI::App* verify = add_certificate_command(
+      certificate, line, verified, "verify",
+      "Check signatures, form, order and gaps; exit code 1 when anything was tampered with",
+      &cli::run_certificate_verify);
+  verify->add_option("ID|FILE", verified->named, "These alone; none: the whole chain");
+  verify->add_flag("--all", verified->all, "The whole chain as well");
+  verify
+      ->add_option("--public-key", verified->public_keys,
+                   "PEM file; may be repeated [beside the signing key]")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_watch(CLI::App& app, CommandLine& line) {
   auto options = std::make_shared<cli::WatchOptions>();
   CLI::App* watch = app.add_subcommand("watch", "Follow what the worker does, as it does it");
@@ -298,6 +352,7 @@ int run(int argc, char** argv) {
   add_device(app, line);
   add_plan(app, line);
   add_doctor(app, line);
+  add_certificate(app, line);
   add_watch(app, line);
   add_explain(app, line);
   add_config(app, line);

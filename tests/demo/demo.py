@@ -204,9 +204,10 @@ class Demo:
 
     def certificate(self):
         name = self.worker.field(CLEANED, "certificate_id")
-        path = os.path.join(self.folder, "reclaim", "state", "certificates", name + ".json")
+        path = os.path.join(self.folder, "reclaim", "state", "certificates",
+                            "000000001-%s.json" % name)
         with open(path, encoding="utf-8") as file:
-            return json.load(file), path
+            return json.load(file)["sealed"]["certificate"], path
 
     def show_certificate(self, certificate):
         evidence, report = certificate["evidence"], certificate["verification"]

@@ -45,14 +45,32 @@ class MainJob(EndToEnd):
     def check_certificate(self, made):
         name = made.worker.field(FIRST, "certificate_id")
         folder = os.path.join(made.worker.settings["state"], "certificates")
-        with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
-            certificate = json.load(file)
+        path = os.path.join(folder, "000000001-%s.json" % name)
+        with open(path, encoding="utf-8") as file:
+            sealed = json.load(file)
+        certificate = sealed["sealed"]["certificate"]
         self.assertEqual(certificate["serial"], "ONE")
         self.assertEqual(certificate["instance"], DELETED)
         self.assertEqual(certificate["method"], "sanitize_crypto")
         stored = made.services.redis("get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST),
                                      db=made.db)
-        self.assertEqual(json.loads(stored), certificate)
+        self.assertEqual(json.loads(stored), sealed)
+        self.check_the_seal(made, name, path)
+
+    def check_the_seal(self, made, name, path):
+        code, out, err = made.worker.command("certificate", "verify", "--all", name)
+        self.assertEqual(code, 0, out + err)
+        code, out, err = made.worker.command("certificate", "list", "-f", "json")
+        self.assertEqual([row["ID"] for row in json.loads(out)], [name], err)
+        code, out, _ = made.worker.command("certificate", "show", name, "-f", "json")
+        self.assertEqual(json.loads(out)["serial"], "ONE")
+        with open(path, "r+", encoding="utf-8") as file:
+            text = file.read()
+            file.seek(0)
+            file.write(text.replace('"ONE"', '"TWO"'))
+        code, out, _ = made.worker.command("certificate", "verify")
+        self.assertEqual(code, 1)
+        self.assertIn("signature does not fit: the certificate was changed", out)
 
     def check_every_message_is_settled(self, made):
         with made.services.bus() as connection:

@@ -84,7 +84,8 @@ class Interrupted(EndToEnd):
         self.finish_sanitize(made)
         self.assert_released(made, sanitizes=1)
         certificate = json.loads(made.services.redis(
-            "get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST), db=made.db))
+            "get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST),
+            db=made.db))["sealed"]["certificate"]
         self.assertTrue(certificate["evidence"]["adopted"])
         self.assertGreater(certificate["verification"]["samples_counted"], 0)
 

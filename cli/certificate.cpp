@@ -1,0 +1,211 @@
+// reclaim certificate list|show|verify: reads the folder of sealed certificates; needs neither
+// Redis nor the worker, so that an auditor runs it over a copy.
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "state/base/json.h"
+#include "state/certificate_chain.h"
+#include "state/file_ledger.h"
+#include "state/ledger_file.h"
+
+namespace reclaim::cli {
+namespace {
+
+int complain(std::ostream& err, const Error& error) {
+  err << "reclaim: " << error.what << '\n';
+  return 1;
+}
+
+std::string folder_of(const config::Settings& settings, const CertificateOptions& options) {
+  return options.folder.empty() ? certificates_folder(settings.state_path) : options.folder;
+}
+
+Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
+                                       const CertificateOptions& options) {
+  const std::string& given = settings.certificates.signing_key;
+  std::vector<std::string> paths = options.public_keys;
+  if (paths.empty()) {
+    paths = {(given.empty() ? default_signing_key(settings.state_path) : given) + ".pub"};
+  }
+  std::vector<PublicKey> keys;
+  for (const std::string& path : paths) {
+    auto key = PublicKey::load(path);
+    if (!key.ok()) return key.error().wrap("a public key is needed (--public-key FILE)");
+    keys.push_back(*std::move(key));
+  }
+  return keys;
+}
+
+std::string text_of(const rapidjson::Document& certificate, std::string_view name) {
+  return json::maybe_string(certificate, name).value_or("");
+}
+
+Result<rapidjson::Document> open_certificate(const std::string& text, std::uint64_t* sequence) {
+  auto sealed = open_seal(text);
+  if (!sealed.ok()) return std::move(sealed).error();
+  *sequence = sealed->sequence;
+  return json::parse(sealed->certificate, kSealedBytesMax);
+}
+
+Result<ChainFile> find_file(const std::string& folder, const std::string& id) {
+  auto listing = list_chain(folder);
+  if (!listing.ok()) return std::move(listing).error();
+  for (ChainFile& file : listing->files) {
+    if (file.id == id) return std::move(file);
+  }
+  return Error{Errc::not_found,
+               fmt::format("no certificate {} in {}: `reclaim certificate list` shows which there "
+                           "are",
+                           id, folder)};
+}
+
+Cell cell_of(const rapidjson::Value& value) {
+  if (value.IsString()) return std::string(value.GetString(), value.GetStringLength());
+  if (value.IsBool()) return value.GetBool();
+  if (value.IsInt64()) return value.GetInt64();
+  if (value.IsNull()) return std::monostate();
+  return RawJson{json::to_text(value)};
+}
+
+Result<std::string> read_text(const std::string& path) {
+  const auto file = ledger_file::File::open(path, O_RDONLY);
+  if (!file.ok()) return file.error();
+  return file->read_all(kSealedBytesMax);
+}
+
+// Collects verdicts: a row for each thing looked at.
+class Verdicts final {
+ public:
+  void good(std::string name, std::string detail) { add(std::move(name), "ok", detail); }
+  void bad(std::string name, std::string detail) {
+    add(std::move(name), "BAD", detail);
+    bad_ = true;
+  }
+  [[nodiscard]] const Table& table() const { return table_; }
+  [[nodiscard]] bool any_bad() const { return bad_; }
+
+ private:
+  void add(std::string name, std::string result, std::string& detail) {
+    table_.rows.push_back({std::move(name), std::move(result), std::move(detail)});
+  }
+  Table table_{{"Certificate", "Result", "Detail"}, {}};
+  bool bad_ = false;
+};
+
+Status verify_folder(const std::string& folder, const std::vector<PublicKey>& keys,
+                     Verdicts& verdicts) {
+  const auto report = check_chain(folder, keys);
+  if (!report.ok()) return report.error();
+  for (const ChainProblem& problem : report->problems) verdicts.bad(problem.file, problem.what);
+  if (report->problems.empty()) {
+    verdicts.good(
+        folder, report->count == 0
+                    ? std::string("no certificate yet")
+                    : fmt::format("{} certificates, {} to {}, whole and signed; the "
+                                  "newest has SHA-256 {}",
+                                  report->count, report->first, report->last, report->last_sha256));
+  }
+  return Ok{};
+}
+
+// An ID of the folder, or a file wherever it lies.
+void verify_one(const std::string& folder, const std::string& named,
+                const std::vector<PublicKey>& keys, Verdicts& verdicts) {
+  const auto file = find_file(folder, named);
+  const auto text = read_text(file.ok() ? folder + "/" + file->name : named);
+  if (!text.ok()) {
+    const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
+    return verdicts.bad(named, path ? text.error().what : file.error().what);
+  }
+  const auto sealed = check_sealed(*text, keys);
+  if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
+  if (file.ok() && (sealed->id != file->id || sealed->sequence != file->sequence)) {
+    return verdicts.bad(named, fmt::format("{} holds certificate {} with the id {}", file->name,
+                                           sealed->sequence, sealed->id));
+  }
+  verdicts.good(named,
+                fmt::format("number {}, signed with key {}", sealed->sequence, sealed->key_id));
+}
+
+}  // namespace
+
+int run_certificate_list(const config::Settings& settings, const CertificateOptions& options,
+                         std::ostream& out, std::ostream& err) {
+  const std::string folder = folder_of(settings, options);
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return complain(err, listing.error());
+  Table table{{"Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
+               "Verified At"},
+              {}};
+  int exit_code = 0;
+  for (const ChainFile& file : listing->files) {
+    std::uint64_t sequence = 0;
+    const auto text = read_sealed(folder, file.name);
+    const auto certificate =
+        text.ok() ? open_certificate(*text, &sequence) : Result<rapidjson::Document>(text.error());
+    if (!certificate.ok()) {
+      err << fmt::format("reclaim: {}/{}: {}\n", folder, file.name, certificate.error().what);
+      exit_code = 1;
+      continue;
+    }
+    const auto member = [&](std::string_view name) { return text_of(*certificate, name); };
+    table.rows.push_back({static_cast<std::int64_t>(sequence), member("id"), member("address"),
+                          member("model"), member("serial"), member("method"),
+                          member("sanitization_class"), member("instance"), member("verified_at")});
+  }
+  const auto text = format_list(table, options.view);
+  if (!text) return complain(err, text.error());
+  out << *text;
+  return exit_code;
+}
+
+int run_certificate_show(const config::Settings& settings, const CertificateOptions& options,
+                         std::ostream& out, std::ostream& err) {
+  const std::string folder = folder_of(settings, options);
+  const auto file = find_file(folder, options.named.front());
+  if (!file.ok()) return complain(err, file.error());
+  const auto text = read_sealed(folder, file->name);
+  if (!text.ok()) return complain(err, text.error());
+  const auto sealed = open_seal(*text);
+  if (!sealed.ok()) return complain(err, sealed.error().wrap(file->name));
+  std::uint64_t sequence = 0;
+  const auto certificate = open_certificate(*text, &sequence);
+  if (!certificate.ok()) return complain(err, certificate.error());
+  Fields fields;
+  for (const auto& member : certificate->GetObject()) {
+    fields.emplace_back(member.name.GetString(), cell_of(member.value));
+  }
+  fields.emplace_back("sequence", static_cast<std::int64_t>(sequence));
+  fields.emplace_back("previous", sealed->previous);
+  fields.emplace_back("key_id", sealed->key_id);
+  fields.emplace_back("file", folder + "/" + file->name);
+  const auto printed = format_show(fields, options.view);
+  if (!printed) return complain(err, printed.error());
+  out << *printed;
+  return 0;
+}
+
+int run_certificate_verify(const config::Settings& settings, const CertificateOptions& options,
+                           std::ostream& out, std::ostream& err) {
+  const auto keys = keys_of(settings, options);
+  if (!keys.ok()) return complain(err, keys.error());
+  const std::string folder = folder_of(settings, options);
+  Verdicts verdicts;
+  for (const std::string& named : options.named) verify_one(folder, named, *keys, verdicts);
+  if (options.all || options.named.empty()) {
+    if (Status looked = verify_folder(folder, *keys, verdicts); !looked.ok()) {
+      return complain(err, looked.error());
+    }
+  }
+  const auto text = format_list(verdicts.table(), options.view);
+  if (!text) return complain(err, text.error());
+  out << *text;
+  return verdicts.any_bad() ? 1 : 0;
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,117 @@
+// reclaim certificate list|show|verify over folders that are whole, changed, or somebody's copy.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "cli/commands.h"
+#include "state/base/json.h"
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CertificateCommands : public proof::ProofTest {
+ protected:
+  using Command = int (*)(const config::Settings&, const CertificateOptions&, std::ostream&,
+                          std::ostream&);
+  int run(Command command, CertificateOptions options, Format format = Format::value) {
+    config::Settings settings;
+    settings.state_path = state_path_;
+    options.view.format = format;
+    out_.str("");
+    err_.str("");
+    return command(settings, options, out_, err_);
+  }
+  int verify(std::vector<std::string> named = {}) {
+    CertificateOptions options;
+    options.named = std::move(named);
+    return run(&run_certificate_verify, options);
+  }
+
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(CertificateCommands, ListShowsTheChain) {
+  keep(2);
+  EXPECT_EQ(run(&run_certificate_list, {}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("2 " + id_of(2) +
+                                    " 0000:c1:00.0 A \"drive\" S2 "
+                                    "sanitize_crypto purge"));
+  write(path_of(1), "torn");
+  EXPECT_EQ(run(&run_certificate_list, {}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr(id_of(2)));
+  EXPECT_THAT(err_.str(), HasSubstr(path_of(1)));
+}
+
+TEST_F(CertificateCommands, ShowPrintsEveryMember) {
+  keep(2);
+  CertificateOptions options;
+  options.named = {id_of(2)};
+  ASSERT_EQ(run(&run_certificate_show, options, Format::json), 0) << err_.str();
+  const auto shown = json::parse(out_.str(), 100'000);
+  ASSERT_TRUE(shown.ok());
+  EXPECT_STREQ((*shown)["serial"].GetString(), "S2");
+  EXPECT_EQ((*shown)["evidence"]["sstat"].GetInt(), 257);
+  EXPECT_EQ((*shown)["sequence"].GetInt(), 2);
+  EXPECT_EQ((*shown)["capacity_bytes"].GetInt64(), 1'000'204'886'016);
+  options.named = {id_of(7)};
+  EXPECT_EQ(run(&run_certificate_show, options), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("no certificate " + id_of(7)));
+}
+
+TEST_F(CertificateCommands, AWholeChainIsWell) {
+  ASSERT_TRUE(SigningKey::load_or_create(key_path_).ok());
+  EXPECT_EQ(verify(), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("no certificate yet"));
+  keep(3);
+  EXPECT_EQ(verify(), 0);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("3 certificates, 1 to 3"),
+                                HasSubstr(sha256_of(content(path_of(3))))));
+  EXPECT_EQ(verify({id_of(1), path_of(2)}), 0);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr(id_of(1) + " ok number 1"), HasSubstr(path_of(2) + " ok number 2")));
+}
+
+TEST_F(CertificateCommands, TamperingIsSaidAndEndsWithOne) {
+  keep(3);
+  const std::string text = content(path_of(2));
+  std::string changed = text;
+  changed.replace(changed.find("\"S2\""), 4, "\"S9\"");
+  write(path_of(2), changed);
+  EXPECT_EQ(verify(), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("BAD its signature does not fit: the certificate was changed"));
+  EXPECT_EQ(verify({id_of(2)}), 1);
+  EXPECT_EQ(verify({path_of(2)}), 1);
+  EXPECT_EQ(verify({id_of(1)}), 0);
+  fs::remove(path_of(2));
+  EXPECT_EQ(verify(), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("certificate 2 is missing"));
+  EXPECT_EQ(verify({id_of(2)}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("no certificate " + id_of(2)));
+  write(path_of(2), content(path_of(1)));
+  EXPECT_EQ(verify({id_of(2)}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("holds certificate 1"));
+}
+
+TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {
+  keep(2);
+  fs::rename(folder_, state_path_ + "/copy");
+  fs::rename(key_path_ + ".pub", state_path_ + "/host.pub");
+  EXPECT_EQ(verify(), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("--public-key"));
+  CertificateOptions options;
+  options.folder = state_path_ + "/copy";
+  options.public_keys = {state_path_ + "/host.pub"};
+  EXPECT_EQ(run(&run_certificate_verify, options), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("2 certificates, 1 to 2"));
+  EXPECT_THAT(err_.str(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace reclaim::cli
