@@ -229,8 +229,8 @@ void FakeStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
       std::move(done));
 }
 
-void FakeStore::save_certificate(const Certificate& certificate,
-                                 const std::string& /*sealed_text*/, StoreCallback<Ok> done) {
+void FakeStore::save_certificate(const Certificate& certificate, const std::string& /*sealed_text*/,
+                                 StoreCallback<Ok> done) {
   command<Ok>(
       [this, certificate]() -> Result<Ok> {
         certificates_[certificate.address] = certificate;
