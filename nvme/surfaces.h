@@ -1,0 +1,44 @@
+// What a tenant may have left in a controller, judged: what is as it should be, what is to be
+// reset, and what quarantines the drive. The table of nvme.md §2 as a function. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nvme/controller_state.h"
+#include "nvme/facts.h"
+#include "nvme/rules.h"
+
+namespace reclaim::nvme {
+
+// One thing to be put right. What it is named in the report is `surface`.
+struct SurfaceReset {
+  enum class Kind : std::uint8_t {
+    write_protect,  // feature 84h of `nsid` to 0
+    reservation,    // register and clear those of `nsid`
+    feature,        // `feature` of `nsid` to `value`, saved where `save`
+    self_test,      // abort it
+  };
+  Kind kind = Kind::self_test;
+  std::string surface;
+  std::uint32_t nsid = 0;
+  std::uint8_t feature = 0;
+  std::uint32_t value = 0;
+  bool save = false;
+  friend bool operator==(const SurfaceReset&, const SurfaceReset&) = default;
+};
+
+struct SurfaceJudgement {
+  // Every surface, the untouched ones too; those to be reset are told as if they were already.
+  std::vector<StepFinding> findings;
+  std::vector<SurfaceReset> resets;     // possible where nothing quarantines the drive
+  std::vector<std::string> quarantine;  // sentences: surface, what was found, what to do
+};
+
+// `enrolled` is nullptr where the drive has no baseline yet: then only what is wrong by itself is
+// found, and a finding says so. Namespaces' layout is namespace_layout.h's.
+[[nodiscard]] SurfaceJudgement judge_surfaces(const ControllerState& now,
+                                              const ControllerState* enrolled, const Rules& rules);
+
+}  // namespace reclaim::nvme
