@@ -13,6 +13,7 @@
 #include "nvme/facts.h"
 #include "nvme/guards.h"
 #include "nvme/options.h"
+#include "nvme/stop_flag.h"
 #include "nvme/sysfs.h"
 #include "nvme/unique_fd.h"
 #include "state/base/result.h"
@@ -39,12 +40,19 @@ class Claim final {
   // Only the last two: descriptors and serial.
   [[nodiscard]] Status still_same_drive() const;
 
+  // For changing the namespaces under us; both are defined in claim_namespaces.cpp. Closing lets
+  // the kernel take deleted nodes away. Reopening waits up to `timeout_ms` until the kernel shows
+  // exactly the namespaces that are attached, then takes them as create() does, guards included.
+  void close_namespaces();
+  [[nodiscard]] Status reopen_namespaces(std::int64_t timeout_ms, StopFlag& stop);
+
   [[nodiscard]] int controller_fd() const { return controller_.get(); }
   [[nodiscard]] const std::vector<ClaimedNamespace>& namespaces() const { return namespaces_; }
   [[nodiscard]] const ClaimedNamespace* find(std::uint32_t nsid) const;
   [[nodiscard]] const Identity& identity() const { return identity_; }
   [[nodiscard]] std::vector<NamespaceFacts> namespace_facts() const;
   [[nodiscard]] const SysDrive& sys() const { return sys_; }
+  [[nodiscard]] const Rules& rules() const { return request_.rules; }
 
  private:
   Claim(Options options, ClaimRequest request)
@@ -53,6 +61,7 @@ class Claim final {
   [[nodiscard]] Status open_controller(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status open_namespaces(std::vector<GuardFinding>& findings);
   [[nodiscard]] Result<ClaimedNamespace> open_namespace(const SysNamespace& sys) const;
+  [[nodiscard]] Status try_to_reopen();
 
   Options options_;
   ClaimRequest request_;

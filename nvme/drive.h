@@ -7,11 +7,14 @@
 #include <optional>
 
 #include "nvme/claim.h"
+#include "nvme/controller_state.h"
 #include "nvme/facts.h"
+#include "nvme/namespace_layout.h"
 #include "nvme/options.h"
 #include "nvme/sampling.h"
 #include "nvme/sanitize.h"
 #include "nvme/stop_flag.h"
+#include "nvme/surfaces.h"
 #include "nvme/verdict.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
@@ -33,6 +36,10 @@ class Drive final {
   [[nodiscard]] Result<StepReport> run_step(const StepRequest& request,
                                             const std::function<void(EraseProgress)>& on_progress,
                                             StopFlag& stop);
+
+  // The drive as it stands, as text (encode_controller_state); Errc::failed where it cannot be read
+  // in full. Does not write to it.
+  [[nodiscard]] Result<std::string> enrolment() const;
 
   // See Drives::restore_driver.
   [[nodiscard]] Status restore_driver(StopFlag& stop);
@@ -58,6 +65,24 @@ class Drive final {
   [[nodiscard]] Result<Counters> still_ours(const Counters& since);
 
  private:
+  // drive_health.cpp, drive_state.cpp, drive_namespaces.cpp: the clean steps.
+  [[nodiscard]] Result<StepReport> check_health(const StepRequest& request);
+  [[nodiscard]] Result<StepReport> recover_sanitize(
+      const StepRequest& request, const std::function<void(EraseProgress)>& on_progress,
+      StopFlag& stop);
+  [[nodiscard]] Result<StepReport> reset_controller_state(const StepRequest& request,
+                                                          StopFlag& stop);
+  [[nodiscard]] Result<StepReport> reset_namespaces(const StepRequest& request, StopFlag& stop);
+  // The baseline of a request, which has to be of this drive; nothing where there is none.
+  [[nodiscard]] Result<std::optional<ControllerState>> enrolled(const StepRequest& request) const;
+  [[nodiscard]] Result<ControllerState> controller_state() const;
+  [[nodiscard]] Status reset_surface(const SurfaceReset& reset) const;
+  [[nodiscard]] bool holds_all(const ControllerState& layout) const;
+  [[nodiscard]] Status change_layout(const LayoutPlan& plan, const ControllerState& layout,
+                                     StopFlag& stop);
+  [[nodiscard]] Status remove_namespaces(const LayoutPlan& plan, const ControllerState& layout);
+  [[nodiscard]] Status make_namespace(const NamespaceToMake& make);
+
   // One erase under way.
   struct Run {
     EraseRequest request;

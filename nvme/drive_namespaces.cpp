@@ -1,0 +1,169 @@
+// The clean step that makes one namespace over the whole drive, unless that is what there is.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "nvme/admin_change.h"
+#include "nvme/admin_state.h"
+#include "nvme/drive.h"
+#include "nvme/status.h"
+
+namespace reclaim::nvme {
+namespace {
+
+constexpr std::uint32_t kManagementTimeoutMs = 120'000;  // deleting may trim the whole media
+constexpr std::uint32_t kFormatTimeoutMs = 600'000;
+constexpr std::int64_t kNodesTimeoutMs = 30'000;  // the kernel looks again in its own time
+constexpr std::uint16_t kInsufficientCapacity = 0x115;
+constexpr std::string_view kSurface = "namespaces";
+constexpr std::string_view kLogger = "reclaim.nvme";
+
+Error failed(const Error& error) {
+  const Errc code = error.code == Errc::unknown ? Errc::unknown : Errc::failed;
+  return Error{code, fmt::format("{}: {}", kSurface, error.what), error.raw};
+}
+
+}  // namespace
+
+// Whether the claim has the node of every attached namespace.
+bool Drive::holds_all(const ControllerState& layout) const {
+  return std::all_of(layout.namespaces.begin(), layout.namespaces.end(),
+                     [this](const NamespaceState& ns) {
+                       const ClaimedNamespace* held = claim_.find(ns.nsid);
+                       if (!ns.active) return held == nullptr;
+                       return held != nullptr && held->facts.capacity_bytes == ns.bytes();
+                     }) &&
+         std::all_of(claim_.namespaces().begin(), claim_.namespaces().end(),
+                     [&](const ClaimedNamespace& held) {
+                       return std::any_of(
+                           layout.namespaces.begin(), layout.namespaces.end(),
+                           [&](const NamespaceState& ns) { return ns.nsid == held.facts.nsid; });
+                     });
+}
+
+Result<StepReport> Drive::reset_namespaces(const StepRequest& request, StopFlag& stop) {
+  const auto baseline = enrolled(request);
+  if (!baseline) return baseline.error();
+  const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
+  const int controller = claim_.controller_fd();
+  auto layout = read_namespace_layout(controller, options_.admin_timeout_ms);
+  if (!layout) return failed(layout.error());
+  bool can_manage = true;
+  StepReport report;
+  auto plan = plan_namespaces(*layout, yardstick, request.method, can_manage);
+  if (!plan) return std::move(plan).error();
+  if (!plan->nothing_to_do()) {
+    if (stop.requested()) return Error{Errc::cancelled, "stopped before the namespaces were reset"};
+    if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
+    auto changed = change_layout(*plan, *layout, stop);
+    if (!changed && changed.error().code == Errc::not_found) {
+      // Some drives claim namespace management and know none of its commands.
+      can_manage = false;
+      report.findings.push_back(StepFinding{
+          std::string(kSurface), "the drive claims to manage namespaces, but cannot", false});
+      plan = plan_namespaces(*layout, yardstick, request.method, can_manage);
+      if (!plan) return std::move(plan).error();
+      changed = change_layout(*plan, *layout, stop);
+    }
+    if (!changed && changed.error().code == Errc::cancelled) return std::move(changed).error();
+    if (!changed) return failed(changed.error());
+    layout = read_namespace_layout(controller, options_.admin_timeout_ms);
+    if (!layout) return failed(layout.error());
+    const auto after = plan_namespaces(*layout, yardstick, request.method, can_manage);
+    if (!after) return after.error();
+    if (!after->nothing_to_do()) {
+      return Error{Errc::failed,
+                   fmt::format("namespaces: after the reset they are still not as they should be: "
+                               "{}; look for a firmware update or replace the drive",
+                               after->findings.front().found)};
+    }
+    for (const StepFinding& each : plan->findings) report.findings.push_back(each);
+    if (plan->make) {
+      for (const StepFinding& each : after->findings) report.findings.push_back(each);
+    }
+  } else {
+    report.findings = std::move(plan->findings);
+  }
+  if (holds_all(*layout)) return report;
+  // The kernel has not seen what the drive has; what is not held cannot be verified.
+  if (auto asked = rescan_namespaces(controller); !asked) return failed(asked.error());
+  auto held = claim_.reopen_namespaces(kNodesTimeoutMs, stop);
+  if (!held && held.error().code == Errc::cancelled) return std::move(held).error();
+  if (!held) return failed(held.error());
+  return report;
+}
+
+// Errc::not_found: the drive knows no namespace management, and nothing was changed.
+Status Drive::change_layout(const LayoutPlan& plan, const ControllerState& layout, StopFlag& stop) {
+  const int controller = claim_.controller_fd();
+  for (const NamespaceToFormat& format : plan.format) {
+    auto done = change_lba_format(controller, format,
+                                  std::max(options_.admin_timeout_ms, kFormatTimeoutMs));
+    if (!done) return done;
+  }
+  if (plan.make) {
+    if (auto removed = remove_namespaces(plan, layout); !removed) return removed;
+    if (auto made = make_namespace(*plan.make); !made) {
+      return Error{made.error().code == Errc::unknown ? Errc::unknown : Errc::failed,
+                   made.error().what +
+                       "; the drive has no namespace now, the next cleaning makes "
+                       "one",
+                   made.error().raw};
+    }
+  }
+  if (plan.nothing_to_do()) return Ok{};
+  if (auto asked = rescan_namespaces(controller); !asked) return asked;
+  return claim_.reopen_namespaces(kNodesTimeoutMs, stop);
+}
+
+Status Drive::remove_namespaces(const LayoutPlan& plan, const ControllerState& layout) {
+  const int controller = claim_.controller_fd();
+  const std::uint32_t timeout_ms = std::max(options_.admin_timeout_ms, kManagementTimeoutMs);
+  bool changed = false;
+  for (const std::uint32_t nsid : plan.remove) {
+    auto removed = delete_namespace(controller, nsid, timeout_ms);
+    if (!removed && removed.error().code == Errc::failed) {
+      // By the specification deleting detaches; some drives want it done before.
+      static_cast<void>(
+          attach_namespace(controller, nsid, layout.controller_id, false, timeout_ms).ok());
+      removed = delete_namespace(controller, nsid, timeout_ms);
+    }
+    if (!removed && changed && removed.error().code == Errc::not_found) {
+      return Error{Errc::failed, removed.error().what, removed.error().raw};
+    }
+    if (!removed) return removed;
+    changed = true;
+    log_.info(kLogger,
+              fmt::format("{}: namespace {} deleted", to_string(claim_.sys().address), nsid));
+  }
+  // The kernel keeps a deleted node for as long as it is open.
+  claim_.close_namespaces();
+  return Ok{};
+}
+
+// Over all that is unallocated, or as near to it as the drive's own granularity lets it.
+Status Drive::make_namespace(const NamespaceToMake& make) {
+  const int controller = claim_.controller_fd();
+  const std::uint32_t timeout_ms = std::max(options_.admin_timeout_ms, kManagementTimeoutMs);
+  const auto empty = read_namespace_layout(controller, options_.admin_timeout_ms);
+  if (!empty) return empty.error();
+  if (!empty->namespaces.empty()) {
+    return Error{Errc::failed, fmt::format("namespace {} is still there after it was deleted",
+                                           empty->namespaces.front().nsid)};
+  }
+  const std::uint64_t bytes =
+      empty->unallocated_bytes != 0 ? empty->unallocated_bytes : empty->capacity_bytes;
+  const std::uint64_t slack = std::min(kCapacitySlackBytes, bytes / 10);
+  Result<std::uint32_t> nsid = Error{Errc::failed, "the drive does not say how large it is"};
+  for (const std::uint64_t wanted : {bytes, bytes - slack, bytes - bytes / 100}) {
+    const std::uint64_t blocks = wanted / (make.block_bytes + make.metadata_bytes);
+    if (blocks == 0) break;
+    nsid = create_namespace(controller, make, blocks, timeout_ms);
+    if (nsid || status_code(nsid.error().raw) != kInsufficientCapacity) break;
+  }
+  if (!nsid) return std::move(nsid).error();
+  log_.info(kLogger, fmt::format("{}: namespace {} made", to_string(claim_.sys().address), *nsid));
+  return attach_namespace(controller, *nsid, empty->controller_id, true, timeout_ms);
+}
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,103 @@
+// The clean step that looks at every surface of the controller, resets what can be reset and
+// quarantines what cannot; and the enrolment baseline, read the same way.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "nvme/admin_change.h"
+#include "nvme/admin_state.h"
+#include "nvme/drive.h"
+
+namespace reclaim::nvme {
+namespace {
+
+constexpr std::uint8_t kWriteProtect = 0x84;
+constexpr std::string_view kLogger = "reclaim.nvme";
+
+Error quarantined(const std::vector<std::string>& reasons) {
+  return Error{Errc::failed, fmt::format("{}", fmt::join(reasons, "; also "))};
+}
+
+}  // namespace
+
+Result<ControllerState> Drive::controller_state() const {
+  StateSource source;
+  source.controller_fd = claim_.controller_fd();
+  source.timeout_ms = options_.admin_timeout_ms;
+  for (const ClaimedNamespace& ns : claim_.namespaces()) {
+    source.nodes.push_back(StateSource::Node{ns.facts.nsid, ns.fd.get()});
+  }
+  return read_controller_state(source);
+}
+
+Result<std::string> Drive::enrolment() const {
+  const auto state = controller_state();
+  if (!state) return Error{Errc::failed, state.error().what, state.error().raw};
+  if (!state->unreadable.empty()) {
+    const Unreadable& first = state->unreadable.front();
+    return Error{Errc::failed, fmt::format("the drive's state cannot be recorded: {}: {}",
+                                           first.surface, first.why)};
+  }
+  return encode_controller_state(*state);
+}
+
+Status Drive::reset_surface(const SurfaceReset& reset) const {
+  const int controller = claim_.controller_fd();
+  const std::uint32_t timeout_ms = options_.admin_timeout_ms;
+  switch (reset.kind) {
+    case SurfaceReset::Kind::write_protect:
+      return set_feature(controller, kWriteProtect, reset.nsid, 0, false, timeout_ms);
+    case SurfaceReset::Kind::reservation: {
+      const ClaimedNamespace* ns = claim_.find(reset.nsid);
+      if (ns == nullptr) return Error{Errc::failed, "the namespace has no block node on the host"};
+      return clear_reservations(controller, ns->fd.get(), reset.nsid, timeout_ms);
+    }
+    case SurfaceReset::Kind::feature:
+      return set_feature(controller, reset.feature, reset.nsid, reset.value, reset.save,
+                         timeout_ms);
+    case SurfaceReset::Kind::self_test:
+      return abort_self_test(controller, timeout_ms);
+  }
+  return Error{Errc::invalid, "no such reset"};
+}
+
+Result<StepReport> Drive::reset_controller_state(const StepRequest& request, StopFlag& stop) {
+  const auto baseline = enrolled(request);
+  if (!baseline) return baseline.error();
+  const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
+  const auto found = controller_state();
+  if (!found) return Error{Errc::failed, found.error().what, found.error().raw};
+  SurfaceJudgement judgement = judge_surfaces(*found, yardstick, claim_.rules());
+  if (!judgement.quarantine.empty()) return quarantined(judgement.quarantine);
+  if (judgement.resets.empty()) return StepReport{std::move(judgement.findings)};
+
+  if (stop.requested()) return Error{Errc::cancelled, "stopped before the controller was reset"};
+  if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
+  std::vector<std::string> refused;
+  for (const SurfaceReset& reset : judgement.resets) {
+    const auto done = reset_surface(reset);
+    log_.info(kLogger, fmt::format("{}: reset of {}: {}", to_string(claim_.sys().address),
+                                   reset.surface, done ? "done" : done.error().what));
+    if (!done) refused.push_back(fmt::format("{}: {}", reset.surface, done.error().what));
+  }
+  // What counts is what the drive says now.
+  const auto left = controller_state();
+  if (!left) return Error{Errc::failed, left.error().what, left.error().raw};
+  const SurfaceJudgement again = judge_surfaces(*left, yardstick, claim_.rules());
+  if (!again.quarantine.empty()) return quarantined(again.quarantine);
+  if (!again.resets.empty()) {
+    for (const SurfaceReset& reset : again.resets) {
+      refused.push_back(
+          fmt::format("{}{}: still as it was found", reset.surface,
+                      reset.nsid != 0 ? fmt::format(" of namespace {}", reset.nsid) : ""));
+    }
+    return Error{Errc::failed,
+                 fmt::format("{}; it cannot be reset: power-cycle the drive, then clean the device "
+                             "again; if that fails too, replace it",
+                             fmt::join(refused, "; "))};
+  }
+  return StepReport{std::move(judgement.findings)};
+}
+
+}  // namespace reclaim::nvme
