@@ -1,95 +1,8 @@
-// The emulated host as a program sees it: the real libnvme and the C library's own calls, with the
-// interposers linked in.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <libnvme.h>
-#include <linux/fs.h>
-#include <sched.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <thread>
-
-#include "tests/emulator/host/digest.h"
-#include "tests/emulator/host/host.h"
-#include "tests/emulator/shim/kernel.h"
+// The emulated host as a program sees it: controllers, disks and their data.
+#include "tests/emulator/shim_fixture.h"
 
 namespace reclaim::emulator {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kAddress = "0000:01:00.0";
-
-// <linux/nvme_ioctl.h> and libnvme's own header cannot be in one file; libnvme leaves this one out.
-struct UserIo {
-  std::uint8_t opcode, flags;
-  std::uint16_t control, nblocks, reserved;
-  std::uint64_t metadata, addr, slba;
-  std::uint32_t dsmgmt, reftag;
-  std::uint16_t apptag, appmask;
-};
-constexpr unsigned long kSubmitIo = _IOW('N', 0x42, UserIo);
-
-std::string line_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-class ShimTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    char folder[] = "/tmp/reclaim-emulator-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(folder), nullptr);
-    root_ = folder;
-    auto made = Host::create(root_, {"address=0000:01:00.0,serial=S1,size=8M,duration_ms=50",
-                                     "address=0000:C1:00.0,serial=S2,size=4M,disk=7,cmic=2"});
-    ASSERT_TRUE(made.ok()) << made.error().what;
-    host_ = std::move(*made);
-    ASSERT_TRUE(host_->fill(kAddress, 7).ok());
-    set_emulator_root(root_);
-  }
-  void TearDown() override {
-    set_emulator_root({});
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-
-  [[nodiscard]] int open_node(const std::string& name, int flags) const {
-    return ::open((root_ / "dev" / name).c_str(), flags | O_CLOEXEC);
-  }
-  void set(const std::string& key, const std::string& value) const {
-    const Status done = host_->set(kAddress, key, value);
-    ASSERT_TRUE(done.ok()) << done.error().what;
-  }
-  [[nodiscard]] std::uint64_t kept() const {
-    const auto digest = media_digest(*host_, kAddress, 7);
-    return digest.ok() ? digest->tenant_blocks_kept : ~0ULL;
-  }
-  static int sanitize(int fd) {
-    nvme_sanitize_nvm_args args{};
-    args.args_size = sizeof(args);
-    args.fd = fd;
-    args.sanact = NVME_SANITIZE_SANACT_START_CRYPTO_ERASE;
-    return ::nvme_sanitize_nvm(&args);
-  }
-  // Moves the drive's time, so that no test waits.
-  void finish() const { set("advance_ms", "60000"); }
-
-  fs::path root_;
-  std::unique_ptr<Host> host_;
-};
 
 TEST_F(ShimTest, LibnvmeReadsTheModel) {
   const int fd = open_node("nvme0", O_RDONLY);
@@ -266,40 +179,6 @@ TEST_F(ShimTest, NamespacesComeAndGoWithTheirNodes) {
   EXPECT_EQ(::pread(disk, block.data(), block.size(), 0), -1) << "its descriptors are dead";
   ::close(disk);
   ::close(fd);
-}
-
-TEST_F(ShimTest, DriversAreBoundThroughSysfs) {
-  const fs::path device = root_ / "sys/bus/pci/devices" / kAddress;
-  const auto put = [](const fs::path& path, const std::string& text) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    const ssize_t done = ::write(fd, text.data(), text.size());
-    ::close(fd);
-    return done == static_cast<ssize_t>(text.size());
-  };
-  const int old = open_node("nvme0", O_RDONLY);
-  EXPECT_TRUE(put(device / "driver_override", "vfio-pci\n"));
-  EXPECT_TRUE(put(device / "driver/unbind", kAddress));
-  EXPECT_FALSE(fs::exists(fs::symlink_status(device / "driver")));
-  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0"));
-  nvme_id_ctrl id{};
-  EXPECT_EQ(::nvme_identify_ctrl(old, &id), -1);
-  EXPECT_EQ(errno, ENODEV);
-  EXPECT_TRUE(put(root_ / "sys/bus/pci/drivers_probe", kAddress));
-  EXPECT_EQ(fs::canonical(device / "driver").filename(), "vfio-pci");
-  const std::string group = fs::canonical(device / "iommu_group").filename();
-  const int claim = open_node("vfio/" + group, O_RDWR);
-  ASSERT_GE(claim, 0);
-  EXPECT_EQ(open_node("vfio/" + group, O_RDWR), -1);
-  EXPECT_EQ(errno, EBUSY);
-  EXPECT_TRUE(put(device / "driver_override", "\n"));
-  EXPECT_EQ(line_of(device / "driver_override"), "(null)");
-  EXPECT_TRUE(put(root_ / "sys/bus/pci/drivers/vfio-pci/unbind", kAddress));
-  EXPECT_FALSE(put(root_ / "sys/bus/pci/drivers/vfio-pci/bind", kAddress)) << "it does not match";
-  EXPECT_TRUE(put(root_ / "sys/bus/pci/drivers/nvme/bind", kAddress));
-  EXPECT_EQ(line_of(device / "nvme/nvme0/state"), "live");
-  EXPECT_EQ(::nvme_identify_ctrl(old, &id), -1) << "a new binding is a new device";
-  ::close(claim);
-  ::close(old);
 }
 
 TEST_F(ShimTest, AnotherProcessSeesTheSameDrive) {

@@ -202,9 +202,12 @@ Status Host::sync(DriveFile& drive) {
 Status Host::rescan(DriveFile& drive) {
   const std::lock_guard guard(mutex_);
   drive.with([](Controller&, DriveState& state) {
+    if (state.host.settles_at_ms != 0) return;  // it cannot be asked yet
+    const bool lives = state.host.outcome == ProbeFault::none;
     for (std::uint32_t i = 0; i < kNamespacesMax; ++i) {
       const NamespaceState& each = state.namespaces[i];
-      state.host.known[i] = each.allocated && each.attached && state.faults.hidden_nsid != i + 1;
+      state.host.known[i] =
+          lives && each.allocated && each.attached && state.faults.hidden_nsid != i + 1;
     }
   });
   return tree_.sync(drive);
@@ -246,6 +249,7 @@ Status Host::set(const std::string& address, const std::string& key, const std::
   if (key == "swap") return swap_on(address, value == "1");
   if (key == "holder") return hold(address, value);
   if (key == "power_loss") return power_loss(address);
+  if (key == "replug") return replug(address);
   if (of_host(key)) {
     const auto number = parse_size(value);
     if (!number.ok()) return number.error();
@@ -313,32 +317,6 @@ Result<std::uint32_t> Host::add_namespace(const std::string& address, std::uint6
   if (made == 0) return Error{Errc::limit, "no room for another namespace on " + address};
   if (const Status done = sync(drive); !done.ok()) return done.error();
   return made;
-}
-
-Status Host::bind(const std::string& address, const std::string& driver) {
-  auto found = drive(address);
-  if (!found.ok()) return found.error();
-  if (!driver.empty() && !fs::exists(root_ / "sys/bus/pci/drivers" / driver)) {
-    return Error{Errc::not_found, "the emulated host has no driver " + driver};
-  }
-  (*found)->with([&](Controller& controller, DriveState& state) {
-    put_text(state.host.driver, driver, '\0');
-    put_text(std::span(state.host.controller_state).first(15), "live", '\0');
-    ++state.host.generation;
-    controller.reset();
-  });
-  return rescan(**found);
-}
-
-Status Host::reset(const std::string& address) {
-  auto found = drive(address);
-  if (!found.ok()) return found.error();
-  (*found)->with([](Controller& controller, DriveState& state) {
-    controller.reset();
-    const char* after = state.faults.reset_fails ? "dead" : "live";
-    put_text(std::span(state.host.controller_state).first(15), after, '\0');
-  });
-  return sync(**found);
 }
 
 Status Host::power_loss(const std::string& address) {

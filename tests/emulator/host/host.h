@@ -52,6 +52,13 @@ class Host final {
   // What writing to a driver's bind and unbind files does; "" is no driver. Opened nodes go dead.
   Status bind(const std::string& address, const std::string& driver);
   Status reset(const std::string& address);
+  // What is due by now after a bind or reset with settle_ms: nodes appear, the controller is live.
+  // The interposers call this with every open, stat and opendir below the root.
+  void settle();
+  // The function leaves the bus and comes back: another folder in sysfs, no override, nvme again.
+  Status replug(const std::string& address);
+  // Whether a guest has a device of this IOMMU group open.
+  [[nodiscard]] bool group_in_use(const std::string& group);
   Status power_loss(const std::string& address);
   // Marks namespace 1 as used by the host: a line in mountinfo and swaps, a link in holders/;
   // O_EXCL is refused. An empty text takes the mark away.
@@ -69,6 +76,7 @@ class Host final {
   Status add_drive(const std::string& description, std::uint32_t index);
   Status load();
   Status claim(const std::string& address, bool claimed);
+  void note_settling();
   Status change_namespace(const std::string& address, const std::string& key, std::uint64_t value);
 
   std::filesystem::path root_;

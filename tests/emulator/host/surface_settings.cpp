@@ -20,9 +20,11 @@ boot       boot_partition=SIZE (128K units; 0 = none) boot_seed=0|1:SEED boot_ac
 lockdown   lockdown=OPCODE|off lockdown_feature=FID|off
 self-test  self_test=0|1|2 self_test_ms=
 other      pmr=0|1
+host       settle_ms= (from bind or reset to nodes and live) vfio_user=0|1 (a guest has it open)
 faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroes_nothing=
            zeroes_half= drops_zero_writes= format_keeps_data= ignores_features= ignores_delete=
            (0|1)  power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
+           probe_fails=unbound|dead|released|off (of nvme, until a reset mends it)
            keeps_region=NSID:OFFSET:LENGTH|off hides_namespace=NSID|0
 )";
 
@@ -175,6 +177,14 @@ Status self_test(DriveState& state, const Setting& setting) {
   return Ok{};
 }
 
+Status probe_fails(DriveState& state, const Setting& setting) {
+  constexpr std::array<std::string_view, 4> kNames{"off", "unbound", "dead", "released"};
+  const auto found = std::find(kNames.begin(), kNames.end(), setting.value);
+  if (found == kNames.end()) return bad(setting, "unbound, dead, released or off");
+  state.faults.probe_fails = static_cast<ProbeFault>(found - kNames.begin());
+  return Ok{};
+}
+
 Status region(const Setting& setting, std::uint32_t& nsid, std::uint64_t& offset,
               std::uint64_t& length) {
   nsid = 0;
@@ -244,6 +254,9 @@ void add_faults(SettingTable& table) {
   fault("format_keeps_data", &Faults::format_keeps_data);
   fault("ignores_features", &Faults::ignores_features);
   fault("ignores_delete", &Faults::ignores_delete);
+  table["probe_fails"] = probe_fails;
+  table["settle_ms"] = [](auto& s, auto& v) { return number(v, s.host.settle_ms); };
+  table["vfio_user"] = [](auto& s, auto& v) { return flag(v, s.host.vfio_user); };
   table["power_loss_at"] = [](auto& s, auto& v) { return percent(v, s.faults.power_loss_at); };
   table["reset_at"] = [](auto& s, auto& v) { return percent(v, s.faults.reset_at); };
   table["serial_changes_after"] = [](auto& s, auto& v) -> Status {

@@ -105,14 +105,14 @@ Status SysfsTree::create_skeleton() const {
         "proc/self/fd", "sys/block", "sys/class/nvme", "sys/class/nvme-subsystem",
         "sys/class/block", "sys/dev/block", "sys/dev/char", "sys/devices/virtual/nvme-subsystem",
         "sys/kernel/iommu_groups", "sys/bus/pci/devices", "sys/bus/pci/drivers/nvme",
-        "sys/bus/pci/drivers/vfio-pci"}) {
+        "sys/bus/pci/drivers/vfio-pci", "sys/bus/pci/drivers/variant-vfio-pci"}) {
     fs::create_directories(root_ / folder, code);
     if (code) {
       return Error{Errc::failed,
                    "cannot create " + (root_ / folder).string() + ": " + code.message()};
     }
   }
-  for (const char* driver : {"nvme", "vfio-pci"}) {
+  for (const char* driver : {"nvme", "vfio-pci", "variant-vfio-pci"}) {
     for (const char* file : {"bind", "unbind", "new_id", "remove_id", "uevent"}) {
       put(root_ / "sys/bus/pci/drivers" / driver / file, "");
     }
@@ -290,12 +290,33 @@ void SysfsTree::remove_controller(const DriveState& state, const std::string& ad
   drop(device_folder(address) / "nvme");
 }
 
+// A group lives as long as one of its functions stands on a vfio driver.
+bool SysfsTree::group_on_vfio(const std::string& group) const {
+  std::error_code code;
+  const fs::path members = root_ / "sys/kernel/iommu_groups" / group / "devices";
+  for (const auto& each : fs::directory_iterator(members, code)) {
+    const fs::path driver = fs::read_symlink(each.path() / "driver", code).filename();
+    if (driver.string().find("vfio") != std::string::npos) return true;
+  }
+  return false;
+}
+
+void SysfsTree::remove_function(const std::string& address) const {
+  const fs::path folder = device_folder(address);
+  std::error_code code;
+  for (const auto& each : fs::directory_iterator(root_ / "sys/bus/pci/drivers", code)) {
+    drop(each.path() / address);
+  }
+  drop(root_ / "sys/bus/pci/devices" / address);
+  drop(folder);
+}
+
 void SysfsTree::vfio_files(const DriveState& state, const std::string& address,
                            bool present) const {
   const std::string group = std::to_string(state.host.iommu_group);
   const std::string cdev = "vfio" + std::to_string(state.host.instance);
   if (!present) {
-    drop(root_ / "dev/vfio" / group);
+    if (!group_on_vfio(group)) drop(root_ / "dev/vfio" / group);
     drop(root_ / "dev/vfio/devices" / cdev);
     drop(device_folder(address) / "vfio-dev");
     return;
@@ -337,7 +358,8 @@ Status SysfsTree::sync(DriveFile& drive) const {
       }
     }
     if (!bound) remove_controller(state, address);
-    vfio_files(state, address, driver == "vfio-pci");
+    const bool vfio = driver.find("vfio") != std::string::npos;
+    vfio_files(state, address, vfio && state.host.settles_at_ms == 0);
     return Ok{};
   });
 }

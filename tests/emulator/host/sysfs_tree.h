@@ -30,6 +30,8 @@ class SysfsTree final {
   [[nodiscard]] Status create_skeleton() const;
   // Makes the tree agree with what the drive is now: driver, controller, namespaces, vfio nodes.
   [[nodiscard]] Status sync(DriveFile& drive) const;
+  // The function leaves the bus.
+  void remove_function(const std::string& address) const;
   // The PCI function's folder in sys/devices.
   [[nodiscard]] std::filesystem::path device_folder(const std::string& address) const;
 
@@ -44,6 +46,7 @@ class SysfsTree final {
                         std::uint32_t nsid) const;
   void remove_controller(const DriveState& state, const std::string& address) const;
   void vfio_files(const DriveState& state, const std::string& address, bool present) const;
+  [[nodiscard]] bool group_on_vfio(const std::string& group) const;
 
   std::filesystem::path root_;
 };

@@ -12,7 +12,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 2;
+inline constexpr std::uint32_t kStateVersion = 3;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 inline constexpr std::uint32_t kLbaFormats = 2;  // format 0: 512 bytes, format 1: 4096 bytes
 
@@ -99,6 +99,14 @@ struct FeatureState {
   std::uint32_t factory;
 };
 
+// How binding the nvme driver fails.
+enum class ProbeFault : std::uint8_t {
+  none,
+  unbound,   // the driver refuses: the function stays without one
+  dead,      // it binds and its controller ends dead
+  released,  // it binds, gives up and lets go of the function again
+};
+
 // How the drive betrays its host. `Faults{}` is an honest drive.
 struct Faults {
   bool lies_keeps_data;            // reports success and GDE, erases nothing
@@ -109,7 +117,8 @@ struct Faults {
   bool garbage_identify;           // Identify answers with noise
   bool unexpected_deallocation;    // a sanitize ends with SSTAT 4
   bool never_writes;               // writes succeed and change nothing
-  bool reset_fails;                // a controller reset leaves it dead
+  bool reset_fails;                // a reset mends nothing and leaves the controller dead
+  ProbeFault probe_fails;          // until a reset mends it, if that does not fail too
   bool garbage_sanitize_log;       // log page 81h answers with noise
   bool unreadable_after_crypto;    // blocks not written since a crypto erase cannot be read
   bool recycles_blocks;            // a new namespace shows the blocks of the deleted one
@@ -150,8 +159,12 @@ struct HostSide {
   std::uint32_t sriov_enabled;
   std::uint32_t iommu_group;
   std::int32_t numa_node;
-  bool claimed;       // mounted, swapped on, held by md/LVM/dm: O_EXCL is refused
-  bool needs_rescan;  // namespaces come and go in the kernel's eyes at a rescan only
+  bool claimed;                // mounted, swapped on, held by md/LVM/dm: O_EXCL is refused
+  bool needs_rescan;           // namespaces come and go in the kernel's eyes at a rescan only
+  bool vfio_user;              // a guest has the device open through vfio
+  std::uint32_t settle_ms;     // from a bind or reset until nodes are there and the state is live
+  std::int64_t settles_at_ms;  // of the host's clock; 0 = settled
+  ProbeFault outcome;          // what it then has come to
   std::array<bool, kNamespacesMax> known;  // what the kernel made disks of
 };
 

@@ -65,6 +65,7 @@ int do_fstatat(int folder, const char* path, struct stat* about, int flags) {
     return 0;
   }
   const std::string target = kernel().redirect(path);
+  kernel().settle(target.c_str());
   const int done = real().fstatat(folder, target.c_str(), about, flags);
   if (done != 0 || !S_ISREG(about->st_mode)) return done;
   const int follow = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
@@ -125,7 +126,10 @@ int do_duplicate(int from, int to) {
 }
 
 std::string redirected(const char* path) {
-  return Kernel::concerned() ? kernel().redirect(path) : std::string(path);
+  if (!Kernel::concerned()) return path;
+  std::string target = kernel().redirect(path);
+  kernel().settle(target.c_str());
+  return target;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +17,24 @@ namespace {
 // Where the claim of O_EXCL lives: a lock of this open file description far behind any media byte.
 // It ends with the last descriptor, also when the process is killed, as the kernel's claim does.
 constexpr off_t kClaimOffset = off_t{1} << 61;
+
+struct flock claim_of(short type) {
+  struct flock claim {};
+  claim.l_type = type;
+  claim.l_whence = SEEK_SET;
+  claim.l_start = kClaimOffset;
+  claim.l_len = 1;
+  return claim;
+}
+
+// A group can be open once. A device's own node (cdev) can be opened by anybody, and whoever has it
+// open keeps the driver from letting go of the device.
+enum class VfioNode { none, container, group, device };
+
+VfioNode vfio_node(const std::string& path) {
+  if (path.find("/vfio/devices/") != std::string::npos) return VfioNode::device;
+  return path.ends_with("/vfio/vfio") ? VfioNode::container : VfioNode::group;
+}
 
 int fail(int number) {
   errno = number;
@@ -32,6 +51,16 @@ std::string canonical_of(int fd) {
   std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
   const ssize_t length = real().readlink(link, path, sizeof(path));
   return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+}
+
+// Whether a descriptor of this node is open, anywhere.
+bool claimed_by_anybody(const std::string& path) {
+  const int fd = real().openat(AT_FDCWD, path.c_str(), O_RDWR | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  struct flock claim = claim_of(F_WRLCK);
+  const bool taken = real().fcntl(fd, F_OFD_GETLK, &claim) == 0 && claim.l_type != F_UNLCK;
+  real().close(fd);
+  return taken;
 }
 
 }  // namespace
@@ -85,6 +114,16 @@ std::string Kernel::redirect(const char* path) const {
   return path;
 }
 
+void Kernel::settle(const char* path) {
+  if (path == nullptr) return;
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::strncmp(path, root_.c_str(), root_.size()) != 0) return;
+  }
+  const InternalIo internal;
+  if (const auto found = host()) found->settle();
+}
+
 std::optional<OpenNode> Kernel::classify(const std::string& canonical) {
   std::string root;
   {
@@ -125,6 +164,7 @@ std::optional<OpenNode> Kernel::at_path(int folder, const char* path, int flags)
 
 int Kernel::open(int folder, const char* path, int flags, mode_t mode) {
   const std::string target = redirect(path);
+  settle(target.c_str());
   if ((flags & O_PATH) == 0) {
     if (auto node = at_path(folder, target.c_str(), flags)) {
       const InternalIo internal;
@@ -135,8 +175,14 @@ int Kernel::open(int folder, const char* path, int flags, mode_t mode) {
 }
 
 int Kernel::open_device(int folder, OpenNode node, int flags) {
+  const VfioNode vfio = node.kind == NodeKind::vfio ? vfio_node(node.path) : VfioNode::none;
   const bool exclusive =
-      node.kind == NodeKind::vfio || (node.kind == NodeKind::disk && (flags & O_EXCL) != 0);
+      vfio == VfioNode::group || (node.kind == NodeKind::disk && (flags & O_EXCL) != 0);
+  if (vfio == VfioNode::group) {
+    const auto owner = host();
+    const std::string group = node.path.substr(node.path.rfind('/') + 1);
+    if (owner != nullptr && owner->group_in_use(group)) return fail(EBUSY);
+  }
   node.direct = (flags & O_DIRECT) != 0;
   node.writable = writable(flags);
   if (node.drive != nullptr) {
@@ -151,15 +197,11 @@ int Kernel::open_device(int folder, OpenNode node, int flags) {
   // not every file system has it. A claim needs a descriptor that can be written.
   int kept = flags & ~(O_CREAT | O_TRUNC | O_EXCL | O_DIRECT | O_NOFOLLOW);
   if (node.kind == NodeKind::sysfs) kept = flags & ~(O_CREAT | O_TRUNC | O_EXCL);
-  if (exclusive) kept = (kept & ~O_ACCMODE) | O_RDWR;
+  if (exclusive || vfio == VfioNode::device) kept = (kept & ~O_ACCMODE) | O_RDWR;
   const int fd = real().openat(folder, node.path.c_str(), kept, 0);
   if (fd < 0) return -1;
-  if (exclusive) {
-    struct flock claim {};
-    claim.l_type = F_WRLCK;
-    claim.l_whence = SEEK_SET;
-    claim.l_start = kClaimOffset;
-    claim.l_len = 1;
+  if (exclusive || vfio == VfioNode::device) {
+    struct flock claim = claim_of(vfio == VfioNode::device ? F_RDLCK : F_WRLCK);
     if (real().fcntl(fd, F_OFD_SETLK, &claim) != 0) {
       real().close(fd);
       return fail(EBUSY);
@@ -230,6 +272,26 @@ int Kernel::dead(const OpenNode& node) {
     const NamespaceState& each = state.namespaces[node.nsid - 1];
     return each.attached && each.eui64 == node.eui64 ? 0 : ENODEV;
   });
+}
+
+// The kernel waits, uninterruptibly in the end, until the last descriptor of the device is closed.
+// Here that is an error nobody can miss.
+int Kernel::unbind(Host& host, const std::string& address, const std::string& driver) {
+  auto drive = host.drive(address);
+  if (!drive.ok()) return ENODEV;
+  std::string cdev;
+  const bool guest = (*drive)->with([&](Controller&, DriveState& state) {
+    cdev = host.root() / "dev/vfio/devices" / ("vfio" + std::to_string(state.host.instance));
+    return state.host.vfio_user;
+  });
+  if (driver.find("vfio") != std::string::npos && (guest || claimed_by_anybody(cdev))) {
+    std::fprintf(stderr,
+                 "reclaim-emulator: %s is unbound from %s while somebody has it open: a kernel "
+                 "would hang here\n",
+                 address.c_str(), driver.c_str());
+    return EDEADLK;
+  }
+  return host.bind(address, "").ok() ? 0 : EIO;
 }
 
 void Kernel::disguise(const OpenNode& node, struct stat& about) {

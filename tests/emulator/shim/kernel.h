@@ -66,6 +66,8 @@ class Kernel final {
   ssize_t read(OpenNode& node, int fd, const iovec* parts, int count, off_t offset);
   ssize_t write(OpenNode& node, int fd, const iovec* parts, int count, off_t offset);
   int fallocate(OpenNode& node, int mode, off_t offset, off_t length);
+  // Lets what is due by now happen (Host::settle), for a path below the root or redirected to it.
+  void settle(const char* path);
   // Makes a node look like the device it stands for.
   void disguise(const OpenNode& node, struct stat& about);
   std::optional<OpenNode> at_path(int folder, const char* path, int flags);
@@ -77,6 +79,7 @@ class Kernel final {
   int open_device(int folder, OpenNode node, int flags);
   ssize_t write_sysfs(OpenNode& node, int fd, const std::string& text);
   int sysfs_action(OpenNode& node, const std::string& value);
+  int unbind(Host& host, const std::string& address, const std::string& driver);
   [[nodiscard]] int dead(const OpenNode& node);  // errno, or 0 for a node that still stands
   int admin(OpenNode& node, ::nvme_passthru_cmd& command, std::uint64_t& result);
   int io(OpenNode& node, ::nvme_passthru_cmd& command, std::uint64_t& result);

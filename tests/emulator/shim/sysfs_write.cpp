@@ -42,7 +42,7 @@ int Kernel::sysfs_action(OpenNode& node, const std::string& value) {
     auto drive = host.drive(value);
     if (!drive.ok()) return ENODEV;
     const std::string now = driver_of(**drive);
-    if (name == "unbind") return now == parent ? number_of(host.bind(value, "")) : ENODEV;
+    if (name == "unbind") return now == parent ? unbind(host, value, parent) : ENODEV;
     const std::string wanted = override_of(host.root(), value);
     const bool matches = wanted.empty() ? parent == "nvme" : wanted == parent;
     return now.empty() && matches ? number_of(host.bind(value, parent)) : ENODEV;
@@ -53,9 +53,11 @@ int Kernel::sysfs_action(OpenNode& node, const std::string& value) {
     if (!driver_of(**drive).empty()) return 0;
     const std::string wanted = override_of(host.root(), value);
     const std::string driver = wanted.empty() ? "nvme" : wanted;
-    // A probe that finds no driver succeeds all the same (which is why callers must look again).
+    // A probe that finds no driver, or one that fails, succeeds all the same (which is why callers
+    // must look again).
     const bool known = fs::exists(host.root() / "sys/bus/pci/drivers" / driver);
-    return known ? number_of(host.bind(value, driver)) : 0;
+    if (known) (void)host.bind(value, driver);
+    return 0;
   }
   const bool controller_attribute = parent.starts_with("nvme");
   if (controller_attribute && (name == "reset_controller" || name == "rescan_controller")) {
