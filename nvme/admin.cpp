@@ -114,4 +114,40 @@ Status start_sanitize(int fd, EraseMethod method, std::uint32_t timeout_ms) {
   return judge(nvme_sanitize_nvm(&args), "Sanitize");
 }
 
+Result<NamespaceFormat> identify_namespace_format(int fd, std::uint32_t nsid,
+                                                  std::uint32_t timeout_ms) {
+  const auto page = std::make_unique<Page<kIdentifyBytes>>();
+  auto done = identify(fd, NVME_IDENTIFY_CNS_NS, nsid, timeout_ms, page->bytes,
+                       fmt::format("Identify Namespace {}", nsid));
+  if (!done) return std::move(done).error();
+  return parse_namespace_format(page->bytes, nsid);
+}
+
+Result<std::vector<std::uint32_t>> allocated_namespaces(int fd, std::uint32_t timeout_ms) {
+  const auto page = std::make_unique<Page<kIdentifyBytes>>();
+  auto done = identify(fd, NVME_IDENTIFY_CNS_ALLOCATED_NS_LIST, 0, timeout_ms, page->bytes,
+                       "Identify Allocated Namespaces");
+  if (!done) return std::move(done).error();
+  return parse_namespace_list(page->bytes);
+}
+
+Status format_namespace(int fd, const NamespaceFormat& command, EraseMethod method,
+                        std::uint32_t timeout_ms) {
+  std::uint32_t result = 0;
+  nvme_format_nvm_args args{};
+  args.result = &result;
+  args.args_size = static_cast<int>(sizeof(args));
+  args.fd = fd;
+  args.timeout = timeout_ms;
+  args.nsid = command.nsid;
+  args.mset = command.metadata_extended ? NVME_FORMAT_MSET_EXTENDED : NVME_FORMAT_MSET_SEPARATE;
+  args.pi = static_cast<nvme_cmd_format_pi>(command.protection);
+  args.pil = command.protection_first ? NVME_FORMAT_PIL_FIRST : NVME_FORMAT_PIL_LAST;
+  args.ses = static_cast<nvme_cmd_format_ses>(secure_erase_setting(method));
+  args.lbaf = command.lba_format & 0xfU;
+  args.lbafu = static_cast<__u8>(command.lba_format >> 4U);
+  CHECK(args.ses != NVME_FORMAT_SES_NONE);
+  return judge(nvme_format_nvm(&args), fmt::format("Format NVM of namespace {:#x}", command.nsid));
+}
+
 }  // namespace reclaim::nvme

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "nvme/facts.h"
+#include "nvme/format.h"
 #include "nvme/log_pages.h"
 #include "state/base/result.h"
 
@@ -23,5 +25,16 @@ namespace reclaim::nvme {
 // The one destructive command: starts a sanitize of the whole subsystem, with NSID 0, AUSE 0 and
 // NDAS 0. Ok means that the drive accepted it, not that anything is erased.
 [[nodiscard]] Status start_sanitize(int fd, EraseMethod method, std::uint32_t timeout_ms);
+
+// The format a namespace has now.
+[[nodiscard]] Result<NamespaceFormat> identify_namespace_format(int fd, std::uint32_t nsid,
+                                                                std::uint32_t timeout_ms);
+// Every namespace that exists, attached or not (CNS 10h), of drives with namespace management.
+[[nodiscard]] Result<std::vector<std::uint32_t>> allocated_namespaces(int fd,
+                                                                      std::uint32_t timeout_ms);
+// Format NVM of `command.nsid` with the secure erase of `method`, keeping the format that `command`
+// names. Ok: the drive says that all of it is erased.
+[[nodiscard]] Status format_namespace(int fd, const NamespaceFormat& command, EraseMethod method,
+                                      std::uint32_t timeout_ms);
 
 }  // namespace reclaim::nvme

@@ -51,9 +51,36 @@ Reading digest(std::span<const std::byte> bytes) {
       static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0}));
   reading.ones_bytes =
       static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0xff}));
-  reading.uniform = !bytes.empty() && std::all_of(bytes.begin(), bytes.end(), [&](std::byte each) {
-    return each == bytes.front();
-  });
+  reading.uniform = is_uniform(bytes);
+  return reading;
+}
+
+bool is_uniform(std::span<const std::byte> bytes) {
+  // Each byte equals the one before it.
+  return !bytes.empty() && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+}
+
+Reading survey(std::span<const std::byte> bytes, std::uint64_t offset_bytes,
+               const std::set<std::uint32_t>& piece_lengths) {
+  Reading reading;
+  reading.length_bytes = static_cast<std::uint32_t>(bytes.size());
+  reading.uniform = is_uniform(bytes);
+  if (reading.uniform) {
+    reading.zero_bytes = bytes.front() == std::byte{0} ? reading.length_bytes : 0;
+    reading.ones_bytes = bytes.front() == std::byte{0xff} ? reading.length_bytes : 0;
+    return reading;
+  }
+  reading.zero_bytes =
+      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0}));
+  reading.ones_bytes =
+      static_cast<std::uint32_t>(std::count(bytes.begin(), bytes.end(), std::byte{0xff}));
+  for (const std::uint32_t length : piece_lengths) {
+    const std::uint64_t first = (length - offset_bytes % length) % length;
+    for (std::uint64_t at = first; at + length <= bytes.size(); at += length) {
+      const auto piece = bytes.subspan(at, length);
+      if (!is_uniform(piece)) reading.pieces.push_back(sha256_hex(piece));
+    }
+  }
   return reading;
 }
 
@@ -99,6 +126,25 @@ Status write_place(int fd, const Place& place, std::span<const std::byte> bytes)
     done += static_cast<std::size_t>(put);
   }
   return Ok{};
+}
+
+Status write_zeros(int fd, Place& place, std::span<const std::byte> zeros) {
+  while (place.length_bytes > 0) {
+    const std::size_t length = std::min<std::size_t>(place.length_bytes, zeros.size());
+    const ssize_t put = ::pwrite(fd, zeros.data(), length, static_cast<off_t>(place.offset_bytes));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return io_error("zero", place, errno);
+    if (put == 0) return io_error("zero", place, ENOSPC);
+    place.offset_bytes += static_cast<std::uint64_t>(put);
+    place.length_bytes -= static_cast<std::uint32_t>(put);
+  }
+  return Ok{};
+}
+
+Status zero_out(int fd, const Place& place) {
+  std::uint64_t range[2] = {place.offset_bytes, place.length_bytes};
+  if (::ioctl(fd, BLKZEROOUT, range) == 0) return Ok{};
+  return io_error("zero", place, errno);
 }
 
 Status flush(int fd) {

@@ -1,5 +1,5 @@
-// Baseline and verification: what is read and written on the media. The erase is in
-// drive_erase.cpp.
+// Baseline: what is read and written on the media before the erase; and whether the drive is still
+// as verification left it.
 #include "nvme/drive.h"
 
 #include <fmt/core.h>
@@ -13,10 +13,6 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr unsigned kSanitizeHasFailed = 3;  // SSTAT bits 2:0
-
-Place place_of(const Sample& sample) {
-  return Place{sample.nsid, sample.offset_bytes, sample.length_bytes};
-}
 
 Error stopped(std::string_view during) {
   return Error{Errc::cancelled, fmt::format("stopped while {}", during)};
@@ -44,11 +40,8 @@ DriveFacts Drive::facts() const {
   return facts;
 }
 
-Result<SanitizeLog> Drive::sanitize_log() const {
-  return read_sanitize_log(claim_.controller_fd(), options_.admin_timeout_ms);
-}
-
-Result<Baseline> Drive::take_baseline(StopFlag& stop) {
+Status Drive::wait_until_readable(StopFlag& stop) {
+  if (!can_sanitize()) return Ok{};
   const MonoMs deadline{clock_.now().mono.ms + options_.foreign_sanitize_timeout_ms};
   const auto log = wait_while_sanitizing(deadline, options_.foreign_sanitize_timeout_ms, stop);
   if (!log) return log.error();
@@ -59,6 +52,11 @@ Result<Baseline> Drive::take_baseline(StopFlag& stop) {
                              "/dev/{}` (4 for crypto erase), then clean the device again",
                              claim_.sys().controller)};
   }
+  return Ok{};
+}
+
+Result<Baseline> Drive::take_baseline(StopFlag& stop) {
+  if (auto readable = wait_until_readable(stop); !readable) return std::move(readable).error();
   std::uint64_t seed = 0;
   if (auto random = fill_random(std::as_writable_bytes(std::span(&seed, 1))); !random) {
     return std::move(random).error();
@@ -68,11 +66,17 @@ Result<Baseline> Drive::take_baseline(StopFlag& stop) {
   if (!plan) return plan.error();
 
   Baseline baseline;
+  std::size_t unreadable = 0;
   for (const Place& place : plan->samples) {
     if (stop.requested()) return stopped("reading samples");
     auto sample = read_sample(place);
-    if (!sample) return std::move(sample).error();
-    baseline.samples.push_back(*std::move(sample));
+    if (sample) {
+      baseline.samples.push_back(*std::move(sample));
+      continue;
+    }
+    // Blocks that an earlier erase left unreadable hold nothing to compare with.
+    if (!claim_.rules().relaxed.unreadable_blocks) return std::move(sample).error();
+    ++unreadable;
   }
   // From here on we write.
   if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
@@ -82,9 +86,10 @@ Result<Baseline> Drive::take_baseline(StopFlag& stop) {
     if (!canary) return std::move(canary).error();
     baseline.canaries.push_back(*std::move(canary));
   }
-  log_.info("reclaim.nvme", fmt::format("baseline of {}: {} samples, {} canaries, {} places count",
+  log_.info("reclaim.nvme", fmt::format("baseline of {}: {} samples, {} canaries, {} places count, "
+                                        "{} cannot be read",
                                         to_string(claim_.sys().address), baseline.samples.size(),
-                                        baseline.canaries.size(), baseline.counted()));
+                                        baseline.canaries.size(), baseline.counted(), unreadable));
   return baseline;
 }
 
@@ -121,62 +126,6 @@ Result<Sample> Drive::write_canary(const Place& place) {
   return canary;
 }
 
-Result<Reading> Drive::reread(const Sample& sample, MonoMs deadline, StopFlag& stop) {
-  const Place place = place_of(sample);
-  const ClaimedNamespace* ns = claim_.find(sample.nsid);
-  if (ns == nullptr || place.offset_bytes > ns->facts.capacity_bytes ||
-      place.length_bytes > ns->facts.capacity_bytes - place.offset_bytes) {
-    return Error{Errc::failed, fmt::format("the erasure is not verified: {} is not there any more",
-                                           to_string(place))};
-  }
-  AlignedBuffer buffer(place.length_bytes);
-  while (true) {
-    const auto bytes = read_place(ns->fd.get(), place, buffer);
-    if (bytes) return digest(*bytes);
-    if (clock_.now().mono.ms >= deadline.ms) {
-      return Error{Errc::failed, "the erasure is not verified: " + bytes.error().what,
-                   bytes.error().raw};
-    }
-    if (stop.wait(options_.read_retry_pause_ms)) return stopped("verifying");
-  }
-}
-
-Result<VerifyReport> Drive::verify(const Baseline& baseline, const EraseEvidence& evidence,
-                                   const std::function<void(EraseProgress)>& /*on_progress*/,
-                                   StopFlag& stop) {
-  for (const ClaimedNamespace& ns : claim_.namespaces()) {
-    if (auto forgotten = forget_cached(ns.fd.get()); !forgotten) {
-      return std::move(forgotten).error();
-    }
-  }
-  const MonoMs deadline{clock_.now().mono.ms + options_.read_retry_ms};
-  Rereading after;
-  for (const auto& [places, readings] : {std::pair{&baseline.samples, &after.samples},
-                                         std::pair{&baseline.canaries, &after.canaries}}) {
-    for (const Sample& sample : *places) {
-      if (stop.requested()) return stopped("verifying");
-      auto reading = reread(sample, deadline, stop);
-      if (!reading) return std::move(reading).error();
-      readings->push_back(*std::move(reading));
-    }
-  }
-  if (auto same = claim_.still_same_drive(); !same) return std::move(same).error();
-  const auto counters = read_counters(claim_.controller_fd(), options_.admin_timeout_ms);
-  if (!counters) return counters.error().wrap("the erasure is not verified");
-  after.counters = *counters;
-
-  // Last of all: a write that came between would clear Global Data Erased.
-  const auto log = sanitize_log();
-  if (!log) return log.error().wrap("the erasure is not verified");
-  const SanitizeJudgement judgement = judge_sanitize(*log, evidence.cdw10);
-  if (judgement.outcome != SanitizeOutcome::erased &&
-      judgement.outcome != SanitizeOutcome::unproven) {
-    return Error{Errc::failed, "the erasure is not verified: " + judgement.text};
-  }
-  after.global_data_erased = log->global_data_erased();
-  return judge_verification(baseline, after, evidence.method, claim_.namespace_facts());
-}
-
 Result<Counters> Drive::still_ours(const Counters& since) {
   if (auto same = claim_.still_same_drive(); !same) {
     return Error{Errc::refused, same.error().what, same.error().raw};
@@ -189,6 +138,7 @@ Result<Counters> Drive::still_ours(const Counters& since) {
                              "then, {} now",
                              since.host_writes, counters->host_writes)};
   }
+  if (!relies_on_global_data_erased_) return *counters;
   const auto log = sanitize_log();
   if (!log) return Error{Errc::refused, log.error().what, log.error().raw};
   if (!log->global_data_erased()) {

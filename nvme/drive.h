@@ -4,17 +4,25 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "nvme/block_io.h"
 #include "nvme/claim.h"
 #include "nvme/controller_state.h"
 #include "nvme/facts.h"
+#include "nvme/format.h"
 #include "nvme/namespace_layout.h"
 #include "nvme/options.h"
+#include "nvme/rate_limit.h"
 #include "nvme/sampling.h"
 #include "nvme/sanitize.h"
 #include "nvme/stop_flag.h"
 #include "nvme/surfaces.h"
+#include "nvme/sweep.h"
 #include "nvme/verdict.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
@@ -24,9 +32,14 @@ namespace reclaim::nvme {
 
 class Drive final {
  public:
-  // `clock` and `log` outlive the drive.
-  Drive(Options options, Claim claim, const Clock& clock, Logger& log)
-      : options_(std::move(options)), claim_(std::move(claim)), clock_(clock), log_(log) {}
+  // `clock` and `log` outlive the drive. `host_rate`: of zeroing all drives of the host together.
+  Drive(Options options, Claim claim, const Clock& clock, Logger& log,
+        std::shared_ptr<RateLimit> host_rate = nullptr)
+      : options_(std::move(options)),
+        claim_(std::move(claim)),
+        clock_(clock),
+        log_(log),
+        host_rate_(std::move(host_rate)) {}
 
   [[nodiscard]] const Claim& claim() const { return claim_; }
   // What the claim learnt, counters included.
@@ -51,7 +64,8 @@ class Drive final {
   [[nodiscard]] Result<Baseline> take_baseline(StopFlag& stop);
 
   // See Drives::erase. With adopt_ours and no sanitize of ours running or done: Errc::not_found,
-  // and nothing is sent.
+  // and nothing is sent; zeroing and formatting always begin anew. A sanitize needs no baseline:
+  // without a canary it has to move the drive's log to be believed.
   [[nodiscard]] Result<EraseEvidence> erase(const EraseRequest& request,
                                             const std::function<void(EraseProgress)>& on_progress,
                                             StopFlag& stop);
@@ -61,7 +75,8 @@ class Drive final {
                                             const std::function<void(EraseProgress)>& on_progress,
                                             StopFlag& stop);
 
-  // See Drives::still_ours; Global Data Erased must still be set, too.
+  // See Drives::still_ours; where verification relied on Global Data Erased, it must still be set,
+  // too.
   [[nodiscard]] Result<Counters> still_ours(const Counters& since);
 
  private:
@@ -83,7 +98,7 @@ class Drive final {
   [[nodiscard]] Status remove_namespaces(const LayoutPlan& plan, const ControllerState& layout);
   [[nodiscard]] Status make_namespace(const NamespaceToMake& make);
 
-  // One erase under way.
+  // One sanitize under way.
   struct Run {
     EraseRequest request;
     std::uint32_t cdw10 = 0;
@@ -95,13 +110,18 @@ class Drive final {
     SanitizeLog before;                    // right before our command
   };
 
+  using Report = std::function<void(EraseProgress)>;
+
+  // drive_sanitize.cpp
+  [[nodiscard]] bool can_sanitize() const;
   [[nodiscard]] Result<SanitizeLog> sanitize_log() const;
+  [[nodiscard]] Result<EraseEvidence> sanitize(const EraseRequest& request,
+                                               const Report& on_progress, StopFlag& stop);
   // Until no sanitize runs, whoever began it; Errc::failed at `deadline`.
   [[nodiscard]] Result<SanitizeLog> wait_while_sanitizing(MonoMs deadline,
                                                           std::int64_t stall_timeout_ms,
                                                           StopFlag& stop);
-  [[nodiscard]] Result<Sample> read_sample(const Place& place);
-  [[nodiscard]] Result<Sample> write_canary(const Place& place);
+  [[nodiscard]] bool told_apart(const Run& run, const SanitizeLog& log) const;
   [[nodiscard]] Status adopt(Run& run);
   [[nodiscard]] Status send(Run& run, StopFlag& stop);
   [[nodiscard]] Status read_back_lost_command(Run& run, const Error& lost);
@@ -112,12 +132,40 @@ class Drive final {
                                            const std::function<void(EraseProgress)>& on_progress,
                                            StopFlag& stop);
   [[nodiscard]] EraseEvidence evidence_of(const Run& run, const SanitizeLog& log) const;
-  [[nodiscard]] Result<Reading> reread(const Sample& sample, MonoMs deadline, StopFlag& stop);
+
+  // drive_zero.cpp
+  [[nodiscard]] Result<EraseEvidence> zero(const EraseRequest& request, const Report& on_progress,
+                                           StopFlag& stop);
+  [[nodiscard]] Status zero_chunk(EraseMethod method, Place chunk, std::span<const std::byte> zeros,
+                                  StopFlag& stop);
+
+  // drive_format.cpp
+  [[nodiscard]] Result<EraseEvidence> format(const EraseRequest& request, const Report& on_progress,
+                                             StopFlag& stop);
+  [[nodiscard]] Result<std::vector<NamespaceFormat>> namespace_formats() const;
+  [[nodiscard]] Status no_hidden_namespaces() const;
+  [[nodiscard]] Status format_one(const NamespaceFormat& command, EraseMethod method,
+                                  MonoMs deadline, bool first, StopFlag& stop);
+
+  // drive.cpp
+  // Waits for a sanitize that runs; Errc::failed where a failed one bars reading.
+  [[nodiscard]] Status wait_until_readable(StopFlag& stop);
+  [[nodiscard]] Result<Sample> read_sample(const Place& place);
+  [[nodiscard]] Result<Sample> write_canary(const Place& place);
+
+  // drive_verify.cpp
+  [[nodiscard]] Status reread_all(const Baseline& baseline, Judge& judge, StopFlag& stop);
+  [[nodiscard]] Result<Reading> reread(const Sample& sample, const Judge& judge, MonoMs deadline,
+                                       StopFlag& stop);
+  [[nodiscard]] Status read_further(Judge& judge, const Report& on_progress, StopFlag& stop);
+  void survey_chunk(const Place& chunk, AlignedBuffer& buffer, Judge& judge, std::mutex& mutex);
 
   Options options_;
   Claim claim_;
   const Clock& clock_;
   Logger& log_;
+  std::shared_ptr<RateLimit> host_rate_;
+  bool relies_on_global_data_erased_ = true;  // of the last verification
 };
 
 }  // namespace reclaim::nvme

@@ -23,6 +23,7 @@ struct Capabilities {
 
   [[nodiscard]] bool crypto_erase() const { return (sanicap & 1U) != 0; }
   [[nodiscard]] bool block_erase() const { return (sanicap & 2U) != 0; }
+  [[nodiscard]] bool sanitize() const { return (sanicap & 7U) != 0; }  // of any kind
   [[nodiscard]] bool write_zeroes() const { return (oncs & 8U) != 0; }
   [[nodiscard]] bool format() const { return (oacs & 2U) != 0; }
   [[nodiscard]] bool format_crypto() const { return format() && (fna & 4U) != 0; }
@@ -203,11 +204,15 @@ struct VerifyReport {
   std::uint32_t samples_counted = 0;    // that held data before, canaries included
   std::uint32_t samples_unchanged = 0;  // that still equal their old content: must be 0
   std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_nonzero = 0;   // informative; a failure only where DLFEAT promises otherwise
+  std::uint64_t bytes_nonzero = 0;   // informative; a failure where zeroes are promised or written
   std::uint32_t canaries_found = 0;  // must be 0
-  bool global_data_erased = false;   // read again, last of all
-  Counters counters;                 // at the end of verification
-  std::string expectation;           // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
+  // What the relaxations were needed for; each is 0 where its check is not relaxed.
+  std::uint32_t places_unreadable = 0;
+  std::uint64_t bytes_unreadable = 0;
+  std::uint32_t places_off_value = 0;  // that do not read as DLFEAT promises
+  bool global_data_erased = false;     // read again, last of all
+  Counters counters;                   // at the end of verification
+  std::string expectation;  // "zeroes (DLFEAT 1)", "changed (crypto erase, DLFEAT 0)", …
   // The drive as we leave it (encode_controller_state): the enrolment baseline of the next tenancy.
   std::string enrolment;
   friend bool operator==(const VerifyReport&, const VerifyReport&) = default;

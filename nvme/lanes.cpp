@@ -37,6 +37,7 @@ Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log)
       clock_(clock),
       log_(log),
       mailbox_(loop, [](Message message) { message(); }),
+      zero_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
       scan_(std::make_unique<Worker>([] {})) {}
 
 Lanes::~Lanes() {
@@ -131,7 +132,8 @@ void Lanes::claim(const ClaimRequest& request, Callback<ClaimReport> done) {
           std::vector<GuardFinding> findings;
           auto claim = Claim::create(options_, request, &findings);
           if (claim) {
-            lane->drive = std::make_unique<Drive>(options_, *std::move(claim), clock_, log_);
+            lane->drive =
+                std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);
             answer = ClaimReport{std::move(findings), lane->drive->facts()};
           } else {
             answer = claim.error();

@@ -14,6 +14,7 @@
 
 #include "nvme/drives.h"
 #include "nvme/options.h"
+#include "nvme/rate_limit.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
@@ -68,6 +69,7 @@ class Lanes final : public Drives {
   const Clock& clock_;
   Logger& log_;
   uv::Mailbox<Message> mailbox_;
+  std::shared_ptr<RateLimit> zero_rate_;  // of all lanes together
   std::map<PciAddress, std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<Worker> scan_;
 };

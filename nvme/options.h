@@ -29,6 +29,25 @@ struct Options {
   std::int64_t read_retry_ms = 10'000;   // reads right after a sanitize may fail for a moment
   std::int64_t read_retry_pause_ms = 200;
 
+  // Of the levels nist and full: large reads, several in flight. Also of what they may take.
+  std::size_t verify_queue_depth = 8;
+  std::uint64_t verify_chunk_bytes = 1'048'576;
+  std::int64_t verify_timeout_ms = 86'400'000;
+  std::int64_t verify_stall_timeout_ms = 600'000;
+
+  // Zeroing by the host (overwrite): O_DIRECT writes of this size, so many in flight.
+  std::size_t zero_queue_depth = 8;
+  std::uint64_t zero_chunk_bytes = 1'048'576;
+  // Zeroing by the drive (write_zeroes): what the kernel is asked for at a time; it makes commands
+  // of it that the drive takes, and cannot be interrupted meanwhile.
+  std::size_t write_zeroes_queue_depth = 4;
+  std::uint64_t write_zeroes_chunk_bytes = 67'108'864;
+  std::uint32_t zero_retries_max = 3;      // of a chunk, where an error may pass
+  std::uint64_t zero_bytes_per_s_max = 0;  // of all drives of the host together; 0: no limit
+
+  // One Format NVM is one command that ends when all is erased.
+  std::uint32_t format_timeout_ms = 600'000;
+
   // Erase.
   std::int64_t poll_interval_ms = 1'000;  // between two looks at the sanitize log
   std::int64_t settle_ms = 3'000;         // for the log to catch up with a finished sanitize

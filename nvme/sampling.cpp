@@ -31,6 +31,15 @@ bool overlap(const Place& a, const Place& b) {
          b.offset_bytes < a.offset_bytes + a.length_bytes;
 }
 
+std::uint64_t seed_of(std::uint64_t seed, std::uint32_t nsid) {
+  return seed ^ (std::uint64_t{nsid} << 32U);
+}
+
+// count * i / sections without overflow, however large the drive.
+std::uint64_t share(std::uint64_t count, std::uint64_t i, std::uint64_t sections) {
+  return count / sections * i + count % sections * i / sections;
+}
+
 // The plan of one namespace. Works in units that are whole blocks and, but for the namespace's
 // tail, whole pages.
 class NamespacePlan final {
@@ -99,15 +108,10 @@ class NamespacePlan final {
     const std::size_t sections = budget_ - std::min(budget_, samples_.size());
     const std::uint64_t slots = facts_.capacity_bytes / sample_;
     for (std::size_t i = 0; i < sections; ++i) {
-      const std::uint64_t from = bound(slots, i, sections);
-      const std::uint64_t to = bound(slots, i + 1, sections);
+      const std::uint64_t from = share(slots, i, sections);
+      const std::uint64_t to = share(slots, i + 1, sections);
       if (to > from) add_sample((from + spread_.below(to - from)) * sample_);
     }
-  }
-
-  // slots * i / sections without overflow, however large the drive.
-  static std::uint64_t bound(std::uint64_t slots, std::size_t i, std::size_t sections) {
-    return slots / sections * i + slots % sections * i / sections;
   }
 
   void add_sample(std::uint64_t offset) {
@@ -139,8 +143,8 @@ Result<SamplePlan> plan_samples(const std::vector<NamespaceFacts>& namespaces,
   CHECK(sample_bytes > 0 && sample_bytes <= (64U << 20U));
   SamplePlan plan;
   if (namespaces.empty()) return plan;
-  const std::size_t share = samples_max / namespaces.size();
-  if (share < kSamplesPerNamespaceMin) {
+  const std::size_t budget = samples_max / namespaces.size();
+  if (budget < kSamplesPerNamespaceMin) {
     return Error{
         Errc::limit,
         fmt::format("the drive has {} namespaces, too many for {} samples at {} each; raise "
@@ -154,10 +158,48 @@ Result<SamplePlan> plan_samples(const std::vector<NamespaceFacts>& namespaces,
                    fmt::format("namespace {} is {} bytes in blocks of {}: that cannot be sampled",
                                facts.nsid, facts.capacity_bytes, facts.block_bytes)};
     }
-    NamespacePlan(facts, sample_bytes, share, seed ^ (std::uint64_t{facts.nsid} << 32U))
-        .add_to(plan);
+    NamespacePlan(facts, sample_bytes, budget, seed_of(seed, facts.nsid)).add_to(plan);
   }
   return plan;
+}
+
+std::vector<Stretch> plan_whole(const std::vector<NamespaceFacts>& namespaces) {
+  std::vector<Stretch> stretches;
+  for (const NamespaceFacts& facts : namespaces) {
+    stretches.push_back(Stretch{facts.nsid, 0, facts.capacity_bytes});
+  }
+  return stretches;
+}
+
+std::vector<Stretch> plan_nist(const std::vector<NamespaceFacts>& namespaces, std::uint64_t seed) {
+  constexpr std::uint64_t kBlocksMin = 20;  // of which 5 % are one block
+  std::vector<Stretch> stretches;
+  for (const NamespaceFacts& facts : namespaces) {
+    CHECK(facts.block_bytes != 0);
+    const std::uint64_t blocks = facts.capacity_bytes / facts.block_bytes;
+    if (blocks / kNistSubsections < kBlocksMin) {
+      stretches.push_back(Stretch{facts.nsid, 0, facts.capacity_bytes});
+      continue;
+    }
+    Spread spread(seed_of(seed, facts.nsid));
+    const auto add = [&](std::uint64_t block, std::uint64_t count) {
+      stretches.push_back(
+          Stretch{facts.nsid, block * facts.block_bytes, count * facts.block_bytes});
+    };
+    add(0, 1);
+    for (std::uint64_t i = 0; i < kNistSubsections; ++i) {
+      const std::uint64_t from = share(blocks, i, kNistSubsections);
+      const std::uint64_t size = share(blocks, i + 1, kNistSubsections) - from;
+      const std::uint64_t length = (size + kBlocksMin - 1) / kBlocksMin;
+      const std::uint64_t slack = size - 2 * length;
+      const std::uint64_t one = spread.below(slack + 1);
+      const std::uint64_t two = spread.below(slack + 1);
+      add(from + std::min(one, two), length);
+      add(from + std::max(one, two) + length, length);
+    }
+    add(blocks - 1, 1);
+  }
+  return stretches;
 }
 
 }  // namespace reclaim::nvme

@@ -23,6 +23,14 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+// A place that may be longer than one read.
+struct Stretch {
+  std::uint32_t nsid = 0;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t length_bytes = 0;
+  friend bool operator==(const Stretch&, const Stretch&) = default;
+};
+
 struct SamplePlan {
   std::vector<Place> samples;
   std::vector<Place> canaries;  // no canary overlaps a sample or another canary
@@ -35,5 +43,16 @@ struct SamplePlan {
 [[nodiscard]] Result<SamplePlan> plan_samples(const std::vector<NamespaceFacts>& namespaces,
                                               std::uint32_t samples_max, std::uint32_t sample_bytes,
                                               std::uint64_t seed);
+
+// Every byte of every namespace.
+[[nodiscard]] std::vector<Stretch> plan_whole(const std::vector<NamespaceFacts>& namespaces);
+
+// NIST SP 800-88r1 §4.7: each namespace in a thousand equal subsections, in each of which two
+// stretches at random that do not overlap, each at least 5 % of it, so that at least 10 % of the
+// media are read; and the first and the last block. In ascending order. A namespace too small for
+// that is taken whole. Never kept: each verification brings entropy of its own.
+inline constexpr std::uint64_t kNistSubsections = 1000;
+[[nodiscard]] std::vector<Stretch> plan_nist(const std::vector<NamespaceFacts>& namespaces,
+                                             std::uint64_t seed);
 
 }  // namespace reclaim::nvme

@@ -69,8 +69,7 @@ SanitizeJudgement judge_sanitize(const SanitizeLog& log, std::uint32_t our_cdw10
 }
 
 bool could_be_older(const SanitizeLog& before, const SanitizeLog& after) {
-  return before.global_data_erased() && before.sstat == after.sstat &&
-         before.scdw10 == after.scdw10;
+  return before.sstat == after.sstat && before.scdw10 == after.scdw10;
 }
 
 double progress_percent(const SanitizeLog& log) {

@@ -36,7 +36,8 @@ struct SanitizeJudgement {
 
 // Whether `after`, an ended sanitize, could be the very one that `before` showed already, read
 // right before our command was sent: then nothing proves that ours was carried out. It cannot be
-// where the log moved, or Global Data Erased was clear before (our canary had been written).
+// where the log moved: another status or command, or Global Data Erased set by it (our canary had
+// cleared it).
 [[nodiscard]] bool could_be_older(const SanitizeLog& before, const SanitizeLog& after);
 
 // 0..100; 0 unless in progress.

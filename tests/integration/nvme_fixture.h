@@ -77,6 +77,21 @@ class NvmeFixture : public ::testing::Test {
     EXPECT_TRUE(digest.ok());
     return digest.ok() ? *digest : emulator::MediaDigest{};
   }
+  // The media of namespace 1 behind the drive's back, past its counters.
+  void put_media(std::uint64_t offset, const std::string& bytes) const {
+    std::fstream file(root_ / "dev/nvme0n1", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(file.good());
+  }
+  [[nodiscard]] std::string get_media(std::uint64_t offset, std::size_t length) const {
+    std::ifstream file(root_ / "dev/nvme0n1", std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    std::string bytes(length, '\0');
+    file.read(bytes.data(), static_cast<std::streamsize>(length));
+    EXPECT_TRUE(file.good());
+    return bytes;
+  }
   [[nodiscard]] std::uint64_t sanitizes() {
     return (*host_->drive(kAddress))->with([](auto&, auto& state) {
       return state.sanitizes_accepted;

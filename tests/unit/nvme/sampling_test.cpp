@@ -131,5 +131,49 @@ TEST(Sampling, NonsenseIsRefusedAndNothingIsNothing) {
   EXPECT_EQ(plan_samples({ns(1, 4096, 0)}, 256, 65'536, 5).error().code, Errc::invalid);
 }
 
+NamespaceFacts drive_of(std::uint64_t capacity_bytes, std::uint32_t block_bytes = 512) {
+  return NamespaceFacts{1, "nvme0n1", capacity_bytes, block_bytes, 1};
+}
+
+TEST(NistPlan, CoversATenthInThousandSubsectionsAndBothEnds) {
+  for (const std::uint64_t capacity : {std::uint64_t{3'840'755'982'336}, std::uint64_t{1} << 26U,
+                                       std::uint64_t{20'000} * 512, std::uint64_t{123'457} * 512}) {
+    SCOPED_TRACE(capacity);
+    const auto plan = plan_nist({drive_of(capacity)}, 42);
+    ASSERT_EQ(plan.size(), 2 * kNistSubsections + 2);
+    EXPECT_EQ(plan.front(), (Stretch{1, 0, 512}));
+    EXPECT_EQ(plan.back(), (Stretch{1, capacity - 512, 512}));
+    std::uint64_t read = 0;
+    const std::uint64_t blocks = capacity / 512;
+    for (std::uint64_t i = 0; i < kNistSubsections; ++i) {
+      const auto from = blocks * i / 1000 * 512;
+      const auto to = blocks * (i + 1) / 1000 * 512;
+      const Stretch& one = plan[1 + 2 * i];
+      const Stretch& two = plan[2 + 2 * i];
+      ASSERT_GE(one.offset_bytes, from);
+      ASSERT_GE(two.offset_bytes, one.offset_bytes + one.length_bytes) << "they overlap";
+      ASSERT_LE(two.offset_bytes + two.length_bytes, to);
+      ASSERT_GE(one.length_bytes * 20, to - from) << "less than 5 %";
+      ASSERT_EQ(one.length_bytes, two.length_bytes);
+      ASSERT_EQ(one.offset_bytes % 512, 0U);
+      read += one.length_bytes + two.length_bytes;
+    }
+    EXPECT_GE(read * 10, capacity);
+  }
+}
+
+TEST(NistPlan, IsAnotherEachTime) {
+  const auto one = plan_nist({drive_of(1U << 30U)}, 1);
+  EXPECT_EQ(one, plan_nist({drive_of(1U << 30U)}, 1));
+  EXPECT_NE(one, plan_nist({drive_of(1U << 30U)}, 2));
+}
+
+TEST(NistPlan, ASmallNamespaceIsTakenWhole) {
+  const auto plan = plan_nist({drive_of(19'999 * 512), drive_of(1U << 20U, 4096)}, 1);
+  EXPECT_EQ(plan, plan_whole({drive_of(19'999 * 512), drive_of(1U << 20U, 4096)}));
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_EQ(plan[0], (Stretch{1, 0, 19'999 * 512}));
+}
+
 }  // namespace
 }  // namespace reclaim::nvme

@@ -15,33 +15,61 @@ Sample sample(std::uint64_t offset, const std::string& digest, bool blank = fals
 }
 
 Reading zeroes() {
-  return Reading{"zero", kLength, kLength, 0, true};
+  return Reading{"zero", kLength, kLength, 0, true, {}};
 }
 Reading ones() {
-  return Reading{"ones", kLength, 0, kLength, true};
+  return Reading{"ones", kLength, 0, kLength, true, {}};
 }
 Reading noise(const std::string& digest) {
-  return Reading{digest, kLength, 16, 16, false};
+  return Reading{digest, kLength, 16, 16, false, {}};
 }
 
 struct World {
   Baseline baseline;
-  Rereading after;
+  std::vector<Reading> samples;   // one for each of the baseline's
+  std::vector<Reading> canaries;  // the same
+  std::vector<Place> further;
+  std::vector<Reading> further_readings;  // one for each of `further`
   std::vector<NamespaceFacts> namespaces;
   EraseMethod method = EraseMethod::sanitize_crypto;
+  VerifyLevel level = VerifyLevel::sample;
+  Relaxations relaxed;
+  bool global_data_erased = true;
+  bool first_unreadable = false;  // the first sample
 
   explicit World(std::uint8_t dlfeat) {
     namespaces.push_back(NamespaceFacts{1, "nvme0n1", 1U << 30U, 512, dlfeat});
     baseline.samples = {sample(0, "a"), sample(8192, "zero", true)};
     baseline.canaries = {sample(65'536, "canary")};
     const Reading erased = dlfeat == 2 ? ones() : zeroes();
-    after.samples = {erased, erased};
-    after.canaries = {erased};
-    after.counters = Counters{5, 6};
-    after.global_data_erased = true;
+    samples = {erased, erased};
+    canaries = {erased};
+  }
+  void read_further(std::uint64_t offset, const Reading& reading) {
+    level = VerifyLevel::full;
+    further.push_back(Place{1, offset, reading.length_bytes});
+    further_readings.push_back(reading);
   }
   [[nodiscard]] Result<VerifyReport> judge() const {
-    return judge_verification(baseline, after, method, namespaces);
+    Judge judge(baseline, method, namespaces, level, relaxed);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (i == 0 && first_unreadable) {
+        judge.cannot_reread(baseline.samples[0], Error{Errc::failed, "cannot read it", 61});
+      } else {
+        judge.look(baseline.samples[i], samples[i], false);
+      }
+    }
+    for (std::size_t i = 0; i < canaries.size(); ++i) {
+      judge.look(baseline.canaries[i], canaries[i], true);
+    }
+    std::vector<Stretch> stretches;
+    for (std::size_t i = 0; i < further.size(); ++i) {
+      stretches.push_back(
+          Stretch{further[i].nsid, further[i].offset_bytes, further[i].length_bytes});
+      if (i < further_readings.size()) judge.look_further(further[i], further_readings[i]);
+    }
+    judge.expect_further(stretches);
+    return judge.verdict(Counters{5, 6}, global_data_erased);
   }
   void expect_failure(std::string_view says) const {
     const auto verdict = judge();
@@ -67,25 +95,25 @@ TEST(Verdict, AGoodEraseIsVerifiedWithItsNumbers) {
 
 TEST(Verdict, OldContentIsAFailure) {
   World world(0);
-  world.after.samples[0] = noise("a");
+  world.samples[0] = noise("a");
   world.expect_failure("old content is still there");
 }
 
 TEST(Verdict, ACanaryStillThereIsAFailure) {
   World world(0);
-  world.after.canaries[0] = noise("canary");
+  world.canaries[0] = noise("canary");
   world.expect_failure("canary");
 }
 
 TEST(Verdict, DlfeatPromisesAreHeldToTheByte) {
   World zero(1);
-  zero.after.samples[0] = noise("b");
+  zero.samples[0] = noise("b");
   zero.expect_failure("do not read as zeroes");
   World blank(1);  // also where the sample was blank before and counts for nothing
-  blank.after.samples[1] = ones();
+  blank.samples[1] = ones();
   blank.expect_failure("do not read as zeroes");
   World one(2);
-  one.after.samples[0] = zeroes();
+  one.samples[0] = zeroes();
   one.expect_failure("do not read as ones");
 }
 
@@ -93,9 +121,9 @@ TEST(Verdict, WithoutAPromiseChangedIsEnough) {
   for (const EraseMethod method : {EraseMethod::sanitize_crypto, EraseMethod::sanitize_block}) {
     World world(0);
     world.method = method;
-    world.after.samples[0] = noise("b");
-    world.after.samples[1] = noise("c");
-    world.after.canaries[0] = noise("d");
+    world.samples[0] = noise("b");
+    world.samples[1] = noise("c");
+    world.canaries[0] = noise("d");
     const auto report = world.judge();
     ASSERT_TRUE(report.ok()) << report.error().what;
     EXPECT_EQ(report->bytes_nonzero, 3U * (kLength - 16));
@@ -110,42 +138,167 @@ TEST(Verdict, BlankSamplesDoNotCount) {
   ASSERT_TRUE(with_canary.ok()) << with_canary.error().what;
   EXPECT_EQ(with_canary->samples_counted, 1U);
   world.baseline.canaries.clear();
-  world.after.canaries.clear();
+  world.canaries.clear();
   world.expect_failure("nothing shows that it happened");
 }
 
 TEST(Verdict, NothingCountedIsUnverified) {
   World world(1);
   world.baseline = Baseline{};
-  world.after.samples.clear();
-  world.after.canaries.clear();
+  world.samples.clear();
+  world.canaries.clear();
   world.expect_failure("nothing shows that it happened");
 }
 
 TEST(Verdict, GlobalDataErasedMustStillBeSet) {
   World world(1);
-  world.after.global_data_erased = false;
+  world.global_data_erased = false;
   world.expect_failure("Global Data Erased");
 }
 
 TEST(Verdict, EveryPlaceMustHaveBeenReadInFull) {
   World missing(1);
-  missing.after.samples.pop_back();
-  missing.expect_failure("places were read again");
+  missing.samples.pop_back();
+  missing.expect_failure("2 of 3 places were read again");
   World brief(1);
-  brief.after.samples[0].length_bytes = 512;
-  brief.after.samples[0].zero_bytes = 512;
+  brief.samples[0].length_bytes = 512;
+  brief.samples[0].zero_bytes = 512;
   brief.expect_failure("only 512 bytes");
   World gone(1);
   gone.namespaces.clear();
   gone.expect_failure("namespace 1 is gone");
 }
 
+TEST(Verdict, OldContentIsNoticedWhereverItIsMet) {
+  World moved(0);  // the first sample's content where the second was
+  moved.samples[1] = noise("a");
+  moved.samples[0] = noise("b");
+  moved.expect_failure("content of before the erase is met again");
+  World canary(0);
+  canary.samples[0] = noise("b");
+  canary.samples[0].pieces = {"x", "canary"};
+  canary.expect_failure("a canary written before the erase is met again");
+  World further(0);
+  further.read_further(1U << 20U, noise(""));
+  further.further_readings[0].pieces = {"x", "a"};
+  further.expect_failure("content of before the erase is met again");
+  World blank(0);  // what was blank may be met everywhere
+  blank.samples[0] = zeroes();
+  blank.read_further(1U << 20U, noise("zero"));
+  EXPECT_TRUE(blank.judge().ok());
+}
+
+TEST(Verdict, AfterZeroingEveryByteIsZero) {
+  for (const EraseMethod method : {EraseMethod::write_zeroes, EraseMethod::overwrite}) {
+    for (const std::uint8_t dlfeat : {std::uint8_t{0}, std::uint8_t{1},
+                                      std::uint8_t{2}}) {  // which is of deallocated blocks only
+      World world(dlfeat);
+      world.method = method;
+      world.samples = {zeroes(), zeroes()};
+      world.canaries = {zeroes()};
+      world.global_data_erased = false;  // it was written to, after all
+      const auto report = world.judge();
+      ASSERT_TRUE(report.ok()) << report.error().what;
+      EXPECT_EQ(report->expectation, "zeroes (written)");
+      EXPECT_FALSE(report->global_data_erased);
+      world.relaxed = Relaxations{true, true, true};
+      World byte = world;
+      byte.samples[1].zero_bytes -= 1;
+      byte.expect_failure("1 bytes were zeroed and do not read as zeroes");
+      World further = world;
+      further.read_further(1U << 20U, ones());
+      further.expect_failure("do not read as zeroes");
+      World unreadable = world;
+      unreadable.first_unreadable = true;
+      unreadable.expect_failure("replace the drive");
+    }
+  }
+}
+
+TEST(Verdict, AfterAFormatChangedIsWanted) {
+  World world(1);  // DLFEAT promises nothing of formatted blocks
+  world.method = EraseMethod::format_user_data;
+  world.samples[0] = noise("b");
+  world.global_data_erased = false;
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(report->expectation, "changed (format_user_data)");
+  world.samples[0] = noise("a");
+  world.expect_failure("old content is still there");
+}
+
+TEST(Verdict, ARelaxedPromiseIsCountedAndChangeStillWanted) {
+  World world(1);
+  world.samples[0] = noise("b");
+  world.expect_failure("put deallocated_value into relax");
+  world.relaxed.deallocated_value = true;
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(report->places_off_value, 1U);
+  EXPECT_TRUE(report->relaxed.deallocated_value);
+  world.samples[0] = noise("a");
+  world.expect_failure("old content is still there");
+}
+
+TEST(Verdict, ARelaxedUnreadableBlockIsCountedAndProvesNothing) {
+  World world(1);
+  world.first_unreadable = true;
+  world.expect_failure("put unreadable_blocks into relax");
+  world.relaxed.unreadable_blocks = true;
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(report->places_unreadable, 1U);
+  EXPECT_EQ(report->bytes_unreadable, kLength);
+  EXPECT_EQ(report->samples_counted, 1U);  // the canary
+  world.baseline.canaries.clear();
+  world.canaries.clear();
+  world.expect_failure("nothing shows that it happened");
+}
+
+TEST(Verdict, ARelaxedGlobalDataErasedIsToldAsItIs) {
+  World world(1);
+  world.global_data_erased = false;
+  world.relaxed.global_data_erased = true;
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_FALSE(report->global_data_erased);
+  EXPECT_TRUE(report->relaxed.global_data_erased);
+}
+
+TEST(Verdict, WhatWasToBeReadFurtherMustHaveBeenRead) {
+  World world(1);
+  world.read_further(1U << 20U, zeroes());
+  world.read_further(2U << 20U, zeroes());
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(report->samples_read, 5U);
+  EXPECT_EQ(report->bytes_read, 5U * kLength);
+  EXPECT_EQ(to_string(report->level), "full");
+  world.further_readings.pop_back();
+  world.expect_failure("4096 of 8192 bytes of the media were read");
+  World none(1);
+  none.level = VerifyLevel::nist;
+  none.expect_failure("0 of 0 bytes");
+}
+
+TEST(Verdict, TheLogAloneNeedsGlobalDataErased) {
+  World world(1);
+  world.level = VerifyLevel::log;
+  world.samples.clear();
+  world.canaries.clear();
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(report->bytes_read, 0U);
+  EXPECT_EQ(report->expectation, "nothing was read (verify=log)");
+  world.global_data_erased = false;
+  world.expect_failure("Global Data Erased");
+}
+
 TEST(Verdict, NamespacesMayDiffer) {
   World world(1);
   world.namespaces.push_back(NamespaceFacts{2, "nvme0n2", 1U << 30U, 512, 0});
   world.baseline.samples.push_back(Sample{2, 0, kLength, "x", false});
-  world.after.samples.push_back(noise("y"));
+  world.samples.push_back(noise("y"));
   const auto report = world.judge();
   ASSERT_TRUE(report.ok()) << report.error().what;
   EXPECT_EQ(report->expectation, "differs by namespace");

@@ -1,0 +1,105 @@
+// Format NVM with a secure erase of a claimed drive. The command ends when all is erased; a drive
+// that lost power or was reset meanwhile need not go on, so that everything but a clear answer is
+// unknown.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "nvme/admin.h"
+#include "nvme/drive.h"
+
+namespace reclaim::nvme {
+namespace {
+
+Error never_sent(const Error& error) {
+  return Error{error.code == Errc::unknown ? Errc::failed : error.code,
+               error.what + "; nothing was sent to the drive", error.raw};
+}
+
+}  // namespace
+
+Result<std::vector<NamespaceFormat>> Drive::namespace_formats() const {
+  std::vector<NamespaceFormat> formats;
+  for (const ClaimedNamespace& ns : claim_.namespaces()) {
+    auto format =
+        identify_namespace_format(claim_.controller_fd(), ns.facts.nsid, options_.admin_timeout_ms);
+    if (!format) return std::move(format).error();
+    formats.push_back(*format);
+  }
+  return formats;
+}
+
+// A format reaches the namespaces that are attached; what is allocated and not attached survives.
+Status Drive::no_hidden_namespaces() const {
+  if (!claim_.identity().capabilities.namespace_management()) return Ok{};
+  const auto allocated = allocated_namespaces(claim_.controller_fd(), options_.admin_timeout_ms);
+  if (!allocated) return never_sent(allocated.error());
+  for (const std::uint32_t nsid : *allocated) {
+    if (claim_.find(nsid) != nullptr) continue;
+    return Error{Errc::failed,
+                 fmt::format("namespace {} is allocated, but not attached to this controller, so "
+                             "that Format NVM does not reach it; nothing was sent to the drive: "
+                             "delete it with `nvme delete-ns /dev/{} -n {}`",
+                             nsid, claim_.sys().controller, nsid)};
+  }
+  return Ok{};
+}
+
+Status Drive::format_one(const NamespaceFormat& command, EraseMethod method, MonoMs deadline,
+                         bool first, StopFlag& stop) {
+  while (true) {
+    if (stop.requested()) {
+      return first ? Error{Errc::cancelled, "stopped before the format was sent"}
+                   : Error{Errc::unknown, "stopped with a part of the namespaces formatted"};
+    }
+    Status done =
+        format_namespace(claim_.controller_fd(), command, method, options_.format_timeout_ms);
+    if (done) return done;
+    const Error& error = done.error();
+    if (error.code == Errc::unknown) {
+      return Error{Errc::unknown,
+                   fmt::format("{}; whether the drive erased anything is not known", error.what),
+                   error.raw};
+    }
+    if (error.code != Errc::busy || clock_.now().mono.ms >= deadline.ms) {
+      return Error{Errc::failed, error.what, error.raw};
+    }
+    static_cast<void>(stop.wait(options_.poll_interval_ms));
+  }
+}
+
+Result<EraseEvidence> Drive::format(const EraseRequest& request, const Report& on_progress,
+                                    StopFlag& stop) {
+  const MonoMs begun = clock_.now().mono;
+  const auto before = namespace_formats();
+  if (!before) return never_sent(before.error());
+  const auto commands = plan_format(*before, claim_.identity().capabilities.fna);
+  if (!commands) return commands.error();
+  if (auto none = no_hidden_namespaces(); !none) return std::move(none).error();
+  // The last look: whatever appeared since the claim stops us here.
+  if (auto unchanged = claim_.recheck(); !unchanged) return never_sent(unchanged.error());
+
+  EraseEvidence evidence;
+  evidence.method = request.method;
+  const MonoMs deadline{begun.ms + request.timeout_ms};
+  for (const NamespaceFormat& command : *commands) {
+    on_progress(EraseProgress{100.0 * evidence.commands / static_cast<double>(commands->size())});
+    auto done = format_one(command, request.method, deadline, evidence.commands == 0, stop);
+    if (!done) return std::move(done).error();
+    ++evidence.commands;
+  }
+  // It said that all is done; it must still be the same drive with the same namespaces.
+  if (auto same = claim_.still_same_drive(); !same) return std::move(same).error();
+  const auto after = namespace_formats();
+  if (!after) return after.error().wrap("after the format");
+  if (*after != *before) {
+    return Error{Errc::failed,
+                 "the drive changed the format of a namespace although it was told to keep it: "
+                 "look at it with `nvme id-ns`"};
+  }
+  on_progress(EraseProgress{100, 0});
+  evidence.duration_ms = clock_.now().mono.ms - begun.ms;
+  return evidence;
+}
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,197 @@
+// Verification of a claimed drive after its erase.
+#include <fmt/core.h>
+
+#include "nvme/admin.h"
+#include "nvme/drive.h"
+#include "nvme/policy.h"
+
+namespace reclaim::nvme {
+namespace {
+
+constexpr std::uint32_t kPieceBytes = 65'536;  // of a chunk that cannot be read as a whole
+
+Error stopped() {
+  return Error{Errc::cancelled, "stopped while verifying"};
+}
+
+Error not_verified(const Error& error) {
+  return Error{
+      error.code == Errc::cancelled ? Errc::cancelled : Errc::failed,
+      error.code == Errc::cancelled ? error.what : "the erasure is not verified: " + error.what,
+      error.raw};
+}
+
+}  // namespace
+
+// Reads right after an erase may fail for a moment.
+Result<Reading> Drive::reread(const Sample& sample, const Judge& judge, MonoMs deadline,
+                              StopFlag& stop) {
+  const Place place{sample.nsid, sample.offset_bytes, sample.length_bytes};
+  const ClaimedNamespace* ns = claim_.find(sample.nsid);
+  AlignedBuffer buffer(place.length_bytes);
+  while (true) {
+    const auto bytes = read_place(ns->fd.get(), place, buffer);
+    if (bytes) {
+      Reading reading = survey(*bytes, place.offset_bytes, judge.piece_lengths());
+      reading.sha256 = sha256_hex(*bytes);
+      return reading;
+    }
+    if (clock_.now().mono.ms >= deadline.ms) return bytes.error();
+    if (stop.wait(options_.read_retry_pause_ms)) return stopped();
+  }
+}
+
+Status Drive::reread_all(const Baseline& baseline, Judge& judge, StopFlag& stop) {
+  const MonoMs deadline{clock_.now().mono.ms + options_.read_retry_ms};
+  for (const auto* places : {&baseline.samples, &baseline.canaries}) {
+    for (const Sample& sample : *places) {
+      if (stop.requested()) return stopped();
+      const ClaimedNamespace* ns = claim_.find(sample.nsid);
+      if (ns == nullptr || sample.offset_bytes > ns->facts.capacity_bytes ||
+          sample.length_bytes > ns->facts.capacity_bytes - sample.offset_bytes) {
+        return Error{Errc::failed,
+                     fmt::format("{} bytes at {:#x} of namespace {} are not there any more",
+                                 sample.length_bytes, sample.offset_bytes, sample.nsid)};
+      }
+      const auto reading = reread(sample, judge, deadline, stop);
+      if (reading) {
+        judge.look(sample, *reading, places == &baseline.canaries);
+      } else if (reading.error().code == Errc::cancelled) {
+        return reading.error();
+      } else {
+        judge.cannot_reread(sample, reading.error());
+      }
+      if (judge.failed()) return Ok{};  // the verdict is certain, and says so
+    }
+  }
+  return Ok{};
+}
+
+void Drive::survey_chunk(const Place& chunk, AlignedBuffer& buffer, Judge& judge,
+                         std::mutex& mutex) {
+  const int fd = claim_.find(chunk.nsid)->fd.get();
+  const auto look = [&](const Place& place) {
+    const auto bytes = read_place(fd, place, buffer);
+    if (!bytes) return Status(bytes.error());
+    const Reading reading = survey(*bytes, place.offset_bytes, judge.piece_lengths());
+    const std::lock_guard lock(mutex);
+    judge.look_further(place, reading);
+    return Status(Ok{});
+  };
+  if (look(chunk)) return;
+  // Once more, and in pieces: what can be read is looked at.
+  for (std::uint32_t at = 0; at < chunk.length_bytes; at += kPieceBytes) {
+    const Place piece{chunk.nsid, chunk.offset_bytes + at,
+                      std::min(kPieceBytes, chunk.length_bytes - at)};
+    if (const Status looked = look(piece); !looked) {
+      const std::lock_guard lock(mutex);
+      judge.cannot_read_further(piece, looked.error());
+      if (judge.failed()) return;
+    }
+  }
+}
+
+Status Drive::read_further(Judge& judge, const Report& on_progress, StopFlag& stop) {
+  std::uint64_t seed = 0;
+  if (auto random = fill_random(std::as_writable_bytes(std::span(&seed, 1))); !random) {
+    return random;
+  }
+  const std::vector<Stretch> stretches = claim_.rules().verify == VerifyLevel::full
+                                             ? plan_whole(claim_.namespace_facts())
+                                             : plan_nist(claim_.namespace_facts(), seed);
+  judge.expect_further(stretches);
+  SweepOptions how;
+  how.queue_depth = options_.verify_queue_depth;
+  how.chunk_bytes =
+      std::max<std::uint64_t>(options_.verify_chunk_bytes / kPieceBytes, 1) * kPieceBytes;
+  how.deadline = MonoMs{clock_.now().mono.ms + options_.verify_timeout_ms};
+  how.stall_timeout_ms = options_.verify_stall_timeout_ms;
+  how.report_interval_ms = options_.poll_interval_ms;
+  std::vector<AlignedBuffer> buffers;
+  for (std::size_t i = 0; i < how.queue_depth; ++i) buffers.emplace_back(how.chunk_bytes);
+  std::mutex mutex;  // of the judge
+  const SweepResult swept = sweep(
+      stretches, how,
+      [&](std::size_t worker, const Place& chunk) {
+        survey_chunk(chunk, buffers[worker], judge, mutex);
+        const std::lock_guard lock(mutex);
+        return judge.failed() ? Status(Error{Errc::failed, "found"}) : Status(Ok{});
+      },
+      on_progress, clock_, stop);
+  switch (swept.end) {
+    case SweepEnd::stopped:
+      return stopped();
+    case SweepEnd::late:
+      return Error{Errc::failed, fmt::format("reading the media did not end within {} s",
+                                             options_.verify_timeout_ms / 1000)};
+    case SweepEnd::stalled:
+      return Error{Errc::failed, fmt::format("reading the media stood still for {} s",
+                                             options_.verify_stall_timeout_ms / 1000)};
+    case SweepEnd::failed:  // the judge knows what it found
+    case SweepEnd::done:
+      break;
+  }
+  return Ok{};
+}
+
+Result<VerifyReport> Drive::verify(const Baseline& baseline, const EraseEvidence& evidence,
+                                   const std::function<void(EraseProgress)>& on_progress,
+                                   StopFlag& stop) {
+  const Rules& rules = claim_.rules();
+  if (auto possible = check_verification(rules, evidence.method); !possible) {
+    return not_verified(possible.error());
+  }
+  for (const ClaimedNamespace& ns : claim_.namespaces()) {
+    if (auto forgotten = forget_cached(ns.fd.get()); !forgotten) {
+      return not_verified(forgotten.error());
+    }
+  }
+  const auto before = read_counters(claim_.controller_fd(), options_.admin_timeout_ms);
+  if (!before) return not_verified(before.error());
+  const std::vector<NamespaceFacts> namespaces = claim_.namespace_facts();
+  Judge judge(baseline, evidence.method, namespaces, rules.verify, rules.relaxed);
+  if (rules.verify != VerifyLevel::log) {
+    if (auto read = reread_all(baseline, judge, stop); !read) return not_verified(read.error());
+  }
+  const bool further = rules.verify == VerifyLevel::nist || rules.verify == VerifyLevel::full;
+  if (further && !judge.failed()) {
+    if (auto read = read_further(judge, on_progress, stop); !read) {
+      return not_verified(read.error());
+    }
+  }
+  const auto left_as = judge.failed() ? Result<std::string>(std::string()) : enrolment();
+  if (!left_as) {
+    log_.warning("reclaim.nvme",
+                 fmt::format("{}: no enrolment baseline: {}", to_string(claim_.sys().address),
+                             left_as.error().what));
+  }
+  if (auto same = claim_.still_same_drive(); !same) return std::move(same).error();
+  const auto counters = read_counters(claim_.controller_fd(), options_.admin_timeout_ms);
+  if (!counters) return not_verified(counters.error());
+
+  // Last of all: a write that came between would clear Global Data Erased.
+  bool global_data_erased = false;
+  if (is_sanitize(evidence.method)) {
+    const auto log = sanitize_log();
+    if (!log) return not_verified(log.error());
+    const SanitizeJudgement judgement = judge_sanitize(*log, evidence.cdw10);
+    if (judgement.outcome != SanitizeOutcome::erased &&
+        judgement.outcome != SanitizeOutcome::unproven) {
+      return not_verified(Error{Errc::failed, judgement.text});
+    }
+    global_data_erased = log->global_data_erased();
+  }
+  // Where the drive does not vouch that nothing was written, its counter of writes has to.
+  relies_on_global_data_erased_ = global_data_erased;
+  if (!global_data_erased && counters->host_writes != before->host_writes) {
+    return not_verified(
+        Error{Errc::failed, fmt::format("the drive was written to while it was verified: {} write "
+                                        "commands before, {} after",
+                                        before->host_writes, counters->host_writes)});
+  }
+  auto report = judge.verdict(*counters, global_data_erased);
+  if (report && left_as) report->enrolment = *left_as;
+  return report;
+}
+
+}  // namespace reclaim::nvme
