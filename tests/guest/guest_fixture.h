@@ -28,7 +28,7 @@ constexpr const char* kPassed = "0000:03:00.0";  // goes to vfio-pci and back
 constexpr const char* kPulled = "0000:04:00.0";  // is removed and comes back
 constexpr const char* kSick = "0000:05:00.0";    // SMART
 constexpr const char* kStack = "0000:06:00.0";   // two namespaces, for LVM, md and udev
-constexpr const char* kHybrid = "0000:07:00.0";  // two namespaces; Sanitize by the interposer
+constexpr const char* kHybrid = "0000:07:00.0";  // Sanitize, by hybrid/
 constexpr const char* kGone = "0000:08:00.0";    // is pulled once, for good
 
 // What a tenant leaves: this text at the head of each KiB.

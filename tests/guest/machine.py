@@ -26,9 +26,30 @@ DRIVES = (
     ("PULLED", (32,), False),
     ("SICK", (16,), False),
     ("STACK", (32, 32), True),
-    ("HYBRID", (32, 32), True),
+    ("HYBRID", (), True),
     ("GONE", (16,), False),
 )
+
+
+# HYBRID's three namespaces are one medium: all of it, its first half, its second half (hybrid.h).
+#   (namespace, offset in MiB, size in MiB)
+HYBRID_VIEWS = ((1, 0, 32), (2, 0, 16), (3, 16, 16))
+
+
+def hybrid_arguments(folder):
+    image = folder / "hybrid1.img"
+    with open(image, "wb") as file:
+        file.truncate(32 * MEBI)
+    arguments = []
+    for nsid, offset, size in HYBRID_VIEWS:
+        node = {"driver": "raw", "node-name": f"hybrid{nsid}", "offset": offset * MEBI,
+                "size": size * MEBI,
+                "file": {"driver": "file", "filename": str(image), "locking": "off"}}
+        detached = "off" if nsid == 1 else "on"
+        arguments += ["-blockdev", json.dumps(node), "-device",
+                      f"nvme-ns,drive=hybrid{nsid},nsid={nsid},bus=hybrid,shared=off,"
+                      f"detached={detached},share-rw=on"]
+    return arguments
 
 
 def drive_arguments(folder):
@@ -48,6 +69,8 @@ def drive_arguments(folder):
                 file.truncate(mebis * MEBI)
             arguments += ["-drive", f"file={image},if=none,id={name}{nsid},format=raw",
                           "-device", f"nvme-ns,drive={name}{nsid},nsid={nsid},bus={name}"]
+        if serial == "HYBRID":
+            arguments += hybrid_arguments(folder)
     return arguments
 
 

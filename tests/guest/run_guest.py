@@ -36,6 +36,8 @@ def arguments():
     parser.add_argument("--cache", type=Path, required=True, help="where packages are unpacked")
     parser.add_argument("--timeout", type=int, default=600, help="seconds for all of it")
     parser.add_argument("--shell", action="store_true")
+    parser.add_argument("--library", type=Path, action="append", default=[],
+                        help="a library to put beside the binaries, for LD_PRELOAD")
     parser.add_argument("--rules", type=Path, default=HERE.parents[1] / "config/59-reclaim.rules")
     return parser.parse_args(own), rest
 
@@ -53,6 +55,8 @@ def build(options, rest, folder):
     initramfs.add_modules(modules)
     for binary in options.binaries:
         initramfs.add_program(binary, f"tests/{binary.name}")
+    for library in options.library:
+        initramfs.add_program(library, f"tests/{library.name}")
     lines = [" ".join([binary.name, *rest]) for binary in options.binaries]
     (folder / "root/tests/list").write_text("\n".join(lines) + "\n")
     initramfs.write(folder / "initrd")
