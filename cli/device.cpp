@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <ostream>
 
 #include "cli/commands.h"
+#include "handlers/plan.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::cli {
@@ -58,7 +60,7 @@ std::string note_of(const Record& record) {
 }
 
 Cell progress_of(const Record& record) {
-  if (record.stage != Stage::erasing) return std::string();
+  if (record.stage != Stage::erasing && record.stage != Stage::preparing) return std::string();
   return fmt::format("{:.0f}%", record.progress_percent);
 }
 
@@ -84,7 +86,8 @@ std::string or_this_host(const Session& session, const std::string& host) {
 // What the worker would ignore is told at once.
 std::optional<Error> refusal_of(const std::string& command, const Record& record) {
   const auto state = to_string(device_state(record.stage));
-  if (command == "clean" && record.stage != Stage::error) {
+  const bool unsure = record.stage == Stage::available && !record.waiting_for.empty();
+  if (command == "clean" && record.stage != Stage::error && !unsure) {
     return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
                                              to_string(record.address), state)};
   }
@@ -136,13 +139,24 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
   if (!record) return complain(err, record.error());
   Fields fields;
   for (auto& [name, value] : encode_record(*record)) {
-    // The baseline is hundreds of digests; redis-cli shows it to whoever needs it.
-    if (name == "baseline") continue;
+    // Long, and for machines; redis-cli shows them to whoever needs them.
+    if (name == "baseline" || name == "enrolment") continue;
     if (!value.empty() && (value.front() == '{' || value.front() == '[')) {
       fields.emplace_back(name, RawJson{value});
     } else {
       fields.emplace_back(name, value);
     }
+  }
+  if (const auto method = erase_of(record->plan)) {
+    fields.emplace_back("sanitization_class", std::string(nvme::sanitization_class(*method)));
+  }
+  if (record->host == session.settings().host) {
+    const auto id = [](const std::string& hex) {
+      return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));
+    };
+    const auto policy = config::device_policy_lookup(session.settings())(
+        id(record->vendor_id), id(record->product_id), record->address);
+    fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");
   }
   return print(format_show(fields, options.view), out, err);
 }

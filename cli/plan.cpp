@@ -6,14 +6,15 @@
 
 #include "cli/commands.h"
 #include "handlers/admission.h"
+#include "handlers/plan.h"
 #include "handlers/survey.h"
 
 namespace reclaim::cli {
 namespace {
 
 struct Verdict {
-  std::string word;  // clean | wait | leave | held | error | cleaning | available
-  std::string method;
+  std::string word;  // clean | wait | leave | held | error | cleaning | available | exclude
+  std::vector<CleanStep> plan;  // that would be carried out, or will be once it comes back dirty
   std::string why;
 };
 
@@ -25,43 +26,58 @@ Stage stage_after(const Record& record, const Assessment& assessment) {
 }
 
 Verdict judge(const Sighting& sighting, const Record& record, const Assessment& assessment,
-              const HostView& host, const config::Settings& settings) {
+              const HostView& host, const Planning& planning) {
+  if (assessment.trigger == Trigger::policy_unsatisfied) {
+    return {"exclude", {}, assessment.facts.detail};
+  }
   const Stage stage = stage_after(record, assessment);
-  if (is_busy(stage)) return {"cleaning", "", record.clean_step};
-  if (assessment.held) return {"held", "", "reserved by an operator's hand; left alone"};
-  if (stage == Stage::error) return {"error", "", record.last_error};
-  if (!assessment.waiting_for.empty()) return {"wait", "", assessment.waiting_for};
+  if (is_busy(stage)) return {"cleaning", record.plan, record.clean_step};
+  if (assessment.held) return {"held", {}, "reserved by an operator's hand; left alone"};
+  if (stage == Stage::error) return {"error", record.plan, record.last_error};
+  if (!assessment.waiting_for.empty()) return {"wait", {}, assessment.waiting_for};
   if (stage == Stage::allocated) {
-    return {"leave", "",
+    return {"leave", record.plan,
             sighting.view && !sighting.view->free()
                 ? "an instance holds it: " + sighting.view->consumers.front()
                 : "an instance holds it"};
   }
-  if (stage == Stage::available) return {"available", "", ""};
-  std::optional<DevicePolicy> policy;
-  if (sighting.drive) {
-    policy = config::device_policy_lookup(settings)(sighting.drive->vendor_id,
-                                                    sighting.drive->device_id, sighting.address);
+  if (stage == Stage::available) {
+    return {"available", assessment.plan.value_or(std::vector<CleanStep>{}), ""};
   }
-  const auto plan = admit(sighting, record, host, policy, config::method_choice());
-  if (!plan) return {"wait", "", plan.error().what};
-  return {"clean", plan->front().step, "burned, nobody holds it"};
+  const auto plan = admit(sighting, record, host, planning);
+  if (!plan) return {"wait", {}, plan.error().what};
+  return {"clean", *plan, "burned, nobody holds it"};
+}
+
+std::optional<DevicePolicy> policy_of(const Sighting& sighting, const config::Settings& settings) {
+  if (!sighting.drive) return std::nullopt;
+  return config::device_policy_lookup(settings)(sighting.drive->vendor_id,
+                                                sighting.drive->device_id, sighting.address);
+}
+
+// Method, class, verification level and steps, as columns.
+std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePolicy>& policy) {
+  if (verdict.plan.empty()) return {std::string(), std::string(), std::string(), std::string()};
+  const auto method = erase_of(verdict.plan);
+  return {method ? std::string(nvme::to_string(*method)) : std::string("told when it is claimed"),
+          method ? std::string(nvme::sanitization_class(*method)) : std::string(),
+          policy ? std::string(nvme::to_string(policy->rules.verify)) : std::string(),
+          describe_plan(verdict.plan)};
 }
 
 nvme::ClaimRequest claim_request(const Sighting& sighting, const Record& record,
-                                 const config::Settings& settings) {
+                                 const std::optional<DevicePolicy>& policy) {
   nvme::ClaimRequest request;
   request.address = sighting.address;
   if (sighting.view && !sighting.view->inventories.empty()) {
     request.resource_class = sighting.view->inventories.front().resource_class;
   }
   request.expected_serial = record.serial;
-  if (!sighting.drive) return request;
-  const auto policy = config::device_policy_lookup(settings)(
-      sighting.drive->vendor_id, sighting.drive->device_id, sighting.address);
   if (policy) {
     request.resource_class_override = policy->resource_class;
     request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
+    request.managed = policy->managed;
+    request.rules = policy->rules;
   }
   return request;
 }
@@ -70,6 +86,7 @@ struct Known {
   Survey survey;
   std::map<PciAddress, Record> records;
   HostView host;
+  ConductorOptions options;
 };
 
 Result<Known> look(Session& session, std::ostream& err) {
@@ -78,6 +95,7 @@ Result<Known> look(Session& session, std::ostream& err) {
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();
   known.host.compute_id = machine->compute_id;
+  known.options = config::conductor_options(session.settings(), *machine, "");
   if (auto store = session.store()) {
     auto records = session.wait<std::vector<Record>>(
         [&](auto done) { (*store)->load(known.host.host, std::move(done)); });
@@ -106,21 +124,25 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     err << "reclaim: " << known.error().what << '\n';
     return 1;
   }
-  Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Why"}, {}};
+  Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Class", "Verify",
+                 "Steps", "Why"},
+                {}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
   for (const auto& [address, sighting] : known->survey.sightings) {
     const auto recorded = known->records.find(address);
     const Record* record = recorded == known->records.end() ? nullptr : &recorded->second;
-    const auto assessment =
-        assess(sighting, record, nullptr, known->host, session.clock().now().wall);
+    auto assessment = assess(sighting, record, nullptr, known->host, session.clock().now().wall);
     if (!assessment) continue;
     const Record& base = record != nullptr ? *record : *assessment->first_seen;
-    Verdict verdict = judge(sighting, base, *assessment, known->host, session.settings());
+    const auto policy = policy_of(sighting, session.settings());
+    const MethodChoice choose_method = config::method_choice();
+    const Planning planning{policy, choose_method, known->options};
+    resolve_policy(*assessment, base, sighting, planning);
+    Verdict verdict = judge(sighting, base, *assessment, known->host, planning);
     if (sighting.drive && !is_busy(base.stage) && (verdict.word == "clean" || options.guards)) {
       const auto findings =
           session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
-            session.drives().inspect(claim_request(seen, base, session.settings()),
-                                     std::move(done));
+            session.drives().inspect(claim_request(seen, base, policy), std::move(done));
           });
       if (!findings) {
         err << "reclaim: " << to_string(address) << ": " << findings.error().what << '\n';
@@ -130,13 +152,16 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
                                  std::string(finding.passed ? "passed" : "refused"),
                                  finding.detail});
           if (!finding.passed && verdict.word == "clean") {
-            verdict = {"wait", verdict.method, finding.guard + ": " + finding.detail};
+            verdict = {"wait", verdict.plan, finding.guard + ": " + finding.detail};
           }
         }
       }
     }
-    devices.rows.push_back({to_string(address), base.provider_name, base.model, base.serial,
-                            verdict.word, verdict.method, verdict.why});
+    std::vector<Cell> row{to_string(address), base.provider_name, base.model, base.serial,
+                          verdict.word};
+    for (Cell& cell : cells_of(verdict, policy)) row.push_back(std::move(cell));
+    row.emplace_back(verdict.why);
+    devices.rows.push_back(std::move(row));
   }
   const auto text = format_list(options.guards ? guards : devices, options.view);
   if (!text) {

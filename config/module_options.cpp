@@ -139,9 +139,15 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
 }
 
 MethodChoice method_choice() {
-  return [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {
-    return nvme::choose_method(nvme::Policy{policy.rules.action, policy.rules.strategy},
-                               capabilities);
+  return [](const DevicePolicy& policy,
+            const nvme::Capabilities& capabilities) -> Result<nvme::EraseMethod> {
+    auto method =
+        nvme::choose_method(nvme::Policy{policy.rules.action, policy.rules.strategy}, capabilities);
+    if (!method) return method;
+    if (auto judged = nvme::check_verification(policy.rules, *method); !judged) {
+      return std::move(judged).error();
+    }
+    return method;
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "handlers/plan.h"
 #include "state/base/uuid.h"
 
 namespace reclaim {
@@ -20,6 +21,11 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   if (ledger != nullptr) {
     record.serial = ledger->enrolled_serial.empty() ? ledger->serial : ledger->enrolled_serial;
     record.maintenance = ledger->maintenance;
+    record.enrolment = ledger->enrolment;
+    record.certificate_id = ledger->certificate_id;
+    record.certificate_at = ledger->certificate_at;
+    record.certified_host_reads = ledger->host_reads;
+    record.certified_host_writes = ledger->host_writes;
     if (ledger->error) {
       record.stage = Stage::error;
       record.last_error =
@@ -56,6 +62,10 @@ Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighti
     return Hold::dirty;
   }
   if (ledger != nullptr && ledger->dirty && !outlives(record, *ledger)) return Hold::dirty;
+  if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
+      sighting.drive->identity->serial != record.serial) {
+    return Hold::dirty;
+  }
   if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
   const nvme::Counters& counters = *sighting.drive->counters;
   if (counters.host_writes != *record.certified_host_writes) return Hold::dirty;
@@ -101,9 +111,11 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     case Hold::unknown:
       out.held = record.held;
       if (record.held) break;
+      out.unsure = true;
       out.waiting_for =
           "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
-          "tell an operator's hold from a missed tenancy: left as it is";
+          "tell an operator's hold from a missed tenancy: left as it is; if nobody reserved it by "
+          "hand, `reclaim device clean` it";
       break;
   }
 }
@@ -224,10 +236,31 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   return out;
 }
 
+void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
+                    const Planning& planning) {
+  const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
+                       sighting.view->is_device() && sighting.view->free();
+  if (!offered || !planning.policy || !sighting.drive) return;
+  if (!sighting.drive->identity) {
+    // What it can is not known before it is claimed; what was resolved for an earlier
+    // configuration counts no more.
+    if (!planning.policy->managed) assessment.plan = make_plan(std::nullopt, planning.options);
+    return;
+  }
+  const auto method =
+      planning.choose_method(*planning.policy, sighting.drive->identity->capabilities);
+  if (method) {
+    assessment.plan = make_plan(*method, planning.options);
+    return;
+  }
+  if (sighting.view->burned()) return;
+  assessment.trigger = Trigger::policy_unsatisfied;
+  assessment.reserve = true;
+  assessment.facts.detail = method.error().what;
+}
+
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
-                                     const HostView& host,
-                                     const std::optional<DevicePolicy>& policy,
-                                     const MethodChoice& choose_method) {
+                                     const HostView& host, const Planning& planning) {
   if (record.maintenance) return refuse(std::string(kInMaintenance));
   if (!host.problem.empty()) return refuse(host.problem);
   if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
@@ -252,22 +285,20 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   }
   if (!sighting.drive) return refuse("the host shows no NVMe controller at this address");
   const nvme::DriveFacts& drive = *sighting.drive;
-  if (!policy) {
+  if (!planning.policy) {
     return refuse(
         fmt::format("no [nvme] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch",
                     drive.vendor_id, drive.device_id, to_string(record.address)));
   }
-  if (!policy->managed) {
-    return refuse(
-        "its device_spec says managed = false; this version serves drives that libvirt binds back "
-        "to the nvme driver by itself");
-  }
-  if (!drive.identity) {
+  if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }
-  const auto method = choose_method(*policy, drive.identity->capabilities);
+  // Locked in: no runtime fallback, and no other method because the configuration changed since.
+  if (is_whole(record.plan)) return record.plan;
+  if (!drive.identity) return make_plan(std::nullopt, planning.options);
+  const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
   if (!method) return method.error();
-  return std::vector<CleanStep>{CleanStep{"nvme", std::string(to_string(*method)), 10, "{}"}};
+  return make_plan(*method, planning.options);
 }
 
 }  // namespace reclaim

@@ -38,6 +38,11 @@ struct Assessment {
   std::optional<std::uint64_t> host_reads;
   // Why nothing happens though something should; empty when all is well.
   std::string waiting_for;
+  // Reserved, and nothing tells a hold from a missed tenancy: an operator may say `clean`.
+  bool unsure = false;
+  // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
+  // the device.
+  std::optional<std::vector<CleanStep>> plan;
 };
 
 inline constexpr std::string_view kInMaintenance = "in maintenance: an operator said hands off";
@@ -48,10 +53,23 @@ inline constexpr std::string_view kInMaintenance = "in maintenance: an operator 
                                                const LedgerEntry* ledger, const HostView& host,
                                                WallMs now);
 
-// May the burned, unallocated device be cleaned now, and with which plan? Refusal: the reason.
+// How plans are made: what device_spec says of this drive, and what turns that and the drive's
+// capabilities into a method.
+struct Planning {
+  std::optional<DevicePolicy> policy;
+  const MethodChoice& choose_method;
+  const ConductorOptions& options;
+};
+
+// Resolves the policy of a device at rest in the pool, as long as nobody has it. One that its drive
+// cannot satisfy takes it out of the pool.
+void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
+                    const Planning& planning);
+
+// May the burned, unallocated device be cleaned now, and with which plan? A whole plan that the
+// record bears is locked in. Refusal: the reason. Of an unmanaged drive that is not open to us yet
+// the plan may lack its erase, which is resolved when it is claimed.
 [[nodiscard]] Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
-                                                   const HostView& host,
-                                                   const std::optional<DevicePolicy>& policy,
-                                                   const MethodChoice& choose_method);
+                                                   const HostView& host, const Planning& planning);
 
 }  // namespace reclaim

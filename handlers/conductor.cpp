@@ -81,30 +81,59 @@ HostInfo Conductor::host_info() const {
 void Conductor::load(std::function<void(Status)> started) {
   ports_.store.load(options_.host, [this, started](Result<std::vector<Record>> records) {
     if (!records) return started(std::move(records).error().wrap("loading the host's records"));
-    for (Record& record : *records) {
-      Device& device = devices_[record.address];
-      device.record = std::move(record);
-      device.persisted = true;
-      const auto entry = ports_.ledger.entries().find(device.record.address);
-      device.dirty_durable = entry != ports_.ledger.entries().end() && entry->second.dirty;
-      // An erase older than the ledger's dirt is of an earlier life: it was released since, and
-      // Redis has forgotten that. Another tenant's data may be on the drive by now.
-      if (!device.dirty_durable || entry->second.dirty_since > device.record.cleaning_started_at) {
-        device.record.erase_begun = false;
-      }
-    }
     started(Ok{});
-    for (auto& [address, device] : devices_) {
-      if (!is_busy(device.record.stage) && device.record.stage != Stage::pending_cleaning) continue;
-      const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
-      // A plain pending device resumes by being surveyed; writing that down would say nothing.
-      if (device.record.stage == Stage::pending_cleaning && trigger == Trigger::restarted_resume) {
-        continue;
-      }
-      post(address, Event{trigger, 0, {}});
-    }
+    for (Record& record : *records) take_over(std::move(record));
     want_survey(0);
   });
+}
+
+// What an earlier worker left of one device.
+void Conductor::take_over(Record record) {
+  const PciAddress address = record.address;
+  Device& device = devices_[address];
+  if (!record.damage.empty()) return quarantine(device, record);
+  device.record = std::move(record);
+  device.persisted = true;
+  device.quarantined = false;
+  const auto entry = ports_.ledger.entries().find(address);
+  device.dirty_durable = entry != ports_.ledger.entries().end() && entry->second.dirty;
+  // An erase older than the ledger's dirt is of an earlier life: it was released since, and
+  // Redis has forgotten that. Another tenant's data may be on the drive by now.
+  if (!device.dirty_durable || entry->second.dirty_since > device.record.cleaning_started_at) {
+    device.record.erase_begun = false;
+  }
+  const Stage stage = device.record.stage;
+  if (!is_busy(stage) && stage != Stage::pending_cleaning) return;
+  const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
+  // A plain pending device resumes by being surveyed; writing that down would say nothing.
+  if (stage == Stage::pending_cleaning && trigger == Trigger::restarted_resume) return;
+  post(address, Event{trigger, 0, {}});
+}
+
+// Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
+// device is shown as it is, in error, and no event reaches it; the others go on.
+void Conductor::quarantine(Device& device, const Record& damaged) {
+  ports_.log.error(kLog,
+                   fmt::format("{}: its record cannot be read; nothing is done with it",
+                               to_string(damaged.address)),
+                   {{"why", damaged.damage}});
+  device.quarantined = true;
+  device.met_anew = false;
+  device.persisted = false;
+  device.record = damaged;
+}
+
+// The record was mended, or removed: then the device is met anew.
+void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
+  if (found != nullptr && !found->damage.empty()) return;
+  ports_.log.info(
+      kLog, fmt::format("{}: its record {}", to_string(address),
+                        found == nullptr ? "was removed; it is met anew" : "can be read again"));
+  if (found == nullptr) {
+    devices_.at(address).met_anew = true;
+  } else {
+    take_over(*found);
+  }
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -195,7 +224,9 @@ void Conductor::run_survey() {
 void Conductor::mend_store(const std::vector<Record>& stored) {
   std::map<PciAddress, const Record*> by_address;
   for (const Record& record : stored) by_address[record.address] = &record;
+  std::vector<PciAddress> quarantined;
   for (auto& [address, device] : devices_) {
+    if (device.quarantined) quarantined.push_back(address);
     if (!device.persisted || device.saving || is_busy(device.record.stage)) continue;
     const auto found = by_address.find(address);
     if (found != by_address.end() && same_but_progress(*found->second, device.record)) continue;
@@ -206,6 +237,10 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
     if (found != by_address.end()) {
       device.record.epoch = std::max(device.record.epoch, found->second->epoch);
     }
+  }
+  for (const PciAddress& address : quarantined) {
+    const auto found = by_address.find(address);
+    end_quarantine(address, found == by_address.end() ? nullptr : found->second);
   }
 }
 
@@ -259,7 +294,17 @@ void Conductor::after_survey(Result<Survey> survey,
 void Conductor::assess_one(const Sighting& sighting,
                            const std::map<PciAddress, std::uint64_t>& epochs) {
   Device* device = find(sighting.address);
-  if (device != nullptr) {
+  const bool met_anew = device != nullptr && device->met_anew && !device->lane_open;
+  if (device != nullptr && device->quarantined && !met_anew) {
+    // Towards safety only: what the ledger knows to be dirty must not be offered.
+    const auto entry = ports_.ledger.entries().find(sighting.address);
+    const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty;
+    if (dirty && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
+      reserve(sighting.address, sighting.view->uuid);
+    }
+    return;
+  }
+  if (device != nullptr && !met_anew) {
     const auto seen = epochs.find(sighting.address);
     // It moved while the survey was reading: what was read may be older than what is recorded. Who
     // is being cleaned reads for itself.
@@ -276,20 +321,32 @@ void Conductor::assess_one(const Sighting& sighting,
   const auto entry = remembered.find(sighting.address);
   const LedgerEntry* known = entry == remembered.end() ? nullptr : &entry->second;
   const LedgerEntry* moved = known != nullptr && known->dirty ? nullptr : dirt_of_drive(sighting);
-  const auto assessment =
-      assess(sighting, device == nullptr ? nullptr : &device->record,
-             moved != nullptr ? moved : known, host_view_, ports_.clock.now().wall);
+  auto assessment = assess(sighting, device == nullptr || met_anew ? nullptr : &device->record,
+                           moved != nullptr ? moved : known, host_view_, ports_.clock.now().wall);
   if (!assessment) return;
-  if (device == nullptr) {
+  resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
+                 sighting, planning_for(sighting));
+  if (assessment->first_seen) {
     device = &devices_[sighting.address];
+    device->quarantined = device->met_anew = false;
     device->record = *assessment->first_seen;
     device->dirty_durable = entry != remembered.end() && entry->second.dirty;
   }
   device->sighting = sighting;
+  device->unsure = assessment->unsure;
   if (sighting.drive && sighting.drive->identity) {
     device->seen_serial = sighting.drive->identity->serial;
   }
   apply(sighting.address, *assessment);
+}
+
+Planning Conductor::planning_for(const Sighting& sighting) const {
+  Planning planning{std::nullopt, policies_.choose_method, options_};
+  if (sighting.drive) {
+    planning.policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id,
+                                              sighting.address);
+  }
+  return planning;
 }
 
 // The ledger goes by address, but dirt goes with the drive: one that was put into another slot is
@@ -340,6 +397,11 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (!assessment.waiting_for.empty() || next.stage != Stage::pending_cleaning) {
     next.waiting_for = assessment.waiting_for;
   }
+  if (assessment.plan) next.plan = *assessment.plan;
+  // The next instance of a device whose release was seen only by its being taken.
+  if (next.stage == Stage::allocated && assessment.facts.instance) {
+    next.instance = *assessment.facts.instance;
+  }
   if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
   if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
   if (next == device.record && device.persisted) return;
@@ -375,17 +437,13 @@ void Conductor::try_admit(const PciAddress& address) {
     return post(address, Event{Trigger::erases_exhausted, 0, std::move(facts)});
   }
   if (!sighting.view || !sighting.view->burned() || !sighting.view->free()) return;
-  std::optional<DevicePolicy> policy;
-  if (sighting.drive) {
-    policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id, address);
-  }
   // What an operator said stands in the ledger before it does in the record.
   Record decided = device.record;
   const auto remembered = ports_.ledger.entries().find(address);
   if (remembered != ports_.ledger.entries().end()) {
     decided.maintenance = decided.maintenance || remembered->second.maintenance;
   }
-  auto plan = admit(sighting, decided, host_view_, policy, policies_.choose_method);
+  auto plan = admit(sighting, decided, host_view_, planning_for(sighting));
   if (plan && busy_count() >= options_.cleanings_max) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
                                          options_.cleanings_max)};

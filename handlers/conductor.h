@@ -96,6 +96,9 @@ class Conductor final {
     bool dirty_durable = false;  // the ledger's line stands on stable storage
     std::uint64_t strikes = 0;   // times the line was struck: tells an older write's answer
     bool reserving = false;      // a PUT of reserved = total is on its way
+    bool unsure = false;         // reserved, and nothing tells a hold from a missed tenancy
+    bool quarantined = false;    // its record in the store cannot be read: shown, never touched
+    bool met_anew = false;       // that record was removed: the next survey begins another
     std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
     // A release whose outcome nobody waited for may still be made: one of this worker, or of one
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done
@@ -110,6 +113,9 @@ class Conductor final {
   void settle_kicks_of(const std::string& instance);
   void arm_survey();
   void load(std::function<void(Status)> started);
+  void take_over(Record record);
+  void quarantine(Device& device, const Record& damaged);
+  void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
   void not_ours(const Error& error);
   [[nodiscard]] const LedgerEntry* dirt_of_drive(const Sighting& sighting) const;
@@ -118,6 +124,7 @@ class Conductor final {
   void mend_store(const std::vector<Record>& stored);
   void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
   void plan_periodic_survey();
+  [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
   void assess_one(const Sighting& sighting, const std::map<PciAddress, std::uint64_t>& epochs);
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
@@ -125,6 +132,7 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void command(const Kick& kick);
+  [[nodiscard]] bool stands_unopened(const Device& device) const;
   void settle_maintenance(const PciAddress& address);
   void set_maintenance(const PciAddress& address, bool on);
 
@@ -151,21 +159,29 @@ class Conductor final {
   void carry_out(const PciAddress& address, EffectKind effect);
   void take_lock_and_claim(const PciAddress& address, std::uint64_t epoch);
   void claim(const PciAddress& address, std::uint64_t epoch);
+  void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
+               const nvme::ClaimReport& report);
   void recheck(const PciAddress& address, std::uint64_t epoch);
   void rechecked(const PciAddress& address, std::uint64_t epoch,
                  Result<placement::ProviderView> view);
   void raise_fence(const PciAddress& address, const placement::ProviderView& view,
                    std::function<void(Result<placement::ProviderView>)> done);
-  void take_baseline(const PciAddress& address, std::uint64_t epoch);
-  void erase(const PciAddress& address, std::uint64_t epoch);
-  void verify(const PciAddress& address, std::uint64_t epoch);
   void drop(const PciAddress& address);
   void give_back(const PciAddress& address, LockToken lock);
   void keep_lock(const PciAddress& address);
   void reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done);
-  void show_progress(const PciAddress& address, nvme::EraseProgress progress);
   void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts = {});
   void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts);
+
+  // conductor_steps.cpp: what the drive is asked for.
+  void run_step(const PciAddress& address, std::uint64_t epoch);
+  void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
+                     const Result<nvme::StepReport>& report);
+  void take_baseline(const PciAddress& address, std::uint64_t epoch);
+  void erase(const PciAddress& address, std::uint64_t epoch);
+  void show_progress(const PciAddress& address, std::uint64_t epoch, nvme::EraseProgress progress);
+  void verify(const PciAddress& address, std::uint64_t epoch);
+  void restore_driver(const PciAddress& address, std::uint64_t epoch);
 
   // conductor_release.cpp: giving it back.
   void look(const PciAddress& address, std::uint64_t epoch);
@@ -176,7 +192,7 @@ class Conductor final {
   void confirm(const PciAddress& address, std::uint64_t epoch);
   void confirmed(const PciAddress& address, std::uint64_t epoch,
                  const placement::ProviderView& view);
-  void released(const PciAddress& address, std::uint64_t epoch, std::string detail);
+  void released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts);
   void finish(const PciAddress& address);
   void strike(const PciAddress& address, const std::string& certificate_id);
   void reserve(const PciAddress& address, const std::string& provider);

@@ -43,12 +43,24 @@ void Conductor::command(const Kick& kick) {
   Facts facts;
   facts.detail = "operator";
   if (!kick.request_id.empty()) facts.request_id = kick.request_id;
+  if (device->quarantined) {
+    ports_.log.warning(kLog, fmt::format("command {} for {}: {}", kick.command, kick.address,
+                                         device->record.last_error));
+    return;
+  }
   if (kick.command == "clean") {
+    // One in the pool is clean, unless nobody can tell why it is reserved.
+    if (device->record.stage == Stage::available && !device->unsure) {
+      ports_.log.warning(kLog, fmt::format("command clean for {}: it is available, and nothing "
+                                           "says that it is not clean",
+                                           kick.address));
+      return;
+    }
     post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
   } else if (kick.command == "abort") {
     post(*address, Event{Trigger::operator_abort, 0, std::move(facts)});
   } else if (kick.command == "enrol") {
-    if (device->seen_serial.empty()) {
+    if (device->seen_serial.empty() && !stands_unopened(*device)) {
       ports_.log.warning(kLog,
                          fmt::format("command enrol for {}: no drive answers there", kick.address));
       return;
@@ -58,6 +70,8 @@ void Conductor::command(const Kick& kick) {
                             : LedgerEntry{};
     entry.enrolled_serial = device->seen_serial;
     entry.serial = device->seen_serial;
+    entry.enrolment.clear();
+    entry.certificate_id.clear();
     facts.serial = device->seen_serial;
     ports_.ledger.put(*address, entry, [this, at = *address, facts](Status kept) {
       if (kept) post(at, Event{Trigger::operator_enrol, 0, facts});
@@ -77,10 +91,21 @@ void Conductor::command(const Kick& kick) {
   want_survey(kSoonMs);
 }
 
+// An unmanaged drive does not say its serial before it is claimed: whichever is found then is the
+// one that the operator accepts.
+bool Conductor::stands_unopened(const Device& device) const {
+  const auto id = [](const std::string& hex) {
+    return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));
+  };
+  const auto policy = policies_.device_policy(id(device.record.vendor_id),
+                                              id(device.record.product_id), device.record.address);
+  return policy && !policy->managed;
+}
+
 // Maintenance begins and ends between two cleanings, never in the middle of one.
 void Conductor::settle_maintenance(const PciAddress& address) {
   Device& device = devices_.at(address);
-  if (!device.maintenance_wanted) return;
+  if (!device.maintenance_wanted || device.quarantined) return;
   if (is_busy(device.record.stage)) return;
   set_maintenance(address, *std::exchange(device.maintenance_wanted, std::nullopt));
 }

@@ -6,7 +6,7 @@
 
 #include "handlers/conductor.h"
 #include "handlers/conductor_words.h"
-#include "handlers/evidence.h"
+#include "handlers/plan.h"
 
 namespace reclaim {
 void Conductor::answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
@@ -35,12 +35,16 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
       return take_lock_and_claim(address, epoch);
     case EffectKind::recheck:
       return recheck(address, epoch);
+    case EffectKind::run_step:
+      return run_step(address, epoch);
     case EffectKind::take_baseline:
       return take_baseline(address, epoch);
     case EffectKind::erase:
       return erase(address, epoch);
     case EffectKind::verify:
       return verify(address, epoch);
+    case EffectKind::restore_driver:
+      return restore_driver(address, epoch);
     case EffectKind::look:
       return look(address, epoch);
     case EffectKind::release:
@@ -142,34 +146,50 @@ void Conductor::claim(const PciAddress& address, std::uint64_t epoch) {
   }
   request.resource_class_override = policy->resource_class;
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
+  request.managed = policy->managed;
+  request.rules = policy->rules;
   device.claimed = true;
   device.lane_open = true;
-  ports_.drives.claim(request, [this, address, epoch](Result<nvme::ClaimReport> report) {
-    if (stopping_) return;
-    if (!report) {
-      const bool settled_by_operator = report.error().code == Errc::failed;
-      return answer(address, epoch,
-                    settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
-                    said(report.error()));
-    }
-    for (const nvme::GuardFinding& finding : report->findings) {
-      ports_.log.info("reclaim.guards",
-                      fmt::format("{} {}: {}", to_string(address), finding.guard,
-                                  finding.passed ? "passed" : "refused"),
-                      {{"detail", finding.detail}});
-    }
-    Facts facts;
-    facts.detail = fmt::format("{} guards passed", report->findings.size());
-    if (report->facts.identity) {
-      facts.model = report->facts.identity->model;
-      facts.serial = report->facts.identity->serial;
-      facts.firmware = report->facts.identity->firmware;
-    }
-    std::uint64_t capacity = 0;
-    for (const nvme::NamespaceFacts& ns : report->facts.namespaces) capacity += ns.capacity_bytes;
-    facts.capacity_bytes = capacity;
-    answer(address, epoch, Trigger::guards_passed, std::move(facts));
-  });
+  ports_.drives.claim(
+      request, [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {
+        if (stopping_) return;
+        if (!report) {
+          const bool settled_by_operator = report.error().code == Errc::failed;
+          return answer(address, epoch,
+                        settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
+                        said(report.error()));
+        }
+        claimed(address, epoch, policy, *report);
+      });
+}
+
+void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
+                        const nvme::ClaimReport& report) {
+  for (const nvme::GuardFinding& finding : report.findings) {
+    ports_.log.info("reclaim.guards",
+                    fmt::format("{} {}: {}", to_string(address), finding.guard,
+                                finding.passed ? "passed" : "refused"),
+                    {{"detail", finding.detail}});
+  }
+  Facts facts = said(fmt::format("{} guards passed", report.findings.size()));
+  const auto& identity = report.facts.identity;
+  if (identity) {
+    facts.model = identity->model;
+    facts.serial = identity->serial;
+    facts.firmware = identity->firmware;
+  }
+  std::uint64_t capacity = 0;
+  for (const nvme::NamespaceFacts& ns : report.facts.namespaces) capacity += ns.capacity_bytes;
+  facts.capacity_bytes = capacity;
+  // What an unmanaged drive can is only known now that it is open.
+  if (!is_whole(devices_.at(address).record.plan)) {
+    const auto method =
+        identity ? policies_.choose_method(policy, identity->capabilities)
+                 : Result<nvme::EraseMethod>(Error{Errc::failed, "it does not say what it can"});
+    if (!method) return answer(address, epoch, Trigger::guards_failed, said(method.error()));
+    facts.plan = make_plan(*method, options_);
+  }
+  answer(address, epoch, Trigger::guards_passed, std::move(facts));
 }
 
 // Stops what runs, closes the drive, then gives the lock back: in this order, so that nobody else
@@ -187,9 +207,6 @@ void Conductor::drop(const PciAddress& address) {
     if (lock.token != 0) give_back(address, lock);
   });
 }
-
-// -------------------------------------------------------------------------------------------------
-// The steps of a cleaning.
 
 // The first cleaning after a start writes what it read, reserved = total: the write succeeds only
 // if nothing has moved since admission, and moves the generation itself, so that a release which
@@ -230,7 +247,9 @@ void Conductor::rechecked(const PciAddress& address, std::uint64_t epoch,
                          rechecked(address, epoch, std::move(fenced));
                        });
   }
-  device.adopting = device.record.erase_begun;
+  // Only a sanitize goes on without us; of any other method there is nothing to adopt.
+  const auto method = erase_of(device.record.plan);
+  device.adopting = device.record.erase_begun && method && nvme::is_sanitize(*method);
   answer(address, epoch, device.adopting ? Trigger::still_burned_adopt : Trigger::still_burned);
 }
 
@@ -243,91 +262,6 @@ void Conductor::raise_fence(const PciAddress& address, const placement::Provider
         if (stopping_) return;
         if (after) devices_.at(address).fence = false;
         done(std::move(after));
-      });
-}
-
-void Conductor::take_baseline(const PciAddress& address, std::uint64_t epoch) {
-  ports_.drives.take_baseline(address, [this, address, epoch](Result<nvme::Baseline> baseline) {
-    if (stopping_) return;
-    if (!baseline) {
-      return answer(address, epoch,
-                    may_pass(baseline.error()) ? Trigger::guards_wait : Trigger::baseline_failed,
-                    said(baseline.error()));
-    }
-    Facts facts =
-        said(fmt::format("{} samples read and {} canaries written, {} of them count",
-                         baseline->samples.size(), baseline->canaries.size(), baseline->counted()));
-    facts.baseline = nvme::encode_baseline(*baseline);
-    answer(address, epoch, Trigger::baseline_taken, std::move(facts));
-  });
-}
-
-void Conductor::erase(const PciAddress& address, std::uint64_t epoch) {
-  const Record& record = devices_.at(address).record;
-  const auto method =
-      record.plan.empty()
-          ? Result<nvme::EraseMethod>(Error{Errc::invalid, "the record bears no plan"})
-          : nvme::parse_erase_method(record.plan.front().step);
-  if (!method) return answer(address, epoch, Trigger::erase_failed, said(method.error()));
-  nvme::EraseRequest request;
-  request.method = *method;
-  request.adopt_ours = std::exchange(devices_.at(address).adopting, false);
-  request.timeout_ms = options_.cleanup_timeout_ms;
-  request.stall_timeout_ms = options_.stall_timeout_ms;
-  const bool adopting = request.adopt_ours;
-  ports_.drives.erase(
-      address, request,
-      [this, address, epoch](nvme::EraseProgress progress) {
-        Device* device = find(address);
-        if (device != nullptr && device->record.epoch == epoch) show_progress(address, progress);
-      },
-      [this, address, epoch, adopting](Result<nvme::EraseEvidence> evidence) {
-        if (stopping_) return;
-        if (evidence) {
-          Facts facts = said(summary(*evidence));
-          facts.evidence = to_json(*evidence);
-          return answer(address, epoch, Trigger::erased, std::move(facts));
-        }
-        const Error& error = evidence.error();
-        Trigger trigger = Trigger::erase_failed;
-        if (error.code == Errc::unknown) trigger = Trigger::erase_unknown;
-        if (error.code == Errc::cancelled || may_pass(error)) trigger = Trigger::erase_not_started;
-        if (adopting && error.code == Errc::not_found) trigger = Trigger::nothing_to_adopt;
-        answer(address, epoch, trigger, said(error));
-      });
-}
-
-void Conductor::show_progress(const PciAddress& address, nvme::EraseProgress progress) {
-  Device& device = devices_.at(address);
-  device.record.progress_percent = progress.percent;
-  device.record.progress_eta_s = progress.eta_s;
-  if (device.progress_in_flight) return;
-  device.progress_in_flight = true;
-  ports_.store.save_progress(device.record, [this, address](Result<Ok> /*saved*/) {
-    devices_.at(address).progress_in_flight = false;
-  });
-}
-
-void Conductor::verify(const PciAddress& address, std::uint64_t epoch) {
-  const Record& record = devices_.at(address).record;
-  const auto baseline = nvme::decode_baseline(record.baseline);
-  const auto evidence = evidence_of_json(record.evidence);
-  if (!baseline) return answer(address, epoch, Trigger::verify_failed, said(baseline.error()));
-  if (!evidence) return answer(address, epoch, Trigger::verify_failed, said(evidence.error()));
-  ports_.drives.verify(
-      address, *baseline, *evidence,
-      [this, address, epoch](nvme::EraseProgress progress) {
-        Device* device = find(address);
-        if (device != nullptr && device->record.epoch == epoch) show_progress(address, progress);
-      },
-      [this, address, epoch](Result<nvme::VerifyReport> report) {
-        if (stopping_) return;
-        if (!report) {
-          return answer(address, epoch, Trigger::verify_failed, said(report.error()));
-        }
-        Facts facts = said(summary(*report));
-        facts.verification = to_json(*report);
-        answer(address, epoch, Trigger::verified, std::move(facts));
       });
 }
 

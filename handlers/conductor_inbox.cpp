@@ -29,7 +29,7 @@ bool goes_on(EffectKind effect) {
 
 void Conductor::post(const PciAddress& address, Event event) {
   Device* device = find(address);
-  if (device == nullptr || stopping_) return;
+  if (device == nullptr || device->quarantined || stopping_) return;
   // What ends a cleaning from outside stops the drive's lane at once, not only when it is recorded.
   const Row* row = find_row(device->record.stage, event.trigger);
   if (event.epoch == 0 && row != nullptr && row->effect == EffectKind::drop) {
@@ -83,6 +83,7 @@ LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
   entry.dirty_since = since;
   if (!record.serial.empty()) entry.serial = record.serial;
   entry.provider = record.provider;
+  if (!record.enrolment.empty()) entry.enrolment = record.enrolment;
   return entry;
 }
 
@@ -178,6 +179,17 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
         }
         const auto stored = std::find_if(records->begin(), records->end(),
                                          [&](const Record& r) { return r.address == address; });
+        if (stored != records->end() && !stored->damage.empty()) {
+          // Somebody wrote what nobody can read. Until it is mended or removed, nothing more is
+          // begun; what is under way ends with its claim.
+          ports_.log.error(
+              kLog, fmt::format("{}: its record cannot be read any more", to_string(address)),
+              {{"why", stored->damage}});
+          device.saving = false;
+          device.inbox.clear();
+          drop(address);
+          return quarantine(device, *stored);
+        }
         if (stored != records->end() && same_but_progress(*stored, next)) {
           device.saving = false;
           device.persisted = true;
@@ -219,7 +231,8 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
       fmt::format("{} {} -> {} ({}): {}{}{}", to_string(address), to_string(before.stage),
                   to_string(record.stage), to_string(update.row->on), update.row->why,
                   detail.empty() ? "" : "; ", detail);
-  ports_.log.write(record.stage == Stage::error ? LogLevel::error : LogLevel::info, kLog, line,
+  const bool bad = record.stage == Stage::error || update.row->on == Trigger::policy_unsatisfied;
+  ports_.log.write(bad ? LogLevel::error : LogLevel::info, kLog, line,
                    {{"request_id", record.request_id}, {"instance", record.instance}});
   if ((record.stage == Stage::error) != (before.stage == Stage::error)) {
     if (record.stage == Stage::error) counters_.errors += 1;

@@ -97,7 +97,7 @@ void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
         Device& now = devices_.at(address);
         if (after) {
           now.fence = false;
-          return released(address, epoch, "reserved 1 -> 0");
+          return released(address, epoch, Trigger::released, said("reserved 1 -> 0"));
         }
         const Error& error = after.error();
         switch (error.code) {
@@ -120,15 +120,14 @@ void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
-void Conductor::released(const PciAddress& address, std::uint64_t epoch, std::string detail) {
-  Facts facts = said(std::move(detail));
+void Conductor::released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts) {
   facts.certificate_id = policies_.make_id();
   if (const auto counters = counters_of_verification(devices_.at(address).record.verification)) {
     facts.host_reads = counters->host_reads;
     facts.host_writes = counters->host_writes;
   }
   counters_.released += 1;
-  answer(address, epoch, Trigger::released, std::move(facts));
+  answer(address, epoch, how, std::move(facts));
 }
 
 void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
@@ -145,8 +144,13 @@ void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
 
 void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
                           const placement::ProviderView& view) {
+  // A record that Redis took back to an older cleaning proves nothing of what came after it.
+  const auto entry = ports_.ledger.entries().find(address);
+  const bool outdated = entry != ports_.ledger.entries().end() && entry->second.dirty &&
+                        entry->second.dirty_since > erased_at(devices_.at(address).record);
   if (!view.free()) {
     Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
+    if (!outdated) return released(address, epoch, Trigger::released_taken, std::move(facts));
     facts.instance = view.consumers.front();
     return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
   }
@@ -154,14 +158,11 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
     return answer(address, epoch, Trigger::placement_changed, said("its inventory changed"));
   }
   if (!view.burned()) {
-    // A record that Redis took back to an older cleaning proves nothing of what came after it.
-    const auto entry = ports_.ledger.entries().find(address);
-    if (entry != ports_.ledger.entries().end() && entry->second.dirty &&
-        entry->second.dirty_since > erased_at(devices_.at(address).record)) {
+    if (outdated) {
       return answer(address, epoch, Trigger::placement_changed,
                     said("it became dirty after the erasure on record"));
     }
-    return released(address, epoch, "reserved = 0, read back");
+    return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
   }
   const Device& device = devices_.at(address);
   // Not made yet is not the same as never made: first the write is kept from being made later.
@@ -220,6 +221,11 @@ void Conductor::strike(const PciAddress& address, const std::string& certificate
   entry.error = false;
   entry.serial = device.record.serial;
   entry.provider = device.record.provider;
+  entry.enrolment = device.record.enrolment;
+  entry.certificate_id = device.record.certificate_id;
+  entry.certificate_at = device.record.certificate_at;
+  entry.host_reads = device.record.certified_host_reads;
+  entry.host_writes = device.record.certified_host_writes;
   device.dirty_durable = false;
   device.strikes += 1;
   ports_.ledger.put(address, entry, [this, address, certificate_id](Status struck) {

@@ -1,10 +1,12 @@
 #include "handlers/evidence.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include "handlers/plan.h"
 #include "state/base/json.h"
+#include "state/embedded_json.h"
 
 namespace reclaim {
 namespace {
@@ -31,6 +33,10 @@ std::string to_json(const nvme::EraseEvidence& evidence) {
   writer.Bool(evidence.adopted);
   writer.Key("duration_ms");
   writer.Int64(evidence.duration_ms);
+  writer.Key("bytes_zeroed");
+  writer.Uint64(evidence.bytes_zeroed);
+  writer.Key("commands");
+  writer.Uint(evidence.commands);
   writer.EndObject();
   return {buffer.GetString(), buffer.GetSize()};
 }
@@ -61,6 +67,13 @@ Result<nvme::EraseEvidence> evidence_of_json(const std::string& json_text) {
   evidence.global_data_erased = flag("global_data_erased");
   evidence.adopted = flag("adopted");
   evidence.duration_ms = *duration;
+  // Absent in what an older version wrote.
+  if (const auto bytes = json::get_int(*document, "bytes_zeroed"); bytes && *bytes >= 0) {
+    evidence.bytes_zeroed = static_cast<std::uint64_t>(*bytes);
+  }
+  if (const auto commands = json::get_int(*document, "commands"); commands && *commands >= 0) {
+    evidence.commands = static_cast<std::uint32_t>(*commands);
+  }
   return evidence;
 }
 
@@ -69,7 +82,11 @@ std::string to_json(const nvme::VerifyReport& report) {
   rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
   writer.StartObject();
   writer.Key("level");
-  writer.String("sample");
+  writer.String(std::string(nvme::to_string(report.level)).c_str());
+  writer.Key("relaxed");
+  writer.StartArray();
+  for (const std::string& name : nvme::names(report.relaxed)) writer.String(name.c_str());
+  writer.EndArray();
   writer.Key("samples_read");
   writer.Uint(report.samples_read);
   writer.Key("samples_counted");
@@ -105,6 +122,13 @@ Result<nvme::Counters> counters_of_verification(const std::string& json_text) {
 }
 
 std::string summary(const nvme::EraseEvidence& evidence) {
+  if (!nvme::is_sanitize(evidence.method)) {
+    const std::string done = evidence.commands != 0
+                                 ? fmt::format("{} commands completed", evidence.commands)
+                                 : fmt::format("{} bytes zeroed", evidence.bytes_zeroed);
+    return fmt::format("{} in {:.1f} s: {}", nvme::to_string(evidence.method),
+                       static_cast<double>(evidence.duration_ms) / 1000.0, done);
+  }
   return fmt::format("{}{} in {:.1f} s: SSTAT {:#x}, SCDW10 {:#x} as sent, global data erased {}",
                      nvme::to_string(evidence.method), evidence.adopted ? " (adopted)" : "",
                      static_cast<double>(evidence.duration_ms) / 1000.0, evidence.sstat,
@@ -113,10 +137,44 @@ std::string summary(const nvme::EraseEvidence& evidence) {
 
 std::string summary(const nvme::VerifyReport& report) {
   return fmt::format(
-      "{} samples read ({} bytes), {} held data before, {} of them unchanged, {} canaries found, "
+      "{}{}: {} samples read ({} bytes), {} held data before, {} of them unchanged, {} canaries "
+      "found, "
       "{} bytes not zero; expected {}",
+      nvme::to_string(report.level),
+      report.relaxed.any()
+          ? fmt::format(" (relaxed: {})", fmt::join(nvme::names(report.relaxed), ", "))
+          : std::string(),
       report.samples_read, report.bytes_read, report.samples_counted, report.samples_unchanged,
       report.canaries_found, report.bytes_nonzero, report.expectation);
+}
+
+std::string summary(const nvme::StepReport& report) {
+  std::string reset;
+  for (const nvme::StepFinding& finding : report.findings) {
+    if (finding.reset) reset += (reset.empty() ? "" : ", ") + finding.surface;
+  }
+  return fmt::format("{} surfaces looked at, {}", report.findings.size(),
+                     reset.empty() ? "nothing had to be reset" : "reset: " + reset);
+}
+
+std::string with_findings(const std::string& findings, const std::string& step,
+                          const nvme::StepReport& report) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  if (auto before = json::parse(findings, kBytesMax); before && before->IsObject()) {
+    document.CopyFrom(*before, allocator);
+  }
+  rapidjson::Value list(rapidjson::kArrayType);
+  for (const nvme::StepFinding& finding : report.findings) {
+    rapidjson::Value object(rapidjson::kObjectType);
+    object.AddMember("surface", json_string(finding.surface, allocator), allocator);
+    object.AddMember("found", json_string(finding.found, allocator), allocator);
+    object.AddMember("reset", finding.reset, allocator);
+    list.PushBack(object, allocator);
+  }
+  document.RemoveMember(step.c_str());
+  document.AddMember(json_string(step, allocator), list, allocator);
+  return json::to_text(document);
 }
 
 Certificate certificate_of(const Record& record, const std::string& tool_version) {
@@ -135,8 +193,15 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   out.provider = record.provider;
   out.instance = record.instance;
   out.request_id = record.request_id;
-  out.method = record.plan.empty() ? "" : record.plan.front().step;
-  out.sanitization_class = "purge";
+  // What was done, not what would be done today: the plan is made anew while it is in the pool.
+  const auto evidence = evidence_of_json(record.evidence);
+  const auto method =
+      evidence ? Result<nvme::EraseMethod>(evidence->method) : erase_of(record.plan);
+  if (method) {
+    out.method = nvme::to_string(*method);
+    out.sanitization_class = nvme::sanitization_class(*method);
+  }
+  out.findings = record.findings;
   out.evidence = record.evidence;
   out.verification = record.verification;
   out.started_at = record.cleaning_started_at;

@@ -17,6 +17,12 @@ namespace reclaim {
 // One line each, for journal and log.
 [[nodiscard]] std::string summary(const nvme::EraseEvidence& evidence);
 [[nodiscard]] std::string summary(const nvme::VerifyReport& report);
+[[nodiscard]] std::string summary(const nvme::StepReport& report);
+
+// The findings so far (a JSON object, a member a step; empty: none yet) with those of one more
+// step. A step that is run again replaces its own.
+[[nodiscard]] std::string with_findings(const std::string& findings, const std::string& step,
+                                        const nvme::StepReport& report);
 
 // The certificate of the release that `record` stands for: all of it is in the record, so that it
 // can be made again after a crash between release and certificate.

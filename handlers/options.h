@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,8 @@
 
 namespace reclaim {
 
-// What device_spec says of one drive. Which method that means is told where the drive's capabilities
-// are known: MethodChoice.
+// What device_spec says of one drive. Which method that means is told where the drive's
+// capabilities are known: MethodChoice.
 struct DevicePolicy {
   bool managed = true;                        // libvirt binds it back to the host driver by itself
   bool shared_subsystem_allowed = false;      // shared_subsystem = allow
@@ -31,6 +32,10 @@ using DevicePolicyLookup = std::function<std::optional<DevicePolicy>(
 using MethodChoice =
     std::function<Result<nvme::EraseMethod>(const DevicePolicy&, const nvme::Capabilities&)>;
 
+// [nvme] clean_step_priority_override: "nvme.check_health" -> its priority, 0 to leave it out
+// (handlers/plan.h says what is accepted).
+using StepPriorities = std::map<std::string, int>;
+
 struct ConductorOptions {
   std::string host;        // [DEFAULT] host: keys and kicks go by it
   std::string machine_id;  // of /etc/machine-id
@@ -38,6 +43,7 @@ struct ConductorOptions {
   std::string compute_id;  // of Nova's compute_id file; empty: there is none
   std::string holder;      // who holds our locks: "host:pid:random"
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
+  StepPriorities step_priorities;
   std::int64_t cleanup_timeout_ms = 900'000;
   std::int64_t stall_timeout_ms = 600'000;
   std::int64_t lock_ttl_ms = 60'000;

@@ -79,6 +79,9 @@ constexpr EmbeddedMember kEmbeddedMembers[] = {
     {"verification", &Certificate::verification},
 };
 
+// A certificate of the first version lacks it.
+constexpr EmbeddedMember kFindings{"findings", &Certificate::findings};
+
 Status check_schema(const rapidjson::Value& value) {
   const Result<std::int64_t> schema = json::get_int(value, "schema");
   if (!schema.ok()) return schema.error();
@@ -123,6 +126,10 @@ Result<Certificate> read_certificate(const rapidjson::Value& value) {
                                               embedded.name)};
     }
     certificate.*embedded.member = unembed(*member);
+  }
+  const rapidjson::Value* findings = json::find(value, kFindings.name);
+  if (findings != nullptr && (findings->IsObject() || findings->IsString())) {
+    certificate.*kFindings.member = unembed(*findings);
   }
   if (Status times = read_times(value, certificate); !times.ok()) return std::move(times).error();
   return certificate;
@@ -175,6 +182,7 @@ std::string encode_certificate(const Certificate& certificate) {
   for (const EmbeddedMember& embedded : kEmbeddedMembers) {
     add(embedded.name, embed(certificate.*embedded.member, allocator));
   }
+  add(kFindings.name, embed(certificate.*kFindings.member, allocator));
   for (const TimeMember& time : kTimeMembers) {
     const WallMs at = certificate.*time.member;
     add(time.name, json_string(at.ms == 0 ? std::string() : to_iso8601(at), allocator));

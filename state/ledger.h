@@ -6,8 +6,10 @@
 // storage.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "state/base/clock.h"
@@ -25,6 +27,13 @@ struct LedgerEntry {
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;
   WallMs dirty_since;
+  // Of the last release: what lets an operator's hold, and a drive as it should be, be told though
+  // its record were lost. Empty before the first one, and in lines of an older version.
+  std::string enrolment;
+  std::string certificate_id;
+  WallMs certificate_at;
+  std::optional<std::uint64_t> host_reads;
+  std::optional<std::uint64_t> host_writes;
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 

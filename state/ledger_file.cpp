@@ -53,6 +53,26 @@ Result<bool> get_flag(const rapidjson::Value& value, const char* name) {
   return member->GetBool();
 }
 
+// What lines of the first version lack.
+Status read_certified(const rapidjson::Value& line, LedgerEntry& entry) {
+  if (const rapidjson::Value* enrolment = json::find(line, "enrolment");
+      enrolment != nullptr && (enrolment->IsObject() || enrolment->IsString())) {
+    entry.enrolment = unembed(*enrolment);
+  }
+  entry.certificate_id = json::maybe_string(line, "certificate_id").value_or("");
+  if (const auto text = json::maybe_string(line, "certificate_at"); text && !text->empty()) {
+    const Result<WallMs> at = from_iso8601(*text);
+    if (!at.ok()) return at.error();
+    entry.certificate_at = *at;
+  }
+  for (const auto& [name, member] :
+       {std::pair{"host_reads", &entry.host_reads}, std::pair{"host_writes", &entry.host_writes}}) {
+    const rapidjson::Value* number = json::find(line, name);
+    if (number != nullptr && number->IsUint64()) *member = number->GetUint64();
+  }
+  return Ok{};
+}
+
 Result<std::pair<PciAddress, LedgerEntry>> decode_entry(std::string_view text) {
   const Result<rapidjson::Document> document = parse_shallow(text, kLineBytesMax);
   if (!document.ok()) return document.error();
@@ -84,6 +104,9 @@ Result<std::pair<PciAddress, LedgerEntry>> decode_entry(std::string_view text) {
     if (!at.ok()) return at.error();
     entry.dirty_since = *at;
   }
+  if (Status certified = read_certified(*document, entry); !certified.ok()) {
+    return std::move(certified).error();
+  }
   return std::pair{*address, entry};
 }
 
@@ -114,6 +137,16 @@ std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
   add_text("provider", entry.provider);
   add_text("enrolled_serial", entry.enrolled_serial);
   add_text("dirty_since", entry.dirty_since.ms == 0 ? "" : to_iso8601(entry.dirty_since));
+  // Room for the rest of the line, which is short.
+  if (!entry.enrolment.empty() && entry.enrolment.size() <= kLineBytesMax / 2) {
+    document.AddMember("enrolment", embed(entry.enrolment, allocator), allocator);
+  }
+  if (!entry.certificate_id.empty()) {
+    add_text("certificate_id", entry.certificate_id);
+    add_text("certificate_at", to_iso8601(entry.certificate_at));
+  }
+  if (entry.host_reads) document.AddMember("host_reads", *entry.host_reads, allocator);
+  if (entry.host_writes) document.AddMember("host_writes", *entry.host_writes, allocator);
   const std::string body = json::to_text(document);
   return fmt::format("{} {}\n", checksum(body), body);
 }

@@ -14,6 +14,8 @@ constexpr std::array kRows{
     Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance holds it"},
     Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "burned, nobody holds it, and no certificate stands for it as it is now"},
     Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "the ledger remembers it dirty, yet it is offered: reserve it, then clean it"},
+    Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is mended"},
+    Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy nobody saw, not by hand"},
     Row{S::available, T::restarted_resume, S::available, E::none, "nothing was under way"},
     Row{S::available, T::restarted_error, S::available, E::none, "nothing was under way"},
 
@@ -41,7 +43,7 @@ constexpr std::array kRows{
     Row{S::guarding, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
     Row{S::guarding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
-    Row{S::rechecking, T::still_burned, S::baselining, E::take_baseline, "Placement still says burned and unallocated"},
+    Row{S::rechecking, T::still_burned, S::preparing, E::run_step, "Placement still says burned and unallocated"},
     Row{S::rechecking, T::still_burned_adopt, S::erasing, E::erase, "Placement still says burned and unallocated, and our own sanitize may be running: adopt it"},
     Row{S::rechecking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: decide again"},
     Row{S::rechecking, T::placement_away, S::rechecking, E::recheck, "Placement does not answer: ask again"},
@@ -50,6 +52,16 @@ constexpr std::array kRows{
     Row{S::rechecking, T::operator_abort, S::error, E::drop, "an operator said so"},
     Row{S::rechecking, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
     Row{S::rechecking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::preparing, T::step_done, S::preparing, E::run_step, "what this step looks at is as it should be, or is again: the next one"},
+    Row{S::preparing, T::steps_done, S::baselining, E::take_baseline, "whatever a tenant may have left on the controller was looked at, and reset where it had to be"},
+    Row{S::preparing, T::step_failed, S::error, E::drop, "quarantined"},
+    Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way of a clean step"},
+    Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::preparing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::preparing, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::preparing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase: every step can be run again"},
+    Row{S::preparing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::baselining, T::baseline_taken, S::erasing, E::erase, "what the drive held is known, so that its going can be shown"},
     Row{S::baselining, T::baseline_failed, S::error, E::drop, "the drive could not be read, or the canary not written"},
@@ -64,20 +76,28 @@ constexpr std::array kRows{
     Row{S::erasing, T::erase_failed, S::error, E::drop, "the drive says it did not erase"},
     Row{S::erasing, T::erase_unknown, S::error, E::drop, "it was not seen to complete"},
     Row{S::erasing, T::erase_not_started, S::pending_cleaning, E::drop, "given up before the command was sent"},
-    Row{S::erasing, T::nothing_to_adopt, S::baselining, E::take_baseline, "our interrupted sanitize is not running any more: start over"},
+    Row{S::erasing, T::nothing_to_adopt, S::preparing, E::run_step, "our interrupted sanitize is not running any more: start over"},
     Row{S::erasing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::erasing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::erasing, T::operator_abort, S::error, E::drop, "an operator said so"},
     Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs, verify"},
     Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
-    Row{S::verifying, T::verified, S::looking, E::look, "nothing of the old content was found, and enough was looked at"},
+    Row{S::verifying, T::verified, S::restoring, E::restore_driver, "nothing of the old content was found, and enough was looked at"},
     Row{S::verifying, T::verify_failed, S::error, E::drop, "the erasure could not be shown"},
     Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::verifying, T::operator_abort, S::error, E::drop, "an operator said so"},
     Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: start over"},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::restoring, T::driver_restored, S::looking, E::look, "it stands as its next instance expects it"},
+    Row{S::restoring, T::restore_failed, S::error, E::drop, "it is clean, but its former driver did not come back"},
+    Row{S::restoring, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::restoring, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::restoring, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::looking, T::look_ok, S::releasing, E::release, "verified, still ours, still burned and unallocated: give it back"},
     Row{S::looking, T::look_changed, S::pending_cleaning, E::drop, "something moved since verification: start over"},
@@ -98,7 +118,8 @@ constexpr std::array kRows{
     Row{S::releasing, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
 
     Row{S::confirming, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
-    Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "it was released, and the next instance holds it already"},
+    Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance holds it already"},
+    Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance holds it, and the erasure on record is older than its dirt"},
     Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
     Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},
     Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
@@ -145,30 +166,38 @@ constexpr bool every_stage_survives_a_restart() {
   return true;
 }
 
-// The promise, link by link: only `looking` leads to the release, only a verification (or a release
-// that did not happen, itself reached only from there) leads to `looking`, only an erase that was
-// seen to complete leads to verification, and only a confirmed release leads to `available`.
+// The promise, link by link: only `looking` leads to the release, only a former driver put back (or
+// a release that did not happen, itself reached only from there) leads to `looking`, only a
+// verification leads to the driver's return, only an erase that was seen to complete leads to
+// verification, and only a confirmed release leads to `available`.
 constexpr bool release_only_after_verified_erasure() {
   for (const Row& row : kRows) {
     if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;
     if (row.to == S::releasing && row.effect != E::release) return false;
     if (row.to == S::looking && row.from != S::looking &&
-        !(row.from == S::verifying && row.on == T::verified) &&
+        !(row.from == S::restoring && row.on == T::driver_restored) &&
         !(row.from == S::confirming && row.on == T::still_reserved)) {
       return false;
     }
+    if (row.to == S::restoring && !(row.from == S::verifying && row.on == T::verified))
+      return false;
+    if (row.effect == E::restore_driver && row.to != S::restoring) return false;
     if (row.to == S::confirming && row.from != S::releasing && row.from != S::confirming)
       return false;
     if (row.to == S::verifying && !(row.from == S::erasing && row.on == T::erased)) return false;
     if (row.to == S::available && row.from != S::available && row.on != T::released) return false;
     if (row.on == T::released && row.from != S::releasing && row.from != S::confirming)
       return false;
+    if (row.on == T::released_taken && row.from != S::confirming) return false;
+    if (row.effect == E::finish && row.on != T::released && row.on != T::released_taken) {
+      return false;
+    }
   }
   return true;
 }
 
-// Before anything destructive: a claim, a second look at Placement and, unless adopting, a
-// baseline.
+// Before anything destructive: a claim, a second look at Placement and, unless adopting, every step
+// that stands before the erase and a baseline.
 constexpr bool erase_only_behind_the_guards() {
   for (const Row& row : kRows) {
     if (row.effect == E::erase && row.to != S::erasing) return false;
@@ -176,7 +205,12 @@ constexpr bool erase_only_behind_the_guards() {
         !(row.from == S::rechecking && row.on == T::still_burned_adopt)) {
       return false;
     }
-    if (row.to == S::baselining && !(row.from == S::rechecking && row.on == T::still_burned) &&
+    if (row.to == S::baselining && !(row.from == S::preparing && row.on == T::steps_done)) {
+      return false;
+    }
+    if (row.effect == E::run_step && row.to != S::preparing) return false;
+    if (row.to == S::preparing && !(row.from == S::rechecking && row.on == T::still_burned) &&
+        !(row.from == S::preparing && row.on == T::step_done) &&
         !(row.from == S::erasing && row.on == T::nothing_to_adopt)) {
       return false;
     }
@@ -221,13 +255,15 @@ static_assert(nothing_is_left_claimed());
 static_assert(all_stages_reachable());
 
 constexpr std::array<std::string_view, kStageCount> kStageNames{
-    "available", "allocated", "pending_cleaning", "guarding",  "rechecking", "baselining",
-    "erasing",   "verifying", "looking",          "releasing", "confirming", "error"};
+    "available", "allocated",  "pending_cleaning", "guarding",  "rechecking",
+    "preparing", "baselining", "erasing",          "verifying", "restoring",
+    "looking",   "releasing",  "confirming",       "error"};
 
 constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_seen",
                                                                     "allocation_gone",
                                                                     "dirty_seen",
                                                                     "reserved_dropped",
+                                                                    "policy_unsatisfied",
                                                                     "admitted",
                                                                     "lock_refused",
                                                                     "guards_passed",
@@ -237,6 +273,9 @@ constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_
                                                                     "still_burned_adopt",
                                                                     "placement_changed",
                                                                     "placement_away",
+                                                                    "step_done",
+                                                                    "steps_done",
+                                                                    "step_failed",
                                                                     "baseline_taken",
                                                                     "baseline_failed",
                                                                     "nothing_to_adopt",
@@ -246,9 +285,12 @@ constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_
                                                                     "erase_not_started",
                                                                     "verified",
                                                                     "verify_failed",
+                                                                    "driver_restored",
+                                                                    "restore_failed",
                                                                     "look_ok",
                                                                     "look_changed",
                                                                     "released",
+                                                                    "released_taken",
                                                                     "release_conflict",
                                                                     "release_unknown",
                                                                     "release_refused",
@@ -261,9 +303,9 @@ constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_
                                                                     "operator_enrol",
                                                                     "erases_exhausted"};
 
-constexpr std::array<std::string_view, 12> kEffectNames{
-    "-",    "claim",   "recheck", "take_baseline", "erase", "verify",
-    "look", "release", "confirm", "finish",        "drop",  "reserve"};
+constexpr std::array<std::string_view, 14> kEffectNames{
+    "-",    "claim",   "recheck", "run_step", "take_baseline", "erase",  "verify", "restore_driver",
+    "look", "release", "confirm", "finish",   "drop",          "reserve"};
 
 std::string render_text() {
   std::string out;
@@ -330,7 +372,8 @@ bool is_busy(Stage stage) {
 }
 
 bool may_last_long(Stage stage) {
-  return stage == Stage::baselining || stage == Stage::erasing || stage == Stage::verifying;
+  return stage == Stage::preparing || stage == Stage::baselining || stage == Stage::erasing ||
+         stage == Stage::verifying || stage == Stage::restoring;
 }
 
 std::string_view to_string(DeviceState state) {

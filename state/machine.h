@@ -2,8 +2,8 @@
 // and why. The log prints `why`, the documentation's diagram is made from it, and the promise is
 // held by static_asserts on the table: a release is reached only through a verified erasure.
 //
-// A stage is finer than the device state operators see (design §5): the seven stages of a cleaning
-// all show as `cleaning`. Pure; no clock, no I/O.
+// A stage is finer than the device state operators see (design §5): all stages of a cleaning show
+// as `cleaning`. Pure; no clock, no I/O.
 #pragma once
 
 #include <array>
@@ -26,23 +26,26 @@ enum class Stage : std::uint8_t {
   pending_cleaning,
   guarding,    // lock taken, the host's guards are looked at, the drive is claimed
   rechecking,  // Placement is read once more, with the claim in hand
+  preparing,   // the plan's steps before the erase: what a tenant may have left is reset
   baselining,  // samples are read, the canary is written
   erasing,
   verifying,
+  restoring,   // an unmanaged drive gets its former driver back
   looking,     // Placement and the claim are looked at again
   releasing,   // the PUT that drops `reserved` is on its way
   confirming,  // the PUT's outcome is unknown: read back
   error,
 };
-inline constexpr std::size_t kStageCount = 12;
+inline constexpr std::size_t kStageCount = 14;
 
 enum class Trigger : std::uint8_t {
-  allocation_seen,   // a consumer holds the provider
-  allocation_gone,   // reserved = 0 and nobody holds it, where a tenancy was seen: missed burn
-  dirty_seen,        // burned, unallocated, not held
-  reserved_dropped,  // not available, yet reserved < total
-  admitted,          // nothing forbids cleaning it now
-  lock_refused,      // another worker holds the lock
+  allocation_seen,     // a consumer holds the provider
+  allocation_gone,     // reserved = 0 and nobody holds it, where a tenancy was seen: missed burn
+  dirty_seen,          // burned, unallocated, not held
+  reserved_dropped,    // not available, yet reserved < total
+  policy_unsatisfied,  // offered, but the configured policy cannot be satisfied by this drive
+  admitted,            // nothing forbids cleaning it now
+  lock_refused,        // another worker holds the lock
   guards_passed,
   guards_wait,         // something may pass by itself: driver not bound yet, a guest still there
   guards_failed,       // only an operator can mend it: changed serial
@@ -50,6 +53,9 @@ enum class Trigger : std::uint8_t {
   still_burned_adopt,  // the same, and an erase of ours was under way when we were interrupted
   placement_changed,   // provider re-created, not burned any more, …
   placement_away,      // no answer: ask again
+  step_done,           // and another one is to come before the baseline
+  steps_done,
+  step_failed,  // quarantine: the detail names the surface and the remedy
   baseline_taken,
   baseline_failed,
   nothing_to_adopt,  // the interrupted erase is not running any more: start over
@@ -59,9 +65,12 @@ enum class Trigger : std::uint8_t {
   erase_not_started,  // given up before the command was sent
   verified,
   verify_failed,
+  driver_restored,
+  restore_failed,
   look_ok,
   look_changed,  // claim or counters moved: a tenancy may have come between
   released,
+  released_taken,  // and the next instance holds it already
   release_conflict,
   release_unknown,
   release_refused,
@@ -74,15 +83,17 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 36;
+inline constexpr std::size_t kTriggerCount = 43;
 
 enum class EffectKind : std::uint8_t {
   none,
-  claim,    // take the lock, look at the guards, claim the drive
-  recheck,  // read Placement
+  claim,     // take the lock, look at the guards, claim the drive
+  recheck,   // read Placement
+  run_step,  // the step of the plan that the record's step_index names
   take_baseline,
   erase,  // the one destructive effect
   verify,
+  restore_driver,
   look,     // claim and Placement, once more
   release,  // PUT reserved = 0; the only effect that gives a device back
   confirm,  // read Placement after an unknown PUT

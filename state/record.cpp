@@ -101,6 +101,11 @@ class FieldReader final {
     }
   }
 
+  // For what the first layout lacks.
+  [[nodiscard]] bool has(std::string_view name) const {
+    return fields_.contains(std::string(name));
+  }
+
   void fail(Error error) {
     if (!problem_) problem_ = std::move(error);
   }
@@ -175,6 +180,9 @@ void read_cleaning(FieldReader& reader, Record& record) {
   reader.text("evidence", record.evidence);
   reader.text("verification", record.verification);
   reader.time("verified_at", record.verified_at);
+  if (reader.has("step_index")) reader.number("step_index", record.step_index);
+  if (reader.has("findings")) reader.text("findings", record.findings);
+  if (reader.has("enrolment")) reader.text("enrolment", record.enrolment);
   reader.text("certificate_id", record.certificate_id);
   reader.time("certificate_at", record.certificate_at);
   reader.optional_number("certified_host_reads", record.certified_host_reads);
@@ -227,6 +235,7 @@ Fields encode_record(const Record& record) {
       {"request_id", record.request_id},
       {"tenancy_seen_at", time_text(record.tenancy_seen_at)},
       {"plan", encode_plan(record.plan)},
+      {"step_index", std::to_string(record.step_index)},
       {"clean_step", record.clean_step},
       {"progress", percent_text(record.progress_percent)},
       {"progress_eta_s", std::to_string(record.progress_eta_s)},
@@ -239,6 +248,8 @@ Fields encode_record(const Record& record) {
       {"evidence", record.evidence},
       {"verification", record.verification},
       {"verified_at", time_text(record.verified_at)},
+      {"findings", record.findings},
+      {"enrolment", record.enrolment},
       {"certificate_id", record.certificate_id},
       {"certificate_at", time_text(record.certificate_at)},
       {"certified_host_reads", optional_text(record.certified_host_reads)},

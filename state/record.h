@@ -30,7 +30,8 @@ enum class Flow : std::uint8_t { nova, cyborg };
 [[nodiscard]] std::string_view to_string(Flow flow);
 [[nodiscard]] Result<Flow> parse_flow(std::string_view text);
 
-// One unit of a plan, as in Ironic.
+// One unit of a plan, as in Ironic. A plan is ordered, highest priority first; the erase is its
+// last step, what stands before it prepares the drive.
 struct CleanStep {
   std::string interface;  // "nvme", later "pci", "placement"
   std::string step;       // "sanitize_crypto"
@@ -76,8 +77,9 @@ struct Record {
   WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
 
   // The cleaning under way or last done.
-  std::vector<CleanStep> plan;  // locked in at admission
-  std::string clean_step;       // "nvme.sanitize_crypto" while it runs
+  std::vector<CleanStep> plan;   // locked in at admission
+  std::uint32_t step_index = 0;  // of the plan's step under way, while preparing
+  std::string clean_step;        // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
   std::uint32_t erases = 0;    // erases begun since the last release or an operator's word; bounded
@@ -89,6 +91,10 @@ struct Record {
   std::string evidence;       // JSON of nvme::EraseEvidence
   std::string verification;   // JSON of nvme::VerifyReport
   WallMs verified_at;
+  std::string findings;  // JSON object: of each clean step that was run, what it found and reset
+  // The drive as it should be (nvme/'s text): taken when Reclaim itself had cleaned it, compared
+  // with after every tenancy. Empty: not taken yet, or of a drive that an operator just enrolled.
+  std::string enrolment;
 
   // The last erasure that led to a release.
   std::string certificate_id;
@@ -96,12 +102,16 @@ struct Record {
   std::optional<std::uint64_t> certified_host_reads;  // SMART counters after its verification
   std::optional<std::uint64_t> certified_host_writes;
 
+  // Never stored: why what stands in the store cannot be read. Such a record shows the address and
+  // nothing else that could be relied on.
+  std::string damage;
+
   friend bool operator==(const Record&, const Record&) = default;
 };
 
 [[nodiscard]] Fields encode_record(const Record& record);
-// Unknown fields are ignored (a newer version wrote them); a missing or bad one is an error naming
-// it.
+// Unknown fields are ignored (a newer version wrote them), and those that an older version did not
+// write have their defaults; a bad one, or one missing of the first layout, is an error naming it.
 [[nodiscard]] Result<Record> decode_record(const Fields& fields);
 
 // JSON array of {interface, step, priority, args}, as the API and the record show it.
@@ -125,9 +135,10 @@ struct Certificate {
   std::string instance;  // the tenancy it ends; empty when none was heard of
   std::string request_id;
   std::string method;              // "sanitize_crypto"
-  std::string sanitization_class;  // "purge"
+  std::string sanitization_class;  // "purge" or "clear"
   std::string evidence;            // JSON object
   std::string verification;        // JSON object
+  std::string findings;            // JSON object: what each clean step found and reset
   WallMs started_at;
   WallMs verified_at;
   WallMs released_at;

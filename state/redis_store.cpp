@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "state/base/uuid.h"
 #include "state/redis_keys.h"
 
 namespace reclaim {
@@ -103,6 +104,25 @@ PersistenceReport judge_persistence(std::string_view info) {
         report.text.empty() ? "" : "; ", policy);
   }
   return report;
+}
+
+// What stands in for a record that cannot be read: the address, and why. Nothing where even that is
+// none.
+std::optional<Record> damaged_record(const std::string& host, const std::string& address,
+                                     const Error& why) {
+  const auto parsed = parse_pci_address(address);
+  if (!parsed.ok()) return std::nullopt;
+  Record record;
+  record.host = host;
+  record.address = *parsed;
+  record.uuid = device_uuid(host, *parsed);
+  record.stage = Stage::error;
+  record.damage = fmt::format(
+      "its record cannot be read ({}): nothing is done with it; compare with Placement and the "
+      "ledger, then mend the field or remove the record, and it is met anew",
+      why.what);
+  record.last_error = record.damage;
+  return record;
 }
 
 Result<Record> record_from(const std::string& host, const std::string& address,
@@ -245,8 +265,11 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
     Result<Record> record = record_from(loading->host, address, *reply);
     if (record.ok()) {
       loading->records.push_back(*std::move(record));
-    } else if (!loading->problem) {
-      loading->problem = record.error().wrap(key);
+    } else if (auto damaged = damaged_record(loading->host, address, record.error().wrap(key))) {
+      loading->records.push_back(*std::move(damaged));
+    } else {
+      logger_.error(kLog, fmt::format("{} is passed over: {} is no PCI address", key,
+                                      printable_excerpt(address, 80)));
     }
   }
   if (--loading->outstanding > 0) return;

@@ -28,8 +28,14 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.baseline, facts.baseline);
   take(record.evidence, facts.evidence);
   take(record.verification, facts.verification);
+  take(record.findings, facts.findings);
+  take(record.enrolment, facts.enrolment);
   if (facts.host_reads) record.certified_host_reads = facts.host_reads;
   if (facts.host_writes) record.certified_host_writes = facts.host_writes;
+}
+
+std::string name_of(const CleanStep& step) {
+  return step.interface + "." + step.step;
 }
 
 // What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
@@ -39,13 +45,17 @@ std::string clean_step_of(const Record& record) {
       return "pci.guards";
     case Stage::rechecking:
       return "placement.recheck";
+    case Stage::preparing:
+      return record.step_index < record.plan.size() ? name_of(record.plan[record.step_index])
+                                                    : std::string("nvme.prepare");
     case Stage::baselining:
       return "nvme.baseline";
     case Stage::erasing:
-      return record.plan.empty() ? std::string("nvme.erase")
-                                 : record.plan.front().interface + "." + record.plan.front().step;
+      return record.plan.empty() ? std::string("nvme.erase") : name_of(record.plan.back());
     case Stage::verifying:
       return "nvme.verify";
+    case Stage::restoring:
+      return "pci.restore_driver";
     case Stage::looking:
       return "placement.look_again";
     case Stage::releasing:
@@ -61,6 +71,37 @@ void forget_erase(Record& record) {
   record.baseline.clear();
   record.evidence.clear();
   record.verification.clear();
+  record.findings.clear();
+  record.step_index = 0;
+}
+
+void certify(Record& record, const Facts& facts, WallMs now) {
+  record.certificate_id = facts.certificate_id.value_or("");
+  // The wall clock may have been set back since; the release still came after the tenancy.
+  record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
+  record.erase_begun = false;
+  record.planned_stop = false;
+  record.attempts = 0;
+  record.erases = 0;
+  record.last_error.clear();
+}
+
+void enter_pending(Record& record, Stage from, Trigger on) {
+  record.held = false;
+  if (from == Stage::error) record.erases = 0;
+  // The plan is locked in; in error, and where it cannot be carried out, it is made anew.
+  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
+  // Another drive: what was begun on the old one says nothing of this one.
+  if (on == Trigger::operator_enrol) {
+    forget_erase(record);
+    record.enrolment.clear();
+  }
+  // Only an erase that may be running still is worth remembering across attempts.
+  if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
+      from != Stage::pending_cleaning && from != Stage::error) {
+    forget_erase(record);
+  }
+  if (on == Trigger::erase_not_started) forget_erase(record);
 }
 
 // What a stage's entry means for the record, beyond the stage itself.
@@ -68,16 +109,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
   const Trigger on = row.on;
   switch (record.stage) {
     case Stage::available:
-      if (on == Trigger::released) {
-        record.certificate_id = facts.certificate_id.value_or("");
-        // The wall clock may have been set back since; the release still came after the tenancy.
-        record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
-        record.erase_begun = false;
-        record.planned_stop = false;
-        record.attempts = 0;
-        record.erases = 0;
-        record.last_error.clear();
-      }
+      if (on == Trigger::released) certify(record, facts, now);
       break;
     case Stage::allocated:
       if (on == Trigger::allocation_seen) {
@@ -85,26 +117,25 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
         record.attempts = 0;
         record.erases = 0;
       }
+      if (on == Trigger::released_taken) {
+        certify(record, facts, now);
+        record.tenancy_seen_at = WallMs{record.certificate_at.ms + 1};
+      }
       break;
     case Stage::pending_cleaning:
-      record.held = false;
-      if (from == Stage::error) record.erases = 0;
-      // Another drive: what was begun on the old one says nothing of this one.
-      if (on == Trigger::operator_enrol) forget_erase(record);
-      // Only an erase that may be running still is worth remembering across attempts.
-      if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
-          from != Stage::pending_cleaning && from != Stage::error) {
-        forget_erase(record);
-      }
-      if (on == Trigger::erase_not_started) forget_erase(record);
+      enter_pending(record, from, on);
       break;
     case Stage::guarding:
       record.attempts += 1;
       record.cleaning_started_at = now;
       record.planned_stop = false;
       break;
-    case Stage::baselining:
-      forget_erase(record);
+    case Stage::preparing:
+      if (on == Trigger::step_done) {
+        record.step_index += 1;
+      } else {
+        forget_erase(record);
+      }
       break;
     case Stage::erasing:
       record.erase_begun = true;
@@ -113,8 +144,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::verifying:
       record.erase_begun = false;
       break;
-    case Stage::looking:
-      if (on == Trigger::verified) record.verified_at = now;
+    case Stage::restoring:
+      record.verified_at = now;
       break;
     case Stage::error:
       record.last_error = facts.detail.empty() ? std::string(row.why)
@@ -155,7 +186,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     enter(next, record.stage, *row, event.facts, now);
   }
   next.clean_step = clean_step_of(next);
-  if (next.stage != record.stage) {
+  if (next.stage != record.stage || next.step_index != record.step_index) {
     next.progress_percent = 0;
     next.progress_eta_s = -1;
   }

@@ -30,6 +30,8 @@ struct Facts {
   std::optional<std::string> baseline;
   std::optional<std::string> evidence;
   std::optional<std::string> verification;
+  std::optional<std::string> findings;
+  std::optional<std::string> enrolment;
   std::optional<std::uint64_t> host_reads;  // SMART counters that the certificate will stand on
   std::optional<std::uint64_t> host_writes;
   std::optional<std::string> certificate_id;

@@ -69,8 +69,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // All records of the host. A record that cannot be decoded fails the load, naming key and field:
-  // guessing at a dirty drive's record is not for us.
+  // All records of the host. One that cannot be decoded comes as a record in error whose `damage`
+  // names key and field: guessing at a dirty drive's record is not for us, and no reason to leave
+  // the others alone.
   virtual void load(const std::string& host, StoreCallback<std::vector<Record>> done) = 0;
 
   // Writes the record and its journal line in one step, if the stored epoch is not above

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "handlers/plan.h"
+
 namespace reclaim {
 namespace {
 
@@ -21,6 +23,10 @@ struct Scene {
   LedgerEntry ledger;
   HostView host;
   std::optional<DevicePolicy> policy = DevicePolicy{};
+  MethodChoice choose = [](const DevicePolicy&, const nvme::Capabilities&) {
+    return Result<nvme::EraseMethod>(nvme::EraseMethod::sanitize_crypto);
+  };
+  ConductorOptions options;
 
   Scene() {
     sighting.address = kAddress;
@@ -60,19 +66,17 @@ struct Scene {
     return assess(sighting, &record, &ledger, host, WallMs{5000});
   }
   [[nodiscard]] Result<std::vector<CleanStep>> admitted() const {
-    return admit(sighting, record, host, policy,
-                 [](const DevicePolicy&, const nvme::Capabilities&) -> Result<nvme::EraseMethod> {
-                   return nvme::EraseMethod::sanitize_crypto;
-                 });
+    return admit(sighting, record, host, Planning{policy, choose, options});
   }
 };
 
 TEST(Admission, AdmitsWhatIsBurnedUnallocatedAndOurs) {
   const auto plan = Scene().admitted();
   ASSERT_TRUE(plan.ok());
-  ASSERT_EQ(plan->size(), 1U);
-  EXPECT_EQ(plan->front().interface, "nvme");
-  EXPECT_EQ(plan->front().step, "sanitize_crypto");
+  EXPECT_EQ(describe_plan(*plan),
+            "nvme.check_health 90, nvme.recover_sanitize 85, nvme.reset_controller_state 80, "
+            "nvme.reset_namespaces 70, nvme.sanitize_crypto 50");
+  EXPECT_TRUE(is_whole(*plan));
 }
 
 struct Refusal {
@@ -117,7 +121,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "not burned"},
         Refusal{"no_drive", [](Scene& s) { s.sighting.drive.reset(); }, "no NVMe controller"},
         Refusal{"no_device_spec", [](Scene& s) { s.policy.reset(); }, "not ours to touch"},
-        Refusal{"unmanaged", [](Scene& s) { s.policy->managed = false; }, "managed = false"},
         Refusal{"silent",
                 [](Scene& s) {
                   s.sighting.drive->identity.reset();

@@ -23,6 +23,7 @@ Certificate sample() {
   certificate.sanitization_class = "purge";
   certificate.evidence = R"({"sstat":257,"log":{"scdw10":4}})";
   certificate.verification = R"({"samples":[1,2]})";
+  certificate.findings = R"({"nvme.check_health":[{"surface":"spare","reset":false}]})";
   certificate.started_at = WallMs{1'763'640'000'123};
   certificate.released_at = WallMs{1'763'640'060'000};
   certificate.tool_version = "0.1.0";
@@ -81,6 +82,10 @@ TEST(Certificate, EveryMissingMemberIsNamed) {
     const std::string name = member.name.GetString();
     copy.RemoveMember(name.c_str());
     const Result<Certificate> decoded = decode_certificate(json::to_text(copy));
+    if (name == "findings") {  // which certificates of the first version lack
+      EXPECT_TRUE(decoded.ok());
+      continue;
+    }
     ASSERT_FALSE(decoded.ok()) << name;
     EXPECT_NE(decoded.error().what.find("'" + name + "'"), std::string::npos)
         << decoded.error().what;
