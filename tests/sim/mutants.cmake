@@ -68,10 +68,10 @@ sim_mutant(no_fence handlers/conductor_effects.cpp
   ports_.providers.set_reserved(]])
 sim_mutant(no_fence_after_a_restart handlers/conductor.cpp
   "a release that the worker before sent is made while the drive is being erased"
-  [[      device.record = std::move(record);
+  [[  device.record = std::move(record);
 ]]
-  [[      device.record = std::move(record);
-      device.fence = false;
+  [[  device.record = std::move(record);
+  device.fence = false;
 ]])
 sim_mutant(lost_release_means_released handlers/conductor_release.cpp
   "a release whose answer was lost counts as made"
@@ -116,7 +116,7 @@ sim_mutant(certificate_without_evidence handlers/evidence.cpp
 # Surveys and admission.
 sim_mutant(erase_of_an_earlier_life handlers/conductor.cpp
   "an erase that Redis remembers wrongly is taken for this one"
-  [[        device.record.erase_begun = false;
+  [[    device.record.erase_begun = false;
 ]] "")
 sim_mutant(lost_records_stay_lost handlers/conductor.cpp
   "what Redis lost is never written again"
