@@ -148,5 +148,47 @@ TEST_F(BindingTest, AFunctionPluggedInAnewIsAnother) {
   ::close(folder);
 }
 
+TEST_F(BindingTest, UnderMultipathTheDiskIsTheSubsystems) {
+  set("multipath", "1");
+  const fs::path controller = fs::canonical(root_ / "sys/class/nvme/nvme0");
+  EXPECT_FALSE(fs::exists(controller / "nvme0n1"));
+  EXPECT_EQ(line_of(controller / "nvme0c0n1/hidden"), "1");
+  EXPECT_FALSE(fs::exists(controller / "nvme0c0n1/dev")) << "a hidden disk has no node";
+  EXPECT_FALSE(fs::exists(root_ / "dev/nvme0c0n1"));
+  const fs::path disk = fs::canonical(root_ / "sys/block/nvme0n1");
+  EXPECT_EQ(disk.parent_path().filename(), "nvme-subsys0");
+  EXPECT_EQ(line_of(disk / "nsid"), "1");
+  const int fd = open_node("nvme0n1", O_RDWR | O_EXCL);
+  EXPECT_GE(fd, 0);
+  ::close(fd);
+  set("multipath", "0");
+  EXPECT_TRUE(fs::exists(controller / "nvme0n1"));
+  EXPECT_FALSE(fs::exists(controller / "nvme0c0n1"));
+}
+
+TEST_F(BindingTest, TwoControllersOfOneSubsystem) {
+  const std::string other = "0000:c1:00.0";
+  const std::string nqn = line_of(root_ / "sys/class/nvme/nvme0/subsysnqn");
+  ASSERT_TRUE(host_->set(other, "detach", "1").ok());
+  ASSERT_TRUE(host_->bind(other, "").ok());
+  ASSERT_TRUE(host_->set(other, "subsysnqn", nqn).ok());
+  ASSERT_TRUE(host_->set(other, "disk", "0").ok());
+  ASSERT_TRUE(host_->bind(other, "nvme").ok());
+  const fs::path subsystem = root_ / "sys/class/nvme-subsystem/nvme-subsys0";
+  EXPECT_TRUE(fs::exists(subsystem / "nvme0"));
+  EXPECT_TRUE(fs::exists(subsystem / "nvme1"));
+  EXPECT_TRUE(fs::exists(root_ / "dev/nvme0n1")) << "it is the first controller's";
+  ASSERT_TRUE(host_->bind(other, "").ok());
+  EXPECT_TRUE(fs::exists(subsystem / "nvme0"));
+  EXPECT_FALSE(fs::exists(subsystem / "nvme1"));
+  set("other_controller", "2");
+  set("other_attached", "1:1");
+  const int fd = open_node("nvme0", O_RDONLY);
+  nvme_ctrl_list list{};
+  ASSERT_EQ(::nvme_identify_nsid_ctrl_list(fd, 1, 0, &list), 0);
+  EXPECT_EQ(list.num, 2);
+  ::close(fd);
+}
+
 }  // namespace
 }  // namespace reclaim::emulator

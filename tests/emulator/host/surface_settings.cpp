@@ -20,6 +20,9 @@ boot       boot_partition=SIZE (128K units; 0 = none) boot_seed=0|1:SEED boot_ac
 lockdown   lockdown=OPCODE|off lockdown_feature=FID|off
 self-test  self_test=0|1|2 self_test_ms=
 other      pmr=0|1
+subsystem  other_controller=CNTLID (0 = none) other_attached=NSID:0|1 nmic=NSID:BITS
+           multipath=0|1 (disks are the subsystem's; give drives of one subsystem the same
+           subsysnqn= and disk=)
 host       settle_ms= (from bind or reset to nodes and live) vfio_user=0|1 (a guest has it open)
 faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroes_nothing=
            zeroes_half= drops_zero_writes= format_keeps_data= ignores_features= ignores_delete=
@@ -256,6 +259,24 @@ void add_faults(SettingTable& table) {
   fault("ignores_delete", &Faults::ignores_delete);
   table["probe_fails"] = probe_fails;
   table["settle_ms"] = [](auto& s, auto& v) { return number(v, s.host.settle_ms); };
+  table["multipath"] = [](auto& s, auto& v) { return flag(v, s.host.multipath); };
+  table["other_controller"] = [](auto& s, auto& v) { return number(v, s.other_controller_id); };
+  table["other_attached"] = [](auto& s, auto& v) -> Status {
+    const auto values = fields(v, 2);
+    if (!values.ok()) return values.error();
+    NamespaceState* found = namespace_of(s, (*values)[0]);
+    if (found == nullptr || (*values)[1] > 1) return bad(v, "NSID:0|1");
+    found->other_attached = (*values)[1] == 1;
+    return Ok{};
+  };
+  table["nmic"] = [](auto& s, auto& v) -> Status {
+    const auto values = fields(v, 2);
+    if (!values.ok()) return values.error();
+    NamespaceState* found = namespace_of(s, (*values)[0]);
+    if (found == nullptr || (*values)[1] > 255) return bad(v, "NSID:BITS");
+    found->nmic = static_cast<std::uint8_t>((*values)[1]);
+    return Ok{};
+  };
   table["vfio_user"] = [](auto& s, auto& v) { return flag(v, s.host.vfio_user); };
   table["power_loss_at"] = [](auto& s, auto& v) { return percent(v, s.faults.power_loss_at); };
   table["reset_at"] = [](auto& s, auto& v) { return percent(v, s.faults.reset_at); };

@@ -1,66 +1,10 @@
 #include "tests/emulator/host/sysfs_tree.h"
 
-#include <cstdio>
-#include <fstream>
-#include <sstream>
+#include "tests/emulator/host/sysfs_files.h"
 
 namespace reclaim::emulator {
 namespace fs = std::filesystem;
 namespace {
-
-// A file is rewritten only when its text differs: readers in other processes see no gap.
-void put(const fs::path& path, const std::string& value) {
-  fs::create_directories(path.parent_path());
-  std::ifstream old(path);
-  std::ostringstream text;
-  text << old.rdbuf();
-  if (old.is_open() && text.str() == value) return;
-  std::ofstream(path, std::ios::trunc) << value;
-}
-
-void put_line(const fs::path& path, const std::string& value) {
-  put(path, value + "\n");
-}
-
-void link(const fs::path& at, const fs::path& target) {
-  fs::create_directories(at.parent_path());
-  const fs::path relative = target.lexically_relative(at.parent_path());
-  std::error_code code;
-  if (fs::is_symlink(fs::symlink_status(at, code)) && fs::read_symlink(at, code) == relative)
-    return;
-  fs::remove(at, code);
-  fs::create_symlink(relative, at, code);
-}
-
-void drop(const fs::path& path) {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
-std::string hex(const char* format, unsigned value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
-std::string hex_bytes(std::span<const std::uint8_t> bytes, const char* between) {
-  std::string text;
-  for (const std::uint8_t each : bytes) {
-    if (!text.empty()) text += between;
-    text += hex("%02x", each);
-  }
-  return text;
-}
-
-std::string uuid_of(std::span<const std::uint8_t> nguid) {
-  std::string text = hex_bytes(nguid, "");
-  for (const std::size_t at : {20U, 16U, 12U, 8U}) text.insert(at, "-");
-  return text;
-}
-
-std::string numbers(unsigned major, unsigned minor) {
-  return std::to_string(major) + ":" + std::to_string(minor);
-}
 
 // The wire's fixed field: the kernel prints it to its full width, blanks included.
 template <std::size_t Width>
@@ -209,9 +153,14 @@ void SysfsTree::controller_files(const DriveState& state, const std::string& add
   if (!fs::exists(root_ / "dev" / name)) put(root_ / "dev" / name, "");
 }
 
+fs::path SysfsTree::subsystem_folder(const DriveState& state) const {
+  return root_ / "sys/devices/virtual/nvme-subsystem" /
+         ("nvme-subsys" + std::to_string(state.host.disk));
+}
+
 void SysfsTree::subsystem_files(const DriveState& state, const std::string& address) const {
-  const std::string name = "nvme-subsys" + std::to_string(state.host.disk);
-  const fs::path folder = root_ / "sys/devices/virtual/nvme-subsystem" / name;
+  const fs::path folder = subsystem_folder(state);
+  const std::string name = folder.filename();
   put_line(folder / "subsysnqn", text_of(state.subsystem_nqn));
   put_line(folder / "serial", padded(state.serial));
   put_line(folder / "model", padded(state.model));
@@ -223,68 +172,21 @@ void SysfsTree::subsystem_files(const DriveState& state, const std::string& addr
   link(root_ / "sys/class/nvme-subsystem" / name, folder);
 }
 
-void SysfsTree::namespace_files(const DriveState& state, const std::string& address,
-                                std::uint32_t nsid) const {
-  const NamespaceState& each = state.namespaces[nsid - 1];
-  const std::string name = disk_name(state, nsid);
-  const fs::path controller = device_folder(address) / "nvme" / controller_name(state);
-  const fs::path folder = controller / name;
-  const std::uint32_t block = each.lba_format == 1 ? 4096 : 512;
-  const std::string device = numbers(kBlockMajor, block_minor(state, nsid));
-  fs::create_directories(folder / "holders");
-  fs::create_directories(folder / "slaves");
-  put_line(folder / "dev", device);
-  put_line(folder / "nsid", std::to_string(nsid));
-  put_line(folder / "size", std::to_string(each.blocks * block / 512));
-  put_line(folder / "ro", each.write_protect != 0 ? "1" : "0");
-  put_line(folder / "removable", "0");
-  put_line(folder / "hidden", "0");
-  put_line(folder / "range", "0");
-  put_line(folder / "ext_range", "256");
-  put_line(folder / "alignment_offset", "0");
-  put_line(folder / "diskseq", std::to_string(state.host.generation));
-  put_line(folder / "eui", hex_bytes(each.eui64, " "));
-  put_line(folder / "nguid", uuid_of(each.nguid));
-  put_line(folder / "wwid", "eui." + hex_bytes(each.nguid, ""));
-  put_line(folder / "queue/logical_block_size", std::to_string(block));
-  put_line(folder / "queue/physical_block_size", std::to_string(block));
-  put_line(folder / "queue/hw_sector_size", std::to_string(block));
-  put_line(folder / "queue/minimum_io_size", std::to_string(block));
-  put_line(folder / "queue/rotational", "0");
-  put_line(folder / "queue/zoned", "none");
-  put_line(folder / "queue/nr_requests", "1023");
-  put_line(folder / "queue/max_sectors_kb", "512");
-  put_line(folder / "queue/max_hw_sectors_kb", "512");
-  put_line(folder / "queue/discard_max_bytes", "2199023255040");
-  put_line(folder / "queue/write_zeroes_max_bytes", "524288");
-  put_line(folder / "queue/dma_alignment", "3");
-  put(folder / "uevent", "MAJOR=" + std::to_string(kBlockMajor) +
-                             "\nMINOR=" + std::to_string(block_minor(state, nsid)) +
-                             "\nDEVNAME=" + name + "\nDEVTYPE=disk\n");
-  link(folder / "device", controller);
-  link(folder / "subsystem", root_ / "sys/class/block");
-  for (const fs::path& at : {root_ / "sys/block" / name, root_ / "sys/class/block" / name,
-                             root_ / "sys/dev/block" / device}) {
-    link(at, folder);
-  }
-}
-
-void SysfsTree::remove_namespace(const DriveState& state, const std::string& address,
-                                 std::uint32_t nsid) const {
-  const std::string name = disk_name(state, nsid);
-  drop(root_ / "dev" / name);
-  drop(root_ / "sys/block" / name);
-  drop(root_ / "sys/class/block" / name);
-  drop(root_ / "sys/dev/block" / numbers(kBlockMajor, block_minor(state, nsid)));
-  drop(device_folder(address) / "nvme" / controller_name(state) / name);
-}
-
 void SysfsTree::remove_controller(const DriveState& state, const std::string& address) const {
   const std::string name = controller_name(state);
-  const std::string subsystem = "nvme-subsys" + std::to_string(state.host.disk);
+  const fs::path subsystem = subsystem_folder(state);
   drop(root_ / "sys/class/nvme" / name);
-  drop(root_ / "sys/class/nvme-subsystem" / subsystem);
-  drop(root_ / "sys/devices/virtual/nvme-subsystem" / subsystem);
+  drop(subsystem / name);
+  std::error_code code;
+  bool shared = false;
+  for (const auto& each : fs::directory_iterator(subsystem, code)) {
+    const std::string other = each.path().filename();
+    shared = shared || (each.is_symlink() && other.starts_with("nvme"));
+  }
+  if (!shared) {
+    drop(root_ / "sys/class/nvme-subsystem" / subsystem.filename());
+    drop(subsystem);
+  }
   drop(root_ / "sys/dev/char" / numbers(kControllerMajor, state.host.instance));
   drop(root_ / "dev" / name);
   drop(device_folder(address) / "nvme");

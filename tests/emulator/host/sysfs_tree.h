@@ -39,6 +39,7 @@ class SysfsTree final {
   void function_files(const DriveState& state, const std::string& address) const;
   void driver_links(const DriveState& state, const std::string& address) const;
   void controller_files(const DriveState& state, const std::string& address) const;
+  [[nodiscard]] std::filesystem::path subsystem_folder(const DriveState& state) const;
   void subsystem_files(const DriveState& state, const std::string& address) const;
   void namespace_files(const DriveState& state, const std::string& address,
                        std::uint32_t nsid) const;

@@ -12,7 +12,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 3;
+inline constexpr std::uint32_t kStateVersion = 4;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 inline constexpr std::uint32_t kLbaFormats = 2;  // format 0: 512 bytes, format 1: 4096 bytes
 
@@ -161,6 +161,7 @@ struct HostSide {
   std::int32_t numa_node;
   bool claimed;                // mounted, swapped on, held by md/LVM/dm: O_EXCL is refused
   bool needs_rescan;           // namespaces come and go in the kernel's eyes at a rescan only
+  bool multipath;              // native multipath: disks are the subsystem's
   bool vfio_user;              // a guest has the device open through vfio
   std::uint32_t settle_ms;     // from a bind or reset until nodes are there and the state is live
   std::int64_t settles_at_ms;  // of the host's clock; 0 = settled
@@ -177,6 +178,7 @@ struct DriveState {
   std::array<char, 8> firmware;
   std::array<char, 223> subsystem_nqn;  // NUL padded
   std::uint16_t controller_id;
+  std::uint16_t other_controller_id;   // a second controller of the subsystem; 0 = there is none
   std::uint8_t firmware_slot_active;   // 1..7
   std::uint8_t firmware_slot_pending;  // 0 = none
   std::array<std::array<char, 8>, 7> firmware_slots;

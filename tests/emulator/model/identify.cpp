@@ -149,12 +149,16 @@ Completion Controller::identify(const Command& command) {
     copy_out(page, id);
     return Completion{};
   };
-  const auto controllers = [&](bool any) {
+  const auto controllers = [&](bool ours, bool others) {
     nvme_ctrl_list ids{};
-    if (any && (command.cdw10 >> 16U) <= state_.controller_id) {
-      ids.num = 1;
-      ids.identifier[0] = state_.controller_id;
-    }
+    const auto add = [&](bool wanted, std::uint16_t id) {
+      if (wanted && (command.cdw10 >> 16U) <= id) ids.identifier[ids.num++] = id;
+    };
+    others = others && state_.other_controller_id != 0;
+    const bool first = state_.other_controller_id < state_.controller_id;
+    add(others && first, state_.other_controller_id);
+    add(ours, state_.controller_id);
+    add(others && !first, state_.other_controller_id);
     copy_out(page, ids);
     return Completion{};
   };
@@ -178,9 +182,10 @@ Completion Controller::identify(const Command& command) {
       namespace_descriptors(command.nsid, page);
       return Completion{};
     case NVME_IDENTIFY_CNS_NS_CTRL_LIST:
-      return controllers(attached(command.nsid) != nullptr);
+      if (visible(command.nsid) == nullptr) return controllers(false, false);
+      return controllers(visible(command.nsid)->attached, visible(command.nsid)->other_attached);
     case NVME_IDENTIFY_CNS_CTRL_LIST:
-      return controllers(true);
+      return controllers(true, true);
     case NVME_IDENTIFY_CNS_CSI_CTRL: {
       if ((command.cdw11 >> 24U) != 0) return Completion{kInvalidField, 0};
       nvme_id_ctrl_nvm id{};

@@ -126,24 +126,28 @@ Completion Controller::attach_namespace(const Command& command) {
   if (command.data.size() < sizeof(nvme_ctrl_list)) return Completion{kInvalidField, 0};
   nvme_ctrl_list list{};
   std::memcpy(&list, command.data.data(), sizeof(list));
-  if (list.num != 1 || list.identifier[0] != state_.controller_id) {
+  const auto known = [&](std::uint16_t id) {
+    return id == state_.controller_id || (id != 0 && id == state_.other_controller_id);
+  };
+  if (list.num == 0 || list.num > 2 || !known(list.identifier[0]) ||
+      (list.num == 2 && (!known(list.identifier[1]) || list.identifier[0] == list.identifier[1]))) {
     return Completion{kControllerListInvalid, 0};
   }
-  switch (command.cdw10 & 0xfU) {
-    case NVME_NS_ATTACH_SEL_CTRL_ATTACH:
-      if (found->attached) return Completion{kAlreadyAttached, 0};
-      if (found->other_attached && (found->nmic & 1U) == 0) {
-        return Completion{kNamespacePrivate, 0};
-      }
-      found->attached = true;
-      return Completion{};
-    case NVME_NS_ATTACH_SEL_CTRL_DEATTACH:
-      if (!found->attached) return Completion{kNotAttached, 0};
-      found->attached = false;
-      return Completion{};
-    default:
-      return Completion{kInvalidField, 0};
+  const std::uint32_t select = command.cdw10 & 0xfU;
+  if (select > NVME_NS_ATTACH_SEL_CTRL_DEATTACH) return Completion{kInvalidField, 0};
+  const bool attach = select == NVME_NS_ATTACH_SEL_CTRL_ATTACH;
+  NamespaceState changed = *found;
+  for (std::uint16_t i = 0; i < list.num; ++i) {
+    bool& here =
+        list.identifier[i] == state_.controller_id ? changed.attached : changed.other_attached;
+    if (here == attach) return Completion{attach ? kAlreadyAttached : kNotAttached, 0};
+    here = attach;
   }
+  if (changed.attached && changed.other_attached && (found->nmic & 1U) == 0) {
+    return Completion{kNamespacePrivate, 0};
+  }
+  *found = changed;
+  return Completion{};
 }
 
 }  // namespace reclaim::emulator
