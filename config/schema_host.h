@@ -1,0 +1,127 @@
+// The options of this host: its drives, its files, what becomes of an interrupted cleaning. Inner
+// to config/: a part of the table in config/schema.cpp.
+#pragma once
+
+#include <array>
+
+#include "config/options.h"
+
+namespace reclaim::config {
+
+inline constexpr std::array kHostOptions = {
+    // ---------------------------------------------------------------------------------------- nvme
+    Option{
+        .group = "nvme",
+        .name = "device_spec",
+        .type = OptionType::multi,
+        .help =
+            "The drives Reclaim may erase, as JSON; no other is ever touched, and without any "
+            "entry "
+            "none is. May be given several times; the first entry that matches a drive counts. "
+            "Keys: vendor_id and product_id (hex, or \"*\"); address, a glob like \"*:0a:00.*\" or "
+            "an object of regular expressions {\"domain\", \"bus\", \"slot\", \"function\"}; "
+            "clear_action (auto, sanitize, zero); clear_strategy (auto, crypto, block); managed "
+            "(does libvirt bind the drive back to the nvme driver? default true); tags; "
+            "shared_subsystem (refuse, allow). Keys of Nova's [pci] device_spec are accepted, of "
+            "them only resource_class has an effect. Example: "
+            "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}"},
+    Option{
+        .group = "nvme",
+        .name = "cleanup_timeout",
+        .type = OptionType::integer,
+        .fallback = "900",
+        .help =
+            "Seconds one cleaning may take before the device goes to 'error'. Writing zeroes to a "
+            "large drive can need hours.",
+        .min = 60,
+        .max = 604800},
+    Option{.group = "nvme",
+           .name = "stall_timeout_s",
+           .type = OptionType::integer,
+           .fallback = "600",
+           .help = "Seconds a sanitize may go on without any progress.",
+           .min = 30,
+           .max = 86400},
+    Option{.group = "nvme",
+           .name = "verify_samples",
+           .type = OptionType::integer,
+           .fallback = "256",
+           .help = "Places of a drive read before and after the erase, shared out among its "
+                   "namespaces. Their digests stand in the device's record.",
+           .min = 16,
+           .max = 2048},
+    Option{.group = "nvme",
+           .name = "max_parallel",
+           .type = OptionType::integer,
+           .fallback = "8",
+           .help = "Drives of this host cleaned at the same time.",
+           .min = 1,
+           .max = 64},
+    // ------------------------------------------------------------------------------------ recovery
+    Option{
+        .group = "recovery",
+        .name = "interrupted_cleaning",
+        .fallback = "auto",
+        .help =
+            "What becomes of a device that was being cleaned when Reclaim went down. error: an "
+            "operator looks at it (the Cyborg specification's rule). resume: a running sanitize is "
+            "adopted, anything else starts over. auto: resume for Nova's devices, error for "
+            "Cyborg's.",
+        .choices = "auto,error,resume"},
+    // -------------------------------------------------------------------------------- certificates
+    Option{.group = "certificates",
+           .name = "signing_key",
+           .fallback = "",
+           .help =
+               "The private key (PEM, Ed25519, no passphrase, readable by its owner alone) that "
+               "the certificates of erasures are signed with. Default: STATE_PATH/certificate.key, "
+               "made at the first start. The public half stands beside it in certificate.key.pub."},
+    // ------------------------------------------------------------------------------------- reclaim
+    Option{.group = "reclaim",
+           .name = "provider_name",
+           .help =
+               "The name of this host's root resource provider where it is not [DEFAULT] host: the "
+               "hypervisor's host name."},
+    Option{.group = "reclaim",
+           .name = "survey_interval_s",
+           .type = OptionType::integer,
+           .fallback = "60",
+           .help = "Seconds between two looks at Placement without any event, for events get lost.",
+           .min = 5,
+           .max = 86400},
+    Option{.group = "reclaim",
+           .name = "survey_delays_s",
+           .type = OptionType::list,
+           .fallback = "0,5,30",
+           .help = "Seconds after an event at which to look, for some events come before the "
+                   "allocation is "
+                   "gone."},
+    Option{.group = "reclaim", .name = "sysfs_root", .fallback = "/sys", .help = "Where sysfs is."},
+    Option{.group = "reclaim",
+           .name = "dev_root",
+           .fallback = "/dev",
+           .help = "Where device nodes are."},
+    Option{
+        .group = "reclaim", .name = "proc_root", .fallback = "/proc", .help = "Where procfs is."},
+    Option{.group = "reclaim",
+           .name = "libvirt_dirs",
+           .type = OptionType::list,
+           .fallback = "/run/libvirt/qemu,/etc/libvirt/qemu",
+           .help =
+               "Directories of libvirt's domain files, running and defined. One that is there but "
+               "cannot be read means that no drive is cleaned."},
+    Option{.group = "reclaim",
+           .name = "compute_id_file",
+           .fallback = "/var/lib/nova/compute_id",
+           .help = "Nova's file with the UUID of this host's root provider."},
+    Option{.group = "reclaim",
+           .name = "machine_id_file",
+           .fallback = "/etc/machine-id",
+           .help = "What tells this machine from one with a copied configuration."},
+    Option{.group = "reclaim",
+           .name = "run_path",
+           .fallback = "/run/reclaim",
+           .help = "Where the kernel's lock files are kept."},
+};
+
+}  // namespace reclaim::config
