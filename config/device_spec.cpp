@@ -7,6 +7,7 @@
 #include <charconv>
 #include <set>
 
+#include "config/clean_rules.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 
@@ -16,9 +17,9 @@ namespace {
 constexpr std::size_t kExcerptBytes = 80;
 constexpr std::size_t kTagsMax = 64;
 
-constexpr std::array<std::string_view, 8> kOurKeys = {"vendor_id",    "product_id",      "address",
-                                                      "clear_action", "clear_strategy",  "managed",
-                                                      "tags",         "shared_subsystem"};
+// Besides kRuleKeys.
+constexpr std::array<std::string_view, 6> kOurKeys = {
+    "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem"};
 // Nova's keys, so that an entry can be copied from nova.conf as it is.
 constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "traits",
                                                        "one_time_use",     "live_migratable",
@@ -78,11 +79,6 @@ class EntryReader {
         read(key, member.value);
       }
     }
-    if (spec_.clear_action == ClearAction::zero && spec_.clear_strategy == ClearStrategy::crypto) {
-      complain(
-          "clear_action 'zero' with clear_strategy 'crypto' is an invalid configuration: writing "
-          "zeroes is no cryptographic erase, use sanitize with crypto or zero with auto or block");
-    }
     if (problems_.size() != before) return std::nullopt;
     spec_.text = json::to_text(entry_);
     return std::move(spec_);
@@ -93,8 +89,12 @@ class EntryReader {
     if (key == "vendor_id") return read_id(key, value, spec_.vendor_id);
     if (key == "product_id") return read_id(key, value, spec_.product_id);
     if (key == "address") return read_address(value);
-    if (key == "clear_action") return read_action(value);
-    if (key == "clear_strategy") return read_strategy(value);
+    if (contains(kRuleKeys, key)) {
+      if (const Status taken = read_rule(key, value, spec_); !taken.ok()) {
+        complain(taken.error().what);
+      }
+      return;
+    }
     if (key == "shared_subsystem") return read_shared(value);
     if (key == "managed") {
       if (const auto flag = read_flag(key, value)) spec_.managed = *flag;
@@ -104,6 +104,7 @@ class EntryReader {
     if (contains(kNovaKeys, key)) return read_nova_key(key, value);
     std::string accepted;
     for (const std::string_view name : kOurKeys) accepted += fmt::format("{}, ", name);
+    for (const std::string_view name : kRuleKeys) accepted += fmt::format("{}, ", name);
     for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
     accepted.resize(accepted.size() - 2);
     complain(fmt::format("unknown key '{}', accepted: {}", printable_excerpt(key, kExcerptBytes),
@@ -167,62 +168,13 @@ class EntryReader {
     spec_.address = *std::move(pattern);
   }
 
-  // The word as written; nothing after a complaint.
-  std::optional<std::string> read_word(std::string_view key, const rapidjson::Value& value,
-                                       std::string_view accepted) {
-    if (!value.IsString()) {
-      complain(fmt::format("'{}' must be a string, accepted: {}", key, accepted));
-      return std::nullopt;
-    }
-    return text_of(value);
-  }
-
-  void refuse_word(std::string_view key, std::string_view word, std::string_view accepted) {
-    complain(fmt::format("'{}' is '{}', accepted: {}", key, printable_excerpt(word, kExcerptBytes),
-                         accepted));
-  }
-
-  void read_action(const rapidjson::Value& value) {
-    constexpr std::string_view kWords = "auto, sanitize, zero";
-    const auto word = read_word("clear_action", value, kWords);
-    if (!word) return;
-    if (*word == "auto") {
-      spec_.clear_action = ClearAction::automatic;
-    } else if (*word == "sanitize") {
-      spec_.clear_action = ClearAction::sanitize;
-    } else if (*word == "zero") {
-      spec_.clear_action = ClearAction::zero;
-    } else {
-      refuse_word("clear_action", *word, kWords);
-    }
-  }
-
-  void read_strategy(const rapidjson::Value& value) {
-    constexpr std::string_view kWords = "auto, crypto, block";
-    const auto word = read_word("clear_strategy", value, kWords);
-    if (!word) return;
-    if (*word == "auto") {
-      spec_.clear_strategy = ClearStrategy::automatic;
-    } else if (*word == "crypto") {
-      spec_.clear_strategy = ClearStrategy::crypto;
-    } else if (*word == "block") {
-      spec_.clear_strategy = ClearStrategy::block;
-    } else {
-      refuse_word("clear_strategy", *word, kWords);
-    }
-  }
-
   void read_shared(const rapidjson::Value& value) {
-    constexpr std::string_view kWords = "refuse, allow";
-    const auto word = read_word("shared_subsystem", value, kWords);
-    if (!word) return;
-    if (*word == "refuse") {
-      spec_.shared_subsystem = SharedSubsystem::refuse;
-    } else if (*word == "allow") {
-      spec_.shared_subsystem = SharedSubsystem::allow;
-    } else {
-      refuse_word("shared_subsystem", *word, kWords);
+    const std::string word = value.IsString() ? text_of(value) : json::to_text(value);
+    if (word != "refuse" && word != "allow") {
+      return complain(fmt::format("'shared_subsystem' is '{}', accepted: refuse, allow",
+                                  printable_excerpt(word, kExcerptBytes)));
     }
+    spec_.shared_subsystem = word == "allow" ? SharedSubsystem::allow : SharedSubsystem::refuse;
   }
 
   std::optional<bool> read_flag(std::string_view key, const rapidjson::Value& value) {
@@ -286,30 +238,6 @@ class EntryReader {
 };
 
 }  // namespace
-
-std::string_view to_string(ClearAction action) {
-  switch (action) {
-    case ClearAction::automatic:
-      return "auto";
-    case ClearAction::sanitize:
-      return "sanitize";
-    case ClearAction::zero:
-      return "zero";
-  }
-  return "auto";
-}
-
-std::string_view to_string(ClearStrategy strategy) {
-  switch (strategy) {
-    case ClearStrategy::automatic:
-      return "auto";
-    case ClearStrategy::crypto:
-      return "crypto";
-    case ClearStrategy::block:
-      return "block";
-  }
-  return "auto";
-}
 
 std::string_view to_string(SharedSubsystem shared) {
   return shared == SharedSubsystem::allow ? "allow" : "refuse";

@@ -16,17 +16,14 @@
 
 #include "config/ini.h"
 #include "config/pattern.h"
+#include "nvme/rules.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
 
 namespace reclaim::config {
 
-enum class ClearAction { automatic, sanitize, zero };
-enum class ClearStrategy { automatic, crypto, block };
 enum class SharedSubsystem { refuse, allow };
 
-[[nodiscard]] std::string_view to_string(ClearAction action);
-[[nodiscard]] std::string_view to_string(ClearStrategy strategy);
 [[nodiscard]] std::string_view to_string(SharedSubsystem shared);
 
 // Which PCI addresses an entry is for. Bus, slot and function have so few values that a pattern is
@@ -70,8 +67,8 @@ struct DeviceSpec {
   std::optional<std::uint16_t> vendor_id;   // nothing: any
   std::optional<std::uint16_t> product_id;  // nothing: any
   AddressPattern address;
-  ClearAction clear_action = ClearAction::automatic;
-  ClearStrategy clear_strategy = ClearStrategy::automatic;
+  std::optional<nvme::VerifyLevel> verify;  // nothing: [nvme] verify
+  nvme::Rules rules;                        // its `verify` is settled with the settings
   // Does libvirt bind the device back to the nvme driver after the guest? If not, Reclaim does.
   bool managed = true;
   SharedSubsystem shared_subsystem = SharedSubsystem::refuse;

@@ -131,9 +131,7 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
     out.managed = spec.managed;
     out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
-    // The words are the same on both sides, and were checked when they were read.
-    out.rules.action = nvme::parse_clear_action(to_string(spec.clear_action)).value();
-    out.rules.strategy = nvme::parse_clear_strategy(to_string(spec.clear_strategy)).value();
+    out.rules = spec.rules;
     return out;
   };
 }

@@ -20,8 +20,14 @@ inline constexpr std::array kHostOptions = {
             "none is. May be given several times; the first entry that matches a drive counts. "
             "Keys: vendor_id and product_id (hex, or \"*\"); address, a glob like \"*:0a:00.*\" or "
             "an object of regular expressions {\"domain\", \"bus\", \"slot\", \"function\"}; "
-            "clear_action (auto, sanitize, zero); clear_strategy (auto, crypto, block); managed "
-            "(does libvirt bind the drive back to the nvme driver? default true); tags; "
+            "clear_action (auto, sanitize, zero, format); clear_strategy (auto, crypto, block); "
+            "managed (does libvirt bind the drive back to the nvme driver? default true); tags; "
+            "verify (log, sample, nist, full; default: the option verify); relax, a list of "
+            "cross-checks that this model is known to break (global_data_erased, "
+            "unreadable_blocks, deallocated_value), named in every certificate; firmware, a list "
+            "of the revisions that a tenant may leave; percentage_used_max (default 100, 255: no "
+            "limit); media_errors_max (new ones in a tenancy, default 0); zero_rate (bytes a "
+            "second of zeroing, as 500M); "
             "shared_subsystem (refuse, allow). Keys of Nova's [pci] device_spec are accepted, of "
             "them only resource_class has an effect. Example: "
             "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}"},
@@ -50,6 +56,28 @@ inline constexpr std::array kHostOptions = {
                    "namespaces. Their digests stand in the device's record.",
            .min = 16,
            .max = 2048},
+    Option{.group = "nvme",
+           .name = "verify",
+           .fallback = "sample",
+           .help = "How much of a drive is read after its erase, where its device_spec does not "
+                   "say: log (nothing; the word of the drive's log, only of a sanitize), sample "
+                   "(the places sampled before, and the canaries), nist (NIST SP 800-88r1: 1000 "
+                   "subsections, two samples each, at least a tenth of the media) or full.",
+           .choices = "log,sample,nist,full"},
+    Option{.group = "nvme",
+           .name = "zero_rate_max",
+           .fallback = "0",
+           .help = "Bytes a second that zeroing may write to all drives of this host together, as "
+                   "2G (K, M, G and T are powers of 1024); 0: no limit."},
+    Option{.group = "nvme",
+           .name = "clean_step_priority_override",
+           .type = OptionType::multi,
+           .help = "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest "
+                   "comes first, 0 leaves it out. The steps and their priorities are "
+                   "nvme.check_health (90, the only one that can be left out), "
+                   "nvme.recover_sanitize (85), nvme.reset_controller_state (80) and "
+                   "nvme.reset_namespaces (70); the erase follows at 50. May be given several "
+                   "times."},
     Option{.group = "nvme",
            .name = "max_parallel",
            .type = OptionType::integer,

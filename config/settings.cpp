@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "config/reader.h"
+#include "config/settings_parts.h"
 #include "state/base/log.h"
 
 namespace reclaim::config {
@@ -36,11 +37,12 @@ class Builder {
     options_.check_names(out_.problems, out_.warnings);
     process();
     transport();
-    rabbit();
+    const Reading reading{read_, out_.problems, out_.warnings, purpose_};
+    read_rabbit(reading, out_.settings.rabbit);
     listener();
     redis();
-    placement();
-    nvme();
+    read_placement(reading, out_.settings.placement);
+    read_nvme(reading, out_.settings.nvme);
     recovery();
     certificates();
     reclaim();
@@ -169,68 +171,6 @@ class Builder {
     }
   }
 
-  void rabbit() {
-    RabbitSettings& r = out_.settings.rabbit;
-    r.ssl = read_.boolean(kRabbit, "ssl");
-    r.ssl_ca_file = read_.string(kRabbit, "ssl_ca_file");
-    r.ssl_cert_file = read_.string(kRabbit, "ssl_cert_file");
-    r.ssl_key_file = read_.string(kRabbit, "ssl_key_file");
-    r.ssl_version = tls_version();
-    r.ssl_enforce_hostname_verification =
-        read_.boolean(kRabbit, "ssl_enforce_hostname_verification");
-    const std::string method = read_.string(kRabbit, "rabbit_login_method");
-    r.login_method = method == "EXTERNAL" ? LoginMethod::external : LoginMethod::plain;
-    r.heartbeat_timeout_s = read_.integer(kRabbit, "heartbeat_timeout_threshold");
-    r.heartbeat_rate = read_.integer(kRabbit, "heartbeat_rate");
-    r.reconnect_delay_ms = static_cast<int>(read_.real(kRabbit, "kombu_reconnect_delay") * 1000);
-    r.retry_interval_s = read_.integer(kRabbit, "rabbit_retry_interval");
-    r.retry_backoff_s = read_.integer(kRabbit, "rabbit_retry_backoff");
-    r.retry_interval_max_s = read_.integer(kRabbit, "rabbit_interval_max");
-    r.quorum_queue = read_.boolean(kRabbit, "rabbit_quorum_queue");
-    r.durable = read_.boolean(kRabbit, "amqp_durable_queues") || r.quorum_queue;
-
-    if (method == "AMQPLAIN") {
-      warn(kRabbit, "rabbit_login_method",
-           ": AMQPLAIN is used as PLAIN, which every broker offers");
-    }
-    if (r.ssl_cert_file.empty() != r.ssl_key_file.empty()) {
-      const std::string_view given = r.ssl_cert_file.empty() ? "ssl_key_file" : "ssl_cert_file";
-      read_.complain(kRabbit, given,
-                     fmt::format(" needs {} beside it",
-                                 r.ssl_cert_file.empty() ? "ssl_cert_file" : "ssl_key_file"));
-    }
-    if (r.login_method == LoginMethod::external && (!r.ssl || r.ssl_cert_file.empty())) {
-      read_.complain(kRabbit, "rabbit_login_method",
-                     ": EXTERNAL needs ssl = true, ssl_cert_file and ssl_key_file");
-    }
-    if (!r.ssl) {
-      for (const std::string_view name : {"ssl_ca_file", "ssl_cert_file", "ssl_key_file"}) {
-        if (!read_.string(kRabbit, name).empty()) {
-          warn(kRabbit, name, " has no effect, for ssl is false: the connection is not encrypted");
-        }
-      }
-    } else if (r.ssl_ca_file.empty()) {
-      warn(kRabbit, "ssl",
-           " is true without ssl_ca_file: the broker's certificate is not verified");
-    }
-  }
-
-  TlsVersion tls_version() {
-    std::string text = read_.string(kRabbit, "ssl_version");
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    if (text.empty() || text == "sslv23") return TlsVersion::any;
-    if (text == "tlsv1") return TlsVersion::v1_0;
-    if (text == "tlsv1_1") return TlsVersion::v1_1;
-    if (text == "tlsv1_2") return TlsVersion::v1_2;
-    if (text == "tlsv1_3") return TlsVersion::v1_3;
-    read_.complain(kRabbit, "ssl_version",
-                   fmt::format(": '{}' is not one of: SSLv23, TLSv1, TLSv1_1, TLSv1_2, TLSv1_3",
-                               printable_excerpt(text, kAmqpNameBytes)));
-    return TlsVersion::any;
-  }
-
   void listener() {
     ListenerSettings& l = out_.settings.listener;
     l.exchanges = names("listener", "exchanges");
@@ -270,161 +210,6 @@ class Builder {
       read_.complain("redis", "reconnect_min_ms", " is greater than reconnect_max_ms");
     }
     r.require_persistence = read_.boolean("redis", "require_persistence");
-  }
-
-  void placement() {
-    PlacementSettings& p = out_.settings.placement;
-    p.service_type = read_.string("placement", "service_type");
-    p.region_name = read_.string("placement", "region_name");
-    p.endpoint_override = read_.string("placement", "endpoint_override");
-    if (!p.endpoint_override.empty()) check_url("placement", "endpoint_override");
-    p.cafile = read_.string("placement", "cafile");
-    p.certfile = read_.string("placement", "certfile");
-    p.keyfile = read_.string("placement", "keyfile");
-    if (p.certfile.empty() && !p.keyfile.empty()) {
-      read_.complain("placement", "keyfile", " needs certfile beside it");
-    }
-    p.insecure = read_.boolean("placement", "insecure");
-    p.timeout_s = read_.integer("placement", "timeout");
-    for (std::string word : read_.list("placement", "valid_interfaces")) {
-      if (word.ends_with("URL")) word.resize(word.size() - 3);  // the names of Keystone v2
-      if (word != "internal" && word != "public" && word != "admin") {
-        read_.complain("placement", "valid_interfaces",
-                       fmt::format(": '{}' is not one of: internal, public, admin",
-                                   printable_excerpt(word, kAmqpNameBytes)));
-      }
-      p.valid_interfaces.push_back(std::move(word));
-    }
-    if (p.valid_interfaces.empty()) {
-      read_.complain("placement", "valid_interfaces", " is empty");
-    }
-    auth();
-  }
-
-  void check_url(std::string_view group, std::string_view name) {
-    const std::string url = read_.string(group, name);
-    const bool scheme = url.starts_with("http://") || url.starts_with("https://");
-    const std::size_t host = url.find("://") + 3;
-    const bool clean =
-        std::all_of(url.begin(), url.end(), [](char c) { return c > ' ' && c != '\x7f'; });
-    if (!scheme || host >= url.size() || url[host] == '/' || !clean) {
-      read_.complain(group, name,
-                     fmt::format(": '{}' is not an http:// or https:// URL",
-                                 printable_excerpt(url, kAmqpNameBytes)));
-    } else if (url.find('@') != std::string::npos) {
-      read_.complain(group, name, " must hold neither user nor password");
-    }
-  }
-
-  void auth() {
-    const std::string section = read_.string("placement", "auth_section");
-    const std::string group = section.empty() ? "placement" : fold_group(section);
-    const std::string type = read_.string(group, "auth_type");
-    if (type.empty()) {
-      if (purpose_ == Purpose::serve) {
-        out_.problems.push_back(
-            {read_.where("placement", "auth_section"),
-             fmt::format("[{}] auth_type is not set: Keystone credentials are needed to speak with "
-                         "Placement (accepted: password, v3password, v3applicationcredential)",
-                         group)});
-      }
-      return;
-    }
-    AuthSettings a;
-    a.group = group;
-    if (type == "v3applicationcredential") {
-      a.type = AuthType::application_credential;
-    } else if (type != "password" && type != "v3password") {
-      return read_.complain(group, "auth_type",
-                            fmt::format(": '{}' is not one of: password, v3password, "
-                                        "v3applicationcredential",
-                                        printable_excerpt(type, kAmqpNameBytes)));
-    }
-    const std::string default_name = read_.string(group, "default_domain_name");
-    const std::string default_id = read_.string(group, "default_domain_id");
-    a.auth_url = read_.string(group, "auth_url");
-    a.username = read_.string(group, "username");
-    a.user_id = read_.string(group, "user_id");
-    a.password = read_.string(group, "password");
-    a.user_domain_name = read_.string(group, "user_domain_name");
-    a.user_domain_id = read_.string(group, "user_domain_id");
-    a.project_name = read_.string(group, "project_name");
-    a.project_id = read_.string(group, "project_id");
-    a.project_domain_name = read_.string(group, "project_domain_name");
-    a.project_domain_id = read_.string(group, "project_domain_id");
-    a.domain_name = read_.string(group, "domain_name");
-    a.domain_id = read_.string(group, "domain_id");
-    a.system_scope = read_.string(group, "system_scope");
-    a.application_credential_id = read_.string(group, "application_credential_id");
-    a.application_credential_name = read_.string(group, "application_credential_name");
-    a.application_credential_secret = read_.string(group, "application_credential_secret");
-    if (a.user_domain_name.empty() && a.user_domain_id.empty()) {
-      a.user_domain_name = default_name;
-      a.user_domain_id = default_id;
-    }
-    if (a.project_domain_name.empty() && a.project_domain_id.empty()) {
-      a.project_domain_name = default_name;
-      a.project_domain_id = default_id;
-    }
-    check_auth(a);
-    out_.settings.placement.auth = std::move(a);
-  }
-
-  void need(const AuthSettings& a, bool there, std::string_view what) {
-    if (there) return;
-    out_.problems.push_back(
-        {read_.where(a.group, "auth_type"), fmt::format("[{}] auth_type needs {}", a.group, what)});
-  }
-
-  void check_auth(const AuthSettings& a) {
-    need(a, !a.auth_url.empty(), "auth_url");
-    if (!a.auth_url.empty()) check_url(a.group, "auth_url");
-    const bool user_domain = !a.user_domain_name.empty() || !a.user_domain_id.empty();
-    if (a.type == AuthType::application_credential) {
-      need(a, !a.application_credential_secret.empty(), "application_credential_secret");
-      const bool by_name = !a.application_credential_name.empty() &&
-                           (!a.user_id.empty() || (!a.username.empty() && user_domain));
-      need(a, !a.application_credential_id.empty() || by_name,
-           "application_credential_id, or application_credential_name with the user (user_id, or "
-           "username and user_domain_name)");
-      return;
-    }
-    need(a, !a.username.empty() || !a.user_id.empty(), "username or user_id");
-    need(a, a.username.empty() || !a.user_id.empty() || user_domain,
-         "user_domain_name or user_domain_id for the username");
-    need(a, !a.password.empty(), "password");
-    const bool project = !a.project_name.empty() || !a.project_id.empty();
-    need(a, project || !a.system_scope.empty() || !a.domain_id.empty() || !a.domain_name.empty(),
-         "a scope: project_name or project_id (or system_scope, domain_name, domain_id, trust_id)");
-    need(a,
-         a.project_name.empty() || !a.project_id.empty() || !a.project_domain_name.empty() ||
-             !a.project_domain_id.empty(),
-         "project_domain_name or project_domain_id for the project_name");
-    if (!a.system_scope.empty() && a.system_scope != "all") {
-      read_.complain(a.group, "system_scope", ": only 'all' is accepted");
-    }
-  }
-
-  void nvme() {
-    NvmeSettings& n = out_.settings.nvme;
-    for (const Value& value : read_.multi("nvme", "device_spec")) {
-      std::vector<DeviceSpec> specs = parse_device_spec(value.text, value.at, out_.problems);
-      if (n.device_specs.size() + specs.size() > kDeviceSpecsMax) {
-        out_.problems.push_back(
-            {value.at, fmt::format("[nvme] device_spec: more than {} entries", kDeviceSpecsMax)});
-        break;
-      }
-      std::move(specs.begin(), specs.end(), std::back_inserter(n.device_specs));
-    }
-    for (Problem& overlap : overlaps(n.device_specs)) out_.warnings.push_back(std::move(overlap));
-    if (!read_.given("nvme", "device_spec")) {
-      out_.warnings.push_back(
-          {{}, "[nvme] device_spec is not set: no device will ever be touched"});
-    }
-    n.cleanup_timeout_s = read_.integer("nvme", "cleanup_timeout");
-    n.stall_timeout_s = read_.integer("nvme", "stall_timeout_s");
-    n.verify_samples = read_.integer("nvme", "verify_samples");
-    n.max_parallel = read_.integer("nvme", "max_parallel");
   }
 
   void recovery() {

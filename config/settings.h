@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -93,6 +94,9 @@ struct NvmeSettings {
   int stall_timeout_s = 600;
   int verify_samples = 256;
   int max_parallel = 8;
+  nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
+  std::uint64_t zero_bytes_per_s_max = 0;                // of all drives together; 0: no limit
+  std::map<std::string, int> step_priorities;            // "nvme.check_health": 95
 };
 
 struct CertificateSettings {

@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 
 // What a file must hold for `serve`, so that a test sees only its own problems.
 constexpr std::string_view kBase =
@@ -91,6 +92,8 @@ TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
   EXPECT_EQ(read.placement.timeout_s, plain.placement.timeout_s);
   EXPECT_EQ(read.nvme.stall_timeout_s, plain.nvme.stall_timeout_s);
   EXPECT_EQ(read.nvme.verify_samples, plain.nvme.verify_samples);
+  EXPECT_EQ(read.nvme.verify, plain.nvme.verify);
+  EXPECT_EQ(read.nvme.zero_bytes_per_s_max, plain.nvme.zero_bytes_per_s_max);
   EXPECT_EQ(read.nvme.max_parallel, plain.nvme.max_parallel);
   EXPECT_EQ(read.rabbit.heartbeat_rate, plain.rabbit.heartbeat_rate);
   EXPECT_EQ(read.rabbit.retry_interval_max_s, plain.rabbit.retry_interval_max_s);
@@ -493,14 +496,51 @@ TEST(Settings, DeviceSpecErrorsNameTheLine) {
   EXPECT_THAT(
       problems("[nvme]\ndevice_spec = {\"address\": \"*:0a:00.*\",\n  \"clear_action\": \"zero\",\n"
                "  \"clear_strategy\": \"crypto\"}\ndevice_spec = {\"x\": 1}\n"),
-      ElementsAre(HasSubstr("r.conf:2: [nvme] device_spec: clear_action 'zero' with"),
-                  HasSubstr("r.conf:5: [nvme] device_spec: unknown key 'x'")));
+      ElementsAre(HasSubstr("r.conf:5: [nvme] device_spec: unknown key 'x'"),
+                  HasSubstr("r.conf:2: [nvme] device_spec: clear_action=zero with")));
+  EXPECT_THAT(problems("[nvme]\nverify = log\ndevice_spec = {\"vendor_id\": \"1\"}\n"
+                       "device_spec = {\"vendor_id\": \"2\", \"clear_action\": \"format\"}\n"),
+              ElementsAre(HasSubstr("r.conf:4: [nvme] device_spec: this entry, with [nvme] verify: "
+                                    "verify=log needs a sanitize")));
   EXPECT_THAT(warnings("[nvme]\ndevice_spec = {}\ndevice_spec = {}\n"),
               ElementsAre(HasSubstr("r.conf:3: [nvme] device_spec: this entry can match")));
   std::string many = "[nvme]\n";
   for (std::size_t i = 0; i <= kDeviceSpecsMax; ++i)
     many += "device_spec = {\"address\": \"0:0:0.0\"}\n";
   EXPECT_THAT(problems(many), ElementsAre(HasSubstr("more than 256 entries")));
+}
+
+TEST(Settings, HowDrivesAreCleaned) {
+  const auto checked = build(
+      "[nvme]\nverify = nist\nzero_rate_max = 2G\n"
+      "clean_step_priority_override = nvme.check_health:95, nvme.reset_namespaces: 82\n"
+      "clean_step_priority_override = nvme.check_health:96\n"
+      "device_spec = {\"vendor_id\": \"1\"}\n"
+      "device_spec = {\"vendor_id\": \"2\", \"verify\": \"full\"}\n");
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  const NvmeSettings& nvme = checked.settings.nvme;
+  ASSERT_EQ(nvme.device_specs.size(), 2U);
+  EXPECT_EQ(nvme.device_specs[0].rules.verify, nvme::VerifyLevel::nist);
+  EXPECT_EQ(nvme.device_specs[1].rules.verify, nvme::VerifyLevel::full);
+  EXPECT_EQ(nvme.zero_bytes_per_s_max, 2ULL << 30U);
+  EXPECT_THAT(nvme.step_priorities,
+              ElementsAre(Pair("nvme.check_health", 96), Pair("nvme.reset_namespaces", 82)));
+  EXPECT_THAT(problems("[nvme]\nverify = some\nzero_rate_max = 2 apples\n"
+                       "clean_step_priority_override = nvme.check_health\n"),
+              ElementsAre(HasSubstr("r.conf:2: [nvme] verify: 'some' is not one of: log, sample"),
+                          HasSubstr("r.conf:4: [nvme] clean_step_priority_override: "
+                                    "'nvme.check_health' is not STEP:PRIORITY"),
+                          HasSubstr("r.conf:3: [nvme] zero_rate_max: '2 apples' is no rate")));
+}
+
+TEST(Settings, TheSigningKeyIsAnAbsolutePath) {
+  EXPECT_EQ(build("").settings.certificates.signing_key, "");
+  EXPECT_EQ(build("[certificates]\nsigning_key = /etc/reclaim/host.key\n")
+                .settings.certificates.signing_key,
+            "/etc/reclaim/host.key");
+  EXPECT_THAT(problems("[certificates]\nsigning_key = host.key\n"),
+              ElementsAre("r.conf:2: [certificates] signing_key: 'host.key' is not an absolute "
+                          "path"));
 }
 
 TEST(Settings, SecretsNeverShow) {

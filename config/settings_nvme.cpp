@@ -1,0 +1,87 @@
+// [nvme]: whose drives, and how they are cleaned.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "config/clean_rules.h"
+#include "config/settings_parts.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::string_view kGroup = "nvme";
+
+void read_specs(const Reading& reading, NvmeSettings& nvme) {
+  for (const Value& value : reading.read.multi(kGroup, "device_spec")) {
+    std::vector<DeviceSpec> specs = parse_device_spec(value.text, value.at, reading.problems);
+    if (nvme.device_specs.size() + specs.size() > kDeviceSpecsMax) {
+      reading.problems.push_back(
+          {value.at, fmt::format("[nvme] device_spec: more than {} entries", kDeviceSpecsMax)});
+      break;
+    }
+    std::move(specs.begin(), specs.end(), std::back_inserter(nvme.device_specs));
+  }
+  for (DeviceSpec& spec : nvme.device_specs) {
+    if (const Status settled = settle_rules(spec, nvme.verify); !settled.ok()) {
+      reading.problems.push_back({spec.at, "[nvme] device_spec: " + settled.error().what});
+    }
+  }
+  for (Problem& overlap : overlaps(nvme.device_specs)) {
+    reading.warnings.push_back(std::move(overlap));
+  }
+  if (!reading.read.given(kGroup, "device_spec")) {
+    reading.warnings.push_back(
+        {{}, "[nvme] device_spec is not set: no device will ever be touched"});
+  }
+}
+
+// "nvme.check_health:95", several of them separated by ','.
+void read_priorities(const Reading& reading, NvmeSettings& nvme) {
+  constexpr std::string_view kName = "clean_step_priority_override";
+  for (const Value& value : reading.read.multi(kGroup, kName)) {
+    const auto complain = [&](std::string_view text) {
+      reading.problems.push_back({value.at, fmt::format("[{}] {}: {}", kGroup, kName, text)});
+    };
+    for (const std::string& item : split_list(value.text)) {
+      const std::size_t colon = item.rfind(':');
+      const std::string step(strip(item.substr(0, colon)));
+      const std::string_view digits =
+          colon == std::string::npos ? "" : strip(std::string_view(item).substr(colon + 1));
+      int priority = 0;
+      const auto [end, error] =
+          std::from_chars(digits.data(), digits.data() + digits.size(), priority);
+      if (step.empty() || digits.empty() || error != std::errc{} ||
+          end != digits.data() + digits.size()) {
+        complain(fmt::format("'{}' is not STEP:PRIORITY like nvme.check_health:90",
+                             printable_excerpt(item, kSettingExcerptBytes)));
+        continue;
+      }
+      nvme.step_priorities[step] = priority;
+    }
+  }
+}
+
+}  // namespace
+
+void read_nvme(const Reading& reading, NvmeSettings& nvme) {
+  const Reader& read = reading.read;
+  const auto level = nvme::parse_verify_level(read.string(kGroup, "verify"));
+  if (level.ok()) nvme.verify = *level;  // the schema's choices are the same words
+  read_specs(reading, nvme);
+  read_priorities(reading, nvme);
+  nvme.cleanup_timeout_s = read.integer(kGroup, "cleanup_timeout");
+  nvme.stall_timeout_s = read.integer(kGroup, "stall_timeout_s");
+  nvme.verify_samples = read.integer(kGroup, "verify_samples");
+  nvme.max_parallel = read.integer(kGroup, "max_parallel");
+  const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
+  if (rate.ok()) {
+    nvme.zero_bytes_per_s_max = *rate;
+  } else {
+    read.complain(kGroup, "zero_rate_max", ": " + rate.error().what);
+  }
+}
+
+}  // namespace reclaim::config
