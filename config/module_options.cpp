@@ -81,6 +81,7 @@ nvme::Options nvme_options(const Settings& settings) {
   out.libvirt_dirs = settings.reclaim.libvirt_dirs;
   out.lanes_max = static_cast<std::size_t>(settings.nvme.max_parallel);
   out.samples_max = static_cast<std::uint32_t>(settings.nvme.verify_samples);
+  out.zero_bytes_per_s_max = settings.nvme.zero_bytes_per_s_max;
   out.foreign_sanitize_timeout_ms = settings.nvme.cleanup_timeout_s * kMsPerS;
   return out;
 }

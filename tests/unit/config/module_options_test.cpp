@@ -1,0 +1,48 @@
+// What the modules are told is what the operator wrote.
+#include "config/module_options.h"
+
+#include <gtest/gtest.h>
+
+namespace reclaim::config {
+namespace {
+
+Settings settings_of(const std::string& text) {
+  CheckedSettings checked =
+      build_settings({{parse_ini(text, "r.conf"), false}}, "node-1", Purpose::tool);
+  EXPECT_TRUE(checked.problems.empty()) << to_text(checked.problems);
+  return std::move(checked.settings);
+}
+
+TEST(ModuleOptions, ADriveGetsTheRulesOfTheFirstEntryThatMatches) {
+  const auto lookup = device_policy_lookup(settings_of(
+      "[nvme]\nverify = nist\n"
+      "device_spec = {\"vendor_id\": \"144d\", \"clear_action\": \"sanitize\", \"managed\": "
+      "false,\n"
+      "  \"relax\": [\"global_data_erased\"], \"percentage_used_max\": 90, \"zero_rate\": \"1M\"}\n"
+      "device_spec = {\"clear_strategy\": \"block\", \"verify\": \"full\"}\n"));
+  const PciAddress address{0, 1, 0, 0};
+  const auto first = lookup(0x144d, 1, address);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->managed);
+  EXPECT_EQ(first->rules.action, nvme::ClearAction::sanitize);
+  EXPECT_EQ(first->rules.verify, nvme::VerifyLevel::nist);
+  EXPECT_TRUE(first->rules.relaxed.global_data_erased);
+  EXPECT_EQ(first->rules.health.percentage_used_max, 90);
+  EXPECT_EQ(first->rules.zero_bytes_per_s_max, 1U << 20U);
+  const auto second = lookup(0x8086, 1, address);
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->managed);
+  EXPECT_EQ(second->rules.strategy, nvme::ClearStrategy::block);
+  EXPECT_EQ(second->rules.verify, nvme::VerifyLevel::full);
+}
+
+TEST(ModuleOptions, TheHostsLimitsReachNvme) {
+  const nvme::Options options =
+      nvme_options(settings_of("[nvme]\nzero_rate_max = 3G\nverify_samples = 100\n"));
+  EXPECT_EQ(options.zero_bytes_per_s_max, 3ULL << 30U);
+  EXPECT_EQ(options.samples_max, 100U);
+  EXPECT_EQ(nvme_options(settings_of("")).zero_bytes_per_s_max, 0U);
+}
+
+}  // namespace
+}  // namespace reclaim::config
