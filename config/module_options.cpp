@@ -118,6 +118,7 @@ ConductorOptions conductor_options(const Settings& settings, const MachineFacts&
   out.survey_interval_ms = settings.reclaim.survey_interval_s * kMsPerS;
   out.survey_jitter_ms = out.survey_interval_ms / 10;
   out.cleanings_max = static_cast<std::size_t>(settings.nvme.max_parallel);
+  out.step_priorities = settings.nvme.step_priorities;
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "config/clean_rules.h"
 #include "config/settings_parts.h"
+#include "handlers/plan.h"
 #include "state/base/log.h"
 
 namespace reclaim::config {
@@ -59,6 +60,8 @@ void read_priorities(const Reading& reading, NvmeSettings& nvme) {
                              printable_excerpt(item, kSettingExcerptBytes)));
         continue;
       }
+      const Status known = check_step_priorities({{step, priority}});
+      if (!known.ok()) complain(known.error().what);
       nvme.step_priorities[step] = priority;
     }
   }

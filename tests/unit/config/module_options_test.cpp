@@ -44,5 +44,12 @@ TEST(ModuleOptions, TheHostsLimitsReachNvme) {
   EXPECT_EQ(nvme_options(settings_of("")).zero_bytes_per_s_max, 0U);
 }
 
+TEST(ModuleOptions, TheOperatorsOrderReachesTheConductor) {
+  const auto settings =
+      settings_of("[nvme]\nclean_step_priority_override = nvme.check_health:75\n");
+  EXPECT_EQ(conductor_options(settings, MachineFacts{}, "1").step_priorities,
+            (StepPriorities{{"nvme.check_health", 75}}));
+}
+
 }  // namespace
 }  // namespace reclaim::config

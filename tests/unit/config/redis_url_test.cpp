@@ -10,6 +10,20 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+RedisSettings redis(std::string_view url) {
+  RedisSettings settings;
+  const Status parsed = parse_redis_url(url, settings);
+  EXPECT_TRUE(parsed.ok()) << url << ": " << (parsed.ok() ? "" : parsed.error().what);
+  return settings;
+}
+
+std::string redis_error(std::string_view url) {
+  RedisSettings settings;
+  const Status parsed = parse_redis_url(url, settings);
+  EXPECT_FALSE(parsed.ok()) << url;
+  return parsed.ok() ? "" : parsed.error().what;
+}
+
 TEST(RedisUrl, Tcp) {
   EXPECT_EQ(redis("redis://h").host, "h");
   EXPECT_EQ(redis("redis://h").port, 6379);

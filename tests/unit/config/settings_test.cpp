@@ -9,6 +9,7 @@
 namespace reclaim::config {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -531,6 +532,11 @@ TEST(Settings, HowDrivesAreCleaned) {
                           HasSubstr("r.conf:4: [nvme] clean_step_priority_override: "
                                     "'nvme.check_health' is not STEP:PRIORITY"),
                           HasSubstr("r.conf:3: [nvme] zero_rate_max: '2 apples' is no rate")));
+  EXPECT_THAT(problems("[nvme]\nclean_step_priority_override = nvme.check_helth:90\n"
+                       "clean_step_priority_override = nvme.reset_namespaces:0\n"),
+              ElementsAre(AllOf(HasSubstr("r.conf:2: [nvme] clean_step_priority_override: "),
+                                HasSubstr("'nvme.check_helth'"), HasSubstr("nvme.check_health")),
+                          AllOf(HasSubstr("r.conf:3: "), HasSubstr("cannot be disabled"))));
 }
 
 TEST(Settings, TheSigningKeyIsAnAbsolutePath) {
@@ -552,20 +558,6 @@ TEST(Settings, SecretsNeverShow) {
   for (const std::string& text : texts(checked.problems)) {
     EXPECT_THAT(text, Not(HasSubstr("hunter2")));
   }
-}
-
-RedisSettings redis(std::string_view url) {
-  RedisSettings settings;
-  const Status parsed = parse_redis_url(url, settings);
-  EXPECT_TRUE(parsed.ok()) << url << ": " << (parsed.ok() ? "" : parsed.error().what);
-  return settings;
-}
-
-std::string redis_error(std::string_view url) {
-  RedisSettings settings;
-  const Status parsed = parse_redis_url(url, settings);
-  EXPECT_FALSE(parsed.ok()) << url;
-  return parsed.ok() ? "" : parsed.error().what;
 }
 
 }  // namespace
