@@ -68,7 +68,8 @@ void judge_absolute(const HealthState& now, const HealthLimits& limits, Judge& j
   }
   judge.tell("available_spare",
              fmt::format("{} %, threshold {} %", now.available_spare, now.spare_threshold));
-  if (now.available_spare <= now.spare_threshold) {
+  // A drive whose threshold is 0 keeps no such count; emulated ones do not.
+  if (now.spare_threshold != 0 && now.available_spare <= now.spare_threshold) {
     judge.refuse(
         fmt::format("{} % spare capacity is left, its threshold is {} %; replace the "
                     "drive",

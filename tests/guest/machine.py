@@ -33,13 +33,13 @@ DRIVES = (
 
 # HYBRID's three namespaces are one medium: all of it, its first half, its second half (hybrid.h).
 #   (namespace, offset in MiB, size in MiB)
-HYBRID_VIEWS = ((1, 0, 32), (2, 0, 16), (3, 16, 16))
+HYBRID_VIEWS = ((1, 0, 16), (2, 0, 8), (3, 8, 8))
 
 
 def hybrid_arguments(folder):
     image = folder / "hybrid1.img"
     with open(image, "wb") as file:
-        file.truncate(32 * MEBI)
+        file.truncate(16 * MEBI)
     arguments = []
     for nsid, offset, size in HYBRID_VIEWS:
         node = {"driver": "raw", "node-name": f"hybrid{nsid}", "offset": offset * MEBI,

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -26,7 +27,7 @@ namespace {
 using emulator::kSuccess;
 
 constexpr const char* kStateFile = "/run/hybrid-drive";
-constexpr std::uint64_t kMediumBytes = 32U << 20U;
+constexpr std::uint64_t kMediumBytes = 16U << 20U;
 constexpr std::uint32_t kSlots = 3;
 constexpr std::uint32_t kWhole = 1;
 constexpr std::uint32_t kFirstHalf = 2;
@@ -189,7 +190,7 @@ int ask_model(int fd, State& state, nvme_passthru_cmd& command) {
   emulator::SanitizeState& sanitize = state.drive.sanitize;
   // Writes pass the model by; that there were some shows in the drive's own counter.
   if (sanitize.data_erased && host_writes(fd) != state.writes_at_end) sanitize.data_erased = false;
-  const bool ran = sanitize.status == emulator::SanitizeStatus::in_progress;
+  const bool was_erased = sanitize.data_erased;
   emulator::Command asked;
   asked.opcode = command.opcode;
   asked.nsid = command.nsid;
@@ -201,8 +202,7 @@ int ask_model(int fd, State& state, nvme_passthru_cmd& command) {
   RealMedium medium(fd);
   emulator::Controller controller(state.drive, medium, now());
   const emulator::Completion done = controller.admin(asked);
-  const bool runs = sanitize.status == emulator::SanitizeStatus::in_progress;
-  if (ran && !runs) state.writes_at_end = host_writes(fd);
+  if (!was_erased && sanitize.data_erased) state.writes_at_end = host_writes(fd);
   command.result = done.result;
   return done.status;
 }
@@ -242,6 +242,19 @@ int identify(int fd, const State& state, nvme_passthru_cmd& command) {
   std::memcpy(id.unvmcap, &left, sizeof(left));
   std::memcpy(page, &id, sizeof(id));
   return 0;
+}
+
+// QEMU's slot 1 holds another revision than its Identify tells, which no honest drive does.
+int firmware_log(int fd, nvme_passthru_cmd& command) {
+  nvme_id_ctrl id{};
+  if (send(fd, nvme_admin_identify, 0, NVME_IDENTIFY_CNS_CTRL, &id) != 0) {
+    return emulator::kInternalError;
+  }
+  const int done = kernel_admin(fd, command);
+  if (done != 0 || command.data_len < sizeof(nvme_firmware_slot)) return done;
+  auto* const page = reinterpret_cast<std::byte*>(command.addr);
+  std::memcpy(page + offsetof(nvme_firmware_slot, frs), id.fr, sizeof(id.fr));
+  return done;
 }
 
 int create_namespace(int fd, State& state, nvme_passthru_cmd& command) {
@@ -313,6 +326,7 @@ int hybrid_admin(int fd, nvme_passthru_cmd& command) {
       return ask_model(fd, *state, command);
     case nvme_admin_get_log_page:
       if ((command.cdw10 & 0xffU) == NVME_LOG_LID_SANITIZE) return ask_model(fd, *state, command);
+      if ((command.cdw10 & 0xffU) == NVME_LOG_LID_FW_SLOT) return firmware_log(fd, command);
       return kernel_admin(fd, command);
     case nvme_admin_identify:
       return identify(fd, *state, command);

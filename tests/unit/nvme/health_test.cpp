@@ -66,6 +66,7 @@ TEST(Health, EveryLimitIsKept) {
        ""},
       {"spare above", [](auto& n, auto&) { n.available_spare = 11; }, ""},
       {"spare at threshold", [](auto& n, auto&) { n.available_spare = 10; }, "10 % spare"},
+      {"no spare count", [](auto& n, auto&) { n.available_spare = n.spare_threshold = 0; }, ""},
       {"spare below", [](auto& n, auto&) { n.available_spare = 3; }, "threshold is 10 %"},
       {"media errors", [](auto& n, auto&) { n.media_errors = 3; }, "1 media errors"},
       {"media errors allowed",
