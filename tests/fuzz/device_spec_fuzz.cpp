@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(specs.size() <= kDeviceSpecsMax);
   for (const Problem& problem : problems) CHECK(!problem.text.empty());
   for (const DeviceSpec& spec : specs) {
-    CHECK(spec.clear_action != ClearAction::zero || spec.clear_strategy != ClearStrategy::crypto);
+    CHECK(spec.rules.action != nvme::ClearAction::zero ||
+          spec.rules.strategy != nvme::ClearStrategy::crypto);
     CHECK(!spec.text.empty());
     // Its own text is read to the same meaning.
     std::vector<Problem> none;

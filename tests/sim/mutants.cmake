@@ -76,7 +76,7 @@ sim_mutant(no_fence_after_a_restart handlers/conductor.cpp
 sim_mutant(lost_release_means_released handlers/conductor_release.cpp
   "a release whose answer was lost counts as made"
   [[            return answer(address, epoch, Trigger::release_unknown, said(error));]]
-  [[            return released(address, epoch, "hopefully");]])
+  [[            return released(address, epoch, Trigger::released, said("hopefully"));]])
 sim_mutant(release_not_dated handlers/conductor_release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
   [[  ports_.ledger.put(address, entry, [this, address, epoch](Status kept) {
