@@ -1,0 +1,114 @@
+// The ways to erase without Sanitize, on QEMU's own drives; what is left is counted in the image
+// files by the host.
+#include "tests/guest/lane_fixture.h"
+
+namespace reclaim::guest {
+namespace {
+
+constexpr std::uint64_t kPlainFull = 32U << 10U;  // tenant texts on the full PLAIN
+constexpr std::uint64_t kTwoFull = 16U << 10U;    // and on each namespace of TWO
+
+class PlainEraseGuestTest : public LaneTest {
+ protected:
+  PlainEraseGuestTest() : LaneTest(kPlain) {}
+  void SetUp() override {
+    LaneTest::SetUp();
+    fill(node(kPlain));
+    ASSERT_EQ(kept("plain1"), kPlainFull);
+  }
+  void whole_way(EraseMethod method) {
+    const auto claimed = claim_in_lane(request(kPlain));
+    ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+    for (const char* name : {"check_health", "recover_sanitize", "reset_namespaces"}) {
+      const auto report = step(name, method);
+      ASSERT_TRUE(report.ok()) << name << ": " << report.error().what;
+    }
+    erase_and_verify(method);
+    drop();
+    EXPECT_EQ(kept("plain1"), 0U);
+  }
+};
+
+TEST_F(PlainEraseGuestTest, OverwritingLeavesNothing) {
+  whole_way(EraseMethod::overwrite);
+}
+
+TEST_F(PlainEraseGuestTest, WriteZeroesLeavesNothing) {
+  whole_way(EraseMethod::write_zeroes);
+}
+
+TEST_F(PlainEraseGuestTest, FormatLeavesNothing) {
+  whole_way(EraseMethod::format_user_data);
+}
+
+TEST_F(PlainEraseGuestTest, EveryBlockReadBackIsZero) {
+  nvme::ClaimRequest asked = request(kPlain);
+  asked.rules.verify = nvme::VerifyLevel::full;
+  ASSERT_TRUE(claim_in_lane(asked).ok());
+  erase_and_verify(EraseMethod::write_zeroes);
+  EXPECT_GE(report_.bytes_read, 32U << 20U);
+  EXPECT_EQ(report_.bytes_nonzero, 0U);
+}
+
+TEST_F(PlainEraseGuestTest, AStrangersWriteAfterTheEraseIsNoticed) {
+  ASSERT_TRUE(claim_in_lane(request(kPlain)).ok());
+  const auto baseline = take_baseline();
+  ASSERT_TRUE(baseline.ok()) << baseline.error().what;
+  EraseRequest request;
+  request.method = EraseMethod::write_zeroes;
+  const auto evidence = erase(request);
+  ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+  const auto verified = verify(*baseline, *evidence);
+  ASSERT_TRUE(verified.ok()) << verified.error().what;
+  // O_EXCL keeps nobody out who does not ask for it.
+  fill(node(kPlain));
+  expect_error(still_ours(verified->counters), Errc::refused, "written to since it was verified");
+}
+
+class TwoEraseGuestTest : public LaneTest {
+ protected:
+  TwoEraseGuestTest() : LaneTest(kTwo) {}
+};
+
+TEST_F(TwoEraseGuestTest, EveryNamespaceIsZeroed) {
+  fill(node(kTwo, 1));
+  fill(node(kTwo, 2));
+  ASSERT_EQ(kept("two1") + kept("two2"), 2 * kTwoFull);
+  ASSERT_TRUE(claim_in_lane(shared(kTwo)).ok());
+  erase_and_verify(EraseMethod::write_zeroes);
+  EXPECT_EQ(kept("two1") + kept("two2"), 0U);
+}
+
+class PulledEraseGuestTest : public LaneTest {
+ protected:
+  PulledEraseGuestTest() : LaneTest(kPulled) {}
+  void TearDown() override {
+    LaneTest::TearDown();
+    write_sysfs("/sys/bus/pci/rescan", "1");
+    EXPECT_TRUE(wait_for_driver(kPulled, "nvme"));
+  }
+};
+
+TEST_F(PulledEraseGuestTest, ADriveRemovedWhileItIsZeroedIsNeverOk) {
+  fill(node(kPulled));
+  nvme::ClaimRequest asked = request(kPulled);
+  asked.rules.zero_bytes_per_s_max = 4U << 20U;  // slow enough to be in the middle
+  ASSERT_TRUE(claim_in_lane(asked).ok());
+  ASSERT_TRUE(take_baseline().ok());
+  EraseRequest request;
+  request.method = EraseMethod::overwrite;
+  bool removed = false;
+  const auto evidence = erase(request, [&removed] {
+    if (!removed) write_sysfs(function(kPulled) + "/remove", "1");
+    removed = true;
+  });
+  EXPECT_TRUE(removed);
+  ASSERT_FALSE(evidence.ok());
+  EXPECT_TRUE(evidence.error().code == Errc::unknown || evidence.error().code == Errc::failed)
+      << evidence.error().what;
+  EXPECT_GT(kept("pulled1"), 0U);
+  drop();
+}
+
+}  // namespace
+}  // namespace reclaim::guest
