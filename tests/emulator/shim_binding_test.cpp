@@ -130,6 +130,12 @@ TEST_F(BindingTest, ProbesFailAndResetsMend) {
   reset();
   EXPECT_EQ(line_of(root_ / "sys/class/nvme/nvme0/state"), "live");
   EXPECT_TRUE(fs::exists(root_ / "dev/nvme0n1"));
+  ASSERT_TRUE(host_->bind(kAddress, "nvme").ok());
+  EXPECT_EQ(line_of(root_ / "sys/class/nvme/nvme0/state"), "live") << "it is mended for good";
+  ASSERT_TRUE(host_->bind(kAddress, "").ok());
+  set("probe_fails", "unbound");
+  reset();
+  EXPECT_TRUE(host_->bind(kAddress, "nvme").ok()) << "a function without a driver is mended too";
 }
 
 TEST_F(BindingTest, AFunctionPluggedInAnewIsAnother) {
