@@ -1,10 +1,12 @@
 #include "nvme/admin.h"
 
+#include <endian.h>
 #include <fmt/core.h>
 #include <libnvme.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -76,6 +78,21 @@ Result<NamespaceFacts> identify_namespace(int fd, std::uint32_t nsid, std::uint3
                        fmt::format("Identify Namespace {}", nsid));
   if (!done) return std::move(done).error();
   return parse_identify_namespace(page->bytes, nsid);
+}
+
+Result<std::vector<std::uint32_t>> active_namespaces(int fd, std::uint32_t timeout_ms) {
+  const auto page = std::make_unique<Page<kIdentifyBytes>>();
+  auto done = identify(fd, NVME_IDENTIFY_CNS_NS_ACTIVE_LIST, NVME_NSID_NONE, timeout_ms,
+                       page->bytes, "Identify Active Namespace ID List");
+  if (!done) return std::move(done).error();
+  std::vector<std::uint32_t> found;
+  for (std::size_t at = 0; at < page->bytes.size(); at += sizeof(__le32)) {
+    __le32 each{};
+    std::memcpy(&each, page->bytes.data() + at, sizeof(each));
+    if (each == 0) break;  // the list ends with the first zero
+    found.push_back(le32toh(each));
+  }
+  return found;
 }
 
 Result<Counters> read_counters(int fd, std::uint32_t timeout_ms) {

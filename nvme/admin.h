@@ -16,6 +16,9 @@ namespace reclaim::nvme {
 [[nodiscard]] Result<Identity> identify_controller(int fd, std::uint32_t timeout_ms);
 [[nodiscard]] Result<NamespaceFacts> identify_namespace(int fd, std::uint32_t nsid,
                                                         std::uint32_t timeout_ms);
+// The NSIDs attached to the controller, lowest first.
+[[nodiscard]] Result<std::vector<std::uint32_t>> active_namespaces(int fd,
+                                                                   std::uint32_t timeout_ms);
 [[nodiscard]] Result<Counters> read_counters(int fd, std::uint32_t timeout_ms);
 // Retains asynchronous events: other readers of the log lose nothing.
 [[nodiscard]] Result<SanitizeLog> read_sanitize_log(int fd, std::uint32_t timeout_ms);

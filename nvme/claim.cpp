@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "nvme/admin.h"
 
@@ -71,6 +73,13 @@ DriveFacts facts_of(const SysDrive& sys) {
   return facts;
 }
 
+// Refusals that a moment's patience may mend: the driver changes, or udev looks at a new node.
+bool may_pass(const GuardResult& result) {
+  const std::string& guard = result.finding.guard;
+  return result.code == Errc::busy &&
+         (guard == "driver" || guard == "live" || guard == "node_open");
+}
+
 Status note(std::vector<GuardFinding>& findings, GuardResult result) {
   const bool passed = result.finding.passed;
   findings.push_back(result.finding);
@@ -80,26 +89,101 @@ Status note(std::vector<GuardFinding>& findings, GuardResult result) {
 }  // namespace
 
 Result<Claim> Claim::create(const Options& options, const ClaimRequest& request,
-                            std::vector<GuardFinding>* findings) {
-  Claim claim(options, request);
-  auto sys = read_drive(options.sysfs_root, request.address);
-  if (!sys) {
-    // It may be on its way back from a guest, or the host is changing it under our eyes.
-    return Error{Errc::busy, sys.error().what, sys.error().raw};
-  }
-  claim.sys_ = *std::move(sys);
+                            std::vector<GuardFinding>* findings, StopFlag& stop, Logger& log) {
+  Claim claim(options, request, log);
   std::vector<GuardFinding> seen;
-  const GuardContext context{claim.options_, claim.request_, claim.sys_};
-  Status outcome = Ok{};
-  for (GuardResult& result : look_at(guards_before_opening(), context, false)) {
-    outcome = note(seen, std::move(result));
-  }
-  if (outcome) outcome = claim.take_host_lock(seen);
+  Status outcome = claim.get_ready(seen, stop);
   if (outcome) outcome = claim.open_controller(seen);
+  if (outcome) outcome = claim.wait_for_nodes(seen, stop);
   if (outcome) outcome = claim.open_namespaces(seen);
   if (findings != nullptr) *findings = std::move(seen);
   if (!outcome) return std::move(outcome).error();
   return claim;
+}
+
+// Up to a drive that is ours, on nvme and live, and that nobody uses.
+Status Claim::get_ready(std::vector<GuardFinding>& findings, StopFlag& stop) {
+  if (request_.managed) {
+    if (auto ready = look_or_revive(findings, stop); !ready) return ready;
+    return lock_ ? Status(Ok{}) : take_host_lock(findings);
+  }
+  if (auto free = look(true, findings, stop); !free) return free;
+  if (auto locked = take_host_lock(findings); !locked) return locked;
+  if (auto taken = take_over(findings); !taken) return taken;
+  // All over again: only now are there namespaces, and udev had a look at them.
+  findings.clear();
+  return look_or_revive(findings, stop);
+}
+
+// The guards; those whose refusal passes by itself are given time.
+Status Claim::look(bool to_take_over, std::vector<GuardFinding>& findings, StopFlag& stop) {
+  for (std::int64_t waited = 0;; waited += options_.driver_poll_ms) {
+    const bool last_look = waited >= options_.driver_wait_ms;
+    auto sys = read_drive(options_.sysfs_root, request_.address);
+    if (sys) {
+      sys_ = *std::move(sys);
+      const GuardContext context{options_, request_, sys_, to_take_over};
+      const auto results = look_at(guards_before_opening(), context, false);
+      const GuardResult& last = results.back();
+      if (last.finding.passed || !may_pass(last) || last_look) {
+        for (const GuardResult& result : results) findings.push_back(result.finding);
+        return last.finding.passed ? Status(Ok{}) : Status(refusal(last));
+      }
+    } else if (last_look) {
+      // It may be on its way back from a guest, or the host is changing it under our eyes.
+      return Error{Errc::busy, sys.error().what, sys.error().raw};
+    }
+    if (stop.wait(options_.driver_poll_ms)) {
+      return Error{Errc::cancelled, "stopped while waiting for the drive's driver"};
+    }
+  }
+}
+
+// A controller may not survive its guest; what brings it back, if anything, is a reset.
+Status Claim::look_or_revive(std::vector<GuardFinding>& findings, StopFlag& stop) {
+  auto ready = look(false, findings, stop);
+  if (ready || ready.error().code != Errc::busy || !only_the_controller_is_in_the_way()) {
+    return ready;
+  }
+  if (!lock_) {
+    std::vector<GuardFinding> locking;
+    if (auto locked = take_host_lock(locking); !locked) return locked;
+  }
+  log_->warning("reclaim.nvme", fmt::format("{}: {}; resetting it", to_string(request_.address),
+                                            ready.error().what));
+  auto reset = reset_function(options_, request_.address);
+  if (reset && sys_.driver.empty()) reset = takeover_->probe_again();
+  findings.clear();
+  auto again = reset ? look(false, findings, stop) : reset;
+  if (again || again.error().code == Errc::cancelled) return again;
+  if (reset && !only_the_controller_is_in_the_way()) return again;
+  return Error{Errc::failed,
+               fmt::format("{}; it was reset and did not come up ({}): power-cycle its slot, or "
+                           "replace the drive, then clean it again",
+                           ready.error().what, again.error().what)};
+}
+
+// Everything else looked at and passed, and the driver that has the controller is the host's (or,
+// of a drive that we took over, none any more: the kernel lets go of a controller that stays dead).
+bool Claim::only_the_controller_is_in_the_way() const {
+  const bool hangs = sys_.driver == "nvme" && !sys_.controller_state.empty() &&
+                     sys_.controller_state.rfind("deleting", 0) != 0;
+  const bool let_go = sys_.driver.empty() && takeover_ != nullptr;
+  if (!hangs && !let_go) return false;
+  const auto all = look_at(guards_before_opening(), GuardContext{options_, request_, sys_}, true);
+  return std::all_of(all.begin(), all.end(), [let_go](const GuardResult& result) {
+    const std::string& guard = result.finding.guard;
+    return result.finding.passed || guard == "live" || (let_go && guard == "driver");
+  });
+}
+
+Status Claim::take_over(std::vector<GuardFinding>& findings) {
+  auto takeover = Takeover::create(options_, sys_, *log_);
+  if (!takeover) {
+    return note(findings, refuses("takeover", takeover.error().code, takeover.error().what));
+  }
+  takeover_ = *std::move(takeover);
+  return Ok{};
 }
 
 // Redis' lock can expire and be given to another; this one holds as long as our descriptors do.
@@ -135,6 +219,38 @@ Status Claim::open_controller(std::vector<GuardFinding>& findings) {
   return note(findings, guard_shared_subsystem(context, identity_));
 }
 
+// The kernel lists namespaces a moment after the controller is live. One that it never lists is for
+// the clean steps to see to, not for the claim.
+Status Claim::wait_for_nodes(std::vector<GuardFinding>& findings, StopFlag& stop) {
+  const auto active = active_namespaces(controller_.get(), options_.admin_timeout_ms);
+  if (!active) {
+    findings.push_back(passes("namespaces", active.error().what).finding);
+    return Ok{};
+  }
+  const auto listed = [this](std::uint32_t nsid) {
+    return std::any_of(sys_.namespaces.begin(), sys_.namespaces.end(),
+                       [nsid](const SysNamespace& ns) { return ns.nsid == nsid; });
+  };
+  std::size_t seen = 0;
+  for (std::int64_t waited = 0;; waited += options_.driver_poll_ms) {
+    seen = static_cast<std::size_t>(std::count_if(active->begin(), active->end(), listed));
+    if (seen == active->size() || waited >= options_.driver_wait_ms) break;
+    if (stop.wait(options_.driver_poll_ms)) {
+      return Error{Errc::cancelled, "stopped while waiting for the drive's namespaces"};
+    }
+    auto sys = read_drive(options_.sysfs_root, request_.address);
+    if (!sys) continue;  // in the middle of a change
+    if (sys->controller != sys_.controller) {
+      return Error{Errc::busy, "the drive's controller went away while it was claimed"};
+    }
+    sys_ = *std::move(sys);
+  }
+  findings.push_back(passes("namespaces", fmt::format("{} of {} attached namespaces have a node",
+                                                      seen, active->size()))
+                         .finding);
+  return Ok{};
+}
+
 Status Claim::open_namespaces(std::vector<GuardFinding>& findings) {
   for (const SysNamespace& sys : sys_.namespaces) {
     auto opened = open_namespace(sys);
@@ -162,8 +278,10 @@ Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
                  EBUSY};
   }
   if (!claimed.fd.valid()) {
-    return Error{Errc::refused, fmt::format("cannot open {}: {}", path, std::strerror(errno)),
-                 errno};
+    // Not made yet, or gone again.
+    const bool passing = errno == ENOENT || errno == ENXIO || errno == ENODEV;
+    return Error{passing ? Errc::busy : Errc::refused,
+                 fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
   }
   if (auto number = check_number(claimed.fd.get(), S_IFBLK, path, sys.disk.number); !number) {
     return std::move(number).error();
@@ -191,10 +309,19 @@ Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
 
 Status Claim::recheck() const {
   auto now = read_drive(options_.sysfs_root, request_.address);
-  if (!now) return Error{Errc::refused, now.error().what, now.error().raw};
-  const GuardContext context{options_, request_, *now};
-  const auto results = look_at(guards_before_command(), context, false);
-  if (!results.back().finding.passed) return refusal(results.back());
+  for (std::int64_t waited = 0;; waited += options_.driver_poll_ms) {
+    if (!now) return Error{Errc::refused, now.error().what, now.error().raw};
+    const GuardContext context{options_, request_, *now};
+    const auto results = look_at(guards_before_command(), context, false);
+    const GuardResult& last = results.back();
+    if (last.finding.passed) break;
+    // A monitor that asks the drive for its health is gone in a moment.
+    if (last.finding.guard != "node_open" || waited >= options_.driver_wait_ms) {
+      return refusal(last);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(options_.driver_poll_ms));
+    now = read_drive(options_.sysfs_root, request_.address);
+  }
   if (!same_nodes(sys_, *now)) {
     return Error{Errc::refused,
                  "guard claim: the drive's controller or namespaces are not those that were "
@@ -220,6 +347,19 @@ Status Claim::still_same_drive() const {
   return Error{Errc::refused,
                fmt::format("guard serial: the opened controller said serial {} and now says {}",
                            identity_.serial, identity->serial)};
+}
+
+Status Claim::restore_driver() {
+  if (takeover_ == nullptr) return Ok{};
+  namespaces_.clear();
+  controller_.reset();
+  restored_ = true;
+  return takeover_->give_back();
+}
+
+Status Claim::still_held() const {
+  CHECK(restored_);
+  return takeover_->still_held();
 }
 
 const ClaimedNamespace* Claim::find(std::uint32_t nsid) const {
@@ -270,7 +410,7 @@ Result<std::vector<GuardFinding>> inspect_drive(const Options& options, const Cl
                                                 bool open_controller) {
   auto sys = read_drive(options.sysfs_root, request.address);
   if (!sys) return std::move(sys).error();
-  const GuardContext context{options, request, *sys};
+  const GuardContext context{options, request, *sys, !request.managed};
   std::vector<GuardFinding> findings;
   for (const GuardResult& result : look_at(guards_before_opening(), context, true)) {
     findings.push_back(result.finding);

@@ -2,20 +2,24 @@
 // the latter exclusively, all checked against what sysfs says, for as long as the object lives.
 // Commands to the controller's node bypass the kernel's exclusive opens (nvme.md §0.4), so holding
 // them is what keeps the host itself off the drive.
-// Blocking; thread: its lane's. Owns every descriptor.
+// An unmanaged drive is first taken over from its vfio driver, and given back at the latest when
+// the object ends. Blocking; thread: its lane's. Owns every descriptor.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "nvme/driver_binding.h"
 #include "nvme/facts.h"
 #include "nvme/guards.h"
 #include "nvme/options.h"
 #include "nvme/stop_flag.h"
 #include "nvme/sysfs.h"
 #include "nvme/unique_fd.h"
+#include "state/base/log.h"
 #include "state/base/result.h"
 #include "state/host_lock.h"
 
@@ -30,9 +34,11 @@ struct ClaimedNamespace {
 class Claim final {
  public:
   // Looks at the guards in order and opens what they leave. The error of a refusal names the guard;
-  // `findings`, if given, is filled up to and including it.
+  // `findings`, if given, is filled up to and including it. Waits a while for what passes by itself
+  // after a guest is gone: the driver, the live controller, its nodes, udev's looks at them. Where
+  // only the controller is in the way, its function is reset, once. `log` outlives the object.
   static Result<Claim> create(const Options& options, const ClaimRequest& request,
-                              std::vector<GuardFinding>* findings);
+                              std::vector<GuardFinding>* findings, StopFlag& stop, Logger& log);
 
   // All that can have changed since: the guards, that our descriptors are still what sysfs shows,
   // that no namespace came or went, and the serial, asked of the opened controller.
@@ -46,6 +52,13 @@ class Claim final {
   void close_namespaces();
   [[nodiscard]] Status reopen_namespaces(std::int64_t timeout_ms, StopFlag& stop);
 
+  // Closes controller and namespaces of an unmanaged drive and puts its former driver back; see
+  // Drives::restore_driver. The lock and what was learnt stay. Nothing to do for a managed one.
+  [[nodiscard]] Status restore_driver();
+  // Of a drive whose driver was restored: see Takeover::still_held().
+  [[nodiscard]] bool restored() const { return restored_; }
+  [[nodiscard]] Status still_held() const;
+
   [[nodiscard]] int controller_fd() const { return controller_.get(); }
   [[nodiscard]] const std::vector<ClaimedNamespace>& namespaces() const { return namespaces_; }
   [[nodiscard]] const ClaimedNamespace* find(std::uint32_t nsid) const;
@@ -55,19 +68,29 @@ class Claim final {
   [[nodiscard]] const Rules& rules() const { return request_.rules; }
 
  private:
-  Claim(Options options, ClaimRequest request)
-      : options_(std::move(options)), request_(std::move(request)) {}
+  Claim(Options options, ClaimRequest request, Logger& log)
+      : options_(std::move(options)), request_(std::move(request)), log_(&log) {}
+  [[nodiscard]] Status get_ready(std::vector<GuardFinding>& findings, StopFlag& stop);
+  [[nodiscard]] Status look(bool to_take_over, std::vector<GuardFinding>& findings, StopFlag& stop);
+  [[nodiscard]] Status look_or_revive(std::vector<GuardFinding>& findings, StopFlag& stop);
+  [[nodiscard]] bool only_the_controller_is_in_the_way() const;
+  [[nodiscard]] Status take_over(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status take_host_lock(std::vector<GuardFinding>& findings);
   [[nodiscard]] Status open_controller(std::vector<GuardFinding>& findings);
+  [[nodiscard]] Status wait_for_nodes(std::vector<GuardFinding>& findings, StopFlag& stop);
   [[nodiscard]] Status open_namespaces(std::vector<GuardFinding>& findings);
   [[nodiscard]] Result<ClaimedNamespace> open_namespace(const SysNamespace& sys) const;
   [[nodiscard]] Status try_to_reopen();
 
   Options options_;
   ClaimRequest request_;
+  Logger* log_;
   SysDrive sys_;
-  // First of what is taken, last of what is let go.
+  bool restored_ = false;
+  // First of what is taken, last of what is let go; the drive is given back before the lock, after
+  // its descriptors.
   std::optional<HostLock> lock_;
+  std::unique_ptr<Takeover> takeover_;
   UniqueFd controller_;
   Identity identity_;
   std::vector<ClaimedNamespace> namespaces_;

@@ -127,6 +127,7 @@ Result<Sample> Drive::write_canary(const Place& place) {
 }
 
 Result<Counters> Drive::still_ours(const Counters& since) {
+  if (claim_.restored()) return still_ours_on_vfio(since);
   if (auto same = claim_.still_same_drive(); !same) {
     return Error{Errc::refused, same.error().what, same.error().raw};
   }

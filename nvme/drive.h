@@ -54,7 +54,7 @@ class Drive final {
   // in full. Does not write to it.
   [[nodiscard]] Result<std::string> enrolment() const;
 
-  // See Drives::restore_driver.
+  // See Drives::restore_driver. Defined in drive_binding.cpp.
   [[nodiscard]] Status restore_driver(StopFlag& stop);
 
   // Waits for a sanitize that runs already, reads the samples, looks at the guards once more, then
@@ -114,6 +114,7 @@ class Drive final {
 
   // drive_sanitize.cpp
   [[nodiscard]] bool can_sanitize() const;
+  [[nodiscard]] Result<Counters> still_ours_on_vfio(const Counters& since) const;
   [[nodiscard]] Result<SanitizeLog> sanitize_log() const;
   [[nodiscard]] Result<EraseEvidence> sanitize(const EraseRequest& request,
                                                const Report& on_progress, StopFlag& stop);

@@ -16,8 +16,4 @@ Result<StepReport> Drive::run_step(const StepRequest& request,
   return Error{Errc::invalid, fmt::format("there is no clean step nvme.{}", request.step)};
 }
 
-Status Drive::restore_driver(StopFlag& /*stop*/) {
-  return Ok{};
-}
-
 }  // namespace reclaim::nvme

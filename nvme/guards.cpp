@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <fmt/format.h>
 
+#include "nvme/driver_binding.h"
+
 namespace reclaim::nvme {
 namespace {
 
@@ -70,7 +72,67 @@ GuardResult guard_sriov(const GuardContext& context) {
   return passes("sriov", "no virtual functions are enabled");
 }
 
+GuardResult guard_iommu_group(const GuardContext& context) {
+  if (!context.to_take_over) return passes("iommu_group", "it is bound to the host's driver");
+  const SysDrive& drive = context.drive;
+  if (drive.iommu_group < 0) {
+    return refuses("iommu_group", Errc::refused,
+                   "it has no IOMMU group, so no vfio group that could be held while it changes "
+                   "hands; enable the IOMMU (intel_iommu=on, amd_iommu=on)");
+  }
+  const std::string folder = fmt::format("{}/bus/pci/devices/{}/iommu_group/devices",
+                                         context.options.sysfs_root, to_string(drive.address));
+  const auto names = list_directory(folder);
+  if (!names) return refuses("iommu_group", Errc::refused, names.error().what);
+  for (const std::string& name : *names) {
+    const auto address = parse_pci_address(name);
+    if (address && *address == drive.address) continue;
+    const auto other = address ? read_drive(context.options.sysfs_root, *address)
+                               : Result<SysDrive>(address.error());
+    if (!other) return refuses("iommu_group", Errc::refused, other.error().what);
+    if (other->driver.empty() || other->driver == "pcieport" || other->driver == "pci-stub" ||
+        on_vfio(*other)) {
+      continue;
+    }
+    return refuses("iommu_group", Errc::refused,
+                   fmt::format("{} is in the same IOMMU group {} and bound to {}: what the host "
+                               "uses shares its isolation with the drive; bind it to vfio-pci, or "
+                               "put the drive into another slot",
+                               name, drive.iommu_group, other->driver));
+  }
+  return passes("iommu_group", fmt::format("none of the {} functions of IOMMU group {} is the "
+                                           "host's",
+                                           names->size(), drive.iommu_group));
+}
+
+namespace {
+
+// Of an unmanaged drive before it is taken over.
+GuardResult guard_former_driver(const GuardContext& context) {
+  const SysDrive& drive = context.drive;
+  if (on_vfio(drive)) return passes("driver", fmt::format("bound to {}", drive.driver));
+  if (drive.driver.empty() || drive.driver == "nvme") {
+    const auto left = read_former_driver(context.options, drive.address);
+    if (!left) return refuses("driver", Errc::failed, left.error().what);
+    if (*left) {
+      return passes("driver",
+                    fmt::format("an earlier worker took it over from {}", (*left)->driver));
+    }
+  }
+  if (drive.driver.empty()) {
+    return refuses("driver", Errc::busy, "no driver is bound; waiting for vfio-pci or a variant");
+  }
+  return refuses("driver", Errc::failed,
+                 fmt::format("bound to {}, though its device_spec says managed=no: bind it to "
+                             "vfio-pci or its vfio driver (driverctl set-override), or say "
+                             "managed=yes",
+                             drive.driver));
+}
+
+}  // namespace
+
 GuardResult guard_driver(const GuardContext& context) {
+  if (context.to_take_over) return guard_former_driver(context);
   const std::string& driver = context.drive.driver;
   if (driver == "nvme") return passes("driver", "bound to nvme");
   return refuses("driver", Errc::busy,
@@ -83,6 +145,7 @@ GuardResult guard_driver(const GuardContext& context) {
 
 GuardResult guard_live(const GuardContext& context) {
   const SysDrive& drive = context.drive;
+  if (context.to_take_over) return passes("live", "it comes up once it is taken over");
   if (drive.controller.empty()) {
     return refuses("live", Errc::busy,
                    "the nvme driver has no controller for it yet; see the kernel's log if this "
@@ -145,19 +208,29 @@ GuardResult guard_shared_subsystem(const GuardContext& context, const Identity& 
 
 const std::vector<Guard>& guards_before_opening() {
   static const std::vector<Guard> kGuards = {
-      guard_pci_class, guard_pci_ids,      guard_sriov,     guard_libvirt_domain,  guard_vfio_open,
-      guard_driver,    guard_live,         guard_own_disk,  guard_holders,         guard_mounted,
-      guard_swap,      guard_btrfs_member, guard_node_open, guard_subsystem_peers,
+      guard_pci_class,       guard_pci_ids,     guard_sriov,    guard_libvirt_domain,
+      guard_vfio_open,       guard_iommu_group, guard_driver,   guard_live,
+      guard_own_disk,        guard_holders,     guard_mounted,  guard_swap,
+      guard_btrfs_member,    guard_loop,        guard_exported, guard_node_open,
+      guard_subsystem_peers,
   };
   return kGuards;
 }
 
 const std::vector<Guard>& guards_before_command() {
   static const std::vector<Guard> kGuards = {
-      guard_pci_class,       guard_pci_ids, guard_sriov, guard_libvirt_domain,
-      guard_vfio_open,       guard_driver,  guard_live,  guard_own_disk,
-      guard_holders,         guard_mounted, guard_swap,  guard_btrfs_member,
-      guard_subsystem_peers,
+      guard_pci_class, guard_pci_ids,  guard_sriov,     guard_libvirt_domain,
+      guard_vfio_open, guard_driver,   guard_live,      guard_own_disk,
+      guard_holders,   guard_mounted,  guard_swap,      guard_btrfs_member,
+      guard_loop,      guard_exported, guard_node_open, guard_subsystem_peers,
+  };
+  return kGuards;
+}
+
+const std::vector<Guard>& guards_on_host_use() {
+  static const std::vector<Guard> kGuards = {
+      guard_own_disk,     guard_holders, guard_mounted,  guard_swap,
+      guard_btrfs_member, guard_loop,    guard_exported, guard_node_open,
   };
   return kGuards;
 }

@@ -17,6 +17,8 @@ struct GuardContext {
   const Options& options;
   const ClaimRequest& request;
   const SysDrive& drive;
+  // An unmanaged drive that has yet to be taken over: it need not be bound to nvme.
+  bool to_take_over = false;
 };
 
 struct GuardResult {
@@ -32,12 +34,13 @@ using Guard = GuardResult (*)(const GuardContext&);
 [[nodiscard]] GuardResult guard_pci_class(const GuardContext& context);
 [[nodiscard]] GuardResult guard_pci_ids(const GuardContext& context);
 [[nodiscard]] GuardResult guard_sriov(const GuardContext& context);
+[[nodiscard]] GuardResult guard_iommu_group(const GuardContext& context);
 [[nodiscard]] GuardResult guard_driver(const GuardContext& context);
 [[nodiscard]] GuardResult guard_live(const GuardContext& context);
 [[nodiscard]] GuardResult guard_subsystem_peers(const GuardContext& context);
 
 // On guests: a domain that names the function or one of its block nodes; a process that holds its
-// vfio group or cdev, or one of its block nodes.
+// vfio group or cdev, or one of its nodes, block or character.
 [[nodiscard]] GuardResult guard_libvirt_domain(const GuardContext& context);
 [[nodiscard]] GuardResult guard_vfio_open(const GuardContext& context);
 [[nodiscard]] GuardResult guard_node_open(const GuardContext& context);
@@ -48,6 +51,9 @@ using Guard = GuardResult (*)(const GuardContext&);
 [[nodiscard]] GuardResult guard_mounted(const GuardContext& context);
 [[nodiscard]] GuardResult guard_swap(const GuardContext& context);
 [[nodiscard]] GuardResult guard_btrfs_member(const GuardContext& context);
+// What opens a node inside the kernel without claiming it: loop devices, NVMe targets.
+[[nodiscard]] GuardResult guard_loop(const GuardContext& context);
+[[nodiscard]] GuardResult guard_exported(const GuardContext& context);
 
 // On what the opened controller says. Pure.
 [[nodiscard]] GuardResult guard_serial(const GuardContext& context, const Identity& opened);
@@ -59,13 +65,18 @@ using Guard = GuardResult (*)(const GuardContext&);
 // Those that can change while a claim is held; looked at again right before anything is written.
 [[nodiscard]] const std::vector<Guard>& guards_before_command();
 
+// Those on the host's own use of a drive that is bound to nvme, whoever asks.
+[[nodiscard]] const std::vector<Guard>& guards_on_host_use();
+
 // Looks at them in order, up to and including the first that refuses, or at all of them.
 [[nodiscard]] std::vector<GuardResult> look_at(const std::vector<Guard>& guards,
                                                const GuardContext& context, bool all);
 // The error of a refusal: "guard mounted: /dev/nvme0n1p1 is mounted on /srv; …".
 [[nodiscard]] Error refusal(const GuardResult& result);
 
-// For guards' own use.
+// For guards' own use. The name of the node a path leads to, by links of udev's too; "" for what is
+// not below /dev.
+[[nodiscard]] std::string node_behind(const Options& options, const std::string& path);
 [[nodiscard]] GuardResult passes(std::string_view guard, std::string detail);
 [[nodiscard]] GuardResult refuses(std::string_view guard, Errc code, std::string detail);
 

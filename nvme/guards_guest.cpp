@@ -24,16 +24,6 @@ std::string base_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// A domain may name a node by a link of udev's (/dev/disk/by-id/…); under an injected dev root the
-// path is looked up there.
-std::string node_behind(const Options& options, const std::string& path) {
-  if (path.rfind("/dev/", 0) != 0) return {};
-  const std::string here = options.dev_root + path.substr(4);
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(here.c_str(), nullptr),
-                                                         &std::free);
-  return base_name(real == nullptr ? path : real.get());
-}
-
 bool is_ours(const SysDrive& drive, const std::string& node) {
   const auto devices = drive.block_devices();
   return std::any_of(devices.begin(), devices.end(),
@@ -126,6 +116,15 @@ bool ends_with(std::string_view text, std::string_view end) {
 
 }  // namespace
 
+// Under an injected dev root the path is looked up there.
+std::string node_behind(const Options& options, const std::string& path) {
+  if (path.rfind("/dev/", 0) != 0) return {};
+  const std::string here = options.dev_root + path.substr(4);
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(here.c_str(), nullptr),
+                                                         &std::free);
+  return base_name(real == nullptr ? path : real.get());
+}
+
 GuardResult guard_libvirt_domain(const GuardContext& context) {
   std::size_t looked_at = 0;
   for (const std::string& folder : context.options.libvirt_dirs) {
@@ -173,7 +172,15 @@ GuardResult guard_node_open(const GuardContext& context) {
   for (const BlockDevice* device : context.drive.block_devices()) {
     nodes.push_back(context.options.dev_root + "/" + device->name);
   }
-  if (nodes.empty()) return passes("node_open", "it has no namespaces");
+  // Commands to the controller's node, and io_uring's to the generic ones, pass the claim on the
+  // block nodes by.
+  for (const std::string& name : context.drive.generic_nodes) {
+    nodes.push_back(context.options.dev_root + "/" + name);
+  }
+  if (!context.drive.controller.empty()) {
+    nodes.push_back(context.options.dev_root + "/" + context.drive.controller);
+  }
+  if (nodes.empty()) return passes("node_open", "it has no nodes");
   const auto holder = find_holder(context.options.proc_root, [&nodes](std::string_view link) {
     return std::find(nodes.begin(), nodes.end(), link) != nodes.end();
   });

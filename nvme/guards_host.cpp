@@ -29,6 +29,15 @@ bool names_node(std::string_view text, const std::string& node) {
   return text == "/dev/" + node || text == node;
 }
 
+// Whether a node is the drive's; returns its name, or "".
+std::string node_of_ours(const SysDrive& drive, const std::string& name) {
+  const auto devices = drive.block_devices();
+  const bool ours = std::any_of(devices.begin(), devices.end(), [&name](const BlockDevice* device) {
+    return device->name == name;
+  });
+  return ours ? name : std::string();
+}
+
 bool is_disk_of(const SysDrive& drive, const std::string& disk) {
   return std::any_of(drive.namespaces.begin(), drive.namespaces.end(),
                      [&disk](const SysNamespace& ns) { return ns.disk.name == disk; });
@@ -144,6 +153,52 @@ GuardResult guard_btrfs_member(const GuardContext& context) {
     }
   }
   return passes("btrfs_member", "no mounted btrfs filesystem uses it");
+}
+
+GuardResult guard_loop(const GuardContext& context) {
+  // A loop device opens what it stands on inside the kernel: no claim, no process's descriptor.
+  const std::string folder = context.options.sysfs_root + "/class/block";
+  const auto names = list_directory(folder);
+  if (!names) return refuses("loop", Errc::refused, names.error().what);
+  for (const std::string& name : *names) {
+    if (name.rfind("loop", 0) != 0) continue;
+    const auto backing = read_file(folder + "/" + name + "/loop/backing_file", kProcBytesMax);
+    if (!backing && backing.error().code == Errc::not_found) continue;  // not in use
+    if (!backing) return refuses("loop", Errc::refused, backing.error().what);
+    const std::string node = node_of_ours(context.drive, node_behind(context.options, *backing));
+    if (node.empty()) continue;
+    return refuses("loop", Errc::refused,
+                   fmt::format("/dev/{} stands on {}; run `losetup -d /dev/{}`", name, node, name));
+  }
+  return passes("loop", "no loop device stands on it");
+}
+
+GuardResult guard_exported(const GuardContext& context) {
+  // nvmet opens a namespace's node without claiming it.
+  const std::string folder = context.options.sysfs_root + "/kernel/config/nvmet/subsystems";
+  const auto subsystems = list_directory(folder);
+  if (!subsystems && subsystems.error().code == Errc::not_found) {
+    return passes("exported", "the host is no NVMe target");
+  }
+  if (!subsystems) return refuses("exported", Errc::refused, subsystems.error().what);
+  for (const std::string& subsystem : *subsystems) {
+    const std::string inside = folder + "/" + subsystem + "/namespaces";
+    const auto namespaces = list_directory(inside);
+    if (!namespaces && namespaces.error().code == Errc::not_found) continue;
+    if (!namespaces) return refuses("exported", Errc::refused, namespaces.error().what);
+    for (const std::string& each : *namespaces) {
+      const auto path = read_file(inside + "/" + each + "/device_path", kProcBytesMax);
+      if (!path && path.error().code == Errc::not_found) continue;
+      if (!path) return refuses("exported", Errc::refused, path.error().what);
+      const std::string node = node_of_ours(context.drive, node_behind(context.options, *path));
+      if (node.empty()) continue;
+      return refuses("exported", Errc::refused,
+                     fmt::format("the host exports {} as namespace {} of the NVMe target {}; take "
+                                 "it out of nvmet's configuration",
+                                 node, each, subsystem));
+    }
+  }
+  return passes("exported", "no NVMe target of the host exports it");
 }
 
 }  // namespace reclaim::nvme

@@ -8,6 +8,7 @@
 
 #include "nvme/claim.h"
 #include "nvme/drive.h"
+#include "nvme/driver_binding.h"
 #include "nvme/worker.h"
 
 namespace reclaim::nvme {
@@ -38,14 +39,29 @@ Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log)
       log_(log),
       mailbox_(loop, [](Message message) { message(); }),
       zero_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
-      scan_(std::make_unique<Worker>([] {})) {}
+      scan_(std::make_unique<Worker>([] {})) {
+  const auto left = drives_left_taken_over(options_);
+  if (left.empty()) return;
+  recovery_ = std::make_unique<Worker>([] {});
+  for (const PciAddress& address : left) {
+    const bool queued = recovery_->submit(
+        [this, address](StopFlag& stop) {
+          if (!stop.requested()) give_back_drive_left(options_, address, log_);
+        },
+        left.size());
+    CHECK(queued);
+  }
+  recovery_->finish();
+}
 
 Lanes::~Lanes() {
   // All are told before the first is waited for.
   for (auto& [address, lane] : lanes_) lane->worker->stop_all();
   scan_->stop_all();
+  if (recovery_ != nullptr) recovery_->stop_all();
   lanes_.clear();
   scan_.reset();
+  recovery_.reset();
 }
 
 template <typename T>
@@ -130,7 +146,7 @@ void Lanes::claim(const ClaimRequest& request, Callback<ClaimReport> done) {
         Result<ClaimReport> answer = Error{Errc::cancelled, "stopped before the drive was claimed"};
         if (!stop.requested()) {
           std::vector<GuardFinding> findings;
-          auto claim = Claim::create(options_, request, &findings);
+          auto claim = Claim::create(options_, request, &findings, stop, log_);
           if (claim) {
             lane->drive =
                 std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);

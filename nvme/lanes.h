@@ -25,7 +25,8 @@ class Worker;
 
 class Lanes final : public Drives {
  public:
-  // `loop`, `clock` and `log` outlive the object.
+  // `loop`, `clock` and `log` outlive the object. Drives that a worker before left taken over are
+  // given back to their vfio drivers, on a thread of their own.
   Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log);
   // Tells every job to end and joins the threads; a lane inside an ioctl ends after that one, at
   // the latest with its timeout. Callbacks not delivered by then are dropped: whoever wants them
@@ -72,6 +73,7 @@ class Lanes final : public Drives {
   std::shared_ptr<RateLimit> zero_rate_;  // of all lanes together
   std::map<PciAddress, std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<Worker> scan_;
+  std::unique_ptr<Worker> recovery_;  // of drives left taken over; there was none when null
 };
 
 }  // namespace reclaim::nvme

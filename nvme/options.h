@@ -20,6 +20,11 @@ struct Options {
   // no domain; one that is there and cannot be read refuses every claim.
   std::vector<std::string> libvirt_dirs = {"/run/libvirt/qemu", "/etc/libvirt/qemu"};
 
+  // How long a claim waits for the nvme driver, for its controller to be live and for the nodes of
+  // its namespaces, after a guest or after a takeover; and between two looks.
+  std::int64_t driver_wait_ms = 10'000;
+  std::int64_t driver_poll_ms = 200;
+
   std::size_t lanes_max = 16;  // drives worked on at the same time; more are refused as busy
 
   // Verification (design §4; nvme.md §2). One sample is one read; the samples of a drive are shared

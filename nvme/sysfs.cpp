@@ -67,9 +67,10 @@ Result<std::string> read_optional(const std::string& path) {
 }
 
 // "nvme0", "nvme0n1", "nvme0c1n1": the numbers of a name made of these letters, or nothing.
-std::optional<std::vector<unsigned>> numbers_of(std::string_view name, std::string_view letters) {
-  if (name.substr(0, 4) != "nvme") return std::nullopt;
-  name.remove_prefix(4);
+std::optional<std::vector<unsigned>> numbers_of(std::string_view name, std::string_view letters,
+                                                std::string_view front = "nvme") {
+  if (name.substr(0, front.size()) != front) return std::nullopt;
+  name.remove_prefix(front.size());
   std::vector<unsigned> numbers;
   for (std::size_t i = 0; i <= letters.size(); ++i) {
     unsigned number = 0;
@@ -97,6 +98,8 @@ Result<BlockDevice> read_block(const std::string& folder, const std::string& nam
   } else if (holders.error().code != Errc::not_found) {
     return std::move(holders).error();
   }
+  // A cache device of bcache has no holder, but a folder of bcache's.
+  if (exists(folder + "/bcache")) block.holders.emplace_back("bcache");
   return block;
 }
 
@@ -134,8 +137,10 @@ Status read_namespaces(const std::string& sysfs_root, const std::string& folder,
   std::set<std::string> nodes;
   for (const std::string& child : *children) {
     if (numbers_of(child, "n")) nodes.insert(child);
+    if (numbers_of(child, "n", "ng")) drive.generic_nodes.push_back(child);
     if (const auto path = numbers_of(child, "cn")) {
       nodes.insert(fmt::format("nvme{}n{}", (*path)[0], (*path)[2]));
+      drive.generic_nodes.push_back(fmt::format("ng{}n{}", (*path)[0], (*path)[2]));
     }
   }
   for (const std::string& node : nodes) {

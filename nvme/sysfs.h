@@ -24,7 +24,7 @@ struct DeviceNumber {
 struct BlockDevice {
   std::string name;  // "nvme0n1", "nvme0n1p2", "dm-0"
   DeviceNumber number;
-  std::vector<std::string> holders;  // names of md, dm, bcache devices built on it
+  std::vector<std::string> holders;  // names of md, dm, drbd, bcache devices built on it
 };
 
 struct SysNamespace {
@@ -48,6 +48,8 @@ struct SysDrive {
 
   // Below only with the nvme driver bound and its controller there.
   std::string controller;  // "nvme0"
+  // Character nodes of its namespaces ("ng0n1"): commands pass through them, io_uring's included.
+  std::vector<std::string> generic_nodes;
   DeviceNumber controller_number;
   std::string controller_state;  // "live", "resetting", …
   std::string serial;            // trimmed

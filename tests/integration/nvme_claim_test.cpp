@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "tests/integration/nvme_fixture.h"
 
 namespace reclaim::nvme {
@@ -74,9 +76,94 @@ TEST_F(ClaimTest, ADriveWithAGuestIsBusy) {
   EXPECT_TRUE(claim().ok());
 }
 
-TEST_F(ClaimTest, AControllerThatIsNotLiveIsBusy) {
+TEST_F(ClaimTest, LibvirtIsGivenTimeToBindTheDriver) {
+  make_drive();
+  options_.driver_wait_ms = 30'000;
+  ASSERT_TRUE(host_->bind(kAddress, "vfio-pci").ok());
+  std::thread libvirt([this] { EXPECT_TRUE(host_->bind(kAddress, "nvme").ok()); });
+  EXPECT_TRUE(claim().ok());
+  libvirt.join();
+}
+
+TEST_F(ClaimTest, WaitingEndsWhenItIsToldTo) {
+  make_drive();
+  options_.driver_wait_ms = 3'600'000;
+  ASSERT_TRUE(host_->bind(kAddress, "vfio-pci").ok());
+  std::thread operator_of_it([this] { stop_.request(); });
+  expect_error(claim(), Errc::cancelled, "stopped");
+  operator_of_it.join();
+}
+
+TEST_F(ClaimTest, AControllerThatHangsIsResetOnce) {
   make_drive("state=resetting");
-  expect_error(claim(), Errc::busy, "resetting");
+  EXPECT_TRUE(claim().ok());
+  set("state", "dead");
+  EXPECT_TRUE(claim().ok());
+  // A drive on its way out is left alone.
+  set("state", "deleting");
+  expect_error(claim(), Errc::busy, "deleting");
+}
+
+TEST_F(ClaimTest, AControllerThatAResetDoesNotBringBackIsForTheOperator) {
+  make_drive("state=dead,reset_fails=1");
+  expect_error(claim(), Errc::failed, "power-cycle its slot");
+}
+
+TEST_F(ClaimTest, NothingIsResetThatIsNotOurs) {
+  make_drive("state=dead");
+  const auto state = [this] { return read_file(root_ / "sys/class/nvme/nvme0/state", 99); };
+  ASSERT_TRUE(host_->mount(kAddress, "/srv").ok());
+  expect_error(claim(), Errc::busy, "is dead");
+  request_.resource_class = "CUSTOM_PCI_1_2";
+  ASSERT_TRUE(host_->mount(kAddress, "").ok());
+  expect_error(claim(), Errc::refused, "pci_ids");
+  request_.resource_class = "CUSTOM_PCI_144D_A80A";
+  std::filesystem::create_directories(options_.run_path);
+  const auto other_worker = HostLock::take(options_.run_path, request_.address);
+  ASSERT_TRUE(other_worker.ok());
+  expect_error(claim(), Errc::busy, "host_lock");
+  EXPECT_EQ(*state(), "dead");
+}
+
+TEST_F(ClaimTest, ADriveWithoutAnyNamespaceIsClaimed) {
+  make_drive("", false);
+  auto drive = host_->drive(kAddress);
+  ASSERT_TRUE(drive.ok());
+  (*drive)->with([](auto&, auto& state) { state.namespaces[0].attached = false; });
+  ASSERT_TRUE(host_->sync(**drive).ok());
+  const auto claimed = claim();
+  ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+  EXPECT_TRUE((*claimed)->facts().namespaces.empty());
+  EXPECT_TRUE((*claimed)->claim().recheck().ok());
+}
+
+TEST_F(ClaimTest, NamespacesThatTheKernelListsLateAreWaitedFor) {
+  make_drive();
+  auto drive = host_->drive(kAddress);
+  ASSERT_TRUE(drive.ok());
+  const auto folder = std::filesystem::canonical(root_ / "sys/class/nvme/nvme0/nvme0n1");
+  std::filesystem::rename(folder, root_ / "later");
+  const auto early = claim();
+  ASSERT_TRUE(early.ok()) << early.error().what;
+  EXPECT_EQ((*early)->facts().namespaces.size(), 0U);
+  EXPECT_NE(findings_[findings_.size() - 2].detail.find("0 of 1"), std::string::npos);
+  options_.driver_wait_ms = 30'000;
+  options_.run_path = root_ / "run/other";
+  std::thread kernel([this, folder] { std::filesystem::rename(root_ / "later", folder); });
+  const auto claimed = claim();
+  kernel.join();
+  ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+  EXPECT_EQ((*claimed)->facts().namespaces.size(), 1U);
+}
+
+TEST_F(ClaimTest, AMonitorThatIsGoneInAMomentIsWaitedFor) {
+  make_drive();
+  options_.driver_wait_ms = 30'000;
+  std::filesystem::create_directories(root_ / "proc/4711/fd");
+  std::filesystem::create_symlink(root_ / "dev/nvme0", root_ / "proc/4711/fd/9");
+  std::thread monitor([this] { std::filesystem::remove(root_ / "proc/4711/fd/9"); });
+  EXPECT_TRUE(claim().ok());
+  monitor.join();
 }
 
 TEST_F(ClaimTest, SerialChangesAreForTheOperator) {
@@ -182,6 +269,12 @@ TEST_F(AppearsInTheMiddle, AProcessWithTheVfioGroup) {
   std::filesystem::create_directories(root_ / "proc/4711/fd");
   std::filesystem::create_symlink("/dev/vfio/" + group, root_ / "proc/4711/fd/9");
   expect_stopped("guard vfio_open", Errc::busy);
+}
+
+TEST_F(AppearsInTheMiddle, AProcessWithTheControllersNode) {
+  std::filesystem::create_directories(root_ / "proc/4711/fd");
+  std::filesystem::create_symlink(root_ / "dev/nvme0", root_ / "proc/4711/fd/9");
+  expect_stopped("guard node_open", Errc::busy);
 }
 
 TEST_F(AppearsInTheMiddle, AnotherState) {

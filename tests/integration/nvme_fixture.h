@@ -34,6 +34,8 @@ class NvmeFixture : public ::testing::Test {
     options_.proc_root = root_ / "proc";
     options_.run_path = root_ / "run/reclaim";
     options_.libvirt_dirs = {root_ / "run/libvirt/qemu", root_ / "etc/libvirt/qemu"};
+    options_.driver_wait_ms = 100;
+    options_.driver_poll_ms = 10;
     options_.samples_max = 64;
     options_.sample_bytes = 65'536;
     options_.poll_interval_ms = 20;
@@ -46,6 +48,7 @@ class NvmeFixture : public ::testing::Test {
   }
 
   void TearDown() override {
+    drive_.reset();  // it may have to give the drive back, to a host that is still there
     emulator::set_emulator_root("");
     host_.reset();
     std::error_code ignored;
@@ -103,7 +106,7 @@ class NvmeFixture : public ::testing::Test {
   }
 
   [[nodiscard]] Result<std::unique_ptr<Drive>> claim() {
-    auto claim = Claim::create(options_, request_, &findings_);
+    auto claim = Claim::create(options_, request_, &findings_, stop_, log_);
     if (!claim) return claim.error();
     return std::make_unique<Drive>(options_, *std::move(claim), clock_, log_);
   }

@@ -248,9 +248,14 @@ std::shared_ptr<OpenNode> Kernel::find(int fd) {
 void Kernel::closed(int fd) {
   const auto index = static_cast<std::size_t>(fd);
   if (fd < 0 || index >= ours_.size() || !ours_[index]) return;
+  // The last descriptor of a host that was switched off closes its files: not under the lock.
+  std::shared_ptr<OpenNode> last;
   const std::lock_guard guard(mutex_);
   ours_[index] = false;
-  open_.erase(fd);
+  const auto found = open_.find(fd);
+  if (found == open_.end()) return;
+  last = std::move(found->second);
+  open_.erase(found);
 }
 
 void Kernel::duplicated(int from, int to) {

@@ -204,6 +204,30 @@ TEST(GuardNodeOpen, NobodyHasABlockNodeOpen) {
   EXPECT_TRUE(tree.look(guard_node_open).finding.passed);
 }
 
+TEST(GuardNodeOpen, NorACharacterNodeByWhichCommandsPass) {
+  const HostTree tree;
+  tree.process(99, "smartd", tree.root / "dev/nvme3");  // that is another controller
+  EXPECT_TRUE(tree.look(guard_node_open).finding.passed);
+  tree.process(99, "smartd", tree.root / "dev/nvme5");
+  expect_refused(tree.look(guard_node_open), Errc::busy, "99 (smartd)");
+  tree.process(99, "fio", tree.root / "dev/ng5n1");
+  EXPECT_TRUE(tree.look(guard_node_open).finding.passed);
+  tree.write(std::string(HostTree::kController) + "/ng5n1/dev", "240:1\n");
+  expect_refused(tree.look(guard_node_open), Errc::busy, "ng5n1");
+}
+
+TEST(GuardNodeOpen, NorTheGenericNodeOfAMultipathHead) {
+  const HostTree tree;
+  tree.remove(HostTree::kDisk);
+  tree.write(std::string(HostTree::kController) + "/nvme2c5n7/hidden", "1\n");
+  const std::string head = "sys/devices/virtual/nvme-subsystem/nvme-subsys2/nvme2n7";
+  tree.block(head, "259:9", "1024");
+  tree.write(head + "/nsid", "7\n");
+  EXPECT_TRUE(tree.look(guard_node_open).finding.passed);
+  tree.process(99, "fio", tree.root / "dev/ng2n7");
+  expect_refused(tree.look(guard_node_open), Errc::busy, "ng2n7");
+}
+
 TEST(GuardOwnDisk, TheHostsRootAndWhatItIsStackedOn) {
   const HostTree tree;
   tree.write("proc/1/mountinfo", "22 1 259:5 / / rw shared:1 - ext4 /dev/root rw\n");
@@ -224,6 +248,12 @@ TEST(GuardHolders, NothingIsStackedOnDiskOrPartition) {
   tree.remove(std::string(HostTree::kDisk) + "/nvme3n1p1/holders/dm-3");
   tree.write(std::string(HostTree::kDisk) + "/holders/md127", "");
   expect_refused(tree.look(guard_holders), Errc::refused, "md127");
+}
+
+TEST(GuardHolders, ACacheOfBcacheHasNoHolderButAFolder) {
+  const HostTree tree;
+  tree.write(std::string(HostTree::kDisk) + "/bcache/label", "");
+  expect_refused(tree.look(guard_holders), Errc::refused, "nvme3n1 is held by bcache");
 }
 
 TEST(GuardMounted, ByNumberByNameAndOfPartitions) {
@@ -265,6 +295,88 @@ TEST(GuardBtrfsMember, TheSecondDeviceOfAFilesystem) {
   EXPECT_TRUE(tree.look(guard_btrfs_member).finding.passed);
   tree.write("sys/fs/btrfs/0d2a-uuid/devices/nvme3n1/x", "");
   expect_refused(tree.look(guard_btrfs_member), Errc::refused, "0d2a-uuid");
+}
+
+TEST(GuardLoop, ALoopDeviceOpensWithoutClaiming) {
+  const HostTree tree;
+  tree.write("dev/nvme3n1", "");
+  tree.write("sys/devices/virtual/block/loop0/dev", "7:0\n");
+  tree.link("sys/class/block/loop0", tree.root / "sys/devices/virtual/block/loop0");
+  EXPECT_TRUE(tree.look(guard_loop).finding.passed);
+  const std::string backing = "sys/devices/virtual/block/loop0/loop/backing_file";
+  tree.write(backing, "/srv/images/nvme3n1\n");
+  EXPECT_TRUE(tree.look(guard_loop).finding.passed);
+  tree.write(backing, "/dev/nvme3n1p1\n");
+  expect_refused(tree.look(guard_loop), Errc::refused, "losetup -d /dev/loop0");
+  tree.remove(backing);
+  tree.write(backing + "/folder", "");
+  expect_refused(tree.look(guard_loop), Errc::refused, "backing_file");
+}
+
+TEST(GuardExported, AnNvmeTargetOpensWithoutClaiming) {
+  const HostTree tree;
+  tree.write("dev/nvme3n1", "");
+  tree.link("dev/disk/by-id/nvme-SAMSUNG", "../../nvme3n1");
+  EXPECT_TRUE(tree.look(guard_exported).finding.passed);
+  const std::string path = "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path";
+  tree.write(path, "/dev/nvme4n1\n");
+  EXPECT_TRUE(tree.look(guard_exported).finding.passed);
+  tree.write(path, "/dev/disk/by-id/nvme-SAMSUNG\n");
+  expect_refused(tree.look(guard_exported), Errc::refused, "namespace 1 of the NVMe target nqn.x");
+}
+
+// Unmanaged drives, before they are taken over.
+GuardResult look_unmanaged(const HostTree& tree, Guard guard) {
+  const auto drive = tree.read();
+  CHECK(drive.ok());
+  return guard(GuardContext{tree.options, tree.request, *drive, true});
+}
+
+void put_on_vfio(const HostTree& tree) {
+  tree.link(std::string(HostTree::kFunction) + "/driver",
+            tree.root / "sys/bus/pci/drivers/vfio-pci");
+  tree.link("sys/kernel/iommu_groups/41/devices/0000:c1:00.0", tree.root / HostTree::kFunction);
+}
+
+TEST(GuardDriver, AnUnmanagedDriveStandsOnVfioOrIsLeftTakenOver) {
+  const HostTree tree;
+  expect_refused(look_unmanaged(tree, guard_driver), Errc::failed, "managed=no: bind it");
+  tree.write("run/reclaim/0000:c1:00.0.driver", "driver=vfio-pci\noverride=\n");
+  EXPECT_TRUE(look_unmanaged(tree, guard_driver).finding.passed);
+  tree.write("run/reclaim/0000:c1:00.0.driver", "driver=\n");
+  expect_refused(look_unmanaged(tree, guard_driver), Errc::failed, "by hand");
+  tree.remove("run/reclaim/0000:c1:00.0.driver");
+  tree.remove(std::string(HostTree::kFunction) + "/driver");
+  expect_refused(look_unmanaged(tree, guard_driver), Errc::busy, "no driver is bound");
+  put_on_vfio(tree);
+  EXPECT_TRUE(look_unmanaged(tree, guard_driver).finding.passed);
+  EXPECT_TRUE(look_unmanaged(tree, guard_live).finding.passed);
+  // What a managed drive needs is not changed by any of this.
+  expect_refused(tree.look(guard_driver), Errc::busy, "vfio-pci");
+}
+
+TEST(GuardIommuGroup, OtherFunctionsOfTheGroupAreNotTheHosts) {
+  const HostTree tree;
+  EXPECT_TRUE(tree.look(guard_iommu_group).finding.passed);
+  expect_refused(look_unmanaged(tree, guard_iommu_group), Errc::refused, "cannot list");
+  put_on_vfio(tree);
+  EXPECT_TRUE(look_unmanaged(tree, guard_iommu_group).finding.passed);
+  const std::string other = "sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.1";
+  tree.link("sys/bus/pci/devices/0000:c1:00.1", tree.root / other);
+  tree.link("sys/kernel/iommu_groups/41/devices/0000:c1:00.1", tree.root / other);
+  expect_refused(look_unmanaged(tree, guard_iommu_group), Errc::refused, "0000:c1:00.1");
+  tree.write(other + "/class", "0x020000\n");
+  tree.write(other + "/vendor", "0x8086\n");
+  tree.write(other + "/device", "0x1234\n");
+  EXPECT_TRUE(look_unmanaged(tree, guard_iommu_group).finding.passed);
+  for (const char* harmless : {"vfio-pci", "mlx5_vfio_pci", "pcieport", "pci-stub"}) {
+    tree.link(other + "/driver", tree.root / "sys/bus/pci/drivers" / harmless);
+    EXPECT_TRUE(look_unmanaged(tree, guard_iommu_group).finding.passed) << harmless;
+  }
+  tree.link(other + "/driver", tree.root / "sys/bus/pci/drivers/igb");
+  expect_refused(look_unmanaged(tree, guard_iommu_group), Errc::refused, "bound to igb");
+  tree.remove(std::string(HostTree::kFunction) + "/iommu_group");
+  expect_refused(look_unmanaged(tree, guard_iommu_group), Errc::refused, "enable the IOMMU");
 }
 
 GuardResult look_opened(const HostTree& tree, const Identity& identity,
