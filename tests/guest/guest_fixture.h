@@ -56,7 +56,7 @@ class GuestTest : public ::testing::Test {
   }
   [[nodiscard]] Result<std::unique_ptr<nvme::Drive>> claim(const nvme::ClaimRequest& asked) {
     findings_.clear();
-    auto claim = nvme::Claim::create(options_, asked, &findings_);
+    auto claim = nvme::Claim::create(options_, asked, &findings_, stop_, log_);
     if (!claim) return claim.error();
     return std::make_unique<nvme::Drive>(options_, *std::move(claim), clock_, log_);
   }

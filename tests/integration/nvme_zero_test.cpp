@@ -135,7 +135,7 @@ TEST_P(ZeroTest, TheRateOfTheHostIsSharedByItsDrives) {
   make_drive();
   options_.zero_bytes_per_s_max = 1U << 20U;
   auto rate = std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock_);
-  auto claimed = Claim::create(options_, request_, &findings_);
+  auto claimed = Claim::create(options_, request_, &findings_, stop_, log_);
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
   Drive drive(options_, *std::move(claimed), clock_, log_, rate);
   EXPECT_EQ(rate->reserve_ms(3'600U << 20U), 0);  // another drive is busy for an hour
