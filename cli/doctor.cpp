@@ -2,11 +2,16 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <ostream>
 
 #include "cli/commands.h"
+#include "state/file_ledger.h"
+#include "state/signing_key.h"
 
 namespace reclaim::cli {
 namespace {
@@ -70,10 +75,80 @@ void check_host(Session& session, Chart& chart) {
   }
   check_directory("state_path", session.settings().state_path, chart);
   check_directory("run_path", session.settings().reclaim.run_path, chart);
-  if (geteuid() != 0) {
-    chart.warning("permission", fmt::format("running as uid {}, not as root", geteuid()),
-                  "NVMe admin commands need CAP_SYS_ADMIN; run doctor as the worker runs");
+}
+
+void check_signing_key(Session& session, Chart& chart) {
+  const config::Settings& settings = session.settings();
+  const std::string& given = settings.certificates.signing_key;
+  const std::string path = given.empty() ? default_signing_key(settings.state_path) : given;
+  if (given.empty() && access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
+    return chart.ok("signing key", path + " is not there yet; the worker makes it when it starts");
   }
+  const auto key = SigningKey::load(path);
+  if (!key) {
+    return chart.error("signing key", key.error().what,
+                       "without it the worker does not start: certificates could not be signed");
+  }
+  chart.ok("signing key", "certificates are signed with key " + key->public_key().id());
+}
+
+void check_udev_rules(Chart& chart) {
+  for (const char* folder : {"/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d"}) {
+    const std::string path = std::string(folder) + "/59-reclaim.rules";
+    if (access(path.c_str(), F_OK) == 0) return chart.ok("udev rules", path + " is installed");
+  }
+  chart.warning("udev rules", "59-reclaim.rules is installed nowhere",
+                "install it and name the drives in it: without it the host's LVM, md and mounts "
+                "take what a tenant left, and the drive is refused as in use");
+}
+
+// Of this process: right only where doctor runs as the worker does.
+void check_capabilities(Chart& chart) {
+  struct Needed {
+    unsigned bit;
+    const char* name;
+    const char* what_for;
+  };
+  constexpr Needed kNeeded[] = {
+      {21, "CAP_SYS_ADMIN", "NVMe admin commands and driver binding"},
+      {19, "CAP_SYS_PTRACE", "seeing which process holds a vfio group open"},
+      {1, "CAP_DAC_OVERRIDE", "reading libvirt's and Nova's files"},
+  };
+  constexpr std::string_view kField = "CapEff:";
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with(kField)) {
+  }
+  if (!line.starts_with(kField)) {
+    return chart.warning("capabilities", "/proc/self/status tells nothing of them", "is /proc up?");
+  }
+  const std::uint64_t held = std::strtoull(line.c_str() + kField.size(), nullptr, 16);
+  std::string missing;
+  for (const Needed& needed : kNeeded) {
+    if ((held >> needed.bit & 1U) != 0) continue;
+    missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", needed.name, needed.what_for);
+  }
+  if (missing.empty()) return chart.ok("capabilities", "all that a worker needs are held");
+  chart.warning("capabilities", "not held: " + missing,
+                "run doctor as the worker runs; compare CapabilityBoundingSet in reclaim.service");
+}
+
+void check_vfio(Session& session, Chart& chart) {
+  const config::Settings& settings = session.settings();
+  const auto& specs = settings.nvme.device_specs;
+  const bool unmanaged = std::any_of(specs.begin(), specs.end(),
+                                     [](const config::DeviceSpec& spec) { return !spec.managed; });
+  if (!unmanaged) return;
+  const std::string driver = settings.reclaim.sysfs_root + "/bus/pci/drivers/vfio-pci";
+  const std::string node = settings.reclaim.dev_root + "/vfio/vfio";
+  for (const std::string& path : {driver, node}) {
+    if (access(path.c_str(), F_OK) != 0) {
+      return chart.warning(
+          "vfio", fmt::format("{} is not there, but a device_spec says managed = false", path),
+          "modprobe vfio-pci, or name the variant driver's module in /etc/modules-load.d");
+    }
+  }
+  chart.ok("vfio", "vfio-pci is loaded, for the drives that are not managed");
 }
 
 // Without libvirt's directories the guard has nothing to read: right on a host without libvirt, a
@@ -206,6 +281,10 @@ int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out
   Chart chart;
   check_configuration(session, chart);
   check_host(session, chart);
+  check_signing_key(session, chart);
+  check_udev_rules(chart);
+  check_capabilities(chart);
+  check_vfio(session, chart);
   check_libvirt(session, chart);
   check_drives(session, chart);
   const auto broker = options.check_broker(session.settings());
