@@ -52,7 +52,7 @@ void judge_firmware_slots(Judge& judge) {
     const std::string& revision = firmware.revisions[slot];
     if (by_list && !revision.empty() && allowed.count(revision) == 0) {
       judge.quarantine("firmware",
-                       fmt::format("slot {} holds revision {}, which firmware_allowed of its "
+                       fmt::format("slot {} holds revision {}, which firmware of its "
                                    "device_spec does not name",
                                    slot + 1, revision),
                        "install an allowed revision, or allow this one");
@@ -60,12 +60,11 @@ void judge_firmware_slots(Judge& judge) {
     if (by_list || before == nullptr) continue;
     const std::string was = slot < before->revisions.size() ? before->revisions[slot] : "";
     if (revision != was) {
-      judge.quarantine(
-          "firmware",
-          fmt::format("slot {} holds revision '{}', at enrolment it was '{}'", slot + 1, revision,
-                      was),
-          "install the former revision, or name the new one in firmware_allowed of its "
-          "device_spec");
+      judge.quarantine("firmware",
+                       fmt::format("slot {} holds revision '{}', at enrolment it was '{}'",
+                                   slot + 1, revision, was),
+                       "install the former revision, or name the new one in firmware of its "
+                       "device_spec");
     }
   }
   if (!by_list && before != nullptr && before->active_slot != firmware.active_slot) {

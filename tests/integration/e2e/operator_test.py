@@ -153,13 +153,20 @@ class Commands(EndToEnd):
         code, out, _ = made.worker.command("doctor", "-f", "json")
         rows = json.loads(out)
         self.assertEqual(code, 0, out)
-        self.assertEqual({row["Result"] for row in rows}, {"ok"}, out)
+        # What is so on the machine that runs the tests is its own affair.
+        ours = [row for row in rows if row["Check"] not in ("udev rules", "capabilities")]
+        self.assertEqual({row["Result"] for row in ours}, {"ok"}, out)
+        self.assertIn("signing key", [row["Check"] for row in ours])
         broken = made.make_worker("broken", transport_url="rabbit://guest:wrong@127.0.0.1:1/",
                                   redis_port=1, password="wrong")
+        with open(os.path.join(broken.settings["state"], "certificate.key"), "w",
+                  encoding="utf-8") as file:
+            file.write("no key")
+        os.chmod(file.name, 0o600)
         code, out, err = broken.command("doctor", "-f", "json")
         self.assertEqual(code, 1, err)
         failed = {row["Check"]: row for row in json.loads(out) if row["Result"] == "error"}
-        self.assertLessEqual({"rabbitmq", "redis", "keystone"}, set(failed))
+        self.assertLessEqual({"rabbitmq", "redis", "keystone", "signing key"}, set(failed))
         for row in failed.values():
             self.assertTrue(row["Remedy"], row)
         self.assertNotIn("wrong", out)
