@@ -7,8 +7,6 @@ namespace {
 
 class SurfacesTest : public DriveTest {
  protected:
-  static constexpr std::uint32_t kIgnoreKey = 1U << 3U;
-
   void SetUp() override {
     DriveTest::SetUp();
     state_.capabilities.oncs |= 1U << 5U;
