@@ -27,7 +27,7 @@ constexpr const char* kTwo = "0000:02:00.0";     // two namespaces, CMIC set
 constexpr const char* kPassed = "0000:03:00.0";  // goes to vfio-pci and back
 constexpr const char* kPulled = "0000:04:00.0";  // is removed and comes back
 constexpr const char* kSick = "0000:05:00.0";    // SMART
-constexpr const char* kStack = "0000:06:00.0";   // two namespaces, for LVM, md and udev
+constexpr const char* kStack = "0000:06:00.0";   // three namespaces, for udev
 constexpr const char* kHybrid = "0000:07:00.0";  // Sanitize, by hybrid/
 constexpr const char* kGone = "0000:08:00.0";    // is pulled once, for good
 
@@ -79,7 +79,8 @@ class GuestTest : public ::testing::Test {
 
   // A command of the guest's shell; its exit code.
   static int run(const std::string& command) {
-    return std::system((command + " >/tmp/out 2>&1 || { cat /tmp/out; false; }").c_str());
+    const std::string line = "(" + command + "\n) >/tmp/out 2>&1 || { cat /tmp/out; false; }";
+    return std::system(line.c_str());
   }
   // Writes a sysfs attribute below a function's folder; 0 or errno.
   static int write_sysfs(const std::string& path, const std::string& text) {

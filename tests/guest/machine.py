@@ -25,7 +25,7 @@ DRIVES = (
     ("PASSED", (32,), False),
     ("PULLED", (32,), False),
     ("SICK", (16,), False),
-    ("STACK", (32, 32), True),
+    ("STACK", (16, 16, 16), True),
     ("HYBRID", (), True),
     ("GONE", (16,), False),
 )

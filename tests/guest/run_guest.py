@@ -34,7 +34,7 @@ def arguments():
         own = own[:own.index("--")]
     parser.add_argument("binaries", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, required=True, help="where packages are unpacked")
-    parser.add_argument("--timeout", type=int, default=600, help="seconds for all of it")
+    parser.add_argument("--timeout", type=int, default=900, help="seconds for all of it")
     parser.add_argument("--shell", action="store_true")
     parser.add_argument("--library", type=Path, action="append", default=[],
                         help="a library to put beside the binaries, for LD_PRELOAD")
