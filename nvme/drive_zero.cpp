@@ -32,6 +32,8 @@ std::string_view remedy(int number, EraseMethod method) {
                  ? "the drive or the kernel takes no Write Zeroes although the drive says so: "
                    "choose another clear_action in device_spec"
                  : "the kernel refuses the write: look into its log";
+    case ENODATA:
+      return "the media is broken there: replace the drive";
     case ENODEV:
     case ENXIO:
       return "the drive is gone: look into the kernel's log";

@@ -173,6 +173,11 @@ struct EraseEvidence {
   std::int64_t duration_ms = 0;
   std::uint64_t bytes_zeroed = 0;  // write_zeroes, overwrite: all of every namespace
   std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all
+
+  // SSTAT 4: erased, and deallocated although the drive was asked not to. An erasure like SSTAT 1.
+  [[nodiscard]] bool unexpectedly_deallocated() const {
+    return is_sanitize(method) && (sstat & 7U) == 4;
+  }
   friend bool operator==(const EraseEvidence&, const EraseEvidence&) = default;
 };
 

@@ -16,7 +16,8 @@ struct Row {
   std::string_view remedy;
 };
 
-// NVM Express Base 2.0, "Status Code"; only what Identify, Get Log Page and Sanitize can answer.
+// NVM Express Base 2.0, "Status Code"; only what Identify, Get Log Page, Sanitize and Format NVM
+// can answer.
 constexpr std::array kRows = {
     Row{0x001, Errc::failed, "the drive does not know the command",
         "it cannot be erased this way; a locked TCG drive answers so too"},
@@ -29,8 +30,10 @@ constexpr std::array kRows = {
     Row{0x007, Errc::unknown, "aborted on request", "somebody sent Abort or reset the controller"},
     Row{0x008, Errc::unknown, "aborted because its queue was deleted",
         "the controller was reset meanwhile"},
-    Row{0x00b, Errc::failed, "invalid namespace or format", ""},
-    Row{0x00c, Errc::failed, "command sequence error", ""},
+    Row{0x00b, Errc::failed, "invalid namespace or format",
+        "look at the namespaces with `nvme list-ns --all`, then clean the device again"},
+    Row{0x00c, Errc::failed, "command sequence error",
+        "the drive wants something done before: power-cycle it, then clean the device again"},
     Row{0x015, Errc::failed, "operation denied", "the drive is locked: unlock or revert it"},
     Row{0x01c, Errc::failed, "the last sanitize failed and the drive waits for one that succeeds",
         "clean the device again; if that fails too, replace the drive"},
@@ -42,14 +45,14 @@ constexpr std::array kRows = {
     Row{0x023, Errc::failed, "the command is prohibited by the lockdown feature",
         "power-cycle the drive to lift a lockdown"},
     Row{0x024, Errc::busy, "the media is not ready yet", "wait until the drive is ready"},
-    Row{0x028, Errc::failed, "the command is locked down",
-        "power-cycle the drive to lift a lockdown"},
     Row{0x082, Errc::busy, "the namespace is not ready", "wait until the drive is ready"},
     Row{0x083, Errc::failed, "a reservation of another host is in the way",
         "clear it with `nvme resv-release`"},
     Row{0x084, Errc::busy, "a format is in progress", "wait for its end"},
     Row{0x109, Errc::failed, "the drive does not have this log page",
         "a drive without the sanitize log cannot be verified"},
+    Row{0x10a, Errc::failed, "the drive does not have the format that is asked for",
+        "look at the namespace with `nvme id-ns` and make it anew"},
     Row{0x10b, Errc::failed, "a new firmware waits for a conventional reset",
         "reset the host or power-cycle the drive, then clean the device again"},
     Row{0x110, Errc::failed, "a new firmware waits for a subsystem reset",

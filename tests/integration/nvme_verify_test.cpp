@@ -219,6 +219,17 @@ TEST_F(VerifyTest, UnreadableBlocksOnlyByNameAndCounted) {
   }
 }
 
+TEST_F(VerifyTest, ADriveThatCannotBeReadAfterACryptoEraseProvesNothing) {
+  make_drive("unreadable_after_crypto=1");
+  erase_fully();
+  expect_error(verify(*drive_), Errc::failed, "put unreadable_blocks into relax");
+  drive_.reset();
+  request_.rules.relaxed.unreadable_blocks = true;
+  erase_fully();
+  EXPECT_LT(baseline_.samples.size(), 8U);  // next to nothing can be sampled
+  expect_error(verify(*drive_), Errc::failed, "nothing shows");
+}
+
 TEST_F(VerifyTest, NothingReadableIsUnverifiedEvenWhenRelaxed) {
   request_.rules.relaxed.unreadable_blocks = true;
   make_drive();

@@ -74,6 +74,45 @@ TEST_P(ZeroTest, ADriveThatZeroesNothingIsFoundOut) {
   EXPECT_GT(media().tenant_blocks_kept, 0U);
 }
 
+TEST_P(ZeroTest, ADriveThatDropsZeroesIsFoundOut) {
+  make_drive(GetParam() == EraseMethod::overwrite ? "drops_zero_writes=1" : "zeroes_nothing=1");
+  erase_fully(by(GetParam()));
+  expect_error(verify(*drive_), Errc::failed, "still there");
+}
+
+TEST_P(ZeroTest, ABrokenBlockIsFailedWithItsPlaceAndRemedy) {
+  options_.write_zeroes_chunk_bytes = 1U << 20U;
+  options_.zero_queue_depth = 1;
+  options_.write_zeroes_queue_depth = 1;
+  make_drive();
+  auto claimed = claim();
+  ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+  baseline_ = *(*claimed)->take_baseline(stop_);
+  set("write_error_at", "1:10489856:4096");
+  const auto failed = erase(**claimed, by(GetParam()));
+  expect_error(failed, Errc::failed, "the media is broken there: replace the drive");
+  expect_error(failed, Errc::failed, "at 0xa00000 of namespace 1");
+  expect_error(failed, Errc::failed, "10485760 of 16777216 bytes are zeroed");
+  EXPECT_EQ(failed.error().raw, ENODATA);
+}
+
+TEST_P(ZeroTest, AnErrorThatPassesIsTriedAgain) {
+  make_drive();
+  auto claimed = claim();
+  ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+  drive_ = *std::move(claimed);
+  baseline_ = *drive_->take_baseline(stop_);
+  set("write_error_at", "1:10485760:4096");
+  set("write_error_times", "3");
+  const auto evidence = erase(*drive_, by(GetParam()));
+  ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+  EXPECT_EQ(media().nonzero_bytes, 0U);
+  EXPECT_TRUE(verify(*drive_, *evidence).ok());
+  set("write_error_at", "1:10485760:4096");
+  set("write_error_times", "4");  // one more than it is tried again
+  expect_error(erase(*drive_, by(GetParam())), Errc::failed, "cannot zero");
+}
+
 TEST_P(ZeroTest, WhatIsReadMustBeZero) {
   make_drive();
   erase_fully(by(GetParam()));
@@ -181,6 +220,25 @@ TEST_P(ZeroTest, NothingIsAdopted) {
   EXPECT_GT(media().tenant_blocks_kept, 0U);
 }
 
+// Only where it can happen: what the kernel asks the drive to zero.
+class WriteZeroesTest : public NvmeFixture {};
+
+TEST_F(WriteZeroesTest, ADriveThatZeroesHalfIsFoundOut) {
+  make_drive("zeroes_half=1");
+  erase_fully(by(EraseMethod::write_zeroes));
+  expect_error(verify(*drive_), Errc::failed, "still there");
+}
+
+TEST_F(WriteZeroesTest, AKeptRegionIsFoundByAFullReadWhereverItIs) {
+  request_.rules.verify = VerifyLevel::full;
+  options_.samples_max = 4;
+  make_drive();
+  set("keeps_region", "1:5000192:512");
+  put_media(5'000'192, "old");
+  erase_fully(by(EraseMethod::write_zeroes));
+  expect_error(verify(*drive_), Errc::failed, "not verified");
+}
+
 class FormatTest : public NvmeFixture {
  protected:
   [[nodiscard]] std::uint32_t lba_format(std::uint32_t nsid) {
@@ -235,9 +293,14 @@ TEST_F(FormatTest, EachNamespaceOrAllAtOnceAndTheirFormatsAreKept) {
 }
 
 TEST_F(FormatTest, ADriveThatLiesIsFoundOut) {
-  make_drive("lies_keeps_data=1");
-  erase_fully(by(EraseMethod::format_user_data));  // it says so
-  expect_error(verify(*drive_), Errc::failed, "old content is still there");
+  for (const EraseMethod method : {EraseMethod::format_user_data, EraseMethod::format_crypto}) {
+    make_drive("fna=4,format_keeps_data=1");
+    erase_fully(by(method));  // it says so
+    expect_error(verify(*drive_), Errc::failed, "old content is still there");
+    drive_.reset();
+    host_.reset();
+    std::filesystem::remove_all(root_);
+  }
 }
 
 TEST_F(FormatTest, ADriveThatErasesHalfIsFoundOut) {

@@ -28,6 +28,7 @@ faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroe
            zeroes_half= drops_zero_writes= format_keeps_data= ignores_features= ignores_delete=
            (0|1)  power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
            probe_fails=unbound|dead|released|off (of nvme, until a reset mends it)
+           write_error_at=NSID:OFFSET:LENGTH|off write_error_times=N (0 = always)
            keeps_region=NSID:OFFSET:LENGTH|off hides_namespace=NSID|0
 )";
 
@@ -285,6 +286,13 @@ void add_faults(SettingTable& table) {
     if (const Status done = number(v, commands); !done.ok()) return done;
     s.faults.serial_changes_after = commands == 0 ? 0 : s.admin_commands + commands;
     return Ok{};
+  };
+  table["write_error_at"] = [](auto& s, auto& v) {
+    return region(v, s.faults.write_error_nsid, s.faults.write_error_offset,
+                  s.faults.write_error_length);
+  };
+  table["write_error_times"] = [](auto& s, auto& v) {
+    return number(v, s.faults.write_error_times);
   };
   table["keeps_region"] = [](auto& s, auto& v) {
     return region(v, s.faults.keeps_nsid, s.faults.keeps_offset, s.faults.keeps_length);

@@ -45,6 +45,18 @@ std::uint16_t Controller::check_range(std::uint32_t nsid, std::uint64_t offset,
   return kSuccess;
 }
 
+std::uint16_t Controller::write_fault(std::uint32_t nsid, std::uint64_t offset,
+                                      std::uint64_t length) {
+  Faults& faults = state_.faults;
+  const bool meets = faults.write_error_nsid == nsid &&
+                     offset < faults.write_error_offset + faults.write_error_length &&
+                     faults.write_error_offset < offset + length;
+  if (!meets) return kSuccess;
+  if (faults.write_error_times == 0) return kWriteFault;
+  if (--faults.write_error_times == 0) faults.write_error_nsid = 0;
+  return kInternalError;
+}
+
 bool Controller::touches_unreadable(std::uint32_t nsid, std::uint64_t offset,
                                     std::uint64_t length) const {
   const Faults& faults = state_.faults;

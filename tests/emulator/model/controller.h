@@ -135,6 +135,9 @@ class Controller final {
   [[nodiscard]] NamespaceState* attached(std::uint32_t nsid) const;
   [[nodiscard]] std::uint16_t check_range(std::uint32_t nsid, std::uint64_t offset,
                                           std::uint64_t length) const;
+  // A fault of writing; one that is counted passes and looks like a drive's internal error.
+  [[nodiscard]] std::uint16_t write_fault(std::uint32_t nsid, std::uint64_t offset,
+                                          std::uint64_t length);
   [[nodiscard]] bool touches_unreadable(std::uint32_t nsid, std::uint64_t offset,
                                         std::uint64_t length) const;
 

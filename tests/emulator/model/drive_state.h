@@ -140,6 +140,10 @@ struct Faults {
   std::uint32_t io_error_nsid;         // where reading fails; 0 = nowhere
   std::uint64_t io_error_offset;       // bytes
   std::uint64_t io_error_length;       // bytes
+  std::uint32_t write_error_nsid;      // where writing and zeroing fail; 0 = nowhere
+  std::uint64_t write_error_offset;    // bytes
+  std::uint64_t write_error_length;    // bytes
+  std::uint32_t write_error_times;     // so often, then no more; 0 = always
   std::uint32_t keeps_nsid;            // a region that no erase and no zeroing reaches; 0 = none
   std::uint64_t keeps_offset;          // bytes
   std::uint64_t keeps_length;          // bytes

@@ -34,6 +34,7 @@ std::uint16_t Controller::may_write(std::uint32_t nsid, std::uint64_t offset,
 std::uint16_t Controller::begin_write(std::uint32_t nsid, std::uint64_t offset,
                                       std::uint64_t length) {
   if (const std::uint16_t no = may_write(nsid, offset, length); no != kSuccess) return no;
+  if (const std::uint16_t no = write_fault(nsid, offset, length); no != kSuccess) return no;
   ++state_.smart.host_writes;
   state_.smart.sectors_written += length / 512;
   state_.sanitize.data_erased = false;
@@ -72,6 +73,7 @@ std::vector<Controller::Part> Controller::reachable(std::uint32_t nsid, std::uin
 std::uint16_t Controller::zero_range(std::uint32_t nsid, std::uint64_t offset,
                                      std::uint64_t length) {
   if (const std::uint16_t no = may_write(nsid, offset, length); no != kSuccess) return no;
+  if (const std::uint16_t no = write_fault(nsid, offset, length); no != kSuccess) return no;
   const Faults& faults = state_.faults;
   ++state_.smart.host_writes;
   state_.sanitize.data_erased = false;

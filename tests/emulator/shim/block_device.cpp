@@ -25,6 +25,7 @@ int fail(int number) {
 int errno_of(std::uint16_t status) {
   switch (status) {
     case kUnrecoveredRead:
+    case kWriteFault:
     case kAccessDenied:
       return ENODATA;
     case kReservationConflict:

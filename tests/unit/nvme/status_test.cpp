@@ -23,7 +23,8 @@ TEST(Status, RefusalsOfSanitizeNameTheRemedy) {
   expect_status(0x1c, Errc::failed, "last sanitize failed");
   expect_status(0x1d, Errc::busy, "in progress");
   expect_status(0x20, Errc::failed, "nvme set-feature");
-  expect_status(0x28, Errc::failed, "locked down");
+  expect_status(0x23, Errc::failed, "lift a lockdown");
+  expect_status(0x10a, Errc::failed, "nvme id-ns");
   expect_status(0x286, Errc::failed, "Opal");
   expect_status(0x123, Errc::failed, "persistent memory region");
   expect_status(0x10b, Errc::failed, "conventional reset");
