@@ -68,11 +68,12 @@ void Conductor::command(const Kick& kick) {
     LedgerEntry entry = ports_.ledger.entries().contains(*address)
                             ? ports_.ledger.entries().at(*address)
                             : LedgerEntry{};
-    entry.enrolled_serial = device->seen_serial;
-    entry.serial = device->seen_serial;
+    const std::string serial = stands_unopened(*device) ? std::string() : device->seen_serial;
+    entry.enrolled_serial = serial;
+    entry.serial = serial;
     entry.enrolment.clear();
     entry.certificate_id.clear();
-    facts.serial = device->seen_serial;
+    facts.serial = serial;
     ports_.ledger.put(*address, entry, [this, at = *address, facts](Status kept) {
       if (kept) post(at, Event{Trigger::operator_enrol, 0, facts});
     });

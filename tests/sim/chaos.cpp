@@ -151,7 +151,8 @@ void World::swap_drive(Slot& slot) {
   next.address = drive.address;
   next.serial = fmt::format("S{}", next_serial_++);
   next.sanitize_ms = rng.between(1, 30'000);
-  next.driver = "nvme";
+  next.home = next.driver = drive.home;
+  draw_capabilities(next);
   write_media(next, next_tenancy_++, rng.next() | 1U);
   drive = next;
   if (drives) drives->breaks(slot.address);
@@ -177,7 +178,7 @@ void World::host_trouble(Slot& slot) {
                         [this, address] { hardware.drives.at(address).present = true; });
       break;
     case 1:
-      if (drive.guest != 0 || !drive.present) return;
+      if (drive.guest != 0 || !drive.present || !slot.managed) return;
       say(fmt::format("host: the driver of {} is bound anew", to_string(address)));
       drive.driver.clear();
       if (drives) drives->breaks(address);
@@ -217,7 +218,8 @@ void World::operator_holds(Slot& slot) {
   say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
   placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
   slot.reserved_by_hand = true;
-  slot.held = stored->certified_host_reads == drive_of(slot).host_reads &&
+  // Of an unmanaged drive nobody can tell: it is left alone until an operator says `clean`.
+  slot.held = slot.managed && stored->certified_host_reads == drive_of(slot).host_reads &&
               stored->certified_host_writes == drive_of(slot).host_writes;
 }
 
@@ -265,7 +267,8 @@ void World::unguard_everything() {
     Drive& drive = drive_of(slot);
     drive.guarded = false;
     drive.present = true;
-    if (drive.guest == 0) drive.driver = "nvme";
+    if (drive.guest == 0 && slot.managed) drive.driver = "nvme";
+    slot.action = nvme::ClearAction::auto_;  // the configuration is mended
     store.rival_gives_back(slot.address);
   }
 }
@@ -283,6 +286,11 @@ void World::operator_tidies() {
       if (record.maintenance || marked) command("maintenance_off", record.address);
       // Answers of before the quiet may still be minutes late.
       if (scheduler.now_ms() - quiet_since_ms_ < 300'000) continue;
+      const Provider* provider = provider_of(slot);
+      if (record.stage == Stage::available && !slot.managed && !record.waiting_for.empty() &&
+          provider != nullptr && provider->inventory.reserved == 1 && slot.phase == Phase::none) {
+        command("clean", record.address);
+      }
       if (record.stage != Stage::error || slot.operator_tries >= 3 || slot.phase != Phase::none ||
           drive_of(slot).guest != 0) {
         continue;

@@ -44,7 +44,9 @@ void World::check_touch(const PciAddress& address, const char* what) {
   if (!store.granted(address)) return fail(where + ": without the lock");
   if (!drives->claimed(address)) return fail(where + ": without a claim");
   const Record* saved = store.last_saved(address);
-  const Stage wanted = erase ? Stage::erasing : Stage::baselining;
+  const Stage wanted = erase                                          ? Stage::erasing
+                       : std::string_view(what) == "reset_namespaces" ? Stage::preparing
+                                                                      : Stage::baselining;
   if (saved == nullptr || saved->stage != wanted) {
     return fail(where + fmt::format(": before the record says so, which stands at {}",
                                     saved == nullptr ? "nothing" : to_string(saved->stage)));
@@ -68,6 +70,9 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (!store.granted(slot->address)) return fail(where + ": without the lock");
   if (!proof.erased) return fail(where + ": its erasure was not seen to complete");
   if (!proof.verified) return fail(where + ": its erasure was not verified");
+  if (proof.step_failed) return fail(where + ": a clean step failed");
+  const Drive& drive = drive_of(*slot);
+  if (drive.driver != drive.home) return fail(where + ": without its former driver");
   if (proof.version != drive_of(*slot).version) return fail(where + ": changed since verified");
   if (slot->held) return fail(where + ": an operator holds it");
   const Record* saved = store.last_saved(slot->address);
@@ -89,6 +94,8 @@ void World::check_released(Provider& provider) {
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
   if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
+  if (drive.hidden_owner != 0) return fail(where + " with data in a hidden namespace");
+  if (drive.locked) return fail(where + " locked by a tenant");
   if (drive.running) return fail(where + " while it is being sanitized");
   if (drive.canary != 0) return fail(where + " while it is being cleaned once more");
   if (drive.guest != 0) return fail(where + " while a guest has it");
@@ -102,6 +109,9 @@ void World::check_given(Slot& slot, const Provider& provider) {
   const Drive& drive = drive_of(slot);
   const std::string where = fmt::format("{} was given to a tenant", to_string(slot.address));
   if (drive.owner != 0) return fail(where + fmt::format(" with data of tenancy {}", drive.owner));
+  if (drive.hidden_owner != 0) return fail(where + " with data in a hidden namespace");
+  if (drive.locked) return fail(where + " locked by a tenant");
+  if (drive.taken_over) return fail(where + " while it is on our driver");
   if (drive.running) return fail(where + " while it is being sanitized");
   if (drive.guest != 0) return fail(where + " while another guest has it");
 }
@@ -218,7 +228,8 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     return "";
   }
   const Kind kind = drive_of(slot).kind;
-  const bool can_be_cleaned = kind == Kind::healthy || kind == Kind::gde_stuck;
+  const bool can_be_cleaned =
+      (kind == Kind::healthy || kind == Kind::gde_stuck) && !drive_of(slot).locked;
   if (slot.ours && can_be_cleaned) return state;
   if (provider->inventory.reserved != 1) return "dirty, and offered: " + state;
   if (!slot.ours) return record->stage == Stage::pending_cleaning ? "" : state;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace reclaim::sim {
@@ -48,8 +49,26 @@ void settle_sanitize(Drive& drive, std::int64_t now_ms, Rng& rng) {
   drive.global_data_erased = true;
   if (drive.kind == Kind::keeps_data) return;
   drive.owner = 0;
+  drive.hidden_owner = 0;
   drive.canary = 0;
   drive.content = *drive.last_method == nvme::EraseMethod::sanitize_crypto ? rng.next() | 1U : 0;
+}
+
+FakeDrives::FakeDrives(Scheduler& scheduler, Rng& rng, const Faults& faults, Hardware& hardware)
+    : scheduler_(scheduler), rng_(rng), faults_(faults), hardware_(hardware) {
+  for (auto& [address, drive] : hardware_.drives) put_back(address);
+}
+
+void FakeDrives::put_back(const PciAddress& address) {
+  Drive& drive = hardware_.drives.at(address);
+  if (!drive.taken_over) return;
+  drive.taken_over = false;
+  drive.driver = drive.home;
+}
+
+bool FakeDrives::holds_group(const PciAddress& address) const {
+  const auto it = lanes_.find(address);
+  return it != lanes_.end() && it->second.claimed && it->second.restored;
 }
 
 Drive* FakeDrives::find(const PciAddress& address) {
@@ -100,6 +119,7 @@ void FakeDrives::drop(const PciAddress& address, std::function<void()> done) {
     lane.claimed = false;
     lane.counters.reset();
     lane.proof = Proof{};
+    put_back(address);
     finish(address, done);
   });
 }
@@ -147,7 +167,7 @@ void FakeDrives::discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) {
         identity.serial = drive.serial;
         identity.model = "SIM";
         identity.firmware = "1";
-        identity.capabilities.sanicap = 3;
+        identity.capabilities = drive.capabilities;
         facts.identity = identity;
         facts.counters = nvme::Counters{drive.host_reads, drive.host_writes};
         if (lane.counters) {
@@ -176,7 +196,7 @@ std::optional<Error> FakeDrives::guard(const Drive* drive, const Lane& lane) con
   if (lane.broken || drive == nullptr || !drive->present || drive->serial != lane.serial) {
     return Error{Errc::refused, "the claimed descriptors do not answer any more"};
   }
-  if (drive->guest != 0 || drive->driver != "nvme") {
+  if (drive->guest != 0 || drive->driver != (lane.restored ? drive->home : "nvme")) {
     return Error{Errc::refused, "a guest has it"};
   }
   if (drive->guarded) return Error{Errc::refused, "it is mounted"};
@@ -187,22 +207,29 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
   const PciAddress address = request.address;
   in_lane(address, [this, address, request, done = std::move(done)](std::uint64_t op) {
     Lane& lane = lanes_[address];
-    const Drive* drive = find(address);
+    Drive* drive = find(address);
     const auto refuse = [&](Errc code, const char* why) {
       finish(address, [done, code, why] { done(Error{code, why}); });
     };
     if (stopped(address, op)) return refuse(Errc::cancelled, "told to stop");
     if (drive == nullptr || !drive->present) return refuse(Errc::busy, "nothing at this address");
     if (drive->guest != 0) return refuse(Errc::busy, "a guest has it");
-    if (drive->driver != "nvme") return refuse(Errc::busy, "the nvme driver is not bound");
+    if (drive->driver != "nvme" && (request.managed || drive->driver != drive->home)) {
+      return refuse(Errc::busy, "the nvme driver is not bound");
+    }
     if (drive->guarded) return refuse(Errc::refused, "it is mounted");
     if (lane.claimed) return refuse(Errc::busy, "it is claimed already");
     if (rng_.chance(faults_.command_fails)) return refuse(Errc::refused, "EBUSY");
     if (!request.expected_serial.empty() && request.expected_serial != drive->serial) {
       return refuse(Errc::failed, "another serial than recorded: enrol the new drive");
     }
+    if (drive->driver != "nvme") {
+      drive->driver = "nvme";
+      drive->taken_over = true;
+    }
     lane.claimed = true;
     lane.broken = false;
+    lane.restored = false;
     lane.serial = drive->serial;
     lane.counters = nvme::Counters{drive->host_reads, drive->host_writes};
     lane.proof = Proof{};
@@ -212,6 +239,7 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     identity.serial = drive->serial;
     identity.model = "SIM";
     identity.firmware = "1";
+    identity.capabilities = drive->capabilities;
     report.facts.identity = identity;
     report.facts.namespaces.push_back(nvme::NamespaceFacts{1, "nvme0n1", 1U << 30U, 512, 0});
     finish(address, [done, report] { done(report); });
@@ -221,16 +249,70 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
 // -------------------------------------------------------------------------------------------------
 // Working.
 
-void FakeDrives::run_step(const PciAddress& address, const nvme::StepRequest& /*request*/,
+void FakeDrives::run_step(const PciAddress& address, const nvme::StepRequest& request,
                           std::function<void(nvme::EraseProgress)> /*on_progress*/,
                           nvme::Callback<nvme::StepReport> done) {
-  in_lane(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) {
-    finish(address, [done] { done(nvme::StepReport{}); });
+  in_lane(address, [this, address, request, done = std::move(done)](std::uint64_t op) {
+    step_when_idle(address, op, request, scheduler_.now_ms() + request.timeout_ms, done);
   });
 }
 
+void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
+                                const nvme::StepRequest& request, std::int64_t deadline_ms,
+                                const nvme::Callback<nvme::StepReport>& done) {
+  Lane& lane = lanes_[address];
+  Drive* drive = find(address);
+  const auto refuse = [&](const Error& error) {
+    lane.proof.step_failed = lane.proof.step_failed || error.code == Errc::failed;
+    finish(address, [done, error] { done(error); });
+  };
+  if (stopped(address, op)) return refuse(cancelled());
+  if (const auto refused = guard(drive, lane)) return refuse(*refused);
+  if (lane.proof.step_failed) on_broken(address, "a step after one that failed");
+  if (rng_.chance(faults_.command_fails)) {
+    return refuse(Error{rng_.chance(0.5) ? Errc::failed : Errc::busy, "no completion"});
+  }
+  nvme::StepReport report;
+  if (request.step == "recover_sanitize" && drive->running) {
+    if (scheduler_.now_ms() >= deadline_ms) {
+      return refuse(Error{Errc::failed, "a sanitize of somebody else does not end"});
+    }
+    scheduler_.answer(1'000, [this, address, op, request, deadline_ms, done] {
+      step_when_idle(address, op, request, deadline_ms, done);
+    });
+    return;
+  }
+  if (request.step == "reset_controller_state" && drive->locked) {
+    return refuse(Error{Errc::failed, "opal: locked by a tenant; revert it with its PSID"});
+  }
+  if (request.step == "reset_namespaces") {
+    if (on_touch) on_touch(address, "reset_namespaces");
+    report.findings.push_back({"namespaces", "one hidden", drive->hidden_owner != 0});
+    // What stood in the hidden one is a part of the whole again, where an erase reaches it.
+    if (drive->hidden_owner != 0) drive->owner = drive->hidden_owner;
+    drive->hidden_owner = 0;
+    drive->version += 1;
+  }
+  lane.proof.steps.insert(request.step);
+  finish(address, [done, report] { done(report); });
+}
+
 void FakeDrives::restore_driver(const PciAddress& address, nvme::Callback<Ok> done) {
-  in_lane(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) {
+  in_lane(address, [this, address, done = std::move(done)](std::uint64_t op) {
+    Lane& lane = lanes_[address];
+    const Drive* drive = find(address);
+    const auto refuse = [&](const Error& error) {
+      finish(address, [done, error] { done(error); });
+    };
+    if (stopped(address, op)) return refuse(cancelled());
+    if (auto refused = guard(drive, lane)) return refuse(*refused);
+    if (drive->taken_over) {
+      if (rng_.chance(faults_.command_fails)) {
+        return refuse(Error{Errc::failed, "its former driver does not come back"});
+      }
+      put_back(address);
+      lane.restored = true;
+    }
     finish(address, [done] { done(Ok{}); });
   });
 }
@@ -259,6 +341,10 @@ void FakeDrives::baseline_when_idle(const PciAddress& address, std::uint64_t op,
     return;
   }
   if (rng_.chance(faults_.command_fails)) return refuse(Error{Errc::failed, "read error"});
+  for (const char* step : {"recover_sanitize", "reset_controller_state", "reset_namespaces"}) {
+    if (!lane.proof.steps.contains(step)) on_broken(address, "a baseline before every step");
+  }
+  if (lane.proof.step_failed) on_broken(address, "a baseline after a step that failed");
   if (on_touch) on_touch(address, "canary");
   nvme::Baseline baseline;
   nvme::Sample sample{1, kSampleAt, 4096, digest(drive->content), drive->content == 0};
@@ -269,7 +355,7 @@ void FakeDrives::baseline_when_idle(const PciAddress& address, std::uint64_t op,
   drive->host_writes += 1;
   if (drive->kind != Kind::gde_stuck) drive->global_data_erased = false;
   baseline.canaries.push_back(nvme::Sample{1, kCanaryAt, 4096, digest(drive->canary), false});
-  lane.proof = Proof{};
+  lane.proof.erased = lane.proof.verified = false;
   finish(address, [done, baseline] { done(baseline); });
 }
 
@@ -309,9 +395,11 @@ void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
   Drive* drive = find(job->address);
   if (stopped(job->address, job->op)) return end_erase(job, cancelled());
   if (auto refused = guard(drive, lane)) return end_erase(job, *refused);
-  lane.proof = Proof{};
+  lane.proof.erased = lane.proof.verified = false;
   job->started_ms = scheduler_.now_ms();
+  const bool sanitize = nvme::is_sanitize(job->request.method);
   if (job->request.adopt_ours) {
+    if (!sanitize) on_broken(job->address, "an adoption of what no drive goes on with");
     job->adopted = true;
     const bool ours_runs = drive->running && drive->running->method == job->request.method;
     const bool ours_ended = !drive->running && drive->last_method == job->request.method &&
@@ -325,13 +413,55 @@ void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
   if (rng_.chance(faults_.command_fails)) {
     return end_erase(job, Error{rng_.chance(0.5) ? Errc::failed : Errc::unknown, "no completion"});
   }
+  if (sanitize && drive->capabilities.sanicap == 0) {
+    return end_erase(job, Error{Errc::failed, "invalid opcode"});
+  }
   if (on_touch) on_touch(job->address, "erase");
+  drive->version += 1;
+  if (!sanitize) return overwrite_to_end(job);
   drive->running =
       Sanitize{job->request.method, scheduler_.now_ms(), scheduler_.now_ms() + drive->sanitize_ms};
   drive->global_data_erased = false;
   drive->sstat = 2;
-  drive->version += 1;
   poll_erase(job);
+}
+
+// What the host, or commands one by one, do: it ends with the worker, and with what it has reached.
+void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
+  const Lane& lane = lanes_[job->address];
+  Drive* drive = find(job->address);
+  const std::int64_t spent_ms = scheduler_.now_ms() - job->started_ms;
+  if (stopped(job->address, job->op)) {
+    return end_erase(job, Error{Errc::unknown, "told to stop in the middle"});
+  }
+  if (lane.broken || drive == nullptr || !drive->present) {
+    return end_erase(job, Error{Errc::unknown, "the drive does not answer any more"});
+  }
+  if (drive->kind == Kind::stalls ? spent_ms >= job->request.stall_timeout_ms
+                                  : spent_ms >= job->request.timeout_ms) {
+    return end_erase(job, Error{Errc::unknown, "not seen to end in time"});
+  }
+  if (drive->kind == Kind::stalls || spent_ms < drive->sanitize_ms) {
+    drive->canary = 0;
+    drive->version += 1;
+    const std::int64_t left_ms = drive->sanitize_ms - spent_ms;
+    scheduler_.answer(left_ms > 0 ? std::min<std::int64_t>(left_ms, 20'000) : 20'000,
+                      [this, job] { overwrite_to_end(job); });
+    return;
+  }
+  if (drive->kind == Kind::fails) return end_erase(job, Error{Errc::failed, "a write failed"});
+  drive->version += 1;
+  drive->host_writes += 1;
+  if (drive->kind != Kind::keeps_data) {
+    drive->content = 0;
+    drive->owner = 0;
+  }
+  drive->canary = 0;
+  nvme::EraseEvidence evidence;
+  evidence.method = job->request.method;
+  evidence.duration_ms = spent_ms;
+  evidence.bytes_zeroed = 1U << 30U;
+  end_erase(job, evidence);
 }
 
 void FakeDrives::poll_erase(const std::shared_ptr<Erasing>& job) {
@@ -373,10 +503,11 @@ void FakeDrives::poll_erase(const std::shared_ptr<Erasing>& job) {
 }
 
 void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baseline,
-                        const nvme::EraseEvidence& /*evidence*/,
+                        const nvme::EraseEvidence& evidence,
                         std::function<void(nvme::EraseProgress)> /*on_progress*/,
                         nvme::Callback<nvme::VerifyReport> done) {
-  in_lane(address, [this, address, baseline, done = std::move(done)](std::uint64_t op) {
+  const bool sanitized = nvme::is_sanitize(evidence.method);
+  in_lane(address, [this, address, baseline, sanitized, done = std::move(done)](std::uint64_t op) {
     Lane& lane = lanes_[address];
     Drive* drive = find(address);
     const auto refuse = [&](const Error& error) {
@@ -403,8 +534,9 @@ void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baselin
     report.global_data_erased = drive->global_data_erased;
     report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
     report.expectation = "changed";
+    report.enrolment = "{\"serial\":\"" + drive->serial + "\"}";
     if (report.samples_counted == 0 || report.samples_unchanged != 0 ||
-        report.canaries_found != 0 || !report.global_data_erased) {
+        report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
       return refuse(Error{Errc::failed, "the old content is still there"});
     }
     lane.proof.verified = true;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,10 @@ struct Drive {
   PciAddress address;
   std::string serial;
   Kind kind = Kind::healthy;
-  std::uint64_t content = 0;  // what its blocks hold; 0: blank
-  std::uint64_t owner = 0;    // the tenancy that this is the data of; 0: nobody's
+  std::uint64_t content = 0;       // what its blocks hold; 0: blank
+  std::uint64_t owner = 0;         // the tenancy that this is the data of; 0: nobody's
+  std::uint64_t hidden_owner = 0;  // the same, of what stands in a namespace nobody sees
+  bool locked = false;             // a surface that a tenant left and nobody can reset
   std::uint64_t canary = 0;
   std::uint64_t version = 0;  // moves with each change of the media
   std::uint64_t host_reads = 100;
@@ -49,6 +52,9 @@ struct Drive {
 
   bool present = true;
   std::string driver = "nvme";
+  std::string home = "nvme";  // the driver it stands on at rest; of unmanaged ones vfio-pci
+  bool taken_over = false;    // by us, from the one it stands on at rest
+  nvme::Capabilities capabilities{3, 8, 0, 0};
   std::uint64_t guest = 0;  // tenancy whose guest has it in hand
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
@@ -68,13 +74,15 @@ class Hardware final {
 struct Proof {
   bool erased = false;
   bool verified = false;
-  std::uint64_t version = 0;  // of the media when it was verified
+  bool step_failed = false;
+  std::set<std::string> steps;  // that were run
+  std::uint64_t version = 0;    // of the media when it was verified
 };
 
 class FakeDrives final : public nvme::Drives {
  public:
-  FakeDrives(Scheduler& scheduler, Rng& rng, const Faults& faults, Hardware& hardware)
-      : scheduler_(scheduler), rng_(rng), faults_(faults), hardware_(hardware) {}
+  // Puts back what an earlier worker had taken over.
+  FakeDrives(Scheduler& scheduler, Rng& rng, const Faults& faults, Hardware& hardware);
 
   void discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) override;
   void claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) override;
@@ -104,6 +112,10 @@ class FakeDrives final : public nvme::Drives {
   [[nodiscard]] Proof proof(const PciAddress& address) const;
   // A canary or an erase reaches the drive now.
   std::function<void(const PciAddress&, const char* what)> on_touch;
+  // Its vfio group is ours: no guest can be started on it.
+  [[nodiscard]] bool holds_group(const PciAddress& address) const;
+  // What must never be asked of a drive.
+  std::function<void(const PciAddress&, const char* what)> on_broken;
   // A verification passed.
   std::function<void(const Drive&)> on_verified;
 
@@ -111,6 +123,7 @@ class FakeDrives final : public nvme::Drives {
   struct Lane {
     bool claimed = false;
     bool broken = false;
+    bool restored = false;  // on its former driver again, the group held
     std::string serial;
     std::optional<nvme::Counters> counters;  // when it was claimed: told until it is dropped
     Proof proof;
@@ -129,6 +142,10 @@ class FakeDrives final : public nvme::Drives {
   [[nodiscard]] Drive* find(const PciAddress& address);
   void baseline_when_idle(const PciAddress& address, std::uint64_t op, std::int64_t deadline_ms,
                           const nvme::Callback<nvme::Baseline>& done);
+  void step_when_idle(const PciAddress& address, std::uint64_t op, const nvme::StepRequest& request,
+                      std::int64_t deadline_ms, const nvme::Callback<nvme::StepReport>& done);
+  void put_back(const PciAddress& address);
+  void overwrite_to_end(const std::shared_ptr<Erasing>& job);
   void begin_erase(const std::shared_ptr<Erasing>& job);
   void poll_erase(const std::shared_ptr<Erasing>& job);
   void end_erase(const std::shared_ptr<Erasing>& job, Result<nvme::EraseEvidence> result);

@@ -37,6 +37,8 @@ void World::nova_boots(Slot& slot) {
   if (options_.scripted || rng.chance(0.85)) {
     write_media(drive, slot.tenancy, rng.next() | 1U);
     slot.had_data = true;
+    if (!options_.scripted && rng.chance(0.3)) drive.hidden_owner = slot.tenancy;
+    if (!options_.scripted && rng.chance(0.02)) drive.locked = true;
   } else if (rng.chance(0.5)) {
     drive.host_reads += 5;
   }
@@ -58,6 +60,7 @@ void World::rebind_later(const PciAddress& address, std::int64_t delay_ms) {
 void World::guest_leaves(Slot& slot) {
   Drive& drive = drive_of(slot);
   drive.guest = 0;
+  if (!slot.managed) return;  // it stays where it was
   drive.driver.clear();
   if (!options_.scripted) {
     rebind_later(slot.address, rng.chance(0.1) ? rng.between(0, 120'000) : rng.between(0, 15'000));
@@ -119,7 +122,8 @@ void World::nova_tick(std::size_t index) {
       next_ms = rng.between(0, 5'000);
       break;
     case Phase::building:
-      if (rng.chance(0.1) || !drive_of(slot).present || drive_of(slot).driver.empty()) {
+      if (rng.chance(0.1) || !drive_of(slot).present || drive_of(slot).driver.empty() ||
+          drive_of(slot).taken_over || (drives && drives->holds_group(slot.address))) {
         nova_deallocates(slot);  // the build failed
         notify(false);
         break;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "nvme/policy.h"
+
 namespace reclaim::sim {
 namespace {
 
@@ -69,6 +71,12 @@ void World::make_slots(int count) {
       if (rng.chance(0.3)) drive.kind = kKinds.at(rng.below(kKinds.size()));
       drive.sanitize_ms = rng.chance(0.2) ? rng.between(60'000, 400'000) : rng.between(1, 30'000);
     }
+    if (!options_.scripted) {
+      slot.managed = rng.chance(0.75);
+      if (!slot.managed) drive.home = drive.driver = "vfio-pci";
+      draw_capabilities(drive);
+      if (rng.chance(0.1)) slot.action = nvme::ClearAction::sanitize;
+    }
     Provider& provider = placement.create(slot.provider_name, true);
     if (!options_.scripted && rng.chance(0.4)) {
       // A tenant was there before we came, and left it burned.
@@ -81,6 +89,12 @@ void World::make_slots(int count) {
     hardware.drives[slot.address] = drive;
     slots.push_back(slot);
   }
+}
+
+void World::draw_capabilities(Drive& drive) {
+  if (rng.chance(0.6)) return;
+  drive.capabilities.sanicap = 0;
+  drive.capabilities.oncs = rng.chance(0.5) ? 8 : 0;
 }
 
 void World::fail(std::string what) {
@@ -121,16 +135,22 @@ void World::start_worker() {
   };
   drives = std::make_unique<FakeDrives>(scheduler, rng, faults, hardware);
   drives->on_touch = [this](const PciAddress& at, const char* what) { check_touch(at, what); };
+  drives->on_broken = [this](const PciAddress& at, const char* what) {
+    fail(fmt::format("{}: {}", to_string(at), what));
+  };
   drives->on_verified = [this](const Drive& drive) { verified_serials_[drive.serial] += 1; };
   ConductorPolicies policies;
   policies.device_policy = [this](std::uint16_t, std::uint16_t,
                                   const PciAddress& at) -> std::optional<DevicePolicy> {
     if (!slot_at(at).ours) return std::nullopt;
-    return DevicePolicy{};
+    DevicePolicy policy;
+    policy.managed = slot_at(at).managed;
+    policy.rules.action = slot_at(at).action;
+    return policy;
   };
-  policies.choose_method = [](const DevicePolicy&,
-                              const nvme::Capabilities&) -> Result<nvme::EraseMethod> {
-    return nvme::EraseMethod::sanitize_crypto;
+  policies.choose_method = [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {
+    return nvme::choose_method(nvme::Policy{policy.rules.action, policy.rules.strategy},
+                               capabilities);
   };
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
   ConductorOptions options = conductor_options;

@@ -36,6 +36,8 @@ struct Slot {
   PciAddress address;
   std::string provider_name;
   bool ours = true;  // a device_spec entry matches it
+  bool managed = true;
+  nvme::ClearAction action = nvme::ClearAction::auto_;  // sanitize: not every drive can
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
   std::string consumer;
@@ -114,6 +116,7 @@ class World final {
  private:
   // world.cpp
   void make_slots(int count);
+  void draw_capabilities(Drive& drive);
   void wire_checks();
   void fail(std::string what);
   void say(std::string_view text) { log.say(text); }
