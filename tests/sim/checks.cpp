@@ -163,6 +163,7 @@ void World::check_offered() {
   last_offer_check_ms_ = scheduler.now_ms();
   for (Slot& slot : slots) {
     const Provider* provider = provider_of(slot);
+    check_unfit(slot, provider, passed_ms);
     const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
                          provider->inventory.reserved == 0 && provider->consumers.empty() &&
                          drive_of(slot).owner != 0 && disk.entries.contains(slot.address) &&
@@ -176,6 +177,24 @@ void World::check_offered() {
       fail(fmt::format("{} is dirty, offered again by Nova, and not reserved in {} s",
                        to_string(slot.address), kReserveWithinMs / 1000));
     }
+  }
+}
+
+// What cannot be cleaned as configured is no device of the pool.
+void World::check_unfit(Slot& slot, const Provider* provider, std::int64_t passed_ms) {
+  const Drive& drive = drive_of(slot);
+  const bool unfit = provider != nullptr && provider->inventory.reserved == 0 &&
+                     provider->consumers.empty() && slot.ours && slot.managed && drive.present &&
+                     drive.driver == drive.home && drive.capabilities.sanicap == 0 &&
+                     slot.action == nvme::ClearAction::sanitize;
+  if (!unfit || !started || placement.away()) {
+    slot.offered_unfit_ms = 0;
+    return;
+  }
+  slot.offered_unfit_ms += passed_ms;
+  if (slot.offered_unfit_ms > kReserveWithinMs) {
+    fail(fmt::format("{} is offered, though its policy cannot be satisfied, for {} s",
+                     to_string(slot.address), kReserveWithinMs / 1000));
   }
 }
 

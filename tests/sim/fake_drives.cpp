@@ -20,6 +20,10 @@ std::uint32_t cdw10_of(nvme::EraseMethod method) {
   return method == nvme::EraseMethod::sanitize_crypto ? 4 : 2;
 }
 
+std::string enrolment_of(const Drive& drive) {
+  return fmt::format("{{\"serial\":\"{}\"}}", drive.serial);
+}
+
 Error cancelled() {
   return Error{Errc::cancelled, "told to stop"};
 }
@@ -269,6 +273,9 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
   if (stopped(address, op)) return refuse(cancelled());
   if (const auto refused = guard(drive, lane)) return refuse(*refused);
   if (lane.proof.step_failed) on_broken(address, "a step after one that failed");
+  if (!request.enrolment.empty() && request.enrolment != enrolment_of(*drive)) {
+    on_broken(address, "it is measured by another drive's enrolment");
+  }
   if (rng_.chance(faults_.command_fails)) {
     return refuse(Error{rng_.chance(0.5) ? Errc::failed : Errc::busy, "no completion"});
   }
@@ -534,7 +541,7 @@ void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baselin
     report.global_data_erased = drive->global_data_erased;
     report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
     report.expectation = "changed";
-    report.enrolment = "{\"serial\":\"" + drive->serial + "\"}";
+    report.enrolment = enrolment_of(*drive);
     if (report.samples_counted == 0 || report.samples_unchanged != 0 ||
         report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
       return refuse(Error{Errc::failed, "the old content is still there"});

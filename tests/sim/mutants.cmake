@@ -136,3 +136,64 @@ sim_mutant(ledger_not_asked handlers/admission.cpp
 ]]
   [[    return;
 ]])
+
+# Clean steps, drivers, policies.
+sim_mutant(steps_skipped state/machine.cpp
+  "a drive is erased as its tenant left it, hidden namespaces and all"
+  [[Row{S::rechecking, T::still_burned, S::preparing, E::run_step,]]
+  [[Row{S::rechecking, T::still_burned, S::baselining, E::take_baseline,]])
+sim_mutant(only_the_first_step handlers/conductor_steps.cpp
+  "the steps after the first one are left out"
+  [[  const bool last = record.step_index + 1 >= steps_before_erase(record.plan);
+]]
+  [[  const bool last = true;
+]])
+sim_mutant(failed_steps_do_not_matter state/machine.cpp
+  "a drive that has to be quarantined is cleaned and given back"
+  [[Row{S::preparing, T::step_failed, S::error, E::drop,]]
+  [[Row{S::preparing, T::step_failed, S::baselining, E::take_baseline,]])
+sim_mutant(failed_steps_wait handlers/conductor_steps.cpp
+  "a drive that has to be quarantined is tried again and again"
+  [[passes ? Trigger::guards_wait : Trigger::step_failed,]]
+  [[Trigger::guards_wait,]])
+sim_mutant(a_step_left_out handlers/plan.cpp
+  "plans lack the step that resets namespaces"
+  [[    if (priority <= 0 && kind.may_be_disabled) continue;
+]]
+  [[    if (kind.step == "reset_namespaces") continue;
+]])
+sim_mutant(driver_not_restored state/machine.cpp
+  "an unmanaged drive is given back on our driver"
+  [[Row{S::verifying, T::verified, S::restoring, E::restore_driver,]]
+  [[Row{S::verifying, T::verified, S::looking, E::look,]])
+sim_mutant(failed_restore_does_not_matter state/machine.cpp
+  "an unmanaged drive whose driver did not come back is given back"
+  [[Row{S::restoring, T::restore_failed, S::error, E::drop,]]
+  [[Row{S::restoring, T::restore_failed, S::looking, E::look,]])
+sim_mutant(everything_is_managed handlers/conductor_effects.cpp
+  "an unmanaged drive is never taken over"
+  [[  request.managed = policy->managed;
+]] "")
+sim_mutant(zeroing_is_adopted handlers/conductor_effects.cpp
+  "a zeroing that ended with its worker is taken for one that goes on"
+  [[device.record.erase_begun && method && nvme::is_sanitize(*method);]]
+  [[device.record.erase_begun;]])
+sim_mutant(unfit_stays_on_offer handlers/admission.cpp
+  "a drive that cannot be cleaned as configured stays in the pool"
+  [[  assessment.trigger = Trigger::policy_unsatisfied;
+  assessment.reserve = true;
+]]
+  [[  return;
+]])
+sim_mutant(plan_outlives_its_drive state/step.cpp
+  "an enrolled drive is cleaned by the plan of the one before it"
+  [[  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
+]] "")
+sim_mutant(enrolment_outlives_its_drive state/step.cpp
+  "an enrolled drive is measured by the one before it"
+  [[    record.enrolment.clear();
+]] "")
+sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor_commands.cpp
+  "an unmanaged drive that was replaced stays in error for ever"
+  [[  return policy && !policy->managed;]]
+  [[  return false;]])

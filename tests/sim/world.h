@@ -51,6 +51,7 @@ struct Slot {
   bool swapped = false;         // and not enrolled
   int operator_tries = 0;       // in the quiet end
   std::int64_t offered_dirty_ms = 0;
+  std::int64_t offered_unfit_ms = 0;  // though its policy cannot be satisfied by its drive
 };
 
 class TraceLogger final : public Logger {
@@ -163,6 +164,7 @@ class World final {
   void check_certificate(const std::string& json_text);
   void check_given(Slot& slot, const Provider& provider);
   void check_offered();
+  void check_unfit(Slot& slot, const Provider* provider, std::int64_t passed_ms);
   [[nodiscard]] std::string unsettled();
   [[nodiscard]] std::string unsettled(const Slot& slot, const Record* record);
 
