@@ -97,6 +97,10 @@ std::string to_json(const nvme::VerifyReport& report) {
   writer.Uint64(report.bytes_read);
   writer.Key("bytes_nonzero");
   writer.Uint64(report.bytes_nonzero);
+  writer.Key("places_unreadable");
+  writer.Uint(report.places_unreadable);
+  writer.Key("bytes_unreadable");
+  writer.Uint64(report.bytes_unreadable);
   writer.Key("canaries_found");
   writer.Uint(report.canaries_found);
   writer.Key("global_data_erased");

@@ -256,13 +256,17 @@ void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>
 void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
                            Result<RedisReply> reply) {
   const std::string key = redis_keys::of_device(loading->host, "device", address);
-  if (!reply.ok()) {
+  const bool unheard =
+      !reply.ok() && (reply.error().code == Errc::unavailable ||
+                      reply.error().code == Errc::unknown || reply.error().code == Errc::cancelled);
+  if (unheard) {
     if (!loading->problem) loading->problem = reply.error().wrap(key);
-  } else if (reply->elements.empty()) {
+  } else if (reply.ok() && reply->elements.empty()) {
     // As if Redis had lost it: Placement, the drive and the ledger decide what it is.
     logger_.warning(kLog, fmt::format("{} is listed but gone; the device is met anew", key));
   } else {
-    Result<Record> record = record_from(loading->host, address, *reply);
+    Result<Record> record =
+        reply.ok() ? record_from(loading->host, address, *reply) : Result<Record>(reply.error());
     if (record.ok()) {
       loading->records.push_back(*std::move(record));
     } else if (auto damaged = damaged_record(loading->host, address, record.error().wrap(key))) {

@@ -100,7 +100,7 @@ TEST(RedisStore, KeysAreAsDocumented) {
   EXPECT_EQ(cli({"HEXISTS", "reclaim:{compute-1}:device:0000:01:01.0", "stale"}), "0");
 }
 
-TEST(RedisStore, ARecordThatCannotBeReadFailsTheLoad) {
+TEST(RedisStore, ARecordThatCannotBeReadIsShownAsDamagedAndTheOthersAsTheyAre) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
@@ -108,11 +108,18 @@ TEST(RedisStore, ARecordThatCannotBeReadFailsTheLoad) {
   ASSERT_TRUE(contract::save(world, contract::record_of(world, 2, 1, Stage::error)).ok());
   const std::string key = "reclaim:{compute-1}:device:0000:01:02.0";
   redis.server.cli({"HDEL", key, "serial"});
-  EXPECT_EQ(contract::load(world).error().what, key + ": field 'serial' is missing");
+  const auto damaged = contract::load(world);
+  ASSERT_TRUE(damaged.ok()) << damaged.error().what;
+  ASSERT_EQ(damaged->size(), 2U);
+  EXPECT_EQ(damaged->front(), contract::record_of(world, 1, 1, Stage::error));
+  EXPECT_EQ(to_string(damaged->back().address), "0000:01:02.0");
+  EXPECT_EQ(damaged->back().stage, Stage::error);
+  EXPECT_THAT(damaged->back().damage, HasSubstr(key + ": field 'serial' is missing"));
+  EXPECT_EQ(damaged->back().last_error, damaged->back().damage);
   // A key of another type.
   redis.server.cli({"DEL", key});
   redis.server.cli({"SET", key, "x"});
-  EXPECT_THAT(contract::load(world).error().what, HasSubstr("WRONGTYPE"));
+  EXPECT_THAT(contract::load(world)->back().damage, HasSubstr("WRONGTYPE"));
   EXPECT_FALSE(contract::save(world, contract::record_of(world, 2, 9, Stage::error)).ok());
   // Gone, as if Redis had lost it: the rest is loaded.
   redis.server.cli({"DEL", key});
@@ -120,7 +127,7 @@ TEST(RedisStore, ARecordThatCannotBeReadFailsTheLoad) {
   EXPECT_EQ(contract::load(world)->size(), 1U);
   // Another host's record under our key.
   redis.server.cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "host", "compute-9"});
-  EXPECT_THAT(contract::load(world).error().what, HasSubstr("on host compute-9"));
+  EXPECT_THAT(contract::load(world)->front().damage, HasSubstr("on host compute-9"));
 }
 
 TEST(RedisStore, AnEpochThatIsNoNumberIsNotOverwritten) {

@@ -9,6 +9,7 @@ namespace {
 // A dirty device that Nova offers again is reserved within this time, while the worker runs and
 // Placement answers.
 constexpr std::int64_t kReserveWithinMs = 600'000;
+constexpr std::int64_t kUnfitWithinMs = 300'000;
 
 }  // namespace
 
@@ -72,7 +73,7 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (!proof.verified) return fail(where + ": its erasure was not verified");
   if (proof.step_failed) return fail(where + ": a clean step failed");
   const Drive& drive = drive_of(*slot);
-  if (drive.driver != drive.home) return fail(where + ": without its former driver");
+  if (drive.taken_over) return fail(where + ": without its former driver");
   if (proof.version != drive_of(*slot).version) return fail(where + ": changed since verified");
   if (slot->held) return fail(where + ": an operator holds it");
   const Record* saved = store.last_saved(slot->address);
@@ -192,9 +193,9 @@ void World::check_unfit(Slot& slot, const Provider* provider, std::int64_t passe
     return;
   }
   slot.offered_unfit_ms += passed_ms;
-  if (slot.offered_unfit_ms > kReserveWithinMs) {
+  if (slot.offered_unfit_ms > kUnfitWithinMs) {
     fail(fmt::format("{} is offered, though its policy cannot be satisfied, for {} s",
-                     to_string(slot.address), kReserveWithinMs / 1000));
+                     to_string(slot.address), kUnfitWithinMs / 1000));
   }
 }
 

@@ -75,7 +75,7 @@ void World::make_slots(int count) {
       slot.managed = rng.chance(0.75);
       if (!slot.managed) drive.home = drive.driver = "vfio-pci";
       draw_capabilities(drive);
-      if (rng.chance(0.1)) slot.action = nvme::ClearAction::sanitize;
+      if (rng.chance(0.25)) slot.action = nvme::ClearAction::sanitize;
     }
     Provider& provider = placement.create(slot.provider_name, true);
     if (!options_.scripted && rng.chance(0.4)) {

@@ -129,6 +129,89 @@ INSTANTIATE_TEST_SUITE_P(
                 "bound to vfio-pci"}),
     [](const auto& param) { return std::string(param.param.name); });
 
+TEST(Admission, ALockedPlanIsKeptThoughThePolicyChanged) {
+  Scene scene;
+  scene.record.plan = make_plan(nvme::EraseMethod::overwrite, scene.options);
+  EXPECT_EQ(scene.admitted()->back().step, "overwrite");
+  scene.choose = [](const DevicePolicy&, const nvme::Capabilities&) {
+    return Result<nvme::EraseMethod>(Error{Errc::refused, "cannot be satisfied"});
+  };
+  EXPECT_EQ(scene.admitted()->back().step, "overwrite");
+  // What is not whole was never locked in.
+  scene.record.plan.erase(scene.record.plan.begin() + 1);
+  EXPECT_THAT(scene.admitted().error().what, HasSubstr("cannot be satisfied"));
+}
+
+TEST(Admission, AnUnmanagedDriveIsAskedWhatItCanWhenItIsClaimed) {
+  Scene scene;
+  scene.policy->managed = false;
+  scene.sighting.drive->identity.reset();
+  scene.sighting.drive->counters.reset();
+  const auto plan = scene.admitted();
+  ASSERT_TRUE(plan.ok()) << plan.error().what;
+  EXPECT_FALSE(is_whole(*plan));
+  EXPECT_EQ(plan->size(), 4U);
+}
+
+Assessment resolved(Scene& scene) {
+  Assessment out = *scene.assessed();
+  resolve_policy(out, scene.record, scene.sighting,
+                 Planning{scene.policy, scene.choose, scene.options});
+  return out;
+}
+
+TEST(Policy, IsResolvedWhileNobodyHasTheDevice) {
+  Scene scene;
+  scene.certify();
+  scene.inventory().reserved = 0;
+  ASSERT_TRUE(resolved(scene).plan.has_value());
+  EXPECT_EQ(resolved(scene).plan->back().step, "sanitize_crypto");
+  scene.sighting.view->consumers.emplace_back("vm");
+  EXPECT_FALSE(resolved(scene).plan.has_value()) << "locked in";
+}
+
+TEST(Policy, ThatCannotBeSatisfiedTakesTheDeviceOutOfThePool) {
+  Scene scene;
+  scene.certify();
+  scene.inventory().reserved = 0;
+  scene.choose = [](const DevicePolicy&, const nvme::Capabilities&) {
+    return Result<nvme::EraseMethod>(Error{Errc::refused, "no sanitize: choose another policy"});
+  };
+  EXPECT_EQ(resolved(scene).trigger, Trigger::policy_unsatisfied);
+  EXPECT_TRUE(resolved(scene).reserve);
+  EXPECT_EQ(resolved(scene).facts.detail, "no sanitize: choose another policy");
+  scene.policy.reset();  // not ours: not touched, whatever it can
+  EXPECT_FALSE(resolved(scene).trigger.has_value());
+}
+
+TEST(Policy, OfAnUnopenedDriveIsResolvedAnewAtItsClaim) {
+  Scene scene;
+  scene.certify();
+  scene.inventory().reserved = 0;
+  scene.policy->managed = false;
+  scene.sighting.drive->identity.reset();
+  ASSERT_TRUE(resolved(scene).plan.has_value());
+  EXPECT_FALSE(is_whole(*resolved(scene).plan));
+}
+
+TEST(Assessment, ARecordLostFromRedisComesBackFromTheLedgersCertificate) {
+  Scene scene;
+  scene.ledger.serial = "S1";
+  scene.ledger.certificate_id = "cert";
+  scene.ledger.certificate_at = WallMs{1000};
+  scene.ledger.host_reads = 100;
+  scene.ledger.host_writes = 200;
+  scene.ledger.enrolment = "{}";
+  const auto found = assess(scene.sighting, nullptr, &scene.ledger, scene.host, WallMs{3000});
+  ASSERT_TRUE(found->first_seen.has_value());
+  EXPECT_EQ(found->first_seen->enrolment, "{}");
+  EXPECT_TRUE(found->held) << "an operator's hold outlives the record";
+  scene.sighting.drive->identity->serial = "S2";
+  EXPECT_EQ(assess(scene.sighting, nullptr, &scene.ledger, scene.host, WallMs{3000})->trigger,
+            Trigger::dirty_seen)
+      << "another drive is nobody's hold";
+}
+
 TEST(Assessment, IgnoresWhatIsNotOurs) {
   Scene scene;
   scene.sighting.rows[0].one_time_use = false;

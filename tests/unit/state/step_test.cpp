@@ -82,15 +82,70 @@ TEST(Step, AnEnrolledDriveForgetsWhatWasBegunOnTheOldOne) {
   Record record = at(Stage::error);
   record.erase_begun = true;
   record.baseline = "of the old drive";
+  record.enrolment = "of the old drive";
   Facts facts;
   facts.serial = "NEW";
   const auto enrolled = step(record, Event{Trigger::operator_enrol, 0, facts}, WallMs{1});
   EXPECT_FALSE(enrolled->record.erase_begun);
   EXPECT_EQ(enrolled->record.baseline, "");
+  EXPECT_EQ(enrolled->record.enrolment, "");
   EXPECT_EQ(enrolled->record.serial, "NEW");
   // Another try on the same drive goes on where it was.
   const auto again = step(record, Event{Trigger::operator_clean, 0, {}}, WallMs{1});
   EXPECT_TRUE(again->record.erase_begun);
+}
+
+TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
+  Record record = at(Stage::rechecking);
+  record.plan = {{"nvme", "check_health", 90, "{}"},
+                 {"nvme", "reset_namespaces", 70, "{}"},
+                 {"nvme", "overwrite", 50, "{}"}};
+  record.findings = "of an earlier cleaning";
+  record.step_index = 1;
+  record = step(record, Event{Trigger::still_burned, 0, {}}, WallMs{1})->record;
+  EXPECT_EQ(record.step_index, 0U);
+  EXPECT_EQ(record.findings, "");
+  EXPECT_EQ(record.clean_step, "nvme.check_health");
+  Facts facts;
+  facts.findings = "{}";
+  record.progress_percent = 50;
+  record = step(record, Event{Trigger::step_done, 0, facts}, WallMs{2})->record;
+  EXPECT_EQ(record.clean_step, "nvme.reset_namespaces");
+  EXPECT_EQ(record.progress_percent, 0);
+  record = step(record, Event{Trigger::steps_done, 0, {}}, WallMs{3})->record;
+  EXPECT_EQ(record.findings, "{}") << "for the certificate";
+  record = step(record, Event{Trigger::baseline_taken, 0, {}}, WallMs{4})->record;
+  EXPECT_EQ(record.clean_step, "nvme.overwrite");
+}
+
+TEST(Step, APlanIsLockedInUntilAnErrorOrAPolicyThatCannotBe) {
+  Record record = at(Stage::allocated);
+  record.plan = {{"nvme", "overwrite", 50, "{}"}};
+  EXPECT_EQ(step(record, Event{Trigger::dirty_seen, 0, {}}, WallMs{1})->record.plan.size(), 1U);
+  record.stage = Stage::error;
+  EXPECT_EQ(step(record, Event{Trigger::operator_clean, 0, {}}, WallMs{1})->record.plan.size(), 0U);
+  record.stage = Stage::available;
+  const auto out = step(record, Event{Trigger::policy_unsatisfied, 0, with("no")}, WallMs{1});
+  EXPECT_EQ(out->record.plan.size(), 0U);
+  EXPECT_EQ(out->effect, EffectKind::reserve);
+  EXPECT_EQ(out->record.waiting_for, "no");
+}
+
+TEST(Step, AReleaseSeenByTheNextInstanceIsCertifiedAndDirtyAgain) {
+  Record record = at(Stage::confirming);
+  record.instance = "the one before";
+  record.evidence = "e";
+  record.attempts = 3;
+  Facts facts;
+  facts.certificate_id = "c";
+  const auto taken = step(record, Event{Trigger::released_taken, 0, facts}, WallMs{9});
+  EXPECT_EQ(taken->record.stage, Stage::allocated);
+  EXPECT_EQ(taken->effect, EffectKind::finish);
+  EXPECT_EQ(taken->record.certificate_id, "c");
+  EXPECT_EQ(taken->record.evidence, "e");
+  EXPECT_EQ(taken->record.instance, "the one before") << "whom the certificate is about";
+  EXPECT_GT(taken->record.tenancy_seen_at, taken->record.certificate_at);
+  EXPECT_EQ(taken->record.attempts, 0U);
 }
 
 TEST(Step, ErasesAreCountedUntilARelease) {

@@ -1,0 +1,89 @@
+// What stands in record and certificate of an erasure.
+#include "handlers/evidence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/plan.h"
+
+namespace reclaim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Evidence, ComesBackAsItWas) {
+  nvme::EraseEvidence evidence;
+  evidence.method = nvme::EraseMethod::write_zeroes;
+  evidence.duration_ms = 12'000;
+  evidence.bytes_zeroed = 1'000'000'000'000;
+  evidence.commands = 7;
+  const auto back = evidence_of_json(to_json(evidence));
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  EXPECT_EQ(*back, evidence);
+}
+
+TEST(Evidence, OfAnOlderVersionIsRead) {
+  const auto back = evidence_of_json(
+      R"({"method":"sanitize_crypto","cdw10":4,"scdw10":4,"sstat":1,"global_data_erased":true,)"
+      R"("adopted":false,"duration_ms":5})");
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  EXPECT_EQ(back->bytes_zeroed, 0U);
+  EXPECT_TRUE(back->global_data_erased);
+}
+
+TEST(Evidence, IsToldByWhatTheMethodHas) {
+  nvme::EraseEvidence evidence;
+  EXPECT_THAT(summary(evidence), HasSubstr("SSTAT"));
+  evidence.method = nvme::EraseMethod::overwrite;
+  evidence.bytes_zeroed = 4096;
+  EXPECT_EQ(summary(evidence), "overwrite in 0.0 s: 4096 bytes zeroed");
+  evidence.method = nvme::EraseMethod::format_crypto;
+  evidence.commands = 2;
+  EXPECT_EQ(summary(evidence), "format_crypto in 0.0 s: 2 commands completed");
+}
+
+TEST(Verification, NamesItsLevelAndWhatWasRelaxed) {
+  nvme::VerifyReport report;
+  report.level = nvme::VerifyLevel::full;
+  report.relaxed.unreadable_blocks = true;
+  report.enrolment = "secret";
+  const std::string text = to_json(report);
+  EXPECT_THAT(text, HasSubstr(R"("level":"full")"));
+  EXPECT_THAT(text, HasSubstr(R"("relaxed":["unreadable_blocks"])"));
+  EXPECT_THAT(text, Not(HasSubstr("secret"))) << "the enrolment has a field of its own";
+  EXPECT_THAT(summary(report), HasSubstr("full (relaxed: unreadable_blocks)"));
+}
+
+TEST(Findings, AreGatheredByStep) {
+  const nvme::StepReport first{{{"spare", "100 %", false}}};
+  const nvme::StepReport second{{{"namespaces", "2 of them \"hidden\"", true}}};
+  std::string findings = with_findings("", "nvme.check_health", first);
+  findings = with_findings(findings, "nvme.reset_namespaces", second);
+  findings = with_findings(findings, "nvme.check_health", nvme::StepReport{});
+  EXPECT_EQ(findings,
+            R"({"nvme.reset_namespaces":[{"surface":"namespaces","found":"2 of them \"hidden\"",)"
+            R"("reset":true}],"nvme.check_health":[]})");
+  EXPECT_EQ(summary(second), "1 surfaces looked at, reset: namespaces");
+  EXPECT_EQ(summary(first), "1 surfaces looked at, nothing had to be reset");
+}
+
+TEST(Certificate, SaysWhatWasDoneAndOfWhichClass) {
+  Record record;
+  // The plan of today, made anew while the device is in the pool.
+  record.plan = make_plan(nvme::EraseMethod::sanitize_block, ConductorOptions{});
+  nvme::EraseEvidence evidence;
+  evidence.method = nvme::EraseMethod::overwrite;
+  record.evidence = to_json(evidence);
+  record.findings = R"({"nvme.check_health":[]})";
+  const Certificate zeroed = certificate_of(record, "1");
+  EXPECT_EQ(zeroed.method, "overwrite");
+  EXPECT_EQ(zeroed.sanitization_class, "clear");
+  EXPECT_EQ(zeroed.findings, record.findings);
+  evidence.method = nvme::EraseMethod::sanitize_crypto;
+  record.evidence = to_json(evidence);
+  EXPECT_EQ(certificate_of(record, "1").sanitization_class, "purge");
+}
+
+}  // namespace
+}  // namespace reclaim

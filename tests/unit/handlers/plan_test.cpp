@@ -1,0 +1,81 @@
+// Which steps a plan has, in which order, and what an operator may change of that.
+#include "handlers/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reclaim {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Plan, StandsInOrderWithTheEraseLast) {
+  const auto plan = make_plan(nvme::EraseMethod::overwrite, ConductorOptions{});
+  EXPECT_EQ(describe_plan(plan),
+            "nvme.check_health 90, nvme.recover_sanitize 85, nvme.reset_controller_state 80, "
+            "nvme.reset_namespaces 70, nvme.overwrite 50");
+  EXPECT_TRUE(is_whole(plan));
+  EXPECT_EQ(*erase_of(plan), nvme::EraseMethod::overwrite);
+  EXPECT_EQ(steps_before_erase(plan), 4U);
+  EXPECT_EQ(plan[2].args, R"({"timeout_ms":180000})");
+  EXPECT_EQ(plan[4].args, R"({"timeout_ms":900000,"stall_timeout_ms":600000})");
+}
+
+TEST(Plan, FollowsAnOperatorsPriorities) {
+  ConductorOptions options;
+  options.step_priorities = {{"nvme.reset_namespaces", 95}, {"nvme.check_health", 0}};
+  ASSERT_TRUE(check_step_priorities(options.step_priorities).ok());
+  const auto plan = make_plan(nvme::EraseMethod::sanitize_block, options);
+  EXPECT_EQ(describe_plan(plan),
+            "nvme.reset_namespaces 95, nvme.recover_sanitize 85, nvme.reset_controller_state 80, "
+            "nvme.sanitize_block 50");
+  EXPECT_TRUE(is_whole(plan)) << "check_health may be left out";
+}
+
+TEST(Plan, KeepsWhatThePromiseNeeds) {
+  const auto refused = [](const char* name, int priority) {
+    const Status checked = check_step_priorities({{name, priority}});
+    return checked.ok() ? std::string() : checked.error().what;
+  };
+  EXPECT_THAT(refused("nvme.reset_namespaces", 0), HasSubstr("cannot be disabled"));
+  EXPECT_THAT(refused("nvme.reset_controller_state", 50), HasSubstr("above the erase's"));
+  EXPECT_THAT(refused("nvme.recover_sanitize", -1), HasSubstr("above the erase's"));
+  EXPECT_THAT(refused("nvme.check_health", 1001), HasSubstr("at most 1000"));
+  EXPECT_THAT(refused("nvme.sanitize_crypto", 99), HasSubstr("there is no clean step"));
+  EXPECT_THAT(refused("nvme.verify", 0), HasSubstr("have their places"));
+  // Whatever the options say, no plan lacks what may not be left out, nor puts it after the erase.
+  ConductorOptions options;
+  options.step_priorities = {{"nvme.reset_namespaces", 0}};
+  EXPECT_TRUE(is_whole(make_plan(nvme::EraseMethod::overwrite, options)));
+}
+
+TEST(Plan, WithoutItsEraseOrAStepIsNotWhole) {
+  const auto whole = make_plan(nvme::EraseMethod::sanitize_crypto, ConductorOptions{});
+  const auto open = make_plan(std::nullopt, ConductorOptions{});
+  EXPECT_FALSE(is_whole(open));
+  EXPECT_EQ(steps_before_erase(open), 4U);
+  EXPECT_FALSE(is_whole({}));
+  // As the first version recorded it.
+  EXPECT_FALSE(is_whole({CleanStep{"nvme", "sanitize_crypto", 10, "{}"}}));
+  for (std::size_t i = 1; i < whole.size(); ++i) {
+    auto lacking = whole;
+    lacking.erase(lacking.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_FALSE(is_whole(lacking)) << whole[i].step;
+  }
+  auto twice = whole;
+  twice.insert(twice.begin(), whole.front());
+  EXPECT_FALSE(is_whole(twice));
+  auto foreign = whole;
+  foreign.front().interface = "pci";
+  EXPECT_FALSE(is_whole(foreign));
+}
+
+TEST(Plan, TellsAStepsTime) {
+  const CleanStep step{"nvme", "x", 60, R"({"timeout_ms":5000,"stall_timeout_ms":-1})"};
+  EXPECT_EQ(step_time_ms(step, "timeout_ms", 1), 5000);
+  EXPECT_EQ(step_time_ms(step, "stall_timeout_ms", 1), 1);
+  EXPECT_EQ(step_time_ms(CleanStep{"nvme", "x", 60, "no JSON"}, "timeout_ms", 7), 7);
+}
+
+}  // namespace
+}  // namespace reclaim
