@@ -396,7 +396,10 @@ void StateReader::read_features() {
 }
 
 void StateReader::read_feature(const FeatureRule& rule, std::uint32_t nsid) {
-  enum Select : std::uint32_t { kCurrent = 0, kDefault = 1, kSaved = 2, kSupported = 3 };
+  constexpr std::uint32_t kCurrent = 0;
+  constexpr std::uint32_t kDefault = 1;
+  constexpr std::uint32_t kSaved = 2;
+  constexpr std::uint32_t kSupported = 3;
   const auto current = get_feature(rule.id, nsid, kCurrent);
   if (!current && current.error().code == Errc::not_found) return;  // it does not have it
   if (!current) return missing(rule.name, current.error());

@@ -54,6 +54,10 @@ struct NamespaceState {
   bool reservation_persists = false;  // through power loss
 
   [[nodiscard]] std::uint64_t bytes() const { return size_blocks * block_bytes; }
+  // Of the drive's capacity, metadata included.
+  [[nodiscard]] std::uint64_t bytes_taken() const {
+    return size_blocks * (block_bytes + metadata_bytes);
+  }
   friend bool operator==(const NamespaceState&, const NamespaceState&) = default;
 };
 

@@ -64,9 +64,8 @@ std::string single_fault(const ControllerState& now, const NamespaceState* wante
   if (wanted != nullptr && !as_enrolled) {
     return fmt::format("at enrolment it was {} bytes", wanted->bytes());
   }
-  // Without a yardstick it has to be the whole drive; what the drive cannot give is not missing.
-  const bool whole = now.capacity_bytes == 0 || about_equal(ns.bytes(), now.capacity_bytes) ||
-                     about_equal(now.unallocated_bytes, 0);
+  // Without a yardstick it has to be the whole drive: what is missing may be hidden.
+  const bool whole = now.capacity_bytes == 0 || about_equal(ns.bytes_taken(), now.capacity_bytes);
   if (wanted == nullptr && !whole) {
     return fmt::format("the drive has {} bytes", now.capacity_bytes);
   }
@@ -140,7 +139,7 @@ Result<LayoutPlan> plan_managed(const ControllerState& now, const NamespaceState
   if (fault.empty()) {
     const NamespaceState& ns = now.namespaces.front();
     plan.findings.push_back(found("as it should be: " + describe(ns)));
-    if (now.capacity_bytes != 0 && ns.bytes() != now.capacity_bytes) {
+    if (now.capacity_bytes != 0 && ns.bytes_taken() != now.capacity_bytes) {
       plan.findings.push_back(
           found(fmt::format("the drive has {} bytes, its namespace {}: within what drives round",
                             now.capacity_bytes, ns.bytes())));

@@ -245,7 +245,7 @@ TEST_F(SurfacesTest, AFirmwareThatIsAllowedPasses) {
   set("firmware_slot", "2:NEWER");
   EXPECT_EQ(resets(step("reset_controller_state", before)), 0U);
   set("firmware_slot", "2:OLDER");
-  expect_error(step("reset_controller_state", before), Errc::failed, "firmware_allowed");
+  expect_error(step("reset_controller_state", before), Errc::failed, "device_spec does not name");
 }
 
 TEST_F(SurfacesTest, ADriveThatIgnoresWhatItIsToldIsQuarantined) {
@@ -400,6 +400,59 @@ TEST_F(SurfacesTest, AStopBeforeTheResetLeavesTheNamespaces) {
   stop_.request();
   expect_error(step("reset_namespaces"), Errc::cancelled, "stopped");
   EXPECT_EQ(sizes_of(*drive_).size(), 2U);
+}
+
+TEST_F(SurfacesTest, ADriveThatHidesANamespaceIsQuarantined) {
+  make_drive("hides_namespace=2", false);
+  ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, true).ok());
+  take_again();
+  expect_error(step("reset_namespaces"), Errc::failed, "the drive has 25165824 bytes");
+}
+
+TEST_F(SurfacesTest, ADriveThatOnlyClaimsToManageNamespacesFallsBack) {
+  make_drive("lacks_namespace_commands=1", false);
+  ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, false).ok());
+  take_again();
+  const auto report = step("reset_namespaces", "", EraseMethod::write_zeroes);
+  expect_finding(report, "namespaces", "claims to manage namespaces, but cannot", false);
+  EXPECT_EQ(sizes_of(*drive_).size(), 2U);
+  ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, true).ok());
+  expect_error(step("reset_namespaces", "", EraseMethod::write_zeroes), Errc::failed,
+               "out of reach");
+  EXPECT_EQ(resets(step("reset_namespaces")), 0U);
+}
+
+// What the drive says it has and does not let us read is no surface to pass over.
+TEST_F(SurfacesTest, AClaimedSurfaceThatCannotBeReadQuarantines) {
+  take("rpmbs=1", false);
+  expect_error(step("reset_controller_state"), Errc::failed, "rpmb: the drive says it has it");
+  EXPECT_FALSE(drive_->enrolment().ok());
+}
+
+TEST_F(SurfacesTest, ADriveThatTalksNonsenseIsQuarantined) {
+  take("", false);
+  set("garbage_identify", "1");
+  for (const char* name : {"reset_controller_state", "reset_namespaces"}) {
+    const auto report = step(name);
+    ASSERT_FALSE(report.ok());
+    EXPECT_EQ(report.error().code, Errc::failed);
+  }
+}
+
+TEST_F(SurfacesTest, ADriveThatIsSwappedBeforeTheResetIsLeftAlone) {
+  make_drive("", true);
+  ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, false).ok());
+  take_again();
+  set("dulbe", "1");
+  set("serial_changes", "1");
+  expect_error(step("reset_controller_state"), Errc::refused, "serial");
+  expect_error(step("reset_namespaces"), Errc::refused, "serial");
+  EXPECT_EQ(sizes_of(*drive_).size(), 2U);
+}
+
+TEST_F(SurfacesTest, ARecoveryThatFailsIsSaidSo) {
+  take("sstat=3,fails_at=40", false);
+  expect_error(step("recover_sanitize"), Errc::failed, "so does the one to recover");
 }
 
 }  // namespace

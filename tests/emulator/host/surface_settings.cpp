@@ -26,7 +26,8 @@ subsystem  other_controller=CNTLID (0 = none) other_attached=NSID:0|1 nmic=NSID:
 host       settle_ms= (from bind or reset to nodes and live) vfio_user=0|1 (a guest has it open)
 faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroes_nothing=
            zeroes_half= drops_zero_writes= format_keeps_data= ignores_features= ignores_delete=
-           (0|1)  power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
+           lacks_namespace_commands= (0|1)
+           power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
            probe_fails=unbound|dead|released|off (of nvme, until a reset mends it)
            write_error_at=NSID:OFFSET:LENGTH|off write_error_times=N (0 = always)
            keeps_region=NSID:OFFSET:LENGTH|off hides_namespace=NSID|0
@@ -258,6 +259,7 @@ void add_faults(SettingTable& table) {
   fault("format_keeps_data", &Faults::format_keeps_data);
   fault("ignores_features", &Faults::ignores_features);
   fault("ignores_delete", &Faults::ignores_delete);
+  fault("lacks_namespace_commands", &Faults::lacks_namespace_commands);
   table["probe_fails"] = probe_fails;
   table["settle_ms"] = [](auto& s, auto& v) { return number(v, s.host.settle_ms); };
   table["multipath"] = [](auto& s, auto& v) { return flag(v, s.host.multipath); };

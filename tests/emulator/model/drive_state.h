@@ -128,6 +128,7 @@ struct Faults {
   bool format_keeps_data;          // Format NVM with SES succeeds and erases nothing
   bool ignores_features;           // Set Features succeeds and changes nothing
   bool ignores_delete;             // Namespace Management: delete succeeds and deletes nothing
+  bool lacks_namespace_commands;   // OACS says that namespaces can be managed; they cannot
   std::int8_t stalls_at = -1;      // percent at which SPROG stands still for ever
   std::int8_t fails_at = -1;       // percent at which a sanitize fails
   std::int8_t power_loss_at = -1;  // percent of a sanitize at which power is lost, once

@@ -65,7 +65,9 @@ Completion Controller::format(const Command& command) {
 }
 
 Completion Controller::manage_namespace(const Command& command) {
-  if ((state_.capabilities.oacs & kOacsNamespaces) == 0) return Completion{kInvalidOpcode, 0};
+  if ((state_.capabilities.oacs & kOacsNamespaces) == 0 || state_.faults.lacks_namespace_commands) {
+    return Completion{kInvalidOpcode, 0};
+  }
   const std::uint32_t select = command.cdw10 & 0xfU;
   if (select == NVME_NS_MGMT_SEL_CREATE) return create_namespace(command);
   if (select != NVME_NS_MGMT_SEL_DELETE) return Completion{kInvalidField, 0};

@@ -134,14 +134,24 @@ TEST(NamespacePlan, WithoutAYardstickTheFormatInUseOrTheFastestIsTaken) {
   EXPECT_EQ(first->make->block_bytes, 512U);
 }
 
-TEST(NamespacePlan, WhatTheDriveCannotGiveIsNotMissing) {
-  // It promises 100 GiB, gives 90 and has nothing left.
+TEST(NamespacePlan, WhatIsMissingFromTheDriveMayBeHidden) {
+  // It promises 100 GiB, shows 90 and says that nothing is left.
   ControllerState now = drive({ns(1, 90 * kGiB)});
-  EXPECT_FALSE(plan_namespaces(now, nullptr, kPurge, true)->nothing_to_do());
   now.unallocated_bytes = 0;
+  EXPECT_FALSE(plan_namespaces(now, nullptr, kPurge, true)->nothing_to_do());
+  now.capacity_bytes = 0;  // it does not say how large it is
   EXPECT_TRUE(plan_namespaces(now, nullptr, kPurge, true)->nothing_to_do());
-  now.capacity_bytes = 0;  // not told at all
-  EXPECT_TRUE(plan_namespaces(now, nullptr, kPurge, true)->nothing_to_do());
+}
+
+TEST(NamespacePlan, MetadataTakesItsShareOfTheCapacity) {
+  ControllerState enrolled = drive({ns(1, 100 * kGiB)});
+  enrolled.namespaces[0].metadata_bytes = 8;
+  enrolled.namespaces[0].format = 2;
+  enrolled.namespaces[0].size_blocks = enrolled.namespaces[0].capacity_blocks =
+      100 * kGiB / (512 + 8);
+  const auto plan = plan_namespaces(enrolled, &enrolled, kPurge, true);
+  EXPECT_TRUE(plan->nothing_to_do());
+  EXPECT_EQ(enrolled.namespaces[0].bytes_taken() / kGiB, 99U);
 }
 
 TEST(NamespacePlan, WithoutManagementHiddenOnesNeedASanitize) {
