@@ -131,6 +131,31 @@ TEST_F(ChainTest, OneThatWasSealedAnewIsFound) {
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("is not chained to " + sealed_name(2, id_of(2)))));
 }
 
+TEST_F(ChainTest, TheNewestSealedAnewIsFoundByTheHead) {
+  keep(2);
+  const auto key = SigningKey::load(key_path_);
+  std::string other = certificate_text(2);
+  other.replace(other.find("\"S2\""), 4, "\"S5\"");
+  write(path_of(2), *seal(*key, 2, sha256_of(content(path_of(1))), other));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("the head knows another SHA-256")));
+}
+
+TEST_F(ChainTest, WhatIsSealedBehindTheEndNeedsNoGoodEnd) {
+  keep(2);
+  write(path_of(2), "torn");
+  const auto again = chain().keep(id_of(1), certificate_text(1));
+  ASSERT_TRUE(again.ok()) << again.error().what;
+  EXPECT_EQ(*again, content(path_of(1)));
+  EXPECT_FALSE(chain().keep(id_of(2), certificate_text(2)).ok());
+}
+
+TEST_F(ChainTest, ACertificateThatBreaksTheSchemaIsFoundThoughItIsSigned) {
+  std::string bad = certificate_text(1);
+  bad.replace(bad.find("\"purge\""), 7, "\"clean\"");
+  ASSERT_TRUE(chain().keep(id_of(1), bad).ok());
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("published schema at '/sanitization_class'")));
+}
+
 TEST_F(ChainTest, AMissingOneIsFoundWhereverItStood) {
   keep(5);
   const auto without = [this](std::vector<int> numbers) {

@@ -76,6 +76,19 @@ TEST_F(SealTest, ASignatureHasOneSpelling) {
   EXPECT_THAT(opened.error().what, HasSubstr("64 bytes in base64"));
 }
 
+TEST_F(SealTest, ItsMembersHaveOneSpelling) {
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"\"sequence\":7,", "\"sequence\": 7,"},
+        {"\"sequence\":7,", "\"sequence\":7,\"x\":1,"},
+        {"{\"sequence\"", "{\"key_id\":\"" + std::string(64, 'c') + "\",\"sequence\""}}) {
+    std::string text = sealed();
+    text.replace(text.find(from), from.size(), to);
+    const auto opened = open_seal(text);
+    ASSERT_FALSE(opened.ok()) << to;
+    EXPECT_THAT(opened.error().what, HasSubstr("is not spelled as Reclaim writes it"));
+  }
+}
+
 TEST_F(SealTest, AnotherKeyIsSaid) {
   const auto other = SigningKey::load_or_create(state_path_ + "/other.key");
   ASSERT_TRUE(other.ok());
@@ -125,6 +138,14 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
               HasSubstr("'/evidence/sstat'"));
   // A class that the method does not have.
   EXPECT_THAT(changed("\"purge\"", "\"clear\"").error().what, HasSubstr("'oneOf'"));
+  const std::string findings = "\"findings\":\"\"";
+  EXPECT_TRUE(changed(findings,
+                      R"("findings":{"nvme.check_health":[{"surface":"wear","found":"1 %",)"
+                      R"("reset":false}]})")
+                  .ok());
+  EXPECT_THAT(
+      changed(findings, R"("findings":{"nvme.check_health":[{"surface":"wear"}]})").error().what,
+      HasSubstr("'/findings/nvme.check_health/0'"));
   EXPECT_TRUE(changed("\"schema\":1", "\"more\":true,\"schema\":1").ok());
 }
 

@@ -25,7 +25,9 @@ class SigningKeyTest : public ProofTest {
 };
 
 TEST_F(SigningKeyTest, IsMadeOnceAndItsOwnersAlone) {
+  const mode_t before = umask(0022);
   const auto made = SigningKey::load_or_create(key_path_);
+  umask(before);
   ASSERT_TRUE(made.ok()) << made.error().what;
   struct stat info {};
   ASSERT_EQ(stat(key_path_.c_str(), &info), 0);
