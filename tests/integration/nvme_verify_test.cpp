@@ -252,6 +252,17 @@ TEST_F(VerifyTest, ABrokenDlfeatOnlyByName) {
   EXPECT_EQ(report->places_off_value, 1U);
 }
 
+TEST_F(VerifyTest, AWriteDuringTheVerificationIsNoticedByTheCounter) {
+  level(VerifyLevel::full);
+  make_drive();
+  EraseRequest request;
+  request.method = EraseMethod::overwrite;
+  erase_fully(request);
+  const auto report = drive_->verify(
+      baseline_, evidence_, [this](EraseProgress) { set("host_writes", "99999"); }, stop_);
+  expect_error(report, Errc::failed, "written to while it was verified");
+}
+
 TEST_F(VerifyTest, AFullReadCanBeStopped) {
   level(VerifyLevel::full);
   make_drive();
