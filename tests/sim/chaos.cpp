@@ -128,9 +128,23 @@ void World::service_trouble() {
       if (rng.chance(0.1)) {
         scheduler.shift_wall_clock(rng.between(-600'000, 600'000));
         say("somebody sets the wall clock");
+      } else if (rng.chance(0.2)) {
+        damage_a_record(slots.at(rng.below(slots.size())), for_ms);
       }
       break;
   }
+}
+
+void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
+  const PciAddress address = slot.address;
+  say(fmt::format("somebody edits the record of {} by hand", to_string(address)));
+  store.damage(address);
+  scheduler.outside(for_ms, [this, address, remove = rng.chance(0.5)] {
+    say(fmt::format("an operator {} it", remove ? "removes" : "mends"));
+    store.mend(address, remove);
+    // Without its record nobody can know that it is held.
+    if (remove) slot_at(address).held = false;
+  });
 }
 
 void World::swap_drive(Slot& slot) {
@@ -260,6 +274,7 @@ void World::operator_acts(Slot& slot) {
 }
 
 void World::unguard_everything() {
+  for (const Slot& slot : slots) store.mend(slot.address, false);
   store.set_away(false);
   placement.set_away(false);
   disk.full = false;

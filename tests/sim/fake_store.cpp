@@ -66,6 +66,15 @@ void FakeStore::load(const std::string& host, StoreCallback<std::vector<Record>>
         std::vector<Record> out;
         for (const auto& [address, record] : records_) {
           if (record->host != host) continue;
+          if (damaged_.contains(address)) {
+            Record damaged;
+            damaged.host = host;
+            damaged.address = address;
+            damaged.stage = Stage::error;
+            damaged.damage = damaged.last_error = "field 'serial' is missing";
+            out.push_back(std::move(damaged));
+            continue;
+          }
           auto decoded = decode_record(encode_record(*record));
           if (!decoded) return decoded.error();
           out.push_back(*std::move(decoded));
@@ -81,6 +90,7 @@ void FakeStore::save(const Record& record, LockToken lock, const JournalEntry& e
       [this, copy = std::make_shared<const Record>(record), lock, entry,
        worker = scheduler_.worker()]() -> Result<Ok> {
         const auto it = records_.find(copy->address);
+        if (damaged_.contains(copy->address)) return conflict("the stored epoch is none");
         if (it != records_.end() && it->second->epoch >= copy->epoch) {
           return conflict(fmt::format("the stored epoch is {}", it->second->epoch));
         }
@@ -249,7 +259,16 @@ std::size_t FakeStore::lose_last(std::int64_t ms) {
   return lost;
 }
 
+void FakeStore::damage(const PciAddress& address) {
+  if (records_.contains(address)) damaged_.insert(address);
+}
+
+void FakeStore::mend(const PciAddress& address, bool remove) {
+  if (damaged_.erase(address) != 0 && remove) records_.erase(address);
+}
+
 void FakeStore::lose_everything() {
+  damaged_.clear();
   records_.clear();
   locks_.clear();
   undo_.clear();

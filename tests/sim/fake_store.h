@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ class FakeStore final : public Store {
   std::size_t lose_last(std::int64_t ms);
   void lose_everything();
   void worker_died();
+  // Somebody's hand: the record cannot be read, nor written over, until it is mended or removed.
+  void damage(const PciAddress& address);
+  void mend(const PciAddress& address, bool remove);
   // Another worker, of the same name by mistake: takes the lock if it is free.
   bool rival_takes(const PciAddress& address, std::int64_t ttl_ms);
   void rival_gives_back(const PciAddress& address);
@@ -63,6 +67,8 @@ class FakeStore final : public Store {
   std::function<void(const Record&, const JournalEntry&)> on_saved;
 
  private:
+  std::set<PciAddress> damaged_;
+
   struct Lock {
     std::string holder;
     std::uint64_t token = 0;

@@ -150,6 +150,7 @@ class World final {
   void operator_holds(Slot& slot);
   void power_failure();
   void swap_drive(Slot& slot);
+  void damage_a_record(const Slot& slot, std::int64_t for_ms);
   void store_forgets();
   void restart_worker_later(std::int64_t delay_ms);
   void unguard_everything();
