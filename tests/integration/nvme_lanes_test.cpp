@@ -1,9 +1,14 @@
 // Lanes: drives in parallel, every callback once and on the loop's thread, stop, drop and the end.
 #include "nvme/lanes.h"
 
+#include <fcntl.h>
+
+#include <future>
+#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "nvme/driver_binding.h"
 #include "tests/integration/nvme_fixture.h"
 
 namespace reclaim::nvme {
@@ -220,6 +225,121 @@ TEST_F(LanesTest, TheEndWaitsForTheLanesAndClosesTheirDrives) {
   run_until([&] { return running; });
   lanes_.reset();
   EXPECT_TRUE(claim().ok());
+}
+
+// A lane that does not move, and all that others want meanwhile.
+class StuckLaneTest : public LanesTest {
+ protected:
+  // The first drive's whole way, and a look at both, while the second one's lane is stuck.
+  void expect_nobody_waits() {
+    const PciAddress address = *parse_pci_address(kAddress);
+    const auto claimed = claim_now(kAddress);
+    ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+    ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(address, done); }).ok());
+    const auto erased = await<EraseEvidence>([&](auto done) {
+      lanes_->erase(
+          address, {}, [](auto) {}, done);
+    });
+    ASSERT_TRUE(erased.ok()) << erased.error().what;
+    const auto drives = await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover(done); });
+    ASSERT_TRUE(drives.ok()) << drives.error().what;
+    EXPECT_EQ(drives->size(), 2U);
+    drop_now(kAddress);
+    EXPECT_FALSE(stuck_.has_value());
+  }
+  void erase_second() {
+    const PciAddress second = *parse_pci_address(kSecond);
+    ASSERT_TRUE(claim_now(kSecond).ok());
+    ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(second, done); }).ok());
+    bool running = false;
+    lanes_->erase(
+        second, {}, [&running](EraseProgress) { running = true; }, keep(stuck_));
+    run_until([&] { return running; });
+  }
+  std::optional<Result<EraseEvidence>> stuck_;
+};
+
+TEST_F(StuckLaneTest, AStalledSanitizeDelaysNobody) {
+  make_two();
+  ASSERT_TRUE(host_->set(kSecond, "stalls_at", "10").ok());
+  erase_second();
+  expect_nobody_waits();
+  drop_now(kSecond);
+  EXPECT_TRUE(stuck_.has_value());
+}
+
+TEST_F(StuckLaneTest, ACommandThatHangsDelaysNobody) {
+  make_two();
+  ASSERT_TRUE(host_->set(kSecond, "duration_ms", "3600000").ok());
+  erase_second();
+  auto drive = host_->drive(kSecond);
+  ASSERT_TRUE(drive.ok());
+  // Whoever asks the drive anything gets no answer until it is let go.
+  std::mutex held;
+  held.lock();
+  std::promise<void> hangs;
+  std::thread firmware([&] {
+    (*drive)->with([&](auto&, auto&) {
+      hangs.set_value();
+      held.lock();
+    });
+  });
+  hangs.get_future().wait();
+  expect_nobody_waits();
+  held.unlock();
+  firmware.join();
+  drop_now(kSecond);
+  EXPECT_TRUE(stuck_.has_value());
+}
+
+TEST_F(LanesTest, AnUnmanagedDriveIsNotOpenedToBeDiscovered) {
+  make_two();
+  ASSERT_TRUE(host_->bind(kSecond, "vfio-pci").ok());
+  const auto group =
+      root_ / "dev/vfio" /
+      std::filesystem::read_symlink(root_ / "sys/bus/pci/devices" / kSecond / "iommu_group")
+          .filename();
+  const UniqueFd guest(::open(group.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(guest.valid());
+  const auto drives = await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover(done); });
+  ASSERT_TRUE(drives.ok()) << drives.error().what;
+  EXPECT_EQ((*drives)[1].driver, "vfio-pci");
+  EXPECT_GE((*drives)[1].iommu_group, 0);
+  EXPECT_FALSE((*drives)[1].identity.has_value());
+}
+
+TEST_F(LanesTest, DrivesLeftTakenOverAreGivenBackAtTheStart) {
+  make_two();
+  // As a worker leaves it that is killed after the takeover.
+  write("run/reclaim/0000:02:00.0.driver", "driver=vfio-pci\noverride=vfio-pci\n");
+  lanes_.reset();
+  lanes_.emplace(loop_.raw(), options_, clock_, log_);
+  run_until([&] { return drives_left_taken_over(options_).empty(); });
+  const auto drive = read_drive(options_.sysfs_root, *parse_pci_address(kSecond));
+  ASSERT_TRUE(drive.ok());
+  EXPECT_EQ(drive->driver, "vfio-pci");
+  // The other was never taken over.
+  EXPECT_EQ(read_drive(options_.sysfs_root, request_.address)->driver, "nvme");
+}
+
+TEST_F(LanesTest, AnUnmanagedDriveIsRestoredAndGivenBackWhenDropped) {
+  make_two();
+  ASSERT_TRUE(host_->bind(kAddress, "vfio-pci").ok());
+  request_.managed = false;
+  const PciAddress address = *parse_pci_address(kAddress);
+  for (const bool restored_first : {true, false}) {
+    const auto claimed = claim_now(kAddress);
+    ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+    EXPECT_EQ(claimed->facts.driver, "nvme");
+    if (restored_first) {
+      const auto restored = await<Ok>([&](auto done) { lanes_->restore_driver(address, done); });
+      ASSERT_TRUE(restored.ok()) << restored.error().what;
+      const auto now = await<Counters>([&](auto done) { lanes_->still_ours(address, {}, done); });
+      EXPECT_TRUE(now.ok()) << now.error().what;
+    }
+    drop_now(kAddress);
+    EXPECT_EQ(read_drive(options_.sysfs_root, address)->driver, "vfio-pci");
+  }
 }
 
 }  // namespace

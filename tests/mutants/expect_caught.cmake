@@ -1,0 +1,10 @@
+# Runs one test of a mutant, which has to fail: by an expectation, not by a crash or for want of a
+# test of that name.
+execute_process(COMMAND ${MUTANT} --gtest_filter=${TEST} --gtest_brief=1
+  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(result EQUAL 0)
+  message(FATAL_ERROR "not caught by ${TEST}: ${BREAKS}\n${output}")
+endif()
+if(NOT output MATCHES "\\[  FAILED  \\]")
+  message(FATAL_ERROR "${TEST} did not fail, but ended with ${result}:\n${output}")
+endif()
