@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "nvme/admin.h"
 
@@ -319,7 +317,8 @@ Status Claim::recheck() const {
     if (last.finding.guard != "node_open" || waited >= options_.driver_wait_ms) {
       return refusal(last);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(options_.driver_poll_ms));
+    StopFlag nobody;
+    (void)nobody.wait(options_.driver_poll_ms);
     now = read_drive(options_.sysfs_root, request_.address);
   }
   if (!same_nodes(sys_, *now)) {

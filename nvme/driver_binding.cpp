@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 #include <utility>
+
+#include "nvme/stop_flag.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -232,7 +232,8 @@ Status Takeover::give_back() {
                    fmt::format("{}; somebody had it before it was released", held.error().what)};
     }
     if (waited >= options_.driver_wait_ms) return Error{Errc::failed, held.error().what};
-    std::this_thread::sleep_for(std::chrono::milliseconds(options_.driver_poll_ms));
+    StopFlag nobody;
+    (void)nobody.wait(options_.driver_poll_ms);
   }
 }
 

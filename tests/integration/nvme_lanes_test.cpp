@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include <future>
-#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -275,18 +274,17 @@ TEST_F(StuckLaneTest, ACommandThatHangsDelaysNobody) {
   auto drive = host_->drive(kSecond);
   ASSERT_TRUE(drive.ok());
   // Whoever asks the drive anything gets no answer until it is let go.
-  std::mutex held;
-  held.lock();
   std::promise<void> hangs;
+  std::promise<void> let_go;
   std::thread firmware([&] {
     (*drive)->with([&](auto&, auto&) {
       hangs.set_value();
-      held.lock();
+      let_go.get_future().wait();
     });
   });
   hangs.get_future().wait();
   expect_nobody_waits();
-  held.unlock();
+  let_go.set_value();
   firmware.join();
   drop_now(kSecond);
   EXPECT_TRUE(stuck_.has_value());
