@@ -32,6 +32,7 @@ TEST_F(ClaimGuestTest, AClaimHoldsTheDriveAgainstTheHost) {
   EXPECT_NE(run("mount -t ext4 " + node(kPlain) + " /mnt"), 0);
   const nvme::UniqueFd second(::open(node(kPlain).c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
   EXPECT_FALSE(second.valid());
+  be_impatient();
   expect_error(claim(request(kPlain)), Errc::busy, "guard host_lock");
   EXPECT_TRUE((*drive)->claim().recheck().ok());
   drive->reset();
@@ -89,6 +90,7 @@ TEST_F(ClaimGuestTest, AnOpenNodeIsRefusedByTheProcessThatHasIt) {
                 " </dev/null >/dev/null 2>&1 &"),
             0);
   ASSERT_TRUE(eventually([] { return ::access("/tmp/open", F_OK) == 0; }));
+  be_impatient();
   expect_error(claim(request(kPlain)), Errc::busy, "guard node_open");
   ::unlink("/tmp/open");
   EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));

@@ -38,6 +38,7 @@ class GuestTest : public ::testing::Test {
  protected:
   void SetUp() override {
     options_.poll_interval_ms = 100;
+    options_.driver_poll_ms = 50;
     auto line = HostLine::open();
     ASSERT_TRUE(line.ok()) << line.error().what;
     host_ = std::make_unique<HostLine>(*std::move(line));
@@ -54,6 +55,8 @@ class GuestTest : public ::testing::Test {
     asked.shared_subsystem_allowed = true;
     return asked;
   }
+  // For claims that are to be refused: what may pass by itself is given no time.
+  void be_impatient() { options_.driver_wait_ms = 100; }
   [[nodiscard]] Result<std::unique_ptr<nvme::Drive>> claim(const nvme::ClaimRequest& asked) {
     findings_.clear();
     auto claim = nvme::Claim::create(options_, asked, &findings_, stop_, log_);

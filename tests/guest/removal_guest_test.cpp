@@ -57,6 +57,7 @@ TEST_F(RemovalGuestTest, ADrivePulledByTheMachineIsOursNoMore) {
   ASSERT_TRUE(eventually([] { return ::access(function(kGone).c_str(), F_OK) != 0; }));
   expect_error((*drive)->claim().still_same_drive(), Errc::refused, "does not answer any more");
   drive->reset();
+  be_impatient();
   expect_error(claim(request(kGone)), Errc::busy, kGone);
 }
 

@@ -26,6 +26,7 @@ TEST_F(VfioGuestTest, ADriveGoesToVfioAndComesBackWithItsData) {
   const auto away = nvme::look_at_drive(options_, *parse_pci_address(kPassed), true);
   ASSERT_TRUE(away.ok());
   EXPECT_EQ(away->problem, "bound to vfio-pci");
+  be_impatient();
   expect_error(claim(request(kPassed)), Errc::busy, "bound to vfio-pci");
   ASSERT_TRUE(bind(kPassed, "nvme"));
   auto back = claim(request(kPassed));
@@ -37,6 +38,7 @@ TEST_F(VfioGuestTest, AGroupSomebodyHoldsIsRefusedWithHisName) {
   ASSERT_TRUE(bind(kPassed, "vfio-pci"));
   const Holder guest(group_, kPassed, true);
   ASSERT_TRUE(guest.holds());
+  be_impatient();
   expect_error(claim(request(kPassed)), Errc::busy,
                fmt::format("guard vfio_open: process {} (", guest.pid()));
 }
