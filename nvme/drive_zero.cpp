@@ -47,6 +47,38 @@ bool may_pass(int number) {
          number == ENOMEM;
 }
 
+// What a sweep that was not done means.
+Error end_of(const SweepResult& swept, const std::vector<Stretch>& all,
+             const EraseRequest& request) {
+  const std::string so_far = fmt::format(
+      "{} of {} bytes are zeroed", swept.bytes_done,
+      std::accumulate(
+          all.begin(), all.end(), std::uint64_t{0},
+          [](std::uint64_t sum, const Stretch& each) { return sum + each.length_bytes; }));
+  switch (swept.end) {
+    case SweepEnd::failed:
+      return Error{Errc::failed, fmt::format("{}; {}", swept.error.what, so_far), swept.error.raw};
+    case SweepEnd::stopped:
+      if (swept.bytes_begun == 0) {
+        return Error{Errc::cancelled, "stopped before anything was zeroed"};
+      }
+      return Error{Errc::unknown, "stopped while zeroing: " + so_far};
+    case SweepEnd::late:
+      return Error{Errc::unknown,
+                   fmt::format("zeroing did not end within {} s: {}; raise cleanup_timeout if the "
+                               "drive is only slow",
+                               request.timeout_ms / 1000, so_far)};
+    case SweepEnd::stalled:
+      return Error{Errc::unknown,
+                   fmt::format("zeroing stood still for {} s: {}; look into the kernel's log, and "
+                               "replace the drive if it stays so",
+                               request.stall_timeout_ms / 1000, so_far)};
+    case SweepEnd::done:
+      break;
+  }
+  return Error{Errc::unknown, so_far};
+}
+
 }  // namespace
 
 Status Drive::zero_chunk(EraseMethod method, Place chunk, std::span<const std::byte> zeros,
@@ -105,32 +137,7 @@ Result<EraseEvidence> Drive::zero(const EraseRequest& request, const Report& on_
         return zero_chunk(request.method, chunk, bytes, stop);
       },
       on_progress, clock_, stop);
-  const std::string so_far = fmt::format(
-      "{} of {} bytes are zeroed", swept.bytes_done,
-      std::accumulate(
-          all.begin(), all.end(), std::uint64_t{0},
-          [](std::uint64_t sum, const Stretch& each) { return sum + each.length_bytes; }));
-  switch (swept.end) {
-    case SweepEnd::failed:
-      return Error{Errc::failed, fmt::format("{}; {}", swept.error.what, so_far), swept.error.raw};
-    case SweepEnd::stopped:
-      if (swept.bytes_begun == 0) {
-        return Error{Errc::cancelled, "stopped before anything was zeroed"};
-      }
-      return Error{Errc::unknown, "stopped while zeroing: " + so_far};
-    case SweepEnd::late:
-      return Error{Errc::unknown,
-                   fmt::format("zeroing did not end within {} s: {}; raise cleanup_timeout if the "
-                               "drive is only slow",
-                               request.timeout_ms / 1000, so_far)};
-    case SweepEnd::stalled:
-      return Error{Errc::unknown,
-                   fmt::format("zeroing stood still for {} s: {}; look into the kernel's log, and "
-                               "replace the drive if it stays so",
-                               request.stall_timeout_ms / 1000, so_far)};
-    case SweepEnd::done:
-      break;
-  }
+  if (swept.end != SweepEnd::done) return end_of(swept, all, request);
   for (const ClaimedNamespace& ns : claim_.namespaces()) {
     if (auto flushed = flush(ns.fd.get()); !flushed) return std::move(flushed).error();
   }

@@ -165,6 +165,7 @@ Result<SamplePlan> plan_samples(const std::vector<NamespaceFacts>& namespaces,
 
 std::vector<Stretch> plan_whole(const std::vector<NamespaceFacts>& namespaces) {
   std::vector<Stretch> stretches;
+  stretches.reserve(namespaces.size());
   for (const NamespaceFacts& facts : namespaces) {
     stretches.push_back(Stretch{facts.nsid, 0, facts.capacity_bytes});
   }

@@ -130,7 +130,7 @@ class Sweep final {
   }
 
   [[nodiscard]] EraseProgress measured(MonoMs now) const {
-    const double done = static_cast<double>(result_.bytes_done);
+    const auto done = static_cast<double>(result_.bytes_done);
     const double left = static_cast<double>(total_) - done;
     EraseProgress progress;
     progress.percent = total_ == 0 ? 100 : done * 100 / static_cast<double>(total_);
