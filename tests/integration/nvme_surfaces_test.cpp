@@ -364,6 +364,20 @@ TEST_F(SurfacesTest, TheKernelMayTakeItsTimeToSeeTheNewNamespace) {
   EXPECT_EQ(sizes_of(*drive_).size(), 1U);
 }
 
+TEST_F(SurfacesTest, ANamespaceThatTheKernelDoesNotShowIsNotPassedOver) {
+  make_drive("", false);
+  ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, true).ok());
+  auto claim = Claim::create(options_, request_, &findings_, stop_, log_);
+  ASSERT_TRUE(claim.ok()) << claim.error().what;
+  // Attached behind the kernel's back.
+  (*host_->drive(kAddress))->with([](emulator::Controller&, emulator::DriveState& state) {
+    state.namespaces[1].attached = true;
+  });
+  expect_error(claim->reopen_namespaces(100, stop_), Errc::failed,
+               "namespaces 1 2 attached, the kernel shows 1");
+  EXPECT_TRUE(claim->namespaces().empty());
+}
+
 TEST_F(SurfacesTest, WithoutNamespaceManagementOnlyASanitizeReachesHiddenOnes) {
   // The drive cannot delete, but lists what is allocated.
   make_drive("oacs=2", false);
