@@ -74,6 +74,7 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
   providers_ = std::move(providers).value();
 
   drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings), clock_, log_);
+  drives_->give_back_drives_left();
 
   conductor_ = std::make_unique<Conductor>(
       ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_},

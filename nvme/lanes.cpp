@@ -39,9 +39,11 @@ Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log)
       log_(log),
       mailbox_(loop, [](Message message) { message(); }),
       zero_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
-      scan_(std::make_unique<Worker>([] {})) {
+      scan_(std::make_unique<Worker>([] {})) {}
+
+void Lanes::give_back_drives_left() {
   const auto left = drives_left_taken_over(options_);
-  if (left.empty()) return;
+  if (left.empty() || recovery_ != nullptr) return;
   recovery_ = std::make_unique<Worker>([] {});
   for (const PciAddress& address : left) {
     const bool queued = recovery_->submit(

@@ -25,8 +25,7 @@ class Worker;
 
 class Lanes final : public Drives {
  public:
-  // `loop`, `clock` and `log` outlive the object. Drives that a worker before left taken over are
-  // given back to their vfio drivers, on a thread of their own.
+  // `loop`, `clock` and `log` outlive the object.
   Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log);
   // Tells every job to end and joins the threads; a lane inside an ioctl ends after that one, at
   // the latest with its timeout. Callbacks not delivered by then are dropped: whoever wants them
@@ -34,6 +33,10 @@ class Lanes final : public Drives {
   ~Lanes() override;
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
+
+  // Drives that a worker before left taken over are given back to their vfio drivers, on a thread
+  // of its own. For the worker's start: a tool that only looks leaves them as they are.
+  void give_back_drives_left();
 
   void discover(Callback<std::vector<DriveFacts>> done) override;
   void claim(const ClaimRequest& request, Callback<ClaimReport> done) override;

@@ -312,6 +312,8 @@ TEST_F(LanesTest, DrivesLeftTakenOverAreGivenBackAtTheStart) {
   write("run/reclaim/0000:02:00.0.driver", "driver=vfio-pci\noverride=vfio-pci\n");
   lanes_.reset();
   lanes_.emplace(loop_.raw(), options_, clock_, log_);
+  EXPECT_EQ(drives_left_taken_over(options_).size(), 1U);  // looking alone changes nothing
+  lanes_->give_back_drives_left();
   run_until([&] { return drives_left_taken_over(options_).empty(); });
   const auto drive = read_drive(options_.sysfs_root, *parse_pci_address(kSecond));
   ASSERT_TRUE(drive.ok());
