@@ -160,10 +160,12 @@ Result<VerifyReport> Drive::verify(const Baseline& baseline, const EraseEvidence
     }
   }
   const auto left_as = judge.failed() ? Result<std::string>(std::string()) : enrolment();
+  // The next tenancy is compared with it: a drive that does not tell its state is not given back.
   if (!left_as) {
-    log_.warning("reclaim.nvme",
-                 fmt::format("{}: no enrolment baseline: {}", to_string(claim_.sys().address),
-                             left_as.error().what));
+    return Error{Errc::failed,
+                 fmt::format("the drive was erased, but its state cannot be read to enrol it: {}",
+                             left_as.error().what),
+                 left_as.error().raw};
   }
   if (auto same = claim_.still_same_drive(); !same) return std::move(same).error();
   const auto counters = read_counters(claim_.controller_fd(), options_.admin_timeout_ms);
@@ -190,7 +192,7 @@ Result<VerifyReport> Drive::verify(const Baseline& baseline, const EraseEvidence
                                         before->host_writes, counters->host_writes)});
   }
   auto report = judge.verdict(*counters, global_data_erased);
-  if (report && left_as) report->enrolment = *left_as;
+  if (report) report->enrolment = *left_as;
   return report;
 }
 
