@@ -178,13 +178,6 @@ sim_mutant(zeroing_is_adopted handlers/conductor_effects.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
   [[device.record.erase_begun && method && nvme::is_sanitize(*method);]]
   [[device.record.erase_begun;]])
-sim_mutant(unfit_stays_on_offer handlers/admission.cpp
-  "a drive that cannot be cleaned as configured stays in the pool"
-  [[  assessment.trigger = Trigger::policy_unsatisfied;
-  assessment.reserve = true;
-]]
-  [[  return;
-]])
 sim_mutant(plan_outlives_its_drive state/step.cpp
   "an enrolled drive is cleaned by the plan of the one before it"
   [[  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
