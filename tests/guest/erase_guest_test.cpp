@@ -79,6 +79,23 @@ TEST_F(TwoEraseGuestTest, EveryNamespaceIsZeroed) {
   EXPECT_EQ(kept("two1") + kept("two2"), 0U);
 }
 
+TEST_F(TwoEraseGuestTest, ANamespaceThatGoesBeforeTheEraseStopsIt) {
+  fill(node(kTwo, 1));
+  fill(node(kTwo, 2));
+  ASSERT_TRUE(claim_in_lane(shared(kTwo)).ok());
+  ASSERT_TRUE(take_baseline().ok());
+  const std::string controller = controller_node(kTwo);
+  ASSERT_EQ(run("nvme detach-ns " + controller + " -n 2 -c 0 && nvme ns-rescan " + controller), 0);
+  ASSERT_TRUE(eventually([this] { return node(kTwo, 2) == "/dev/none"; }));
+  EraseRequest request;
+  request.method = EraseMethod::write_zeroes;
+  expect_error(erase(request), Errc::refused, "guard claim");
+  drop();
+  EXPECT_GT(kept("two1"), kTwoFull / 2) << "nothing was sent";
+  ASSERT_EQ(run("nvme attach-ns " + controller + " -n 2 -c 0 && nvme ns-rescan " + controller), 0);
+  EXPECT_TRUE(eventually([this] { return claim(shared(kTwo)).ok(); }));
+}
+
 class PulledEraseGuestTest : public LaneTest {
  protected:
   PulledEraseGuestTest() : LaneTest(kPulled) {}

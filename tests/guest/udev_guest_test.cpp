@@ -53,14 +53,19 @@ class UdevGuestTest : public GuestTest {
     for (const auto* device : drive->block_devices()) count += device->holders.size();
     return count;
   }
+  // The links tell that udev has been at every namespace.
   void expect_left_alone() {
+    EXPECT_TRUE(eventually([this] {
+      for (const std::uint32_t nsid : {1U, 2U, 3U}) {
+        const std::string link = "/dev/reclaim/" + node(kStack, nsid).substr(5);
+        if (::access(link.c_str(), F_OK) != 0) return false;
+      }
+      return true;
+    }));
+    EXPECT_EQ(run("udevadm settle --timeout=60"), 0);
     EXPECT_EQ(holders(), 0U);
     EXPECT_NE(::access("/dev/disk/by-label/TENANT", F_OK), 0);
     EXPECT_NE(run("udevadm info --query=property " + node(kStack, 3) + " | grep -q ID_FS_"), 0);
-    for (const std::uint32_t nsid : {1U, 2U, 3U}) {
-      const std::string link = "/dev/reclaim/" + node(kStack, nsid).substr(5);
-      EXPECT_EQ(::access(link.c_str(), F_OK), 0) << link;
-    }
     const auto drive = claim(shared(kStack));
     EXPECT_TRUE(drive.ok()) << drive.error().what;
   }
@@ -69,8 +74,8 @@ class UdevGuestTest : public GuestTest {
 TEST_F(UdevGuestTest, RulesThatNameNoDriveLeaveItToTheHost) {
   ASSERT_EQ(run("cp /usr/share/reclaim/59-reclaim.rules /etc/udev/rules.d/"), 0);
   give_back();
-  EXPECT_EQ(holders(), 2U) << "the volume group and the mirror";
-  EXPECT_EQ(::access("/dev/disk/by-label/TENANT", F_OK), 0);
+  EXPECT_TRUE(eventually([this] { return holders() == 2; })) << "the volume group and the mirror";
+  EXPECT_TRUE(eventually([] { return ::access("/dev/disk/by-label/TENANT", F_OK) == 0; }));
   expect_error(claim(shared(kStack)), Errc::refused, "guard holders");
 }
 
