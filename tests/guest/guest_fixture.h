@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,15 @@ constexpr const char* kGone = "0000:08:00.0";    // is pulled once, for good
 
 // What a tenant leaves: this text at the head of each KiB.
 constexpr const char* kTenantText = "THE-TENANTS-SECRET";
+
+// What the code under test calls an error is part of a test's output.
+class ErrorsOnly final : public Logger {
+ public:
+  void write(LogLevel level, std::string_view name, std::string_view text,
+             std::initializer_list<LogField> /*fields*/) override {
+    if (level >= LogLevel::error) std::cout << name << ": " << text << "\n";
+  }
+};
 
 class GuestTest : public ::testing::Test {
  protected:
@@ -148,7 +158,7 @@ class GuestTest : public ::testing::Test {
 
   nvme::Options options_;
   SystemClock clock_;
-  NullLogger log_;
+  ErrorsOnly log_;
   nvme::StopFlag stop_;
   std::vector<nvme::GuardFinding> findings_;
   std::unique_ptr<HostLine> host_;
