@@ -205,6 +205,7 @@ struct StepReport {
 struct VerifyReport {
   VerifyLevel level = VerifyLevel::sample;
   Relaxations relaxed;
+  std::uint64_t capacity_bytes = 0;  // of all namespaces as they were verified
   std::uint32_t samples_read = 0;
   std::uint32_t samples_counted = 0;    // that held data before, canaries included
   std::uint32_t samples_unchanged = 0;  // that still equal their old content: must be 0

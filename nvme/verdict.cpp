@@ -49,6 +49,7 @@ Judge::Judge(const Baseline& baseline, EraseMethod method,
     : baseline_(baseline), method_(method), namespaces_(namespaces), relaxed_(relaxed) {
   report_.level = level;
   report_.relaxed = relaxed;
+  for (const NamespaceFacts& each : namespaces) report_.capacity_bytes += each.capacity_bytes;
   for (const Sample& sample : baseline.samples) {
     if (sample.blank) continue;
     old_samples_.insert(sample.sha256);

@@ -93,6 +93,14 @@ TEST(Verdict, AGoodEraseIsVerifiedWithItsNumbers) {
   EXPECT_EQ(report->expectation, "zeroes (DLFEAT 1)");
 }
 
+TEST(Verdict, ItSaysHowMuchWasVerified) {
+  World world(0);
+  world.namespaces.push_back(NamespaceFacts{2, "nvme0n2", 4096, 512, 0});
+  const auto report = world.judge();
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(report->capacity_bytes, (1U << 30U) + 4096U);
+}
+
 TEST(Verdict, OldContentIsAFailure) {
   World world(0);
   world.samples[0] = noise("a");
