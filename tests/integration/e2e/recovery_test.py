@@ -1,73 +1,16 @@
 #!/usr/bin/python3
 """What must not break the promise, end to end: crashes and stops in the middle of an erase, Redis,
 Placement and RabbitMQ going away and coming back, a provider that Nova re-created."""
-import http.server
 import json
-import threading
 import unittest
-import urllib.error
-import urllib.request
 
 from case import FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
+from placement_door import PlacementDoor
 from services import wait_until
 
 
 def tearDownModule():
     tear_down_services()
-
-
-class PlacementDoor:
-    """Stands between the worker and Placement; while `closed`, it answers 503 as a load balancer
-    does whose servers are all gone."""
-
-    def __init__(self, url):
-        door = self
-        self.closed = False
-        self.refused = 0
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self, status, headers, body):
-                self.send_response(status)
-                for name, value in headers:
-                    if name.lower() not in ("connection", "transfer-encoding", "content-length",
-                                            "server", "date"):
-                        self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def handle_any(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                if door.closed:
-                    door.refused += 1
-                    return self.answer(503, [("Content-Type", "text/plain")], b"no server is up\n")
-                request = urllib.request.Request(url + self.path, data=body or None,
-                                                 method=self.command)
-                for name, value in self.headers.items():
-                    if name.lower() not in ("host", "connection", "content-length"):
-                        request.add_header(name, value)
-                try:
-                    with opener.open(request, timeout=60) as answer:
-                        return self.answer(answer.status, answer.getheaders(), answer.read())
-                except urllib.error.HTTPError as error:
-                    return self.answer(error.code, error.headers.items(), error.read())
-
-            do_GET = do_PUT = do_POST = do_DELETE = handle_any
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def shut_down(self):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class Interrupted(EndToEnd):
@@ -124,6 +67,63 @@ class Interrupted(EndToEnd):
         made.worker.start(wait=False)
         made.worker.wait_field(FIRST, "device_state", "error")
         self.assert_reserved(made)
+
+
+class InterruptedSteps(EndToEnd):
+    """What goes on in no drive by itself starts over, from the first clean step."""
+
+    def spec(self, **rules):
+        return json.dumps({"vendor_id": "144d", "product_id": "a80a", **rules})
+
+    def test_zeroing_that_was_killed_in_the_middle_starts_over(self):
+        made = self.setting(fault=",sanicap=none",
+                            device_spec=self.spec(clear_action="zero", zero_rate="512K"))
+        self.delete(made)
+        made.worker.wait_field(FIRST, "clean_step", "nvme.write_zeroes")
+        wait_until(lambda: float(made.worker.field(FIRST, "progress") or 0) > 1, "it zeroes")
+        made.worker.kill()
+        self.assertNotEqual(made.host.digest(FIRST, SEED)["tenant_blocks_kept"], "0")
+        self.assert_reserved(made)
+        made.worker.write_config(device_spec=self.spec(clear_action="zero"))
+        made.worker.start()
+        self.assert_released(made, sanitizes=0)
+        certificate = self.certificate(made)
+        self.assertEqual(certificate["evidence"]["bytes_zeroed"], 32 << 20)
+        self.assertFalse(certificate["evidence"].get("adopted", False))
+        self.assert_verified_once_from_the_first_step(made)
+
+    def test_a_clean_step_that_was_killed_in_the_middle_starts_over(self):
+        made = self.setting(duration_ms=LONG_MS)
+        made.host.set(FIRST, sstat=3)  # and so the step sanitizes, which takes its time
+        self.delete(made)
+        made.worker.wait_field(FIRST, "clean_step", "nvme.recover_sanitize")
+        wait_until(lambda: made.host.sanitize_status(FIRST) == 2, "the step's sanitize runs")
+        made.worker.kill()
+        self.assert_reserved(made)
+        made.worker.start()
+        made.worker.wait_log(r"a sanitize is running already")
+        self.assert_reserved(made)
+        made.host.set(FIRST, duration_ms=300)
+        self.finish_sanitize(made)
+        # The step's own is no erasure of ours: that comes after it.
+        self.assert_released(made, sanitizes=2)
+        self.assertFalse(self.certificate(made)["evidence"]["adopted"])
+        self.assert_verified_once_from_the_first_step(made)
+
+    def certificate(self, made):
+        return json.loads(made.services.redis(
+            "get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST),
+            db=made.db))["sealed"]["certificate"]
+
+    def assert_verified_once_from_the_first_step(self, made):
+        triggers = [entry["trigger"] for entry in made.worker.journal()]
+        self.assertEqual(triggers.count("guards_passed"), 2, triggers)
+        since = triggers[len(triggers) - 1 - triggers[::-1].index("guards_passed"):]
+        wanted = ["step_done", "steps_done", "baseline_taken", "erased", "verified", "released"]
+        places = [since.index(trigger) for trigger in wanted]
+        self.assertEqual(places, sorted(places), since)
+        self.assertEqual(triggers.count("verified"), 1)
+        self.assertEqual(triggers.count("released"), 1)
 
 
 class RedisAway(EndToEnd):

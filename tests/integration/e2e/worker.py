@@ -34,7 +34,7 @@ project_name = service
 project_domain_name = Default
 region_name = {region}
 [nvme]
-device_spec = {{"vendor_id": "144d", "product_id": "a80a"}}
+device_spec = {device_spec}
 verify_samples = {samples}
 [reclaim]
 survey_interval_s = {survey_s}
@@ -125,6 +125,7 @@ class Worker:
             "username": services.endpoints["service_username"],
             "password": services.endpoints["service_password"],
             "region": services.endpoints["region"], "root": host.root, "survey_s": 3600,
+            "device_spec": json.dumps({"vendor_id": "144d", "product_id": "a80a"}),
             "samples": 64, **settings}
         self.config = os.path.join(folder, "reclaim.conf")
         self.write_config()
