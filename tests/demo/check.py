@@ -51,6 +51,32 @@ def wrong_with_untouched(before, after):
     return wrong
 
 
+def wrong_with_quarantined(before, after, note):
+    """The same for the drive that its tenant left locked."""
+    wrong = []
+    if after.state != "error":
+        wrong.append("its device_state is %s" % after.state)
+    if after.reserved != 1:
+        wrong.append("it was given back")
+    if after.consumers:
+        wrong.append("an instance holds it")
+    if after.sanitizes != before.sanitizes or after.sha256 != before.sha256:
+        wrong.append("it was erased though it is locked")
+    if "opal" not in note or "PSID" not in note:
+        wrong.append("its note does not say what to do: " + note)
+    return wrong
+
+
+def wrong_with_verification(code, told, tampered_code, tampered_told):
+    """Of `certificate verify`, on the folder as it is and on a copy with one byte changed."""
+    wrong = []
+    if code != 0 or "whole and signed" not in told:
+        wrong.append("the certificate does not verify: " + told)
+    if tampered_code == 0 or "was changed" not in tampered_told:
+        wrong.append("a changed certificate is not noticed: " + tampered_told)
+    return wrong
+
+
 def wrong_with_certificate(certificate, serial, instance):
     wrong = []
     if certificate.get("serial") != serial:

@@ -30,8 +30,10 @@ HOST = "compute-2"
 DRIVES = {
     "0000:01:00.0": ("vm5", "4dee8fde-fe92-4c46-bd4d-bc755777eeeb", "DEMO-0001", 5),
     "0000:02:00.0": ("vm4", "54e2fdaf-63d0-4f68-bff2-412445b8b40f", "DEMO-0002", 4),
+    # Of no recording: its message got lost, and the survey finds it.
+    "0000:03:00.0": ("vm6", "0d6c1f0e-5b0a-4a51-9c9e-8a6f5f1b3c77", "DEMO-0003", 6),
 }
-CLEANED, LEFT = DRIVES
+CLEANED, LEFT, HOSTILE = DRIVES
 SANITIZE_MS = 7000
 CLEAN_WITHIN_S = 90
 MARK = b"RECLAIM-TENANT-DATA"
@@ -79,7 +81,7 @@ class Demo:
                          self.screen.dim)
 
     def make_host(self):
-        self.screen.working("Compute host", "making two drives and their tenants' data")
+        self.screen.working("Compute host", "making three drives and their tenants' data")
         descriptions = ["address=%s,serial=%s,size=64M,duration_ms=%d%s" %
                         (address, serial, SANITIZE_MS,
                          "," + self.arguments.fault if self.arguments.fault and
@@ -93,11 +95,15 @@ class Demo:
             made = self.services.register(HOST, address, reserved=1, consumer=instance)
             self.providers[address] = made["uuid"]
             self.places[address] = self.find_text(address)
+        self.host.set(HOSTILE, opal_enabled=1, opal_locked=1)
         self.host.write("var/lib/nova/compute_id", made["root_uuid"] + "\n")
-        self.screen.step("Compute host", "%s: two emulated drives, registered as Nova does" % HOST)
+        self.screen.step("Compute host", "%s: three emulated drives, registered as Nova does" %
+                         HOST)
         for address, (name, instance, serial, _) in DRIVES.items():
             self.screen.fact(address, "%s, 64 MiB; %s (%s) holds it: allocated, reserved = 1" % (
                 serial, name, instance[:8]))
+        self.screen.fact("", "%s is hostile: it has taken Opal ownership and locked its drive" %
+                         DRIVES[HOSTILE][0], self.screen.dim)
 
     def start_worker(self):
         self.screen.working("reclaim serve", "starting")
@@ -106,16 +112,18 @@ class Demo:
         self.worker.start(debug=False, tied=not self.arguments.keep)
         for address in DRIVES:
             self.worker.wait_field(address, "device_state", "allocated")
-        self.screen.step("reclaim serve", "ready (pid %d): both drives known, both in use" %
+        self.screen.step("reclaim serve", "ready (pid %d): three drives known, all in use" %
                          self.worker.process.pid)
 
     def play(self):
         name, instance, _, _ = DRIVES[CLEANED]
         messages = bus.recorded()
+        hostile, its_instance, _, _ = DRIVES[HOSTILE]
         self.screen.step("%s is deleted" % name,
-                         "its allocation goes; %d recorded Nova 2026.2 messages tell it" %
-                         len(messages))
-        self.services.placement().free(instance)
+                         "and %s too; %d recorded Nova 2026.2 messages tell of the first" %
+                         (hostile, len(messages)))
+        for each in (instance, its_instance):
+            self.services.placement().free(each)
         with self.services.bus() as connection:
             connection.publish_all(messages)
         story = Story(self.screen, CLEANED, HOST, instance, self.progress)
@@ -135,6 +143,21 @@ class Demo:
                 self.worker.must_run()
                 time.sleep(0.1)
         self.worker.wait_field(CLEANED, "device_state", "available")
+        self.worker.wait_field(HOSTILE, "device_state", "error")
+        self.show_quarantine()
+
+    def show_quarantine(self):
+        self.screen.step("Quarantined", "%s, %s's: not erased, not given back" %
+                         (HOSTILE, DRIVES[HOSTILE][0]))
+        # "quarantined: nvme.STEP: SURFACE: what was found; what to do".
+        step, _, rest = self.note().partition(": ")[2].partition(": ")
+        found, _, remedy = rest.partition("; ")
+        self.screen.fact("clean step", step)
+        self.screen.fact("found", found, self.screen.red)
+        self.screen.fact("what to do", remedy)
+
+    def note(self):
+        return self.worker.field(HOSTILE, "last_error")
 
     def progress(self):
         percent = self.worker.field(CLEANED, "progress")
@@ -174,17 +197,45 @@ class Demo:
         self.show_table(before, after)
         self.screen.step("Certificate", certificate["id"])
         self.show_certificate(certificate)
+        verified = self.verify(os.path.dirname(path))
+        tampered = self.verify(self.tamper(path))
+        self.show_verification(verified, tampered)
         wrong = ["%s: %s" % (CLEANED, text) for text in
                  check.wrong_with_erased(before[CLEANED], after[CLEANED]) +
                  check.wrong_with_certificate(certificate, DRIVES[CLEANED][2],
-                                              DRIVES[CLEANED][1])]
+                                              DRIVES[CLEANED][1]) +
+                 check.wrong_with_verification(*verified, *tampered)]
         wrong += ["%s: %s" % (LEFT, text) for text in
                   check.wrong_with_untouched(before[LEFT], after[LEFT])]
+        wrong += ["%s: %s" % (HOSTILE, text) for text in
+                  check.wrong_with_quarantined(before[HOSTILE], after[HOSTILE], self.note())]
         if wrong:
             raise AssertionError("; ".join(wrong))
         self.screen.step("Left alone", "%s is as it was, byte for byte: sha256 %s…" %
                          (LEFT, after[LEFT].sha256[:16]))
         return path
+
+    def verify(self, folder):
+        """(exit code, verdict) of `reclaim certificate verify`."""
+        code, out, err = self.worker.command("certificate", "verify", "--folder", folder,
+                                             "-f", "value", "-c", "Detail")
+        return code, "; ".join((out + err).strip().splitlines())
+
+    def tamper(self, path):
+        """A copy of the folder, in which the certificate is of another drive by one byte."""
+        copy = os.path.join(self.folder, "tampered")
+        shutil.copytree(os.path.dirname(path), copy)
+        with open(os.path.join(copy, os.path.basename(path)), "r+", encoding="utf-8") as file:
+            text = file.read().replace(DRIVES[CLEANED][2], DRIVES[LEFT][2])
+            file.seek(0)
+            file.write(text)
+        return copy
+
+    def show_verification(self, verified, tampered):
+        self.screen.fact("verified", verified[1].replace(self.folder, ""), self.screen.green)
+        self.screen.fact("one byte changed", "%s → %s in a copy: %s" % (
+            DRIVES[CLEANED][2], DRIVES[LEFT][2], tampered[1].replace(self.folder, "")),
+            self.screen.red)
 
     def show_table(self, before, after):
         def change(of):
@@ -193,14 +244,14 @@ class Demo:
         names = [name for name, _, _, _ in DRIVES.values()]
         self.screen.table([
             ["", *DRIVES],
-            ["instance", names[0] + ", deleted", names[1] + ", running"],
+            ["instance", names[0] + ", deleted", names[1] + ", running", names[2] + ", deleted"],
             ["reserved", *change(lambda drive: "%d" % drive.reserved)],
             ["device state", *change(lambda drive: drive.state)],
             ["tenant's blocks", *change(lambda drive: "%d" % drive.tenant_blocks_kept)],
             ["tenant's text", *change(lambda drive: printable(drive.excerpt))],
             ["sanitizes", *change(lambda drive: "%d" % drive.sanitizes)],
             ["sha256", *change(lambda drive: drive.sha256[:8])],
-        ], lambda row, column: self.screen.green if column == 1 else None)
+        ], lambda row, column: {1: self.screen.green, 3: self.screen.red}.get(column))
 
     def certificate(self):
         name = self.worker.field(CLEANED, "certificate_id")

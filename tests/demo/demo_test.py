@@ -56,8 +56,9 @@ class Demo(unittest.TestCase):
         run = self.start()
         code, text = run.end()
         self.assertEqual(code, 0, text)
-        for shown in ("event heard", "survey", "guards passed", "sanitize", "verified",
-                      "released", "Certificate", "byte for byte"):
+        for shown in ("event heard", "survey", "guards passed", "nvme.check_health", "sanitize",
+                      "nvme.reset_namespaces", "verified", "released", "a locking range is locked",
+                      "PSID", "Certificate", "whole and signed", "was changed", "byte for byte"):
             self.assertIn(shown, text)
         self.assertRegex(text, r"reserved 1 (→|->) 0")
         self.assertNotIn("\033", text)
@@ -104,6 +105,23 @@ class Checks(unittest.TestCase):
             facts = good[:index] + [bad] + good[index + 1:]
             self.assertNotEqual(check.wrong_with_untouched(self.before, self.drive(*facts)), [],
                                 bad)
+
+    def test_the_quarantined_drive(self):
+        good = ["error", 1, [], DIGEST, 0, b"TEXT"]
+        note = "nvme.reset_controller_state: opal: locked; revert it with its PSID"
+        wrong = check.wrong_with_quarantined
+        self.assertEqual(wrong(self.before, self.drive(*good), note), [])
+        self.assertNotEqual(wrong(self.before, self.drive(*good), "broken"), [])
+        for index, bad in ((0, "available"), (1, 0), (2, ["x"]), (3, ERASED), (4, 1)):
+            facts = good[:index] + [bad] + good[index + 1:]
+            self.assertNotEqual(wrong(self.before, self.drive(*facts), note), [], bad)
+
+    def test_what_verify_says(self):
+        good = (0, "1 certificates, whole and signed", 1, "the certificate was changed")
+        self.assertEqual(check.wrong_with_verification(*good), [])
+        for index, bad in ((0, 1), (1, "changed"), (2, 0), (3, "whole and signed")):
+            told = good[:index] + (bad,) + good[index + 1:]
+            self.assertNotEqual(check.wrong_with_verification(*told), [], bad)
 
     def test_the_certificate(self):
         good = {"serial": "S", "instance": "I", "evidence": {"global_data_erased": True},

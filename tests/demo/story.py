@@ -10,6 +10,8 @@ FIELDS = re.compile(r"(?: (?:request_id|instance)=\S*)+$")
 VERIFIED = re.compile(r"(\d+) samples read \((\d+) bytes\), (\d+) held data before, (\d+) of them "
                       r"unchanged, (\d+) canaries found, (\d+) bytes not zero; expected zeroes")
 
+STEP = re.compile(r"(\w+\.\w+): (\d+) surfaces looked at, (.*)$")
+
 METHODS = {"sanitize_crypto": "crypto erase", "sanitize_block": "block erase"}
 
 
@@ -19,6 +21,7 @@ class Story:
         self.progress = progress  # () -> (percent, seconds left)
         self.heard = set()
         self.guards = []
+        self.steps = 0
         self.method = None  # while the drive sanitizes
         self.erased = None
         self.finished = False
@@ -68,6 +71,8 @@ class Story:
                              self.screen.dim)
         elif trigger == "still_burned":
             self.screen.fact("look again", why)
+        elif trigger in ("step_done", "steps_done"):
+            self.tell_step(detail)
         elif trigger == "baseline_taken":
             self.screen.fact("baseline", detail)
         elif trigger == "erased":
@@ -80,6 +85,13 @@ class Story:
             self.screen.fact("released", "%s, %s" % (detail.replace("->", "→"),
                                                      why.partition(", ")[2]), self.screen.green)
             self.finished = True
+
+    def tell_step(self, detail):
+        found = STEP.search(detail)
+        if not found:
+            return
+        self.steps += 1
+        self.screen.fact("clean step %d" % self.steps, "%-28s %2s looked at, %s" % found.groups())
 
     def tell_erased(self, detail):
         method, self.method = self.method or "", None
