@@ -23,6 +23,23 @@ Error failed(const Error& error) {
   return Error{code, fmt::format("{}: {}", kSurface, error.what), error.raw};
 }
 
+// What the drive says of its namespaces after they were changed; rounding is the drive's own now,
+// whatever the erase will be. The same plan as a sanitize would have, since that has nothing to do
+// only where the layout is as it should be.
+Result<std::vector<StepFinding>> judge_change(const ControllerState& layout,
+                                              const ControllerState* yardstick, EraseMethod method,
+                                              bool can_manage) {
+  const bool managed = can_manage && layout.namespace_management();
+  const EraseMethod as_if = managed ? EraseMethod::sanitize_block : method;
+  auto after = plan_namespaces(layout, yardstick, as_if, can_manage);
+  if (!after) return std::move(after).error();
+  if (after->nothing_to_do()) return std::move(after->findings);
+  return Error{Errc::failed,
+               fmt::format("namespaces: after the reset they are still not as they should be: {}; "
+                           "look for a firmware update or replace the drive",
+                           after->findings.front().found)};
+}
+
 }  // namespace
 
 // Whether the claim has the node of every attached namespace.
@@ -63,23 +80,18 @@ Result<StepReport> Drive::reset_namespaces(const StepRequest& request, StopFlag&
           std::string(kSurface), "the drive claims to manage namespaces, but cannot", false});
       plan = plan_namespaces(*layout, yardstick, request.method, can_manage);
       if (!plan) return std::move(plan).error();
+      if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
       changed = change_layout(*plan, *layout, stop);
     }
     if (!changed && changed.error().code == Errc::cancelled) return std::move(changed).error();
     if (!changed) return failed(changed.error());
     layout = read_namespace_layout(controller, options_.admin_timeout_ms);
     if (!layout) return failed(layout.error());
-    const auto after = plan_namespaces(*layout, yardstick, request.method, can_manage);
-    if (!after) return after.error();
-    if (!after->nothing_to_do()) {
-      return Error{Errc::failed,
-                   fmt::format("namespaces: after the reset they are still not as they should be: "
-                               "{}; look for a firmware update or replace the drive",
-                               after->findings.front().found)};
-    }
+    const auto now = judge_change(*layout, yardstick, request.method, can_manage);
+    if (!now) return now.error();
     for (const StepFinding& each : plan->findings) report.findings.push_back(each);
     if (plan->make) {
-      for (const StepFinding& each : after->findings) report.findings.push_back(each);
+      for (const StepFinding& each : *now) report.findings.push_back(each);
     }
   } else {
     report.findings = std::move(plan->findings);

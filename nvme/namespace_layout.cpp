@@ -51,6 +51,24 @@ std::string format_fault(const NamespaceState& ns, const NamespaceState* wanted)
   return "";
 }
 
+std::uint64_t slack_of(std::uint64_t bytes) {
+  return std::max(bytes / 100 * kCapacitySlackPercent, std::min(kCapacitySlackBytes, bytes / 10));
+}
+
+// Whether something that no namespace covers may hold data: what the drive says is unallocated, and
+// what is missing from its whole.
+std::string cover_fault(const ControllerState& now) {
+  std::uint64_t taken = 0;
+  for (const NamespaceState& ns : now.namespaces) taken += ns.bytes_taken();
+  const std::uint64_t whole =
+      now.capacity_bytes != 0 ? now.capacity_bytes : taken + now.unallocated_bytes;
+  if (!about_equal(taken, whole)) return fmt::format("the drive has {} bytes", whole);
+  if (now.unallocated_bytes > slack_of(whole)) {
+    return fmt::format("{} bytes of the drive are not allocated", now.unallocated_bytes);
+  }
+  return "";
+}
+
 // What is wrong with the only namespace of a drive whose namespaces can be managed.
 std::string single_fault(const ControllerState& now, const NamespaceState* wanted) {
   const NamespaceState& ns = now.namespaces.front();
@@ -60,14 +78,11 @@ std::string single_fault(const ControllerState& now, const NamespaceState* wante
   if (wanted != nullptr && (ns.sharing & 1U) != (wanted->sharing & 1U)) {
     return "whether it may be shared was changed";
   }
-  const bool as_enrolled = wanted != nullptr && about_equal(ns.bytes(), wanted->bytes());
-  if (wanted != nullptr && !as_enrolled) {
+  // Not by the enrolment alone: it is renewed after each cleaning, so that what is missing could
+  // grow from one to the next.
+  if (std::string fault = cover_fault(now); !fault.empty()) return fault;
+  if (now.capacity_bytes == 0 && wanted != nullptr && !about_equal(ns.bytes(), wanted->bytes())) {
     return fmt::format("at enrolment it was {} bytes", wanted->bytes());
-  }
-  // Without a yardstick it has to be the whole drive: what is missing may be hidden.
-  const bool whole = now.capacity_bytes == 0 || about_equal(ns.bytes_taken(), now.capacity_bytes);
-  if (wanted == nullptr && !whole) {
-    return fmt::format("the drive has {} bytes", now.capacity_bytes);
   }
   return "";
 }
@@ -126,31 +141,43 @@ Result<NamespaceToMake> choose_format(const ControllerState& now, const Namespac
   return make;
 }
 
-Result<LayoutPlan> plan_managed(const ControllerState& now, const NamespaceState* wanted) {
-  LayoutPlan plan;
-  std::string fault;
-  if (now.namespaces.empty()) {
-    fault = "the drive has no namespace";
-  } else if (now.namespaces.size() > 1) {
-    fault = fmt::format("there are {} namespaces", now.namespaces.size());
-  } else {
-    fault = single_fault(now, wanted);
+// What keeps the layout from being one namespace over all of the drive; "" when nothing does.
+std::string layout_fault(const ControllerState& now, const NamespaceState* wanted) {
+  if (now.namespaces.empty()) return "the drive has no namespace";
+  if (now.namespaces.size() > 1) {
+    return fmt::format("there are {} namespaces", now.namespaces.size());
   }
-  if (fault.empty()) {
-    const NamespaceState& ns = now.namespaces.front();
-    plan.findings.push_back(found("as it should be: " + describe(ns)));
-    if (now.capacity_bytes != 0 && ns.bytes_taken() != now.capacity_bytes) {
-      plan.findings.push_back(
-          found(fmt::format("the drive has {} bytes, its namespace {}: within what drives round",
-                            now.capacity_bytes, ns.bytes())));
-    }
+  return single_fault(now, wanted);
+}
+
+std::optional<StepFinding> describe_rounding(const ControllerState& now) {
+  const NamespaceState& ns = now.namespaces.front();
+  if (now.capacity_bytes == 0 || ns.bytes_taken() == now.capacity_bytes) return std::nullopt;
+  return found(fmt::format("the drive has {} bytes, its namespace {}: within what drives round",
+                           now.capacity_bytes, ns.bytes()));
+}
+
+Result<LayoutPlan> plan_managed(const ControllerState& now, const NamespaceState* wanted,
+                                EraseMethod method) {
+  LayoutPlan plan;
+  std::string fault = layout_fault(now, wanted);
+  if (fault.empty() && is_sanitize(method)) {
+    plan.findings.push_back(found("as it should be: " + describe(now.namespaces.front())));
+    if (auto rounded = describe_rounding(now); rounded) plan.findings.push_back(*rounded);
     return plan;
+  }
+  // A deleted namespace's blocks may be handed to the next one that is made: nothing but one over
+  // all of them brings them within reach.
+  const bool as_it_should_be = fault.empty();
+  if (as_it_should_be) {
+    fault = fmt::format("made anew, since {} reaches only what is allocated", to_string(method));
   }
   auto make = choose_format(now, wanted);
   if (!make) return std::move(make).error();
   for (const NamespaceState& ns : now.namespaces) plan.remove.push_back(ns.nsid);
   plan.make = *make;
-  plan.findings.push_back(found(fmt::format("{} ({})", fault, describe_all(now)), true));
+  plan.findings.push_back(
+      found(fmt::format("{} ({})", fault, describe_all(now)), !as_it_should_be));
   return plan;
 }
 
@@ -172,6 +199,15 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
                     "them with `nvme attach-ns`, or clean the device with "
                     "clear_action=sanitize, which covers the whole drive",
                     hidden, now.namespaces.size(), to_string(method), describe_all(now))};
+  }
+  if (now.namespace_management() && !is_sanitize(method)) {
+    if (const std::string fault = cover_fault(now); !fault.empty()) {
+      return Error{Errc::failed,
+                   fmt::format("namespaces: {}, and its namespaces ({}) cannot be made anew, so "
+                               "that {} may not reach all that was written; clean the device with "
+                               "clear_action=sanitize, which covers the whole drive",
+                               fault, describe_all(now), to_string(method))};
+    }
   }
   plan.findings.push_back(found(describe_all(now)));
   if (hidden != 0) {
@@ -210,15 +246,13 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
 
 bool about_equal(std::uint64_t a_bytes, std::uint64_t b_bytes) {
   const std::uint64_t larger = std::max(a_bytes, b_bytes);
-  const std::uint64_t slack =
-      std::max(larger / 100 * kCapacitySlackPercent, std::min(kCapacitySlackBytes, larger / 10));
-  return larger - std::min(a_bytes, b_bytes) <= slack;
+  return larger - std::min(a_bytes, b_bytes) <= slack_of(larger);
 }
 
 Result<LayoutPlan> plan_namespaces(const ControllerState& now, const ControllerState* enrolled,
                                    EraseMethod method, bool can_manage) {
   if (!can_manage || !now.namespace_management()) return plan_unmanaged(now, enrolled, method);
-  return plan_managed(now, enrolled_namespace(enrolled));
+  return plan_managed(now, enrolled_namespace(enrolled), method);
 }
 
 }  // namespace reclaim::nvme

@@ -15,7 +15,8 @@
 namespace reclaim::nvme {
 
 // Drives round: a difference of up to this much, the larger of both but never more than a tenth, is
-// reported, not mended (an Intel P4510 gives 64 MiB less than it promises).
+// put up with (an Intel P4510 gives 64 MiB less than it promises), and only where it cannot hide
+// anything: a sanitize reaches it, or we made the namespace ourselves.
 inline constexpr std::uint64_t kCapacitySlackBytes = std::uint64_t{64} << 20U;
 inline constexpr std::uint64_t kCapacitySlackPercent = 1;
 
@@ -33,7 +34,7 @@ struct NamespaceToFormat {
   friend bool operator==(const NamespaceToFormat&, const NamespaceToFormat&) = default;
 };
 
-// Nothing in the last three: the layout is as it should be.
+// Nothing in the last three: the layout is left as it is.
 struct LayoutPlan {
   std::vector<StepFinding> findings;
   std::vector<std::uint32_t> remove;      // deleted, all of them, before one is made
@@ -47,7 +48,8 @@ struct LayoutPlan {
 
 // `can_manage`: whether namespaces can be deleted and made; OACS says so, but some drives say it
 // and do not know the commands. Errc::failed, with the remedy, where the layout can be neither
-// mended nor covered by the erase: hidden namespaces are reached by a sanitize alone.
+// mended nor covered by the erase: what no attached namespace covers is reached by a sanitize
+// alone, so that for the other methods namespaces that can be managed are always made anew.
 [[nodiscard]] Result<LayoutPlan> plan_namespaces(const ControllerState& now,
                                                  const ControllerState* enrolled,
                                                  EraseMethod method, bool can_manage);

@@ -1,7 +1,12 @@
 // The clean steps of a claimed drive over the emulated controller: what a tenant left is found,
 // named, and reset or quarantined; what a drive tells wrongly never passes.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "nvme/admin_change.h"
+#include "nvme/admin_state.h"
 #include "nvme/controller_state.h"
 #include "tests/integration/nvme_fixture.h"
 
@@ -312,6 +317,67 @@ TEST_F(SurfacesTest, SeveralNamespacesBecomeOneOverTheWholeDrive) {
                     .ok());
     throw_away();
   }
+}
+
+// Of a drive that gives a deleted namespace's blocks to the next one unerased, which a tenant used
+// to hide a small one within what drives round.
+TEST_F(SurfacesTest, WhatATenantDeletedIsOverwrittenToo) {
+  make_host({"address=0000:01:00.0,serial=S1,size=64M,capacity=64M,sanicap=none,recycles_blocks=1"},
+            false);
+  take_again();
+  const std::string enrolment = enrol();
+  const int controller = drive_->claim().controller_fd();
+  const std::string secret(512, 'S');
+  const auto make_small = [&](std::uint64_t bytes) {
+    NamespaceToMake make;
+    make.block_bytes = 512;
+    auto made = create_namespace(controller, make, bytes / 512, 1000);
+    ASSERT_TRUE(made.ok()) << made.error().what;
+    const auto layout = read_namespace_layout(controller, 1000);
+    ASSERT_TRUE(layout.ok());
+    ASSERT_TRUE(attach_namespace(controller, *made, layout->controller_id, true, 1000).ok());
+    ASSERT_TRUE(rescan_namespaces(controller).ok());
+  };
+  const auto open_node = [&](const char* name) {
+    return UniqueFd(::open((root_ / "dev" / name).c_str(), O_RDWR | O_CLOEXEC));
+  };
+  ASSERT_TRUE(delete_namespace(controller, 1, 1000).ok());
+  make_small(58 * kMiB);
+  make_small(6 * kMiB);
+  {
+    const UniqueFd tenant = open_node("nvme0n2");
+    ASSERT_TRUE(tenant.valid());
+    for (std::uint64_t at = 0; at < 6 * kMiB; at += secret.size()) {
+      ASSERT_EQ(::pwrite(tenant.get(), secret.data(), secret.size(), static_cast<off_t>(at)), 512);
+    }
+  }
+  ASSERT_TRUE(delete_namespace(controller, 2, 1000).ok());
+
+  take_again();
+  const auto report = step("reset_namespaces", enrolment, EraseMethod::overwrite);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  ASSERT_EQ(sizes_of(*drive_).size(), 1U);
+  EXPECT_EQ(sizes_of(*drive_)[0].first, 64 * kMiB);
+  auto baseline = drive_->take_baseline(stop_);
+  ASSERT_TRUE(baseline.ok()) << baseline.error().what;
+  baseline_ = *std::move(baseline);
+  EraseRequest request;
+  request.method = EraseMethod::overwrite;
+  const auto evidence = erase(*drive_, request);
+  ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+  const auto verified = verify(*drive_, *evidence);
+  ASSERT_TRUE(verified.ok()) << verified.error().what;
+
+  // The next tenant.
+  const int again = drive_->claim().controller_fd();
+  ASSERT_EQ(again, controller);
+  ASSERT_TRUE(delete_namespace(controller, 1, 1000).ok());
+  make_small(6 * kMiB);
+  const UniqueFd next = open_node("nvme0n1");
+  ASSERT_TRUE(next.valid());
+  std::string bytes(6 * kMiB, '\0');
+  ASSERT_EQ(::pread(next.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  EXPECT_EQ(bytes.find('S'), std::string::npos);
 }
 
 TEST_F(SurfacesTest, AShrunkNamespaceGrowsBack) {

@@ -5,9 +5,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <vector>
 
 namespace reclaim::emulator {
 namespace {
@@ -33,6 +35,28 @@ Error system_error(const std::string& what) {
   return Error{Errc::failed, what + ": " + std::strerror(number), number};
 }
 
+// Zeros are left out: the files stay as sparse as they were.
+bool copy(int from, std::uint64_t at, int to, std::uint64_t into, std::uint64_t bytes) {
+  std::vector<char> piece(1U << 20U);
+  const std::vector<char> zeros(piece.size());
+  while (bytes > 0) {
+    const std::size_t length = std::min<std::uint64_t>(bytes, piece.size());
+    if (::pread(from, piece.data(), length, static_cast<off_t>(at)) !=
+        static_cast<ssize_t>(length)) {
+      return false;
+    }
+    if (std::memcmp(piece.data(), zeros.data(), length) != 0 &&
+        ::pwrite(to, piece.data(), length, static_cast<off_t>(into)) !=
+            static_cast<ssize_t>(length)) {
+      return false;
+    }
+    at += length;
+    into += length;
+    bytes -= length;
+  }
+  return true;
+}
+
 }  // namespace
 
 FileMedia::FileMedia(std::filesystem::path folder, std::string stem)
@@ -43,13 +67,24 @@ std::filesystem::path FileMedia::path(std::uint32_t nsid) const {
 }
 
 bool FileMedia::create(std::uint32_t nsid, std::uint64_t bytes, bool recycle) {
-  const std::filesystem::path old = retired(nsid);
-  std::error_code ignored;
-  if (recycle && std::filesystem::exists(old, ignored)) {
-    std::filesystem::rename(old, path(nsid), ignored);
+  const Descriptor file(path(nsid), O_RDWR | O_CREAT | O_TRUNC);
+  if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) return false;
+  std::error_code none;
+  const std::uint64_t pool_bytes = std::filesystem::file_size(pool(), none);
+  if (!recycle || none) return true;
+  const std::uint64_t taken = std::min(bytes, pool_bytes);
+  const std::filesystem::path rest = pool().string() + ".rest";
+  {
+    const Descriptor from(pool(), O_RDONLY);
+    const Descriptor left(rest, O_RDWR | O_CREAT | O_TRUNC);
+    if (!copy(from.get(), 0, file.get(), 0, taken) ||
+        !copy(from.get(), taken, left.get(), 0, pool_bytes - taken) ||
+        ::ftruncate(left.get(), static_cast<off_t>(pool_bytes - taken)) != 0) {
+      return false;
+    }
   }
-  const Descriptor file(path(nsid), O_RDWR | O_CREAT | (recycle ? 0 : O_TRUNC));
-  return file.get() >= 0 && ::ftruncate(file.get(), static_cast<off_t>(bytes)) == 0;
+  std::filesystem::rename(rest, pool(), none);
+  return !none;
 }
 
 void FileMedia::remove(std::uint32_t nsid) {
@@ -57,16 +92,21 @@ void FileMedia::remove(std::uint32_t nsid) {
   std::filesystem::remove(path(nsid), ignored);
 }
 
-// Another file name, so that the nodes of old (links to it) are not those of the next namespace.
 void FileMedia::retire(std::uint32_t nsid) {
-  std::error_code ignored;
-  std::filesystem::copy_file(path(nsid), retired(nsid),
-                             std::filesystem::copy_options::overwrite_existing, ignored);
-  std::filesystem::remove(path(nsid), ignored);
+  {
+    const Descriptor from(path(nsid), O_RDONLY);
+    const Descriptor to(pool(), O_RDWR | O_CREAT);
+    const off_t bytes = ::lseek(from.get(), 0, SEEK_END);
+    const off_t end = ::lseek(to.get(), 0, SEEK_END);
+    static_cast<void>(copy(from.get(), 0, to.get(), static_cast<std::uint64_t>(end),
+                           static_cast<std::uint64_t>(bytes)));
+    static_cast<void>(::ftruncate(to.get(), end + bytes));
+  }
+  remove(nsid);
 }
 
-std::filesystem::path FileMedia::retired(std::uint32_t nsid) const {
-  return folder_ / (stem_ + "-ns" + std::to_string(nsid) + ".retired");
+std::filesystem::path FileMedia::pool() const {
+  return folder_ / (stem_ + ".retired");
 }
 
 bool FileMedia::read(std::uint32_t nsid, std::uint64_t offset, std::span<std::byte> into) {

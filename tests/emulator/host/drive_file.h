@@ -30,7 +30,7 @@ class FileMedia final : public Media {
   [[nodiscard]] std::filesystem::path path(std::uint32_t nsid) const;
 
  private:
-  [[nodiscard]] std::filesystem::path retired(std::uint32_t nsid) const;
+  [[nodiscard]] std::filesystem::path pool() const;  // the blocks of retired namespaces, in a row
 
   std::filesystem::path folder_;
   std::string stem_;

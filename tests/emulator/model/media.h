@@ -15,7 +15,7 @@ namespace reclaim::emulator {
 class Media {
  public:
   virtual ~Media() = default;
-  // Zeros, or, with `recycle`, what an earlier namespace of that number left (see retire).
+  // Zeros, or, with `recycle`, what earlier namespaces left, first come, first served.
   virtual bool create(std::uint32_t nsid, std::uint64_t bytes, bool recycle) = 0;
   virtual void remove(std::uint32_t nsid) = 0;
   // Out of use, its bytes kept for create(recycle).

@@ -67,6 +67,7 @@ const Case kCases[] = {
      "2 namespaces"},
     {"detached", [](auto& s) { s.namespaces[0].active = false; }, "detached"},
     {"none", [](auto& s) { s = drive({}); }, "no namespace"},
+    {"room for another", [](auto& s) { s.unallocated_bytes = 2 * kGiB; }, "not allocated"},
     {"thin", [](auto& s) { s.namespaces[0].capacity_blocks -= 1; }, "thinly"},
     {"metadata", [](auto& s) { s.namespaces[0].metadata_bytes = 8; }, "metadata"},
     {"protection", [](auto& s) { s.namespaces[0].protection = 1; }, "protection"},
@@ -92,6 +93,52 @@ TEST(NamespacePlan, WithManagementOneIsMadeOverTheWholeDrive) {
       EXPECT_TRUE(plan->format.empty());
     }
   }
+}
+
+// A deleted namespace's content is reached by nothing but a sanitize, however small it was.
+TEST(NamespacePlan, AMethodThatClearsAlwaysGetsANewNamespace) {
+  const ControllerState now = drive({ns(1, 100 * kGiB)});
+  for (const ControllerState* yardstick :
+       {static_cast<const ControllerState*>(nullptr), static_cast<const ControllerState*>(&now)}) {
+    for (const EraseMethod clear : {EraseMethod::write_zeroes, EraseMethod::overwrite,
+                                    EraseMethod::format_crypto, EraseMethod::format_user_data}) {
+      const auto plan = plan_namespaces(now, yardstick, clear, true);
+      ASSERT_TRUE(plan.ok()) << plan.error().what;
+      EXPECT_EQ(plan->remove, std::vector<std::uint32_t>{1});
+      ASSERT_TRUE(plan->make.has_value());
+      EXPECT_EQ(plan->make->block_bytes, 512U);
+      EXPECT_NE(plan->findings[0].found.find("made anew"), std::string::npos);
+      EXPECT_FALSE(plan->findings[0].reset);
+    }
+  }
+}
+
+// The enrolment is renewed after each cleaning: it alone would let the namespace shrink bit by bit.
+TEST(NamespacePlan, WhatIsMissingIsMeasuredAgainstTheDrive) {
+  const ControllerState shrunk = drive({ns(1, 98 * kGiB)});
+  const auto plan = plan_namespaces(shrunk, &shrunk, kPurge, true);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->make.has_value());
+  ControllerState silent = shrunk;  // it does not say how large it is, but what is left
+  silent.capacity_bytes = 0;
+  EXPECT_FALSE(plan_namespaces(silent, &silent, kPurge, true)->nothing_to_do());
+  silent.unallocated_bytes = 0;
+  EXPECT_TRUE(plan_namespaces(silent, &silent, kPurge, true)->nothing_to_do());
+  const ControllerState enrolled = drive({ns(1, 100 * kGiB)});
+  EXPECT_FALSE(plan_namespaces(silent, &enrolled, kPurge, true)->nothing_to_do());
+}
+
+TEST(NamespacePlan, RoomThatCannotBeAllocatedNeedsASanitize) {
+  ControllerState now = drive({ns(1, 100 * kGiB)});
+  EXPECT_TRUE(plan_namespaces(now, nullptr, EraseMethod::overwrite, false).ok());
+  now.unallocated_bytes = 2 * kGiB;
+  const auto plan = plan_namespaces(now, nullptr, EraseMethod::overwrite, false);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, Errc::failed);
+  EXPECT_NE(plan.error().what.find("clear_action=sanitize"), std::string::npos);
+  EXPECT_TRUE(plan_namespaces(now, nullptr, kPurge, false).ok());
+  now.oacs = 2;  // it never could: nobody can have deleted one
+  EXPECT_TRUE(plan_namespaces(now, nullptr, EraseMethod::overwrite, true).ok());
 }
 
 TEST(NamespacePlan, TheEnrolledFormatAndSharingAreMadeAgain) {
