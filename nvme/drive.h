@@ -123,6 +123,9 @@ class Drive final {
                                                           std::int64_t stall_timeout_ms,
                                                           StopFlag& stop);
   [[nodiscard]] bool told_apart(const Run& run, const SanitizeLog& log) const;
+  // Whether verification reads every canary of this cleaning, and fails where it cannot: an erase
+  // that the log alone does not show to be ours is found out then, if it was not.
+  [[nodiscard]] bool canaries_decide() const;
   [[nodiscard]] Status adopt(Run& run);
   [[nodiscard]] Status send(Run& run, StopFlag& stop);
   [[nodiscard]] Status read_back_lost_command(Run& run, const Error& lost);

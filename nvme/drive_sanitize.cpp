@@ -93,21 +93,18 @@ Status Drive::adopt(Run& run) {
   run.sent = true;
   run.adopted = true;
   const SanitizeJudgement judgement = judge_sanitize(*log, run.cdw10);
-  switch (judgement.outcome) {
-    case SanitizeOutcome::in_progress:
-    case SanitizeOutcome::failed:
-    case SanitizeOutcome::erased:
-      // The canaries cleared Global Data Erased before our command was sent, so a set bit is of an
-      // erase that came after them.
-      log_.info(kLogger, fmt::format("{}: adopting our sanitize: {}",
-                                     to_string(claim_.sys().address), judgement.text));
-      return Ok{};
-    case SanitizeOutcome::foreign:
-    case SanitizeOutcome::no_trace:
-    case SanitizeOutcome::unproven:
-      break;
+  run.seen_running = judgement.outcome == SanitizeOutcome::in_progress;
+  // What has ended may be the last cleaning's, on a drive whose Global Data Erased our canaries did
+  // not clear. What runs ends after all that was written.
+  const bool ended = judgement.outcome == SanitizeOutcome::failed ||
+                     judgement.outcome == SanitizeOutcome::erased;
+  if (run.seen_running || (ended && canaries_decide())) {
+    log_.info(kLogger, fmt::format("{}: adopting our sanitize: {}", to_string(claim_.sys().address),
+                                   judgement.text));
+    return Ok{};
   }
-  return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text};
+  return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text +
+                                    (ended ? ", which may be that of an older cleaning" : "")};
 }
 
 Status Drive::send(Run& run, StopFlag& stop) {
@@ -161,6 +158,11 @@ bool Drive::told_apart(const Run& run, const SanitizeLog& log) const {
   return run.adopted || run.seen_running || !could_be_older(run.before, log);
 }
 
+bool Drive::canaries_decide() const {
+  const Rules& rules = claim_.rules();
+  return rules.verify != VerifyLevel::log && !rules.relaxed.unreadable_blocks;
+}
+
 // What one reading of the log decides; nothing while it is to be read again.
 std::optional<Result<EraseEvidence>> Drive::judge_reading(
     Run& run, const SanitizeLog& log, StallWatch& watch,
@@ -188,6 +190,11 @@ std::optional<Result<EraseEvidence>> Drive::judge_reading(
   // The log may lag behind the drive; but not for long.
   if (run.unsettled_since_ms < 0) run.unsettled_since_ms = now.ms;
   if (now.ms - run.unsettled_since_ms < options_.settle_ms) return std::nullopt;
+  // It cannot move where it never had Global Data Erased and ended before it was looked at.
+  if (vouched_for && claim_.rules().relaxed.global_data_erased && canaries_decide()) {
+    on_progress(EraseProgress{100, 0});
+    return evidence_of(run, log);
+  }
   return Error{Errc::failed,
                vouched_for
                    ? "the drive's log cannot be told from that of an older sanitize, so nothing "

@@ -194,5 +194,65 @@ TEST_F(SanitizeTest, WithoutACanaryALogThatDoesNotMoveProvesNothing) {
   expect_error(erase(*drive_), Errc::failed, "older sanitize");
 }
 
+// A worker that ended after it had recorded the erase and before it had sent it; the log shows the
+// last cleaning's, on a drive whose Global Data Erased no write clears.
+class NeverSent : public SanitizeTest {
+ protected:
+  void clean_then_end_before_the_command(VerifyLevel level, const std::string& more = "") {
+    request_.rules.verify = level;
+    make_drive(more);
+    erase_fully();
+    drive_.reset();
+    ASSERT_TRUE(host_->fill(kAddress, kSeed).ok());  // the next tenancy
+    claim_with_baseline();
+    set("gde", "1");
+    drive_.reset();
+    auto claimed = claim();
+    ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+    drive_ = *std::move(claimed);
+    adopt_.adopt_ours = true;
+  }
+  EraseRequest adopt_;
+};
+
+TEST_F(NeverSent, IsNotAdoptedWhereOnlyTheLogIsBelieved) {
+  clean_then_end_before_the_command(VerifyLevel::log);
+  expect_error(erase(*drive_, adopt_), Errc::not_found, "no sanitize of ours to adopt");
+}
+
+TEST_F(NeverSent, IsNotAdoptedWhereCanariesMayStayUnreadable) {
+  request_.rules.relaxed.unreadable_blocks = true;
+  clean_then_end_before_the_command(VerifyLevel::sample);
+  expect_error(erase(*drive_, adopt_), Errc::not_found, "no sanitize of ours to adopt");
+}
+
+TEST_F(NeverSent, IsFoundOutByItsCanaries) {
+  clean_then_end_before_the_command(VerifyLevel::sample);
+  const auto evidence = erase(*drive_, adopt_);
+  ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+  baseline_.samples.clear();
+  expect_error(verify(*drive_, *evidence), Errc::failed, "canary");
+}
+
+TEST_F(NeverSent, IsFoundOutWithoutCanariesToo) {
+  clean_then_end_before_the_command(VerifyLevel::sample, "dlfeat=0");
+  const auto evidence = erase(*drive_, adopt_);
+  ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+  ASSERT_TRUE(host_->fill(kAddress, kSeed + 1).ok());  // every sample reads as something else
+  set("gde", "1");
+  baseline_.canaries.clear();
+  expect_error(verify(*drive_, *evidence), Errc::failed, "no canary");
+}
+
+TEST_F(SanitizeTest, OneThatRunsIsAdoptedWhereOnlyTheLogIsBelieved) {
+  request_.rules.verify = VerifyLevel::log;
+  make_drive("duration_ms=400");
+  claim_with_baseline();
+  EraseRequest brief;
+  brief.timeout_ms = 1;
+  expect_error(erase(*drive_, brief), Errc::unknown, "goes on in the drive");
+  expect_adopted_and_verified();
+}
+
 }  // namespace
 }  // namespace reclaim::nvme

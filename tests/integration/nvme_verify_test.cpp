@@ -175,8 +175,28 @@ TEST_F(VerifyTest, WithoutGlobalDataErasedOnlyByName) {
   expect_error(drive_->still_ours(report->counters), Errc::refused, "write commands");
 }
 
-TEST_F(VerifyTest, RelaxedOrNotALogThatDidNotMoveProvesNothing) {
+// A crypto erase that ends before the log is first looked at leaves it as the last one did.
+TEST_F(VerifyTest, WithoutGlobalDataErasedTheCanariesDecideForALogThatDidNotMove) {
   request_.rules.relaxed.global_data_erased = true;
+  make_drive("no_gde=1,duration_ms=0,dlfeat=0");
+  erase_fully();
+  drive_.reset();
+  erase_fully();
+  const auto report = verify(*drive_);
+  ASSERT_TRUE(report.ok()) << report.error().what;
+  EXPECT_EQ(sanitizes(), 2U);
+  drive_.reset();
+  set("lies_keeps_data", "1");
+  erase_fully();
+  baseline_.samples.clear();
+  expect_error(verify(*drive_), Errc::failed, "the canary written before the erase is still there");
+  baseline_.canaries.clear();
+  expect_error(verify(*drive_), Errc::failed, "no canary");
+}
+
+TEST_F(VerifyTest, ALogThatDidNotMoveProvesNothingWhereCanariesMayStayUnreadable) {
+  request_.rules.relaxed.global_data_erased = true;
+  request_.rules.relaxed.unreadable_blocks = true;
   make_drive("no_gde=1,duration_ms=300");
   erase_fully();
   drive_.reset();

@@ -150,6 +150,13 @@ TEST(Verdict, BlankSamplesDoNotCount) {
   world.expect_failure("nothing shows that it happened");
 }
 
+TEST(Verdict, SamplesAloneAreNotOfThisCleaning) {
+  World world(0);
+  world.baseline.canaries.clear();
+  world.canaries.clear();
+  world.expect_failure("no canary was written before the erase");
+}
+
 TEST(Verdict, NothingCountedIsUnverified) {
   World world(1);
   world.baseline = Baseline{};
