@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/clean_rules.h"
 #include "config/device_spec.h"
 #include "state/base/check.h"
 
@@ -16,7 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(specs.size() <= kDeviceSpecsMax);
   for (const Problem& problem : problems) CHECK(!problem.text.empty());
   for (const DeviceSpec& spec : specs) {
-    CHECK(spec.rules.action != nvme::ClearAction::zero ||
+    DeviceSpec settled = spec;
+    const bool sound = settle_rules(settled, nvme::VerifyLevel::sample).ok();
+    CHECK(!sound || spec.rules.action != nvme::ClearAction::zero ||
           spec.rules.strategy != nvme::ClearStrategy::crypto);
     CHECK(!spec.text.empty());
     // Its own text is read to the same meaning.

@@ -250,11 +250,11 @@ class StuckLaneTest : public LanesTest {
     const PciAddress second = *parse_pci_address(kSecond);
     ASSERT_TRUE(claim_now(kSecond).ok());
     ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(second, done); }).ok());
-    bool running = false;
     lanes_->erase(
-        second, {}, [&running](EraseProgress) { running = true; }, keep(stuck_));
-    run_until([&] { return running; });
+        second, {}, [this](EraseProgress) { running_ = true; }, keep(stuck_));
+    run_until([&] { return running_; });
   }
+  bool running_ = false;  // progress goes on being told
   std::optional<Result<EraseEvidence>> stuck_;
 };
 
