@@ -1,0 +1,290 @@
+#!/usr/bin/python3
+"""Every lying or hostile drive of hostile_table.py on one host, beside each other, with the shipped
+worker and real services: cleaned once well, handed to a tenant, made hostile, burned again. Each
+ends as its row says; what ends in `error` stays reserved, was never asked to be anything else, and
+has no new certificate."""
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import time
+import unittest
+import uuid
+
+from case import SEED, EndToEnd, Programs, Setting, services, tear_down_services
+from hostile_table import ERROR, RELEASED, ROWS, WAITS
+from placement_door import PlacementDoor
+from services import RESOURCE_CLASS, wait_until
+
+PARALLEL = 64
+ONCE_S, AGAIN_S = 180, 240
+
+
+def tearDownModule():
+    tear_down_services()
+
+
+def address_of(number):
+    return "0000:%02x:00.0" % (number + 1)
+
+
+def described(number, row):
+    made = {"address": address_of(number), "serial": "HOSTILE%02d" % number, "size": "16M",
+            "duration_ms": 200, **row.made}
+    return ",".join("%s=%s" % pair for pair in made.items())
+
+
+def device_specs(rows, later=False):
+    return json.dumps([{"vendor_id": "144d", "product_id": "a80a", "address": address_of(number),
+                        **spec} for number, row in enumerate(rows)
+                       for spec in ([row.respec] if later and row.respec else row.specs)])
+
+
+class HostileDrives(EndToEnd):
+    """One host for all rows, since starting services for each would take longer than all else."""
+
+    def setUp(self):
+        self.rows = [row for row in ROWS if re.search(os.environ.get("RECLAIM_ROWS", ""), row.name)]
+        self.door = PlacementDoor(services().endpoints["placement_url"])
+        self.addCleanup(self.door.shut_down)
+        self.made = Setting(self, [described(*each) for each in enumerate(self.rows)],
+                            device_spec=device_specs(self.rows))
+        settings = self.made.worker.settings
+        settings["region"] += "\nendpoint_override = " + self.door.url
+        self.write_config(survey_s=20)
+        self.began = time.monotonic()
+        self.wrong = []
+        self.states, self.notes = {}, {}
+
+    def write_config(self, **settings):
+        self.made.worker.write_config(
+            "[nvme]\nmax_parallel = %d\nstall_timeout_s = 30\n" % PARALLEL, **settings)
+
+    def test_each_ends_as_its_row_says(self):
+        self.register_all()
+        self.made.worker.start()
+        self.clean_all_once()
+        self.hand_all_to_tenants()
+        self.phase("handed to tenants")
+        written = {number: len(self.reserved_written(number)) for number in range(len(self.rows))}
+        sealed = {number: len(self.certificates(number)) for number in range(len(self.rows))}
+        for number, row in enumerate(self.rows):
+            if row.enrols:
+                self.made.services.placement().free(self.consumers[number])
+        self.kick()
+        self.wait_for(lambda number, row: self.state(number) in (row.ends, ERROR), AGAIN_S)
+        self.phase("burned, and all has ended")
+        for number, row in enumerate(self.rows):
+            since = self.reserved_written(number)[written[number]:]
+            certificates = self.certificates(number)[sealed[number]:]
+            self.judge(number, row, since, certificates)
+        self.assert_none_wrong()
+        self.mend_and_clean_again()
+        self.assert_none_wrong()
+        self.change_policies()
+        self.assert_none_wrong()
+
+    # the life of a drive
+
+    def register_all(self):
+        """Burned, and held by nobody: to be cleaned. One by one, since this Placement's database is
+        one file; and with no request more than it takes."""
+        placement = self.made.services.placement()
+        placement.call("PUT", "/resource_classes/" + RESOURCE_CLASS)
+        root = placement.make_provider(self.made.name)["uuid"]
+        self.made.host.write("var/lib/nova/compute_id", root + "\n")
+        for number in range(len(self.rows)):
+            address = address_of(number)
+            uid = placement.call("POST", "/resource_providers", {
+                "name": "%s_%s" % (self.made.name, address.upper()),
+                "parent_provider_uuid": root})["uuid"]
+            self.put(uid, "inventories", 0, inventories={
+                RESOURCE_CLASS: {"total": 1, "max_unit": 1, "reserved": 1}})
+            self.put(uid, "traits", 1, traits=[
+                "COMPUTE_MANAGED_PCI_DEVICE", "HW_PCI_ONE_TIME_USE", "OWNER_NOVA"])
+            self.made.providers[address] = uid
+
+    def put(self, provider, what, generation, **body):
+        self.made.services.placement().call(
+            "PUT", "/resource_providers/%s/%s" % (provider, what),
+            {"resource_provider_generation": generation, **body})
+
+    def clean_all_once(self):
+        self.phase("registered, the worker runs")
+        self.wait_for(lambda number, row: self.state(number) == (RELEASED if row.enrols else WAITS),
+                      ONCE_S)
+        for number, row in enumerate(self.rows):
+            if self.state(number) != (RELEASED if row.enrols else WAITS):
+                self.tell(number, row, "is %s after the first cleaning" % self.state(number))
+        self.assert_none_wrong()
+
+    def hand_all_to_tenants(self):
+        self.phase("cleaned once")
+        self.consumers = {number: str(uuid.uuid4()) for number in range(len(self.rows))}
+
+        def fill(number, row):
+            address = address_of(number)
+            if row.driver != "nvme":
+                self.made.host.tool("bind", address, "nvme")
+            self.made.host.fill(address, SEED)
+            if row.driver != "nvme":
+                self.made.host.tool("bind", address, row.driver)
+        self.in_parallel(fill)
+        for number, row in enumerate(self.rows):
+            if row.enrols:
+                provider = self.made.providers[address_of(number)]
+                self.made.services.placement().allocate(self.consumers[number], provider,
+                                                        RESOURCE_CLASS)
+                self.made.services.reserve(provider, 1)
+        self.kick()
+        self.wait_for(lambda number, row: not row.enrols or self.state(number) == "allocated",
+                      ONCE_S)
+        self.in_parallel(lambda number, row: self.made.host.set(address_of(number), **row.hostile)
+                         if row.hostile else None)
+
+    def kick(self):
+        self.made.publish([self.made.delete_messages()[0]])
+
+    # what became of it
+
+    def judge(self, number, row, reserved_since, certificates):
+        state, reserved = self.state(number), self.made.reserved(address_of(number))
+        error = self.notes[address_of(number)]
+        if state != row.ends:
+            return self.tell(number, row, "is %s, not %s" % (state, row.ends))
+        if self.driver(number) != row.driver:
+            self.tell(number, row, "is bound to %s" % self.driver(number))
+        if row.ends == RELEASED:
+            return self.judge_released(number, row, reserved, certificates)
+        if reserved != 1 or 0 in reserved_since:
+            self.tell(number, row, "was given back: reserved is %d, asked for %s" %
+                      (reserved, reserved_since))
+        if certificates:
+            self.tell(number, row, "has a certificate")
+        if not row.words or not re.search(row.words, error):
+            self.tell(number, row, "does not say %r" % row.words)
+
+    def judge_released(self, number, row, reserved, certificates):
+        if reserved != 0:
+            self.tell(number, row, "is still reserved")
+        kept = self.made.host.digest(address_of(number), SEED)["tenant_blocks_kept"]
+        if kept != "0":
+            self.tell(number, row, "was given back with %s of the tenant's blocks" % kept)
+        if len(certificates) != 1:
+            return self.tell(number, row, "has %d certificates" % len(certificates))
+        for path, wanted in row.certificate.items():
+            found = certificates[0]
+            for name in path.split("."):
+                found = found.get(name)
+            if found != wanted:
+                self.tell(number, row, "its certificate's %s is %r, not %r" % (path, found, wanted))
+        resets = [finding["surface"] for step in dict(certificates[0].get("findings") or {}).values()
+                  for finding in step if finding.get("reset")]
+        if (row.reset is None) != (not resets) or (row.reset and row.reset not in resets):
+            self.tell(number, row, "its certificate names %s as reset, not %s" % (resets, row.reset))
+
+    def mend_and_clean_again(self):
+        """What the note says is done; after that it is a drive like any other."""
+        mended = [(number, row) for number, row in enumerate(self.rows)
+                  if row.mended_by is not None]
+
+        def clean(number, row):
+            if row.mended_by:
+                self.made.host.set(address_of(number), **row.mended_by)
+            code, _, err = self.made.worker.command("device", "clean", address_of(number))
+            if code != 0:
+                self.tell(number, row, "device clean: " + err)
+        for number, row in mended:
+            clean(number, row)
+        self.wait_for(lambda number, row: row.mended_by is None or
+                      self.state(number) == RELEASED, ONCE_S)
+        for number, row in mended:
+            kept = self.made.host.digest(address_of(number), SEED)["tenant_blocks_kept"]
+            if self.state(number) != RELEASED or kept != "0":
+                self.tell(number, row, "is not clean after %s" % row.mended_by)
+
+    def change_policies(self):
+        """The configuration of free drives is changed to one that they cannot satisfy."""
+        changed = [(number, row) for number, row in enumerate(self.rows) if row.respec]
+        if not changed:
+            return
+        self.assertEqual(self.made.worker.stop(), 0)
+        self.write_config(device_spec=device_specs(self.rows, later=True))
+        self.made.worker.start()
+        self.wait_for(lambda number, row: not row.respec or self.state(number) == ERROR, ONCE_S)
+        for number, row in changed:
+            note, reserved = self.notes[address_of(number)], self.made.reserved(address_of(number))
+            if (self.state(number) != ERROR or reserved != 1 or
+                    not re.search(row.excluded_words, note)):
+                self.tell(number, row, "is not excluded: reserved %d" % reserved)
+
+    # helpers
+
+    def phase(self, text):
+        print("%5.1f s: %s" % (time.monotonic() - self.began, text), flush=True)
+
+    def in_parallel(self, do):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda each: do(*each), enumerate(self.rows)))
+
+    def wait_for(self, condition, deadline_s):
+        """All that are as wanted, or the time is over: who is not, is told of by the caller."""
+        def all_are():
+            self.made.worker.must_run()
+            rows = self.made.worker.devices()
+            self.states = {address: row["Device State"] for address, row in rows.items()}
+            self.notes = {address: row["Note"] or "" for address, row in rows.items()}
+            return all(condition(*each) for each in enumerate(self.rows))
+        try:
+            wait_until(all_are, "", deadline_s)
+        except AssertionError:
+            self.made.worker.must_run()
+
+    def state(self, number):
+        """As `reclaim device list` said it last."""
+        return self.states.get(address_of(number), "unknown")
+
+    def field(self, number, name):
+        return self.made.worker.field(address_of(number), name)
+
+    def driver(self, number):
+        link = os.path.join(self.made.host.root, "sys/bus/pci/devices", address_of(number), "driver")
+        return os.path.basename(os.readlink(link)) if os.path.islink(link) else "none"
+
+    def reserved_written(self, number):
+        return self.door.reserved_written(self.made.providers[address_of(number)])
+
+    def certificates(self, number):
+        found = []
+        folder = os.path.join(self.made.worker.settings["state"], "certificates")
+        for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
+            with open(path, encoding="utf-8") as file:
+                certificate = json.load(file)["sealed"]["certificate"]
+            if certificate["address"] == address_of(number):
+                found.append(certificate)
+        return found
+
+    def tell(self, number, row, what):
+        self.wrong.append("%s %s: %s\n    state %s, step %s, note: %s" % (
+            address_of(number), row, what, self.state(number), self.field(number, "clean_step"),
+            self.notes.get(address_of(number))))
+
+    def assert_none_wrong(self):
+        if self.wrong:
+            self.fail("%d of %d rows:\n  %s" % (len(self.wrong), len(self.rows),
+                                               "\n  ".join(self.wrong)))
+
+
+class Help(unittest.TestCase):
+    def test_the_emulator_tells_every_setting_of_the_table(self):
+        told = subprocess.run([Programs().emulator, "--help"], capture_output=True, text=True,
+                              check=True).stdout
+        for row in ROWS:
+            for setting in {**row.made, **row.hostile, **(row.mended_by or {})}:
+                self.assertIn(setting + "=", told, row)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

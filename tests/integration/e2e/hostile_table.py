@@ -1,0 +1,205 @@
+"""Drives that lie, are broken or were left behind by a hostile tenant, and what has to become of
+each: one row a drive. Pure.
+
+`made` is what the emulated drive is from the beginning, `spec` its entry of device_spec, `hostile`
+what is set after it was cleaned once (so that its enrolment is known) and handed to a tenant."""
+
+ERROR, RELEASED, WAITS = "error", "available", "pending_cleaning"
+HOUR_MS = 3_600_000
+NO_SANITIZE = {"sanicap": "none"}
+ONCS_WITHOUT_WRITE_ZEROES = "0x14"
+ZERO, FORMAT = {"clear_action": "zero"}, {"clear_action": "format"}
+FULL = {"verify": "full"}
+
+
+class Row:
+    def __init__(self, name, hostile=None, ends=ERROR, words="", made=None, spec=None, **more):
+        self.name, self.ends, self.words = name, ends, words
+        self.hostile = hostile or {}
+        self.made = made or {}
+        self.specs = spec if isinstance(spec, list) else [spec or {}]
+        # Of the certificate: what it has to say, by its path.
+        self.certificate = more.pop("certificate", {})
+        # What to set before `device clean`, after which it has to be released.
+        self.mended_by = more.pop("mended_by", None)
+        # False: it cannot be cleaned even once, and waits with the words in its note.
+        self.enrols = more.pop("enrols", True)
+        # The entry that takes the place of `spec` in the end: then it is excluded, with these words.
+        self.respec = more.pop("respec", None)
+        self.excluded_words = more.pop("excluded_words", "")
+        # The drive is bound to it while it is free.
+        self.driver = more.pop("driver", "nvme")
+        # A finding of the clean steps that the certificate has to name, as reset.
+        self.reset = more.pop("reset", None)
+        assert not more, more
+
+    def __repr__(self):
+        return "%s %s" % (self.name, self.hostile or self.made)
+
+
+OLD_CONTENT = "old content|content of before|canary|do not read as zeroes"
+
+ERASING = [
+    Row("honest", {}, RELEASED, certificate={"method": "sanitize_crypto",
+                                             "sanitization_class": "purge"}),
+    Row("lies about success and keeps the data", {"lies_keeps_data": 1}, words=OLD_CONTENT,
+        mended_by={"lies_keeps_data": 0}),
+    Row("erases half", {"erases_half": 1}, words=OLD_CONTENT),
+    Row("keeps one region", {"keeps_region": "1:9437184:1048576"}, words=OLD_CONTENT, spec=FULL),
+    Row("fails at 40 %", {"fails_at": 40},
+        words="reports that the sanitize failed .*; clean the device again",
+        mended_by={"fails_at": "off"}),
+    Row("stands still at 30 %", {"stalls_at": 30},
+        words="stands still at 30.* since 30 s; it cannot be aborted: power-cycle the drive"),
+    Row("loses power at 50 %", {"power_loss_at": 50}, words="how the sanitize ended is not known",
+        mended_by={}),
+    Row("is reset at 50 %", {"reset_at": 50}, RELEASED),
+    Row("SSTAT 4", {"unexpected_deallocation": 1}, RELEASED, certificate={"evidence.sstat": 0x104}),
+    Row("time estimates unknown", {"estimate_crypto_s": 0xffffffff, "estimate_block_s": 0xffffffff},
+        RELEASED),
+    Row("never sets Global Data Erased", {"no_gde": 1}, words="not Global Data Erased"),
+    Row("never sets Global Data Erased, relaxed", {"no_gde": 1}, RELEASED,
+        spec={"relax": ["global_data_erased"]},
+        certificate={"verification.relaxed": ["global_data_erased"],
+                     "verification.global_data_erased": False}),
+    Row("unreadable after crypto erase", {"unreadable_after_crypto": 1},
+        words="put unreadable_blocks into relax in its device_spec"),
+    # Relaxed or not: what cannot be read anywhere is not verified.
+    Row("unreadable after crypto erase, relaxed", {"unreadable_after_crypto": 1},
+        spec={"relax": ["unreadable_blocks"]}, words="nothing shows that it happened"),
+    Row("some blocks cannot be read", {"io_error_at": "1:0:131072"}, words="cannot (be )?read"),
+    Row("some blocks cannot be read, relaxed", {"io_error_at": "1:0:131072"}, RELEASED,
+        spec={"relax": ["unreadable_blocks"], **FULL},
+        certificate={"verification.relaxed": ["unreadable_blocks"]}),
+    Row("log shows another command", {"wrong_scdw10": 1}, words="another command than ours"),
+    Row("garbage sanitize log", {"garbage_sanitize_log": 1}, words="sanitize"),
+    Row("sanitize log refused", {"refuses_log": "0x4002"}, words="Get Log Page .*look for an update"),
+    Row("block erase only", {}, RELEASED, made={"sanicap": "block"},
+        certificate={"method": "sanitize_block"}),
+]
+
+# The status with which the drive refuses, and the words of the remedy.
+REFUSED = [
+    Row("refuses: %s" % name, {"refuses_sanitize": status}, words=words)
+    for name, status, words in (
+        ("write protected", "0x4020", "write.protect"),
+        ("firmware pending", "0x410b", "firmware|reset"),
+        ("PMR enabled", "0x4123", "[Pp]ersistent [Mm]emory|PMR"),
+        ("locked", "0x4286", "Opal|locked|[Aa]ccess denied"),
+        ("prohibited by lockdown", "0x4023", "lockdown|prohibited"),
+        ("not known", "0x4001", "does not|not support|Invalid"))
+] + [Row("PMR enabled", {"pmr": 1}, words="[Pp]ersistent [Mm]emory|PMR", mended_by={"pmr": 0})]
+
+ZEROING = [
+    Row("Write Zeroes", {}, RELEASED, NO_SANITIZE, spec=ZERO,
+        certificate={"method": "write_zeroes", "sanitization_class": "clear"}),
+    Row("zeroes written by the host", {}, RELEASED, spec=ZERO,
+        made={**NO_SANITIZE, "oncs": ONCS_WITHOUT_WRITE_ZEROES},
+        certificate={"method": "overwrite", "sanitization_class": "clear"}),
+    Row("Write Zeroes does nothing", {"zeroes_nothing": 1}, made=NO_SANITIZE, spec=ZERO,
+        words=OLD_CONTENT),
+    Row("Write Zeroes does half", {"zeroes_half": 1}, made=NO_SANITIZE, spec=ZERO,
+        words=OLD_CONTENT),
+    Row("drops writes of zeroes", {"drops_zero_writes": 1}, spec=ZERO,
+        made={**NO_SANITIZE, "oncs": ONCS_WITHOUT_WRITE_ZEROES}, words=OLD_CONTENT),
+    Row("ignores all writes", {"never_writes": 1}, spec=ZERO, made=NO_SANITIZE, words=OLD_CONTENT),
+    Row("keeps a region when zeroed", {"keeps_region": "1:9437184:1048576"}, made=NO_SANITIZE,
+        spec={**ZERO, **FULL}, words=OLD_CONTENT),
+    Row("Format", {}, RELEASED, made={**NO_SANITIZE, "fna": "0x4"}, spec=FORMAT,
+        certificate={"method": "format_crypto", "sanitization_class": "clear"}),
+    Row("Format lies", {"format_keeps_data": 1}, made={**NO_SANITIZE, "fna": "0x4"}, spec=FORMAT,
+        words=OLD_CONTENT),
+    Row("Format is refused", {"refuses_format": "0x4002"}, made={**NO_SANITIZE, "fna": "0x4"},
+        spec=FORMAT, words="[Ff]ormat"),
+    Row("of several entries the first counts", {}, RELEASED, spec=[ZERO, {"clear_action": "auto"}],
+        certificate={"method": "write_zeroes", "sanitization_class": "clear"}),
+]
+
+IDENTITY = [
+    Row("another serial", {"serial": "ANOTHER"}, words="ANOTHER.*enrol|enrol.*ANOTHER"),
+    Row("serial changes in the middle", {"serial_changes_after": 60}, words="serial"),
+    Row("garbage identify", {"garbage_identify": 1}, WAITS,
+        words="serial number .* not printable; without one the drive cannot be told from another"),
+]
+
+NAMESPACES = [
+    Row("an extra namespace", {"delete_namespace": 1, "add_namespace": "4M", "attach": 1}, RELEASED,
+        reset="namespaces"),
+    Row("a hidden namespace", {"delete_namespace": 1, "hidden_namespace": "4M"}, RELEASED,
+        reset="namespaces"),
+    Row("a detached namespace", {"detach": 1}, RELEASED, reset="namespaces"),
+    Row("a new namespace shows old blocks", {"recycles_blocks": 1, "lba_format": "1:1"}, RELEASED,
+        reset="namespaces"),
+    Row("another LBA format", {"lba_format": "1:1"}, RELEASED, reset="namespaces"),
+    Row("ignores the deletion of namespaces", {"ignores_delete": 1, "lba_format": "1:1"},
+        words="namespace.*still there"),
+    Row("write protected", {"write_protect": "1:1"}, RELEASED, reset="write_protect"),
+    Row("write protected until a power cycle", {"write_protect": "1:2"},
+        words="write_protect: .*until a power cycle; power-cycle the drive",
+        mended_by={"power_loss": 1}),
+    Row("write protected for ever", {"write_protect": "1:3"},
+        words="write_protect: .*permanently; it can never be erased: replace and destroy"),
+    Row("reserved by the tenant", {"reservation": "1:1:42"}, RELEASED, reset="reservations"),
+]
+
+SURFACES = [
+    Row("a saved feature", {"feature": "0x11:1"}, RELEASED, reset="features"),
+    Row("reading deallocated blocks is an error", {"dulbe": 1}, RELEASED, reset="features"),
+    Row("features that cannot be set back", {"feature": "0x11:1", "ignores_features": 1},
+        words="features: .*power-cycle"),
+    Row("left in the failure state", {"sstat": 3}, RELEASED, reset="sanitize"),
+    Row("Opal locked", {"opal_locked": 1, "opal_enabled": 1},
+        words="opal: a locking range is locked; .*PSID"),
+    Row("Opal owned", {"opal_enabled": 1}, words="opal: locking is enabled: .*PSID",
+        made={"opal": 1}, mended_by={"opal_enabled": 0}),
+    Row("shadow MBR", {"opal_enabled": 1, "opal_mbr": 1}, words="opal: .*shadow MBR"),
+    Row("RPMB key programmed", {"rpmb_key": 1}, made={"rpmb": 1},
+        words="rpmb: an authentication key was programmed since enrolment .*replace the drive"),
+    Row("boot partition changed", {"boot_seed": "0:8"},
+        made={"boot_partition": "128K", "boot_seed": "0:7"},
+        words="boot_partitions: their content is not that of the enrolment; write them anew",
+        mended_by={"boot_seed": "0:7"}),
+    Row("firmware changed", {"firmware": "EVIL01"},
+        words="firmware: slot 1 holds revision 'EVIL01'.*install the former revision"),
+    Row("firmware in another slot", {"firmware_slot": "2:EVIL02"}, words="firmware: slot 2"),
+    Row("firmware pending", {"firmware_slot": "2:EVIL03", "firmware_pending": 2},
+        words="firmware: slot 2 .*becomes active at the next reset"),
+    Row("firmware changed, allowed", {"firmware": "GOOD02"}, RELEASED,
+        made={"firmware": "GOOD01"}, spec={"firmware": ["GOOD01", "GOOD02"]}),
+    Row("firmware changed, not in the list", {"firmware": "EVIL04"},
+        made={"firmware": "GOOD01"}, spec={"firmware": ["GOOD01", "GOOD02"]},
+        words="firmware: .*EVIL04, which firmware of its device_spec does not name"),
+    Row("locked down", {"lockdown": "0x84"}, words="lockdown: .*0x84; power-cycle the drive",
+        mended_by={"lockdown": "off"}),
+    Row("a self-test runs", {"self_test": 2, "self_test_ms": HOUR_MS}, RELEASED,
+        reset="self_test"),
+    Row("worn out", {"percentage_used": 101}, words="health: 101 % of its endurance is used"),
+    Row("worn out, no limit", {"percentage_used": 120}, RELEASED,
+        spec={"percentage_used_max": 255}),
+    Row("critical warning", {"critical_warning": 8},
+        words="health: critical warning 0x08: media read only; .*replace",
+        mended_by={"critical_warning": 0}),
+    Row("media errors", {"media_errors": 5}, words="health: 5 media errors during the tenancy"),
+    Row("media errors, allowed", {"media_errors": 5}, RELEASED, spec={"media_errors_max": 5}),
+    Row("no spare left", {"spare_threshold": 10, "available_spare": 9},
+        words="health: 9 % spare capacity is left"),
+]
+
+POLICY = [
+    Row("no Sanitize for action sanitize", ends=WAITS, made=NO_SANITIZE, enrols=False,
+        spec={"clear_action": "sanitize"}, words="cannot be satisfied: .*choose another policy"),
+    Row("no crypto erase for strategy crypto", ends=WAITS, made={"sanicap": "block"}, enrols=False,
+        spec={"clear_strategy": "crypto"}, words="cannot be satisfied: .*no crypto erase"),
+    Row("free, until its policy is not to be satisfied any more", {}, RELEASED, made=NO_SANITIZE,
+        spec=ZERO, respec={"clear_action": "sanitize"},
+        excluded_words="clear_action=sanitize .*cannot be satisfied: .*choose another policy"),
+]
+
+UNMANAGED = [
+    Row("unmanaged", {}, RELEASED, made={"driver": "vfio-pci"}, spec={"managed": False},
+        driver="vfio-pci"),
+    Row("unmanaged, firmware changed", {"firmware": "EVIL05"}, made={"driver": "vfio-pci"},
+        spec={"managed": False}, driver="vfio-pci", words="firmware: slot 1"),
+]
+
+ROWS = ERASING + REFUSED + ZEROING + IDENTITY + NAMESPACES + SURFACES + POLICY + UNMANAGED
