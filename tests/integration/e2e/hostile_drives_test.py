@@ -180,10 +180,12 @@ class HostileDrives(EndToEnd):
                 found = found.get(name)
             if found != wanted:
                 self.tell(number, row, "its certificate's %s is %r, not %r" % (path, found, wanted))
-        resets = [finding["surface"] for step in dict(certificates[0].get("findings") or {}).values()
-                  for finding in step if finding.get("reset")]
+        findings = dict(certificates[0].get("findings") or {})
+        resets = [finding["surface"] for step in findings.values() for finding in step
+                  if finding.get("reset")]
         if (row.reset is None) != (not resets) or (row.reset and row.reset not in resets):
-            self.tell(number, row, "its certificate names %s as reset, not %s" % (resets, row.reset))
+            self.tell(number, row, "its certificate names %s as reset, not %s" %
+                      (resets, row.reset))
 
     def mend_and_clean_again(self):
         """What the note says is done; after that it is a drive like any other."""
@@ -250,7 +252,8 @@ class HostileDrives(EndToEnd):
         return self.made.worker.field(address_of(number), name)
 
     def driver(self, number):
-        link = os.path.join(self.made.host.root, "sys/bus/pci/devices", address_of(number), "driver")
+        link = os.path.join(self.made.host.root, "sys/bus/pci/devices", address_of(number),
+                            "driver")
         return os.path.basename(os.readlink(link)) if os.path.islink(link) else "none"
 
     def reserved_written(self, number):

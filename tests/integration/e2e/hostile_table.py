@@ -24,7 +24,7 @@ class Row:
         self.mended_by = more.pop("mended_by", None)
         # False: it cannot be cleaned even once, and waits with the words in its note.
         self.enrols = more.pop("enrols", True)
-        # The entry that takes the place of `spec` in the end: then it is excluded, with these words.
+        # The entry that takes the place of `spec` in the end: it is excluded, with these words.
         self.respec = more.pop("respec", None)
         self.excluded_words = more.pop("excluded_words", "")
         # The drive is bound to it while it is free.
@@ -73,7 +73,8 @@ ERASING = [
         certificate={"verification.relaxed": ["unreadable_blocks"]}),
     Row("log shows another command", {"wrong_scdw10": 1}, words="another command than ours"),
     Row("garbage sanitize log", {"garbage_sanitize_log": 1}, words="sanitize"),
-    Row("sanitize log refused", {"refuses_log": "0x4002"}, words="Get Log Page .*look for an update"),
+    Row("sanitize log refused", {"refuses_log": "0x4002"},
+        words="Get Log Page .*look for an update"),
     Row("block erase only", {}, RELEASED, made={"sanicap": "block"},
         certificate={"method": "sanitize_block"}),
 ]
