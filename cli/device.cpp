@@ -105,7 +105,7 @@ bool has_acted(const std::string& command, const Record& before, const Record& n
   if (command == "maintenance_off") return !now.maintenance;
   if (now.epoch == before.epoch) return false;
   if (command == "abort") return now.stage == Stage::error;
-  if (command == "enrol") return now.serial != before.serial || now.stage != Stage::error;
+  if (command == "enrol") return now.serial != before.serial || now.accepted;
   return true;  // a second try may have failed again by now
 }
 
@@ -140,7 +140,7 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
   Fields fields;
   for (auto& [name, value] : encode_record(*record)) {
     // Long, and for machines; redis-cli shows them to whoever needs them.
-    if (name == "baseline" || name == "enrolment") continue;
+    if (name == "baseline" || name == "enrolment" || name == "certificate_pending") continue;
     if (!value.empty() && (value.front() == '{' || value.front() == '[')) {
       fields.emplace_back(name, RawJson{value});
     } else {

@@ -262,6 +262,12 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
                                      const HostView& host, const Planning& planning) {
   if (record.maintenance) return refuse(std::string(kInMaintenance));
+  // A record carries one: the next release would take its place.
+  if (!record.certificate_pending.empty()) {
+    return refuse(
+        "the certificate of its last release could not be sealed yet, and nothing more is released "
+        "before it is: the log says why, `reclaim certificate verify` looks at the chain");
+  }
   if (!host.problem.empty()) return refuse(host.problem);
   if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
     return refuse(fmt::format(

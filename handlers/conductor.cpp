@@ -102,6 +102,7 @@ void Conductor::take_over(Record record) {
   if (!device.dirty_durable || entry->second.dirty_since > device.record.cleaning_started_at) {
     device.record.erase_begun = false;
   }
+  keep_certificate(address);
   const Stage stage = device.record.stage;
   if (!is_busy(stage) && stage != Stage::pending_cleaning) return;
   const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
@@ -288,6 +289,7 @@ void Conductor::after_survey(Result<Survey> survey,
     return arm_survey();
   }
   for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
+  for (const auto& [address, device] : devices_) keep_certificate(address);
   arm_survey();
 }
 
@@ -379,7 +381,9 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
       pump(address);
     });
   }
-  if (assessment.strike) finish(address);
+  if (assessment.strike && !owes_certificate(device)) {
+    strike(address, device.record.certificate_id);
+  }
   annotate(device, assessment);
   if (device.record.stage == Stage::pending_cleaning && !device.saving) try_admit(address);
 }
@@ -443,6 +447,7 @@ void Conductor::try_admit(const PciAddress& address) {
   if (remembered != ports_.ledger.entries().end()) {
     decided.maintenance = decided.maintenance || remembered->second.maintenance;
   }
+  forget_kept(device, decided);
   auto plan = admit(sighting, decided, host_view_, planning_for(sighting));
   if (plan && busy_count() >= options_.cleanings_max) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",

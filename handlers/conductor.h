@@ -92,13 +92,15 @@ class Conductor final {
     std::string seen_serial;           // of the drive that answered the last survey
     std::optional<placement::ProviderView> release_view;  // read by `look`, for the PUT
     bool progress_in_flight = false;
-    bool look_again = false;     // a survey came while its record was being written
-    bool dirty_durable = false;  // the ledger's line stands on stable storage
-    std::uint64_t strikes = 0;   // times the line was struck: tells an older write's answer
-    bool reserving = false;      // a PUT of reserved = total is on its way
-    bool unsure = false;         // reserved, and nothing tells a hold from a missed tenancy
-    bool quarantined = false;    // its record in the store cannot be read: shown, never touched
-    bool met_anew = false;       // that record was removed: the next survey begins another
+    bool look_again = false;       // a survey came while its record was being written
+    bool dirty_durable = false;    // the ledger's line stands on stable storage
+    std::uint64_t strikes = 0;     // times the line was struck: tells an older write's answer
+    bool keeping = false;          // its certificate is being sealed
+    std::string certificate_kept;  // its id, until the record says so
+    bool reserving = false;        // a PUT of reserved = total is on its way
+    bool unsure = false;           // reserved, and nothing tells a hold from a missed tenancy
+    bool quarantined = false;      // its record in the store cannot be read: shown, never touched
+    bool met_anew = false;         // that record was removed: the next survey begins another
     std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
     // A release whose outcome nobody waited for may still be made: one of this worker, or of one
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done
@@ -132,6 +134,7 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void command(const Kick& kick);
+  bool enrol(Device& device, const Kick& kick, Facts facts);
   [[nodiscard]] bool stands_unopened(const Device& device) const;
   void settle_maintenance(const PciAddress& address);
   void set_maintenance(const PciAddress& address, bool on);
@@ -141,6 +144,8 @@ class Conductor final {
   void pump(const PciAddress& address);
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
   void mark_dirty_then(const PciAddress& address, const Record& record, std::function<void()> next);
+  void mark_enrolled_then(const PciAddress& address, const Record& record,
+                          std::function<void()> next);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
   void save_failed(const PciAddress& address, Record next, JournalEntry entry, const Error& error,
@@ -194,6 +199,10 @@ class Conductor final {
                  const placement::ProviderView& view);
   void released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts);
   void finish(const PciAddress& address);
+  void keep_certificate(const PciAddress& address);
+  [[nodiscard]] static bool owes_certificate(const Device& device);
+  static void forget_kept(const Device& device, Record& record);
+  void settle_certificate(const PciAddress& address);
   void strike(const PciAddress& address, const std::string& certificate_id);
   void reserve(const PciAddress& address, const std::string& provider);
 

@@ -60,23 +60,7 @@ void Conductor::command(const Kick& kick) {
   } else if (kick.command == "abort") {
     post(*address, Event{Trigger::operator_abort, 0, std::move(facts)});
   } else if (kick.command == "enrol") {
-    if (device->seen_serial.empty() && !stands_unopened(*device)) {
-      ports_.log.warning(kLog,
-                         fmt::format("command enrol for {}: no drive answers there", kick.address));
-      return;
-    }
-    LedgerEntry entry = ports_.ledger.entries().contains(*address)
-                            ? ports_.ledger.entries().at(*address)
-                            : LedgerEntry{};
-    const std::string serial = stands_unopened(*device) ? std::string() : device->seen_serial;
-    entry.enrolled_serial = serial;
-    entry.serial = serial;
-    entry.enrolment.clear();
-    entry.certificate_id.clear();
-    facts.serial = serial;
-    ports_.ledger.put(*address, entry, [this, at = *address, facts](Status kept) {
-      if (kept) post(at, Event{Trigger::operator_enrol, 0, facts});
-    });
+    if (!enrol(*device, kick, std::move(facts))) return;
   } else if (kick.command == "maintenance_on" || kick.command == "maintenance_off") {
     device->maintenance_wanted = kick.command == "maintenance_on";
     if (is_busy(device->record.stage)) {
@@ -90,6 +74,43 @@ void Conductor::command(const Kick& kick) {
                        fmt::format("command '{}' is unknown", printable_excerpt(kick.command, 40)));
   }
   want_survey(kSoonMs);
+}
+
+// Nothing is forgotten before it is known that the word means something here. False: refused.
+bool Conductor::enrol(Device& device, const Kick& kick, Facts facts) {
+  const PciAddress address = device.record.address;
+  const Stage stage = device.record.stage;
+  std::string why;
+  if (stage == Stage::allocated) {
+    why = "an instance holds it; enrol it when that is gone, before it is cleaned";
+  } else if (find_row(stage, Trigger::operator_enrol) == nullptr) {
+    why = "it is being cleaned; enrol it when that is over, or abort it first";
+  } else if (device.record.held) {
+    why = "an operator holds it; un-reserve it first";
+  } else if (device.seen_serial.empty() && !stands_unopened(device)) {
+    why = "no drive answers there";
+  }
+  if (why.empty()) {
+    facts.serial = stands_unopened(device) ? std::string() : device.seen_serial;
+    post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+    return true;
+  }
+  why = "not enrolled: " + why;
+  ports_.log.warning(kLog, fmt::format("{}: {}", kick.address, why));
+  if (is_busy(stage) || device.saving) return false;
+  Record next = device.record;
+  next.waiting_for = why;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  JournalEntry entry{kick.address,
+                     std::string(to_string(stage)),
+                     "enrol_refused",
+                     std::string(to_string(stage)),
+                     "an operator asked for it",
+                     why,
+                     next.updated_at};
+  save(address, std::move(next), std::move(entry), [] {});
+  return false;
 }
 
 // An unmanaged drive does not say its serial before it is claimed: whichever is found then is the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "handlers/conductor.h"
+#include "handlers/evidence.h"
 
 namespace reclaim {
 namespace {
@@ -44,12 +45,17 @@ void Conductor::pump(const PciAddress& address) {
   while (!device.saving && !device.inbox.empty() && !stopping_) {
     const Event event = std::move(device.inbox.front());
     device.inbox.pop_front();
-    const auto update = step(device.record, event, ports_.clock.now().wall);
+    auto update = step(device.record, event, ports_.clock.now().wall);
     if (!update) {
       counters_.stale_events += 1;
       ports_.log.debug(kLog, fmt::format("{}: {} means nothing in {}", to_string(address),
                                          to_string(event.trigger), to_string(device.record.stage)));
       continue;
+    }
+    forget_kept(device, update->record);
+    if (update->effect == EffectKind::finish) {
+      update->record.certificate_pending =
+          encode_certificate(certificate_of(update->record, options_.version));
     }
     JournalEntry entry{to_string(address),
                        std::string(to_string(device.record.stage)),
@@ -65,12 +71,15 @@ void Conductor::pump(const PciAddress& address) {
       });
     };
     device.saving = true;
-    if (wants_ledger_line(update->record)) {
+    if (event.trigger == Trigger::operator_enrol) {
+      mark_enrolled_then(address, update->record, persist);
+    } else if (wants_ledger_line(update->record)) {
       mark_dirty_then(address, update->record, persist);
     } else {
       persist();
     }
   }
+  if (!device.saving) settle_certificate(address);
   if (!device.saving) settle_maintenance(address);
 }
 
@@ -119,6 +128,31 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
   });
 }
 
+// The ledger forgets the former baseline only together with a record that does. It is dirty from
+// here on.
+void Conductor::mark_enrolled_then(const PciAddress& address, const Record& record,
+                                   std::function<void()> next) {
+  LedgerEntry entry =
+      dirty_entry(record, std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1}));
+  entry.enrolled_serial = entry.serial = record.serial;
+  entry.enrolment.clear();
+  entry.certificate_id.clear();
+  const auto strikes = devices_.at(address).strikes;
+  ports_.ledger.put(address, entry, [this, address, record, strikes, next](Status kept) {
+    if (stopping_) return;
+    Device& now = devices_.at(address);
+    if (kept) {
+      now.dirty_durable = now.strikes == strikes;
+      return next();
+    }
+    ports_.log.error(kLog, "the ledger cannot be written, trying again",
+                     {{"why", kept.error().what}});
+    ports_.timers.after(backoff(now), [this, address, record, next] {
+      if (!stopping_) mark_enrolled_then(address, record, next);
+    });
+  });
+}
+
 void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
                      std::function<void()> saved) {
   Device& device = devices_.at(address);
@@ -142,8 +176,9 @@ void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry
                             const Error& error, std::function<void()> saved) {
   Device& device = devices_.at(address);
   if (error.code == Errc::conflict) return settle_conflict(address, next, entry, saved);
-  const bool told =
-      entry.trigger.starts_with("operator_") || entry.trigger.starts_with("maintenance_");
+  const bool told = entry.trigger.starts_with("operator_") ||
+                    entry.trigger.starts_with("maintenance_") ||
+                    entry.trigger.starts_with("certificate_");
   if (!is_busy(device.record.stage) && error.code != Errc::unknown && !told) {
     // Nothing is under way: the next survey finds the same again. An operator says it only once.
     device.saving = false;
@@ -250,7 +285,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     if (before.stage == Stage::available || before.stage == Stage::allocated) {
       settle_kicks_of(record.instance);
       try_admit(address);
-    } else if (before.stage == Stage::error) {
+    } else if (before.stage == Stage::error || update.row->on == Trigger::operator_enrol) {
       want_survey(0);
     } else if (update.row->on == Trigger::guards_wait || update.row->on == Trigger::lock_refused) {
       // libvirt and udev take their seconds; what lasts longer is looked at less and less often.

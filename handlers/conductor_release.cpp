@@ -121,6 +121,14 @@ void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
 }
 
 void Conductor::released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts) {
+  // The next instance may come at once, and must not find the drive open because Redis is slow to
+  // take the record. The lock stays until it did.
+  devices_.at(address).claimed = false;
+  ports_.drives.stop(address);
+  ports_.drives.drop(address, [this, address] {
+    Device& now = devices_.at(address);
+    if (!now.claimed) now.lane_open = false;
+  });
   facts.certificate_id = policies_.make_id();
   if (const auto counters = counters_of_verification(devices_.at(address).record.verification)) {
     facts.host_reads = counters->host_reads;
@@ -178,15 +186,30 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
   answer(address, epoch, ours ? Trigger::still_reserved : Trigger::look_changed);
 }
 
-// Certificate first, then the ledger's line, so that a crash in between leaves the line standing
-// and this is done again; all of it is made from the record.
+// The certificate has been in the record since the release was.
 void Conductor::finish(const PciAddress& address) {
-  const Device& device = devices_.at(address);
-  const Certificate certificate = certificate_of(device.record, options_.version);
   drop(address);
+  keep_certificate(address);
+}
+
+// Certificate first, then the ledger's line, so that a crash in between leaves the line standing.
+// Asked for again at the start and with each survey, wherever the device stands by then.
+void Conductor::keep_certificate(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (device.quarantined || device.keeping || !owes_certificate(device)) return;
+  const auto certificate = decode_certificate(device.record.certificate_pending);
+  if (!certificate) {
+    ports_.log.error(
+        kLog, fmt::format("{}: the certificate in its record cannot be read", to_string(address)),
+        {{"why", certificate.error().what}});
+    return;
+  }
+  device.keeping = true;
   ports_.ledger.keep_certificate(
-      certificate.id, encode_certificate(certificate),
-      [this, address, certificate](Result<std::string> kept) {
+      certificate->id, device.record.certificate_pending,
+      [this, address, certificate = *certificate](Result<std::string> kept) {
+        Device& now = devices_.at(address);
+        now.keeping = false;
         if (stopping_) return;
         if (!kept) {
           ports_.log.error(kLog,
@@ -202,8 +225,45 @@ void Conductor::finish(const PciAddress& address) {
                                {{"why", saved.error().what}});
           }
         });
+        now.certificate_kept = certificate.id;
         strike(address, certificate.id);
+        pump(address);
       });
+}
+
+bool Conductor::owes_certificate(const Device& device) {
+  Record record = device.record;
+  forget_kept(device, record);
+  return !record.certificate_pending.empty();
+}
+
+// What was kept need not be carried on.
+void Conductor::forget_kept(const Device& device, Record& record) {
+  if (device.certificate_kept.empty() || record.certificate_pending.empty()) return;
+  const auto pending = decode_certificate(record.certificate_pending);
+  if (pending && pending->id == device.certificate_kept) record.certificate_pending.clear();
+}
+
+// A device at rest has no next transition that would say so.
+void Conductor::settle_certificate(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (device.certificate_kept.empty() || device.quarantined || is_busy(device.record.stage)) return;
+  Record next = device.record;
+  forget_kept(device, next);
+  device.certificate_kept.clear();
+  if (next.certificate_pending == device.record.certificate_pending) return;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  JournalEntry entry{to_string(address),
+                     std::string(to_string(next.stage)),
+                     "certificate_kept",
+                     std::string(to_string(next.stage)),
+                     "the certificate of its last release is sealed and kept",
+                     next.certificate_id,
+                     next.updated_at};
+  save(address, std::move(next), std::move(entry), [this, address] {
+    if (devices_.at(address).record.stage == Stage::pending_cleaning) want_survey(0);
+  });
 }
 
 void Conductor::strike(const PciAddress& address, const std::string& certificate_id) {

@@ -28,6 +28,7 @@ void Conductor::run_step(const PciAddress& address, std::uint64_t epoch) {
   request.step = step.step;
   request.method = *method;
   request.enrolment = record.enrolment;
+  request.accept_found = record.accepted;
   request.timeout_ms = step_time_ms(step, "timeout_ms", options_.cleanup_timeout_ms);
   ports_.drives.run_step(
       address, request,

@@ -68,7 +68,8 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
   const auto found = controller_state();
   if (!found) return Error{Errc::failed, found.error().what, found.error().raw};
-  SurfaceJudgement judgement = judge_surfaces(*found, yardstick, claim_.rules());
+  SurfaceJudgement judgement =
+      judge_surfaces(*found, yardstick, claim_.rules(), request.accept_found);
   if (!judgement.quarantine.empty()) return quarantined(judgement.quarantine);
   if (judgement.resets.empty()) return StepReport{std::move(judgement.findings)};
 
@@ -84,7 +85,8 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   // What counts is what the drive says now.
   const auto left = controller_state();
   if (!left) return Error{Errc::failed, left.error().what, left.error().raw};
-  const SurfaceJudgement again = judge_surfaces(*left, yardstick, claim_.rules());
+  const SurfaceJudgement again =
+      judge_surfaces(*left, yardstick, claim_.rules(), request.accept_found);
   if (!again.quarantine.empty()) return quarantined(again.quarantine);
   if (!again.resets.empty()) {
     for (const SurfaceReset& reset : again.resets) {

@@ -14,10 +14,14 @@ constexpr std::uint32_t kDulbe = 1U << 16U;  // reading a deallocated block is a
 constexpr std::uint8_t kSanitizeConfig = 0x17;
 constexpr std::uint32_t kNodrm = 1U;  // a sanitize that may not deallocate goes on with a warning
 
+constexpr std::string_view kAcceptIt =
+    "if it is yours, accept the drive as it is with `reclaim device set ADDRESS --enrol`";
+
 struct Judge {
   const ControllerState& now;
   const ControllerState* enrolled;
   const Rules& rules;
+  bool accept_found;
   SurfaceJudgement out;
 
   void tell(std::string_view surface, std::string found) {
@@ -27,6 +31,8 @@ struct Judge {
     tell(surface, std::string(found));
     out.quarantine.push_back(fmt::format("{}: {}; {}", surface, found, remedy));
   }
+  // Nothing tells whether a tenant did it, and no operator has said that it is his.
+  [[nodiscard]] bool doubtful() const { return enrolled == nullptr && !accept_found; }
   void reset(SurfaceReset what, std::string found) {
     out.findings.push_back(StepFinding{what.surface, std::move(found), true});
     out.resets.push_back(std::move(what));
@@ -141,6 +147,11 @@ void judge_opal(Judge& judge) {
                                       : "the SID was set back since enrolment",
                      opal.sid_changed ? kRevert : "set it again, then enrol the drive anew");
   }
+  if (opal.sid_known && opal.sid_changed && judge.doubtful()) {
+    judge.quarantine(
+        "opal", "the SID has an owner, and no enrolment baseline tells whether a tenant took it",
+        fmt::format("{}; otherwise {}", kAcceptIt, kRevert));
+  }
   if (judge.out.quarantine.size() != before) return;
   judge.tell("opal", fmt::format("not locked{}{}", opal.sid_changed ? ", the SID has an owner" : "",
                                  opal.sid_blocked ? ", the SID is blocked" : ""));
@@ -157,6 +168,14 @@ void judge_rpmb(Judge& judge) {
                     "cannot be changed or erased any more",
                     fresh),
         "replace the drive, or enrol it anew if the key is yours");
+  }
+  if (judge.now.rpmb_programmed != 0 && judge.doubtful()) {
+    return judge.quarantine(
+        "rpmb",
+        fmt::format("an authentication key is programmed (targets {:#04x}), and no enrolment "
+                    "baseline tells whether a tenant did it; it cannot be changed or erased",
+                    judge.now.rpmb_programmed),
+        fmt::format("{}; otherwise replace the drive", kAcceptIt));
   }
   judge.tell("rpmb", fmt::format("{} targets, keys programmed {:#04x}", judge.now.rpmb_targets,
                                  judge.now.rpmb_programmed));
@@ -352,7 +371,10 @@ void judge_virtualization(Judge& judge) {
 
 void judge_identity(Judge& judge) {
   if (judge.enrolled == nullptr) {
-    return judge.tell("enrolment", "none yet: only what is wrong by itself was looked for");
+    return judge.tell("enrolment",
+                      judge.accept_found
+                          ? "no enrolment baseline: an operator accepted the drive as it is found"
+                          : "no enrolment baseline: only what is wrong by itself was looked for");
   }
   if (judge.enrolled->serial != judge.now.serial || judge.enrolled->model != judge.now.model) {
     return judge.quarantine(
@@ -367,8 +389,8 @@ void judge_identity(Judge& judge) {
 }  // namespace
 
 SurfaceJudgement judge_surfaces(const ControllerState& now, const ControllerState* enrolled,
-                                const Rules& rules) {
-  Judge judge{now, enrolled, rules, {}};
+                                const Rules& rules, bool accept_found) {
+  Judge judge{now, enrolled, rules, accept_found, {}};
   judge_identity(judge);
   judge_unreadable(judge);
   judge_firmware(judge);

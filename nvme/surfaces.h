@@ -37,8 +37,11 @@ struct SurfaceJudgement {
 };
 
 // `enrolled` is nullptr where the drive has no baseline yet: then only what is wrong by itself is
-// found, and a finding says so. Namespaces' layout is namespace_layout.h's.
+// found, and a finding says so. Without a baseline, what a tenant may have left for ever and an
+// operator may have set as well (an owned SID, a programmed RPMB key) quarantines the drive unless
+// `accept_found`. Namespaces' layout is namespace_layout.h's.
 [[nodiscard]] SurfaceJudgement judge_surfaces(const ControllerState& now,
-                                              const ControllerState* enrolled, const Rules& rules);
+                                              const ControllerState* enrolled, const Rules& rules,
+                                              bool accept_found = false);
 
 }  // namespace reclaim::nvme

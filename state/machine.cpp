@@ -16,6 +16,7 @@ constexpr std::array kRows{
     Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "the ledger remembers it dirty, yet it is offered: reserve it, then clean it"},
     Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is mended"},
     Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy nobody saw, not by hand"},
+    Row{S::available, T::operator_enrol, S::pending_cleaning, E::reserve, "an operator accepts the drive that is there now: it is cleaned, and so gets its enrolment baseline"},
     Row{S::available, T::restarted_resume, S::available, E::none, "nothing was under way"},
     Row{S::available, T::restarted_error, S::available, E::none, "nothing was under way"},
 
@@ -30,6 +31,7 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
     Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "an operator said so"},
+    Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
     Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
 

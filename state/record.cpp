@@ -183,8 +183,12 @@ void read_cleaning(FieldReader& reader, Record& record) {
   if (reader.has("step_index")) reader.number("step_index", record.step_index);
   if (reader.has("findings")) reader.text("findings", record.findings);
   if (reader.has("enrolment")) reader.text("enrolment", record.enrolment);
+  if (reader.has("accepted")) reader.flag("accepted", record.accepted);
   reader.text("certificate_id", record.certificate_id);
   reader.time("certificate_at", record.certificate_at);
+  if (reader.has("certificate_pending")) {
+    reader.text("certificate_pending", record.certificate_pending);
+  }
   reader.optional_number("certified_host_reads", record.certified_host_reads);
   reader.optional_number("certified_host_writes", record.certified_host_writes);
 }
@@ -250,8 +254,10 @@ Fields encode_record(const Record& record) {
       {"verified_at", time_text(record.verified_at)},
       {"findings", record.findings},
       {"enrolment", record.enrolment},
+      {"accepted", std::string(bool_text(record.accepted))},
       {"certificate_id", record.certificate_id},
       {"certificate_at", time_text(record.certificate_at)},
+      {"certificate_pending", record.certificate_pending},
       {"certified_host_reads", optional_text(record.certified_host_reads)},
       {"certified_host_writes", optional_text(record.certified_host_writes)},
   };

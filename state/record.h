@@ -95,10 +95,16 @@ struct Record {
   // The drive as it should be (nvme/'s text): taken when Reclaim itself had cleaned it, compared
   // with after every tenancy. Empty: not taken yet, or of a drive that an operator just enrolled.
   std::string enrolment;
+  // An operator accepted the drive as it is found (device set --enrol), and no tenant had it since:
+  // what a first tenant may have left for ever is told then, and quarantines it otherwise.
+  bool accepted = false;
 
   // The last erasure that led to a release.
   std::string certificate_id;
   WallMs certificate_at;
+  // The certificate of the last release (encode_certificate), from that release on until it is
+  // known to be sealed and kept, whatever becomes of the device meanwhile. Empty: it is.
+  std::string certificate_pending;
   std::optional<std::uint64_t> certified_host_reads;  // SMART counters after its verification
   std::optional<std::uint64_t> certified_host_writes;
 

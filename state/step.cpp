@@ -79,6 +79,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
   record.certificate_id = facts.certificate_id.value_or("");
   // The wall clock may have been set back since; the release still came after the tenancy.
   record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
+  record.accepted = false;
   record.erase_begun = false;
   record.planned_stop = false;
   record.attempts = 0;
@@ -91,10 +92,11 @@ void enter_pending(Record& record, Stage from, Trigger on) {
   if (from == Stage::error) record.erases = 0;
   // The plan is locked in; in error, and where it cannot be carried out, it is made anew.
   if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
-  // Another drive: what was begun on the old one says nothing of this one.
+  // Another drive, or another yardstick: what was begun before says nothing of this one.
   if (on == Trigger::operator_enrol) {
     forget_erase(record);
     record.enrolment.clear();
+    record.accepted = true;
   }
   // Only an erase that may be running still is worth remembering across attempts.
   if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
@@ -180,7 +182,10 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
   if (another || event.trigger == Trigger::allocation_seen) forget_erase(next);
   take_facts(next, event.facts);
-  if (event.trigger == Trigger::allocation_seen) next.tenancy_seen_at = now;
+  if (event.trigger == Trigger::allocation_seen) {
+    next.tenancy_seen_at = now;
+    next.accepted = false;  // as it was before this tenant
+  }
   // An error keeps its text while it lasts: a self-loop is no new error.
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);

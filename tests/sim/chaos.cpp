@@ -80,6 +80,7 @@ void World::worker_trouble() {
 }
 
 void World::store_forgets() {
+  certificates_owed_.clear();
   if (rng.chance(0.1)) {
     say("redis loses everything");
     store.lose_everything();
@@ -144,6 +145,7 @@ void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
     store.mend(address, remove);
     // Without its record nobody can know that it is held.
     if (remove) slot_at(address).held = false;
+    if (remove) certificates_owed_.clear();
   });
 }
 
@@ -240,6 +242,7 @@ void World::operator_holds(Slot& slot) {
 // The host loses its power, and the Redis on it its last seconds.
 void World::power_failure() {
   say("the power fails");
+  certificates_owed_.clear();
   kill_worker();
   store.lose_last(rng.between(1'000, 60'000));
   for (Slot& slot : slots) slot.held = false;

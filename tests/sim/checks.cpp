@@ -122,6 +122,10 @@ void World::check_saved(const Record& record) {
     say(fmt::format("redis: {} is {}, epoch {}", to_string(record.address), to_string(record.stage),
                     record.epoch));
   }
+  // Every release ends in a certificate, whatever comes between the two.
+  if (!record.certificate_id.empty() && !disk.certificates.contains(record.certificate_id)) {
+    certificates_owed_.insert(record.certificate_id);
+  }
   chaos_at(record);
   Slot& slot = slot_at(record.address);
   slot.held = slot.held || (slot.reserved_by_hand && record.held);
@@ -204,6 +208,9 @@ void World::check_unfit(Slot& slot, const Provider* provider, std::int64_t passe
 
 std::string World::unsettled() {
   if (!conductor || !started) return "the worker does not run";
+  for (const std::string& id : certificates_owed_) {
+    if (!disk.certificates.contains(id)) return "a release without its certificate: " + id;
+  }
   const auto records = conductor->records();
   for (const Slot& slot : slots) {
     const Record* record = nullptr;

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -179,6 +180,7 @@ class World final {
   std::uint64_t incarnation_ = 0;
   std::int64_t last_offer_check_ms_ = 0;
   std::map<std::string, int> verified_serials_;
+  std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
 };
 
 }  // namespace reclaim::sim
