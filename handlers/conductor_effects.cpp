@@ -178,9 +178,6 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
     facts.serial = identity->serial;
     facts.firmware = identity->firmware;
   }
-  std::uint64_t capacity = 0;
-  for (const nvme::NamespaceFacts& ns : report.facts.namespaces) capacity += ns.capacity_bytes;
-  facts.capacity_bytes = capacity;
   // What an unmanaged drive can is only known now that it is open.
   if (!is_whole(devices_.at(address).record.plan)) {
     const auto method =

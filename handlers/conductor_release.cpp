@@ -232,6 +232,7 @@ void Conductor::keep_certificate(const PciAddress& address) {
 }
 
 bool Conductor::owes_certificate(const Device& device) {
+  if (device.record.certificate_pending.empty()) return false;
   Record record = device.record;
   forget_kept(device, record);
   return !record.certificate_pending.empty();

@@ -142,6 +142,8 @@ void Conductor::verify(const PciAddress& address, std::uint64_t epoch) {
         }
         Facts facts = said(summary(*report));
         facts.verification = to_json(*report);
+        // What was verified, not what a tenant had left of it.
+        facts.capacity_bytes = report->capacity_bytes;
         // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
         answer(address, epoch, Trigger::verified, std::move(facts));

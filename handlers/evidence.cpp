@@ -12,6 +12,11 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{64} * 1024;
+// Of one step; what a controller says of itself may be as long as it likes. Escaped it may be six
+// times as long, which fits into what is read back, for every step of a plan.
+constexpr std::size_t kStepFindingsBytesMax = std::size_t{16} * 1024;
+constexpr std::size_t kFindingFrameBytes = 48;
+constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 
 }  // namespace
 
@@ -101,6 +106,8 @@ std::string to_json(const nvme::VerifyReport& report) {
   writer.Uint(report.places_unreadable);
   writer.Key("bytes_unreadable");
   writer.Uint64(report.bytes_unreadable);
+  writer.Key("places_off_value");
+  writer.Uint(report.places_off_value);
   writer.Key("canaries_found");
   writer.Uint(report.canaries_found);
   writer.Key("global_data_erased");
@@ -165,16 +172,28 @@ std::string with_findings(const std::string& findings, const std::string& step,
                           const nvme::StepReport& report) {
   rapidjson::Document document(rapidjson::kObjectType);
   auto& allocator = document.GetAllocator();
-  if (auto before = json::parse(findings, kBytesMax); before && before->IsObject()) {
+  if (auto before = json::parse(findings, kFindingsBytesMax); before && before->IsObject()) {
     document.CopyFrom(*before, allocator);
   }
   rapidjson::Value list(rapidjson::kArrayType);
-  for (const nvme::StepFinding& finding : report.findings) {
+  const auto add = [&](std::string_view surface, std::string_view found, bool reset) {
     rapidjson::Value object(rapidjson::kObjectType);
-    object.AddMember("surface", json_string(finding.surface, allocator), allocator);
-    object.AddMember("found", json_string(finding.found, allocator), allocator);
-    object.AddMember("reset", finding.reset, allocator);
+    object.AddMember("surface", json_string(surface, allocator), allocator);
+    object.AddMember("found", json_string(found, allocator), allocator);
+    object.AddMember("reset", reset, allocator);
     list.PushBack(object, allocator);
+  };
+  std::size_t left_bytes = kStepFindingsBytesMax;
+  std::size_t told = 0;
+  for (const nvme::StepFinding& finding : report.findings) {
+    const std::size_t bytes = finding.surface.size() + finding.found.size() + kFindingFrameBytes;
+    if (bytes > left_bytes) break;
+    left_bytes -= bytes;
+    add(finding.surface, finding.found, finding.reset);
+    ++told;
+  }
+  if (told != report.findings.size()) {
+    add("findings", fmt::format("... and {} more", report.findings.size() - told), false);
   }
   document.RemoveMember(step.c_str());
   document.AddMember(json_string(step, allocator), list, allocator);

@@ -17,7 +17,8 @@
 namespace reclaim::ledger_file {
 namespace {
 
-constexpr std::size_t kLineBytesMax = 65'536;
+// Half of it is more than an enrolment may have (nvme/'s limit is 256 KiB).
+constexpr std::size_t kLineBytesMax = 1'048'576;
 constexpr std::size_t kChecksumDigits = 8;
 
 Error io_error(std::string_view what, std::string_view path, int code) {

@@ -51,6 +51,7 @@ class SpdlogLogger final : public Logger {
         if (!field.value.empty()) request_id = field.value;
         continue;
       }
+      if (field.value.empty()) continue;  // nothing to say
       tail += fmt::format(" {}={}", field.key, quoted(field.value));
     }
     return fmt::format("{} {} [{}] {}{}", to_string(level), name, request_id, text, tail);
@@ -81,7 +82,9 @@ class SpdlogLogger final : public Logger {
     put("level", to_string(level));
     put("name", name);
     put("message", text);
-    for (const LogField& field : fields) put(field.key, field.value);
+    for (const LogField& field : fields) {
+      if (!field.value.empty()) put(field.key, field.value);
+    }
     writer.EndObject();
     return {buffer.GetString(), buffer.GetSize()};
   }

@@ -154,7 +154,7 @@ TEST_F(SurfacesTest, AnUntouchedControllerPasses) {
   take();
   const auto first = step("reset_controller_state");
   EXPECT_EQ(resets(first), 0U);
-  expect_finding(first, "enrolment", "none yet", false);
+  expect_finding(first, "enrolment", "no enrolment baseline", false);
   const auto second = step("reset_controller_state", enrol());
   EXPECT_EQ(resets(second), 0U);
   expect_finding(second, "features", "none differs from the enrolment", false);

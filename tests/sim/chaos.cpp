@@ -268,7 +268,7 @@ void World::operator_acts(Slot& slot) {
       operator_holds(slot);
       break;
     case 6:
-      if (slot.swapped) command("enrol", slot.address);
+      if (slot.swapped || rng.chance(0.5)) command("enrol", slot.address);
       break;
     default:
       kick({0});

@@ -157,6 +157,9 @@ void World::check_certificate(const std::string& json_text) {
       certificate->verification.empty() || certificate->method.empty()) {
     return fail("a certificate without evidence: " + json_text);
   }
+  if (certificate->capacity_bytes != kWholeBytes) {
+    return fail("a certificate of another size than was verified");
+  }
   if (!verified_serials_.contains(certificate->serial)) {
     fail("a certificate for a drive that never was erased and verified: " + certificate->serial);
   }

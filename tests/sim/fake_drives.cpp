@@ -245,7 +245,9 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     identity.firmware = "1";
     identity.capabilities = drive->capabilities;
     report.facts.identity = identity;
-    report.facts.namespaces.push_back(nvme::NamespaceFacts{1, "nvme0n1", 1U << 30U, 512, 0});
+    // What a tenant left of it; the rest is hidden.
+    report.facts.namespaces.push_back(nvme::NamespaceFacts{
+        1, "nvme0n1", drive->hidden_owner != 0 ? kWholeBytes / 2 : kWholeBytes, 512, 0});
     finish(address, [done, report] { done(report); });
   });
 }
@@ -542,6 +544,7 @@ void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baselin
     report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
     report.expectation = "changed";
     report.enrolment = enrolment_of(*drive);
+    report.capacity_bytes = kWholeBytes;
     if (report.samples_counted == 0 || report.samples_unchanged != 0 ||
         report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
       return refuse(Error{Errc::failed, "the old content is still there"});

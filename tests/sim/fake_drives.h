@@ -26,6 +26,8 @@ enum class Kind : std::uint8_t {
   stalls,      // the sanitize never ends
 };
 
+constexpr std::uint64_t kWholeBytes = 1U << 30U;  // of a drive with one namespace over all of it
+
 struct Sanitize {
   nvme::EraseMethod method = nvme::EraseMethod::sanitize_crypto;
   std::int64_t started_ms = 0;

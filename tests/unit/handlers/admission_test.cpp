@@ -99,6 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, AdmissionRefuses,
     ::testing::Values(
         Refusal{"maintenance", [](Scene& s) { s.record.maintenance = true; }, "maintenance"},
+        Refusal{"certificate_owed", [](Scene& s) { s.record.certificate_pending = "{}"; },
+                "could not be sealed yet"},
         Refusal{"host_problem", [](Scene& s) { s.host.problem = "another machine"; },
                 "another machine"},
         Refusal{"compute_id", [](Scene& s) { s.host.compute_id = "other"; },

@@ -48,9 +48,14 @@ TEST(Verification, NamesItsLevelAndWhatWasRelaxed) {
   report.level = nvme::VerifyLevel::full;
   report.relaxed.unreadable_blocks = true;
   report.enrolment = "secret";
+  report.places_unreadable = 3;
+  report.bytes_unreadable = 12288;
+  report.places_off_value = 5;
   const std::string text = to_json(report);
   EXPECT_THAT(text, HasSubstr(R"("level":"full")"));
   EXPECT_THAT(text, HasSubstr(R"("relaxed":["unreadable_blocks"])"));
+  EXPECT_THAT(text, HasSubstr(R"("places_unreadable":3,"bytes_unreadable":12288,)"
+                              R"("places_off_value":5)"));
   EXPECT_THAT(text, Not(HasSubstr("secret"))) << "the enrolment has a field of its own";
   EXPECT_THAT(summary(report), HasSubstr("full (relaxed: unreadable_blocks)"));
 }
@@ -66,6 +71,31 @@ TEST(Findings, AreGatheredByStep) {
             R"("reset":true}],"nvme.check_health":[]})");
   EXPECT_EQ(summary(second), "1 surfaces looked at, reset: namespaces");
   EXPECT_EQ(summary(first), "1 surfaces looked at, nothing had to be reset");
+}
+
+TEST(Findings, TooManyOfOneStepAreCutAndTheEarlierOnesStay) {
+  const nvme::StepReport first{{{"spare", "100 %", false}}};
+  nvme::StepReport many;
+  for (int i = 0; i < 1000; ++i)
+    many.findings.push_back({"namespace", std::string(90, '\n'), true});
+  std::string findings = with_findings("", "nvme.check_health", first);
+  for (const char* step : {"nvme.a", "nvme.b", "nvme.c", "nvme.d", "nvme.e", "nvme.f"}) {
+    findings = with_findings(findings, step, many);
+  }
+  findings = with_findings(findings, "nvme.last", first);
+  EXPECT_THAT(findings, HasSubstr(R"({"nvme.check_health":[{"surface":"spare")"));
+  EXPECT_THAT(findings, HasSubstr(R"("found":"... and )"));
+  EXPECT_THAT(findings, HasSubstr(R"("nvme.a")"));
+  EXPECT_THAT(findings, HasSubstr(R"("nvme.f")"));
+  EXPECT_LT(findings.size(), std::size_t{1024} * 1024);
+}
+
+TEST(Certificate, SaysThatThereWasNoBaseline) {
+  Record record;
+  const nvme::StepReport report{{{"enrolment", "no enrolment baseline: none", false}}};
+  record.findings = with_findings("", "nvme.reset_controller_state", report);
+  const auto text = encode_certificate(certificate_of(record, "1"));
+  EXPECT_THAT(text, HasSubstr(R"("found":"no enrolment baseline: none")"));
 }
 
 TEST(Certificate, SaysWhatWasDoneAndOfWhichClass) {

@@ -93,8 +93,8 @@ const Case kQuarantine[] = {
     {"locked", [](auto& s) { s.opal.locked = true; }, "PSID", true},
     {"locking enabled", [](auto& s) { s.opal.locking_enabled = true; }, "PSID", true},
     {"shadow MBR", [](auto& s) { s.opal.mbr_enabled = true; }, "hides the media", true},
-    {"SID taken", [](auto& s) { s.opal.sid_changed = true; }, "SID was changed", false},
-    {"RPMB key", [](auto& s) { s.rpmb_programmed = 2; }, "targets 0x02", false},
+    {"SID taken", [](auto& s) { s.opal.sid_changed = true; }, "SID was changed", true},
+    {"RPMB key", [](auto& s) { s.rpmb_programmed = 2; }, "targets 0x02", true},
     {"boot content", [](auto& s) { s.boot.sha256[1] = "cc"; }, "content", false},
     {"boot active", [](auto& s) { s.boot.active = 1; }, "partition 1 is active", false},
     {"boot gone", [](auto& s) { s.boot = {}; }, "there at enrolment", false},
@@ -155,6 +155,28 @@ TEST(Surfaces, AKeyThatWasThereAtEnrolmentIsNobodysFault) {
   EXPECT_TRUE(judge_surfaces(now, &enrolled, Rules{}).quarantine.empty());
   now.opal.sid_changed = false;
   EXPECT_EQ(judge_surfaces(now, &enrolled, Rules{}).quarantine.size(), 1U);
+}
+
+TEST(Surfaces, WithoutABaselineWhatIsForEverIsAnOperatorsToAccept) {
+  ControllerState owned = clean();
+  owned.opal.sid_changed = true;
+  owned.opal.sid_known = true;
+  ControllerState keyed = clean();
+  keyed.rpmb_programmed = 1;
+  for (const ControllerState& now : {owned, keyed}) {
+    const auto judgement = judge_surfaces(now, nullptr, Rules{});
+    ASSERT_EQ(judgement.quarantine.size(), 1U);
+    EXPECT_NE(judgement.quarantine[0].find("`reclaim device set ADDRESS --enrol`"),
+              std::string::npos)
+        << judgement.quarantine[0];
+    const auto accepted = judge_surfaces(now, nullptr, Rules{}, true);
+    EXPECT_TRUE(accepted.quarantine.empty());
+    EXPECT_EQ(accepted.findings[0].found,
+              "no enrolment baseline: an operator accepted the drive as it is found");
+    // With a baseline it says nothing: what came since is a tenant's.
+    const ControllerState before = clean();
+    EXPECT_FALSE(judge_surfaces(now, &before, Rules{}, true).quarantine.empty());
+  }
 }
 
 TEST(Surfaces, WriteProtectionAndReservationsAreCleared) {

@@ -1,6 +1,11 @@
 // The vocabulary everything else speaks.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -8,6 +13,7 @@
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/pci_address.h"
+#include "state/base/spdlog_logger.h"
 #include "state/base/uuid.h"
 #include "state/base/uv.h"
 
@@ -76,6 +82,25 @@ TEST(Uuid, DeviceUuidIsStableAndVersionFive) {
 TEST(Log, ExcerptIsPrintableAndBounded) {
   EXPECT_EQ(printable_excerpt("a\nb\x01\xff", 10), "a.b..");
   EXPECT_EQ(printable_excerpt("abcdef", 3), "abc...");
+}
+
+TEST(Log, AnEmptyFieldIsLeftOut) {
+  std::string path = (std::filesystem::temp_directory_path() / "reclaim-log-XXXXXX").string();
+  ::close(::mkstemp(path.data()));
+  for (const bool json : {false, true}) {
+    LogOptions options;
+    options.file = path;
+    options.json = json;
+    const auto logger = make_spdlog_logger(options);
+    ASSERT_TRUE(logger.ok());
+    (*logger)->info("a", "text", {{"request_id", ""}, {"instance", ""}, {"why", "full"}});
+  }
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::filesystem::remove(path);
+  EXPECT_NE(text.find("INFO a [-] text why=full\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("why":"full")"), std::string::npos) << text;
+  EXPECT_EQ(text.find("instance"), std::string::npos) << text;
 }
 
 TEST(Uv, MailboxDeliversFromOtherThreadsInOrder) {

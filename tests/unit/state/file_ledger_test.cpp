@@ -111,6 +111,18 @@ TEST_F(FileLedgerTest, RemembersAcrossLives) {
   EXPECT_TRUE(logger_.lines.empty());
 }
 
+TEST_F(FileLedgerTest, AnEnrolmentAsLongAsADriveMayMakeItIsKept) {
+  LedgerEntry entry = dirty("S");
+  entry.enrolment = R"({"features":")" + std::string(std::size_t{250} * 1024, 'x') + R"("})";
+  {
+    const auto ledger = open();
+    EXPECT_TRUE(put(**ledger, 1, entry).ok());
+  }
+  const auto ledger = open();
+  ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+  EXPECT_EQ((*ledger)->entries().at(PciAddress{0, 1, 1, 0}), entry);
+}
+
 TEST_F(FileLedgerTest, WhatIsAskedIsSeenAtOnceAndWrittenBeforeTheEnd) {
   int answers = 0;
   {

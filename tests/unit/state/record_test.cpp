@@ -26,11 +26,13 @@ class RandomRecords final {
     record.uuid = text();
     record.flow = number(1) == 0 ? Flow::nova : Flow::cyborg;
     for (std::string* member :
-         {&record.vendor_id, &record.product_id, &record.model, &record.serial, &record.firmware,
-          &record.provider, &record.provider_name, &record.resource_class, &record.waiting_for,
-          &record.last_error, &record.instance, &record.request_id, &record.clean_step,
-          &record.findings, &record.enrolment, &record.baseline, &record.evidence,
-          &record.verification, &record.certificate_id}) {
+         {&record.vendor_id,      &record.product_id,         &record.model,
+          &record.serial,         &record.firmware,           &record.provider,
+          &record.provider_name,  &record.resource_class,     &record.waiting_for,
+          &record.last_error,     &record.instance,           &record.request_id,
+          &record.clean_step,     &record.findings,           &record.enrolment,
+          &record.baseline,       &record.evidence,           &record.verification,
+          &record.certificate_id, &record.certificate_pending}) {
       *member = text();
     }
     record.capacity_bytes = wide();
@@ -40,8 +42,8 @@ class RandomRecords final {
                        &record.cleaning_started_at, &record.verified_at, &record.certificate_at}) {
       at->ms = number(3) == 0 ? 0 : 1'700'000'000'000 + number(2'000'000'000);
     }
-    for (bool* flag :
-         {&record.held, &record.maintenance, &record.erase_begun, &record.planned_stop}) {
+    for (bool* flag : {&record.held, &record.maintenance, &record.erase_begun, &record.planned_stop,
+                       &record.accepted}) {
       *flag = number(1) == 1;
     }
     for (std::uint32_t steps = number(3); steps > 0; --steps) {
@@ -108,7 +110,8 @@ TEST(Record, FieldsAreReadable) {
 TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
-  const std::set<std::string> added_later{"step_index", "findings", "enrolment"};
+  const std::set<std::string> added_later{"step_index", "findings", "enrolment", "accepted",
+                                          "certificate_pending"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

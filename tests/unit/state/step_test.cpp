@@ -95,6 +95,48 @@ TEST(Step, AnEnrolledDriveForgetsWhatWasBegunOnTheOldOne) {
   EXPECT_TRUE(again->record.erase_begun);
 }
 
+TEST(Step, AnOperatorEnrolsADriveOfThePoolOrOneThatWaits) {
+  Record record = at(Stage::available);
+  record.enrolment = "of before";
+  const auto offered = step(record, Event{Trigger::operator_enrol, 0, {}}, WallMs{1});
+  ASSERT_TRUE(offered.has_value());
+  EXPECT_EQ(offered->record.stage, Stage::pending_cleaning);
+  EXPECT_EQ(offered->effect, EffectKind::reserve) << "it is offered until it is reserved";
+  EXPECT_TRUE(offered->record.accepted);
+  EXPECT_EQ(offered->record.enrolment, "");
+  record.stage = Stage::pending_cleaning;
+  const auto waits = step(record, Event{Trigger::operator_enrol, 0, {}}, WallMs{1});
+  ASSERT_TRUE(waits.has_value());
+  EXPECT_EQ(waits->record.enrolment, "");
+  EXPECT_TRUE(waits->record.accepted);
+  EXPECT_EQ(find_row(Stage::allocated, Trigger::operator_enrol), nullptr);
+  EXPECT_EQ(find_row(Stage::erasing, Trigger::operator_enrol), nullptr);
+}
+
+TEST(Step, WhatWasAcceptedIsNotWhatALaterTenantLeft) {
+  for (const Stage stage : {Stage::pending_cleaning, Stage::available, Stage::error}) {
+    Record record = at(stage);
+    record.accepted = true;
+    EXPECT_FALSE(step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{1})->record.accepted);
+  }
+  Record record = at(Stage::releasing);
+  record.accepted = true;
+  EXPECT_FALSE(step(record, Event{Trigger::released, 0, {}}, WallMs{1})->record.accepted);
+  record.stage = Stage::guarding;
+  EXPECT_TRUE(step(record, Event{Trigger::guards_passed, 0, {}}, WallMs{1})->record.accepted);
+}
+
+TEST(Step, ACertificateThatIsNotKeptYetOutlivesTheNextTenancy) {
+  Record record = at(Stage::available);
+  record.evidence = "e";
+  record.certificate_pending = "{}";
+  record = step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{1})->record;
+  EXPECT_EQ(record.evidence, "");
+  EXPECT_EQ(record.certificate_pending, "{}");
+  record = step(record, Event{Trigger::dirty_seen, 0, {}}, WallMs{2})->record;
+  EXPECT_EQ(record.certificate_pending, "{}");
+}
+
 TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
   Record record = at(Stage::rechecking);
   record.plan = {{"nvme", "check_health", 90, "{}"},
