@@ -108,6 +108,17 @@ sim_mutant(certificate_not_awaited handlers/conductor_release.cpp
   [[        if (false) {
           ports_.log.error(kLog,
                            fmt::format("{}: its certificate]])
+sim_mutant(certificate_tried_once handlers/conductor.cpp
+  "a certificate that could not be kept at once is forgotten"
+  [[  for (const auto& [address, device] : devices_) keep_certificate(address);
+]] "")
+sim_mutant(certificate_overtaken handlers/admission.cpp
+  "the next release takes the place of a certificate not sealed yet"
+  [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
+sim_mutant(capacity_as_claimed handlers/conductor_steps.cpp
+  "a certificate says another size than was verified"
+  [[        facts.capacity_bytes = report->capacity_bytes;
+]] "")
 sim_mutant(certificate_without_evidence handlers/evidence.cpp
   "a certificate says nothing about the erasure"
   [[  out.evidence = record.evidence;
