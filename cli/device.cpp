@@ -95,6 +95,16 @@ std::optional<Error> refusal_of(const std::string& command, const Record& record
     return Error{Errc::conflict, fmt::format("{} is {}; there is no cleaning to abort",
                                              to_string(record.address), state)};
   }
+  if (command == "enrol" && find_row(record.stage, Trigger::operator_enrol) == nullptr) {
+    return Error{Errc::conflict,
+                 fmt::format("{} is {}; a drive is enrolled while it is available, waits to be "
+                             "cleaned or is in error",
+                             to_string(record.address), state)};
+  }
+  if (command == "enrol" && record.held) {
+    return Error{Errc::conflict, fmt::format("{} is held by an operator; un-reserve it first",
+                                             to_string(record.address))};
+  }
   return std::nullopt;
 }
 

@@ -187,8 +187,8 @@ struct StepRequest {
   std::string step;  // "check_health", "reset_controller_state", "reset_namespaces", …
   EraseMethod method = EraseMethod::sanitize_crypto;  // that the plan will erase with
   std::string enrolment;  // the baseline of this drive (encode_controller_state); empty: none
-  // Without a baseline: an operator accepted the drive as it is found, an owned SID and a programmed
-  // RPMB key included.
+  // Without a baseline: an operator accepted the drive as it is found, an owned SID and an RPMB key
+  // that is programmed included.
   bool accept_found = false;
   std::int64_t timeout_ms = 900'000;
 };

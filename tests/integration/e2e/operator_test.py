@@ -86,6 +86,14 @@ class StandingInTheWay(EndToEnd):
         self.assert_released(made)
         self.assertEqual(made.worker.field(FIRST, "serial"), "ANOTHER")
 
+    def test_a_new_drive_is_enrolled_before_its_first_tenant(self):
+        made = self.setting()
+        self.delete(made)
+        self.assert_released(made)
+        code, _, err = made.worker.command("device", "set", FIRST, "--enrol")
+        self.assertEqual(code, 0, err)
+        self.assert_released(made, sanitizes=2)
+
 
 class Commands(EndToEnd):
     def test_list_show_and_plan_in_every_format(self):
@@ -123,6 +131,7 @@ class Commands(EndToEnd):
                 (("device", "show", "0000:09:00.0"), 1, "no device 0000:09:00.0"),
                 (("device", "clean", FIRST), 1, "only a device in error"),
                 (("device", "set", FIRST), 1, "--maintenance"),
+                (("device", "set", FIRST, "--enrol"), 1, "is enrolled while it is available"),
                 (("device", "set", FIRST, "--maintenance", "maybe"), 2, "maybe"),
                 (("watch", "--timeout", "-1"), 2, "timeout"),
                 (("nonsense",), 2, "nonsense"),
