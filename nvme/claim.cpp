@@ -257,8 +257,9 @@ Status Claim::open_namespaces(std::vector<GuardFinding>& findings) {
     }
     namespaces_.push_back(*std::move(opened));
   }
-  return note(findings, passes("claim", fmt::format("{} namespaces are held exclusively",
-                                                    namespaces_.size())));
+  std::string held = fmt::format("{} namespaces are held exclusively", namespaces_.size());
+  if (const Status usable = whole(); !usable) held += "; " + usable.error().what;
+  return note(findings, passes("claim", std::move(held)));
 }
 
 Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
@@ -292,14 +293,6 @@ Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
   }
   auto facts = identify_namespace(controller_.get(), sys.nsid, options_.admin_timeout_ms);
   if (!facts) return Error{Errc::refused, facts.error().what, facts.error().raw};
-  if (facts->capacity_bytes != sys.capacity_bytes || facts->block_bytes != sys.block_bytes) {
-    return Error{
-        Errc::refused,
-        fmt::format("{} is {} bytes in blocks of {} for the kernel, but {} in blocks of {} "
-                    "for the drive; run `nvme ns-rescan /dev/{}`",
-                    path, sys.capacity_bytes, sys.block_bytes, facts->capacity_bytes,
-                    facts->block_bytes, sys_.controller)};
-  }
   claimed.facts = *std::move(facts);
   claimed.facts.node = sys.disk.name;
   return claimed;
@@ -346,6 +339,20 @@ Status Claim::still_same_drive() const {
   return Error{Errc::refused,
                fmt::format("guard serial: the opened controller said serial {} and now says {}",
                            identity_.serial, identity->serial)};
+}
+
+Status Claim::whole() const {
+  for (const ClaimedNamespace& ns : namespaces_) {
+    if (ns.whole()) continue;
+    return Error{
+        Errc::failed,
+        fmt::format("{} is {} bytes in blocks of {} for the kernel, but {} in blocks of {} for the "
+                    "drive; run `nvme ns-rescan /dev/{}`, or format the namespace without metadata "
+                    "and in blocks of at most 4096 bytes",
+                    ns.sys.disk.name, ns.sys.capacity_bytes, ns.sys.block_bytes,
+                    ns.facts.capacity_bytes, ns.facts.block_bytes, sys_.controller)};
+  }
+  return Ok{};
 }
 
 Status Claim::restore_driver() {

@@ -29,6 +29,12 @@ struct ClaimedNamespace {
   NamespaceFacts facts;  // as the controller says, checked against sysfs
   SysNamespace sys;
   UniqueFd fd;  // O_RDWR|O_EXCL|O_DIRECT
+
+  // Whether the kernel's disk is what the drive says that it is. It is not where a tenant chose a
+  // format of which the kernel makes no disk: metadata behind each block, blocks beyond a page.
+  [[nodiscard]] bool whole() const {
+    return facts.capacity_bytes == sys.capacity_bytes && facts.block_bytes == sys.block_bytes;
+  }
 };
 
 class Claim final {
@@ -45,6 +51,9 @@ class Claim final {
   [[nodiscard]] Status recheck() const;
   // Only the last two: descriptors and serial.
   [[nodiscard]] Status still_same_drive() const;
+  // A claim takes namespaces as they are, so that the clean steps can put them right; nothing is
+  // read or written by the kernel's disks before this says that they are whole. Errc::failed.
+  [[nodiscard]] Status whole() const;
 
   // For changing the namespaces under us; both are defined in claim_namespaces.cpp. Closing lets
   // the kernel take deleted nodes away. Reopening waits up to `timeout_ms` until the kernel shows

@@ -68,6 +68,7 @@ Status Claim::try_to_reopen() {
     if (!opened) return std::move(opened).error();
     namespaces_.push_back(*std::move(opened));
   }
+  if (auto usable = whole(); !usable) return usable;
   return recheck();
 }
 

@@ -57,6 +57,7 @@ Status Drive::wait_until_readable(StopFlag& stop) {
 
 Result<Baseline> Drive::take_baseline(StopFlag& stop) {
   if (auto readable = wait_until_readable(stop); !readable) return std::move(readable).error();
+  if (auto whole = claim_.whole(); !whole) return std::move(whole).error();
   std::uint64_t seed = 0;
   if (auto random = fill_random(std::as_writable_bytes(std::span(&seed, 1))); !random) {
     return std::move(random).error();

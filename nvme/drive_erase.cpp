@@ -13,6 +13,11 @@ Result<EraseEvidence> Drive::erase(const EraseRequest& request,
                  fmt::format("{} leaves no trace in the drive to adopt: it begins anew",
                              to_string(request.method))};
   }
+  // A sanitize reaches everything, whatever the kernel makes of it; the others write by its disks,
+  // or format what a clean step should have put right.
+  if (!is_sanitize(request.method)) {
+    if (auto whole = claim_.whole(); !whole) return std::move(whole).error();
+  }
   switch (request.method) {
     case EraseMethod::sanitize_crypto:
     case EraseMethod::sanitize_block:

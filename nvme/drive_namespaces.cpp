@@ -48,7 +48,8 @@ bool Drive::holds_all(const ControllerState& layout) const {
                      [this](const NamespaceState& ns) {
                        const ClaimedNamespace* held = claim_.find(ns.nsid);
                        if (!ns.active) return held == nullptr;
-                       return held != nullptr && held->facts.capacity_bytes == ns.bytes();
+                       return held != nullptr && held->whole() &&
+                              held->facts.capacity_bytes == ns.bytes();
                      }) &&
          std::all_of(claim_.namespaces().begin(), claim_.namespaces().end(),
                      [&](const ClaimedNamespace& held) {

@@ -141,6 +141,7 @@ Result<VerifyReport> Drive::verify(const Baseline& baseline, const EraseEvidence
   if (auto possible = check_verification(rules, evidence.method); !possible) {
     return not_verified(possible.error());
   }
+  if (auto whole = claim_.whole(); !whole) return not_verified(whole.error());
   for (const ClaimedNamespace& ns : claim_.namespaces()) {
     if (auto forgotten = forget_cached(ns.fd.get()); !forgotten) {
       return not_verified(forgotten.error());

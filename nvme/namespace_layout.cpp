@@ -9,6 +9,7 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::string_view kSurface = "namespaces";
+constexpr std::uint32_t kBlockBytesMax = 4096;  // of a disk of the kernel's: a page
 
 StepFinding found(std::string text, bool reset = false) {
   return StepFinding{std::string(kSurface), std::move(text), reset};
@@ -41,7 +42,8 @@ std::string format_fault(const NamespaceState& ns, const NamespaceState* wanted)
   if (wanted == nullptr) {
     // A first cleaning: nobody knows which block size the operator chose; metadata and protection
     // are nothing that a tenant should be given unasked.
-    return ns.metadata_bytes != 0 || ns.protection != 0 ? "it carries metadata or protection" : "";
+    if (ns.metadata_bytes != 0 || ns.protection != 0) return "it carries metadata or protection";
+    return ns.block_bytes > kBlockBytesMax ? "its blocks are larger than the kernel takes" : "";
   }
   if (ns.block_bytes != wanted->block_bytes || ns.metadata_bytes != wanted->metadata_bytes) {
     return fmt::format("at enrolment its blocks were {} bytes with {} of metadata",
@@ -118,10 +120,9 @@ Result<NamespaceToMake> choose_format(const ControllerState& now, const Namespac
                              "metadata any more, in which it was enrolled; enrol it anew",
                              wanted->block_bytes, wanted->metadata_bytes)};
   }
-  const auto plain =
-      std::find_if(now.namespaces.begin(), now.namespaces.end(), [](const NamespaceState& ns) {
-        return ns.active && ns.metadata_bytes == 0 && ns.protection == 0;
-      });
+  const auto plain = std::find_if(
+      now.namespaces.begin(), now.namespaces.end(),
+      [](const NamespaceState& ns) { return ns.active && format_fault(ns, nullptr).empty(); });
   if (plain != now.namespaces.end()) {
     make.format = plain->format;
     make.block_bytes = plain->block_bytes;
@@ -181,6 +182,19 @@ Result<LayoutPlan> plan_managed(const ControllerState& now, const NamespaceState
   return plan;
 }
 
+// A first cleaning of a drive whose namespaces stay as they are: what a tenant should not be given
+// unasked, and the kernel mostly cannot use, goes, where the drive can format.
+void set_back_unusable(const ControllerState& now, LayoutPlan& plan) {
+  const auto make = choose_format(now, nullptr);
+  if ((now.oacs & 2U) == 0 || !make || make->metadata_bytes != 0) return;
+  for (const NamespaceState& ns : now.namespaces) {
+    const std::string fault = format_fault(ns, nullptr);
+    if (!ns.active || fault.empty()) continue;
+    plan.format.push_back(NamespaceToFormat{ns.nsid, make->format});
+    plan.findings.push_back(found(fmt::format("{}: {}", describe(ns), fault), true));
+  }
+}
+
 Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerState* enrolled,
                                   EraseMethod method) {
   LayoutPlan plan;
@@ -214,7 +228,10 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
     plan.findings.push_back(
         found(fmt::format("{} detached ones stay; {} erases them too", hidden, to_string(method))));
   }
-  if (enrolled == nullptr) return plan;
+  if (enrolled == nullptr) {
+    set_back_unusable(now, plan);
+    return plan;
+  }
   for (const NamespaceState& ns : now.namespaces) {
     const auto before =
         std::find_if(enrolled->namespaces.begin(), enrolled->namespaces.end(),

@@ -20,7 +20,7 @@ TEST_F(NvmeCliTest, ReadsIdentity) {
   EXPECT_EQ(json::get_int(ns, "dlfeat").value(), 9);
   const auto* formats = json::find(ns, "lbafs");
   ASSERT_NE(formats, nullptr);
-  ASSERT_EQ(formats->Size(), 2U);
+  ASSERT_EQ(formats->Size(), 3U);
   EXPECT_EQ(json::get_int((*formats)[1], "ds").value(), 12);
 }
 

@@ -408,6 +408,52 @@ TEST_F(SurfacesTest, AChangedBlockSizeIsSetBack) {
   }
 }
 
+// The kernel makes a disk without a size of it, which is held like any other until it is put right.
+TEST_F(SurfacesTest, AFormatThatTheKernelCannotUseIsSetBack) {
+  for (const char* abilities : {"", "oacs=2"}) {
+    for (const bool enrolled : {true, false}) {
+      SCOPED_TRACE(std::string(abilities) + (enrolled ? ", enrolled" : ""));
+      take(abilities, false);
+      const std::string before = enrolled ? enrol() : "";
+      drive_.reset();
+      set("lba_format", "1:2");
+      ASSERT_TRUE(host_->reset(kAddress).ok());
+      take_again();
+      EXPECT_NE(findings_.back().detail.find("nvme0n1 is 0 bytes"), std::string::npos);
+      // Until then nothing is done by that disk.
+      expect_error(drive_->take_baseline(stop_), Errc::failed, "nvme0n1 is 0 bytes");
+      for (const EraseMethod clear : {EraseMethod::overwrite, EraseMethod::format_user_data}) {
+        EraseRequest request;
+        request.method = clear;
+        expect_error(erase(*drive_, request), Errc::failed, "nvme0n1 is 0 bytes");
+      }
+      const auto evidence = erase(*drive_);
+      ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+      expect_error(verify(*drive_, *evidence), Errc::failed, "nvme0n1 is 0 bytes");
+
+      expect_finding(step("reset_namespaces", before), "namespaces", "metadata", true);
+      ASSERT_EQ(sizes_of(*drive_).size(), 1U);
+      EXPECT_EQ(sizes_of(*drive_)[0].first, 16 * kMiB);
+      erase_fully_again();
+      EXPECT_TRUE(verify(*drive_).ok());
+      throw_away();
+    }
+  }
+}
+
+TEST_F(SurfacesTest, AGuardThatAppearsStopsTheFallback) {
+  take("lacks_namespace_commands=1", false);
+  const std::string before = enrol();
+  drive_.reset();
+  set("lba_format", "1:1");
+  ASSERT_TRUE(host_->reset(kAddress).ok());
+  take_again();
+  // Swapped with the delete that the drive does not know: three lists, the namespace, the serial.
+  set("serial_changes_after", "5");
+  expect_error(step("reset_namespaces", before), Errc::refused, "serial");
+  EXPECT_EQ(sizes_of(*drive_)[0].second, 4096U);
+}
+
 TEST_F(SurfacesTest, ADriveLeftWithoutANamespaceGetsOne) {
   take("", false);
   (*host_->drive(kAddress))->with([](emulator::Controller&, emulator::DriveState& state) {

@@ -21,7 +21,7 @@ faults     lies_keeps_data= erases_half= no_gde= wrong_scdw10= serial_changes= g
            stalls_at=PERCENT|off fails_at=PERCENT|off
            refuses_sanitize=STATUS refuses_format=STATUS refuses_log=STATUS (0x4002, 0 = off)
            io_error_at=NSID:OFFSET:LENGTH|off
-namespace  write_protect=NSID:0..3 lba_format=NSID:0|1
+namespace  write_protect=NSID:0..3 lba_format=NSID:0|1|2 (512, 4096, 512 + 8)
 host       state=live|resetting|dead|… claimed=0|1 needs_rescan=0|1 (nodes come and go at one)
 )";
 
@@ -65,6 +65,8 @@ Status lba_format(DriveState& state, const Setting& setting) {
   for (std::size_t i = 0; i < state.namespaces.size(); ++i) {
     NamespaceState& each = state.namespaces[i];
     if (each.lba_format == before.namespaces[i].lba_format) continue;
+    const bool before_large = before.namespaces[i].lba_format == 1;
+    if (before_large == (each.lba_format == 1)) continue;
     each.blocks = each.lba_format == 1 ? each.blocks / 8 : each.blocks * 8;
   }
   return Ok{};

@@ -18,7 +18,8 @@ void disk_files(const fs::path& folder, const NamespaceState& each, std::uint32_
   fs::create_directories(folder / "holders");
   fs::create_directories(folder / "slaves");
   put_line(folder / "nsid", std::to_string(nsid));
-  put_line(folder / "size", std::to_string(each.blocks * block / 512));
+  const bool usable = each.lba_format != kExtendedFormat;
+  put_line(folder / "size", std::to_string(usable ? each.blocks * block / 512 : 0));
   put_line(folder / "ro", each.write_protect != 0 ? "1" : "0");
   put_line(folder / "removable", "0");
   put_line(folder / "range", "0");

@@ -14,7 +14,10 @@ namespace reclaim::emulator {
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
 inline constexpr std::uint32_t kStateVersion = 4;
 inline constexpr std::uint32_t kNamespacesMax = 32;
-inline constexpr std::uint32_t kLbaFormats = 2;  // format 0: 512 bytes, format 1: 4096 bytes
+// Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
+// which the kernel makes a disk without a size. The last is only set as a tenant's doing.
+inline constexpr std::uint32_t kLbaFormats = 3;
+inline constexpr std::uint8_t kExtendedFormat = 2;
 
 // What a tenant left or the drive was made with. An entry's index + 1 is its NSID.
 struct NamespaceState {

@@ -92,7 +92,9 @@ void Controller::identify_namespace(std::uint32_t nsid, nvme_id_ns& id) const {
   id.ncap = each.blocks;
   id.nuse = each.blocks;
   id.nlbaf = kLbaFormats - 1;
-  id.flbas = each.lba_format;
+  id.flbas = each.lba_format == kExtendedFormat
+                 ? static_cast<std::uint8_t>(kExtendedFormat | NVME_NS_FLBAS_META_EXT)
+                 : each.lba_format;
   id.nmic = each.nmic;
   id.dlfeat = state_.capabilities.dlfeat;
   id.rescap = (state_.capabilities.oncs & 1U << 5U) != 0 ? 0xff : 0;
@@ -103,6 +105,8 @@ void Controller::identify_namespace(std::uint32_t nsid, nvme_id_ns& id) const {
   id.lbaf[0].ds = 9;
   id.lbaf[0].rp = 2;
   id.lbaf[1].ds = 12;
+  id.lbaf[kExtendedFormat].ds = 9;
+  id.lbaf[kExtendedFormat].ms = 8;
 }
 
 void Controller::namespace_descriptors(std::uint32_t nsid, std::span<std::byte> page) const {

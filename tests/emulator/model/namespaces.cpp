@@ -42,7 +42,7 @@ Completion Controller::format(const Command& command) {
       static_cast<std::uint8_t>((command.cdw10 & 0xfU) | (command.cdw10 >> 8U & 0x30U));
   const auto erase = static_cast<std::uint8_t>(command.cdw10 >> 9U & 7U);
   const bool metadata_or_protection = (command.cdw10 & 0x1f0U) != 0;
-  if (lba_format >= kLbaFormats || metadata_or_protection) return Completion{kInvalidFormat, 0};
+  if (lba_format >= kExtendedFormat || metadata_or_protection) return Completion{kInvalidFormat, 0};
   if (erase > kEraseCrypto) return Completion{kInvalidField, 0};
   if (erase == kEraseCrypto && (can.fna & kFnaCrypto) == 0) return Completion{kInvalidField, 0};
   const bool broadcast = command.nsid == NVME_NSID_ALL;
@@ -96,7 +96,7 @@ Completion Controller::create_namespace(const Command& command) {
   nvme_id_ns wanted{};
   std::memcpy(&wanted, command.data.data(), sizeof(wanted));
   const auto lba_format = static_cast<std::uint8_t>(wanted.flbas & 0xfU);
-  if (lba_format >= kLbaFormats || wanted.dps != 0) return Completion{kInvalidFormat, 0};
+  if (lba_format >= kExtendedFormat || wanted.dps != 0) return Completion{kInvalidFormat, 0};
   if (wanted.nsze == 0 || wanted.ncap != wanted.nsze) return Completion{kInvalidField, 0};
   const std::uint64_t block = lba_format == 1 ? 4096 : 512;
   const std::uint64_t free_bytes = unallocated_bytes();

@@ -166,7 +166,8 @@ int Kernel::block_ioctl(OpenNode& node, unsigned long request, void* argument) {
   std::uint32_t block = 0;
   bool read_only = false;
   node.drive->with([&](Controller& controller, DriveState& state) {
-    size = controller.namespace_bytes(node.nsid);
+    const bool usable = state.namespaces[node.nsid - 1].lba_format != kExtendedFormat;
+    size = usable ? controller.namespace_bytes(node.nsid) : 0;
     block = controller.block_bytes(node.nsid);
     read_only = state.namespaces[node.nsid - 1].write_protect != 0;
   });

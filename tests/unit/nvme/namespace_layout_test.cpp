@@ -181,6 +181,24 @@ TEST(NamespacePlan, WithoutAYardstickTheFormatInUseOrTheFastestIsTaken) {
   EXPECT_EQ(first->make->block_bytes, 512U);
 }
 
+TEST(NamespacePlan, WithoutAYardstickWhatTheKernelCannotUseIsSetBack) {
+  ControllerState large = drive({ns(1, 100 * kGiB)});
+  large.formats.push_back(LbaFormat{65'536, 0, 0});
+  large.namespaces[0].format = 3;
+  large.namespaces[0].block_bytes = 65'536;
+  large.namespaces[0].size_blocks /= 128;
+  large.namespaces[0].capacity_blocks /= 128;
+  const auto made = plan_namespaces(large, nullptr, kPurge, true);
+  ASSERT_TRUE(made.ok() && made->make.has_value());
+  EXPECT_EQ(made->make->format, 1);
+  large.oacs = 2;
+  const auto formatted = plan_namespaces(large, nullptr, kPurge, true);
+  ASSERT_TRUE(formatted.ok());
+  EXPECT_EQ(formatted->format, (std::vector<NamespaceToFormat>{{1, 1}}));
+  large.oacs = 0;
+  EXPECT_TRUE(plan_namespaces(large, nullptr, kPurge, true)->nothing_to_do());
+}
+
 TEST(NamespacePlan, WhatIsMissingFromTheDriveMayBeHidden) {
   // It promises 100 GiB, shows 90 and says that nothing is left.
   ControllerState now = drive({ns(1, 90 * kGiB)});
