@@ -376,7 +376,7 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   if (device.record.stage != Stage::available && !device.dirty_durable && !device.saving) {
     // The ledger was lost, and nothing moves that would write its line again.
     device.saving = true;
-    return mark_dirty_then(address, device.record, [this, address] {
+    return mark_dirty_then(address, device.record, false, [this, address] {
       devices_.at(address).saving = false;
       pump(address);
     });

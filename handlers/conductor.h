@@ -143,9 +143,8 @@ class Conductor final {
   void post(const PciAddress& address, Event event);
   void pump(const PciAddress& address);
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
-  void mark_dirty_then(const PciAddress& address, const Record& record, std::function<void()> next);
-  void mark_enrolled_then(const PciAddress& address, const Record& record,
-                          std::function<void()> next);
+  void mark_dirty_then(const PciAddress& address, const Record& record, bool enrolled,
+                       std::function<void()> next);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
   void save_failed(const PciAddress& address, Record next, JournalEntry entry, const Error& error,

@@ -71,10 +71,8 @@ void Conductor::pump(const PciAddress& address) {
       });
     };
     device.saving = true;
-    if (event.trigger == Trigger::operator_enrol) {
-      mark_enrolled_then(address, update->record, persist);
-    } else if (wants_ledger_line(update->record)) {
-      mark_dirty_then(address, update->record, persist);
+    if (wants_ledger_line(update->record)) {
+      mark_dirty_then(address, update->record, event.trigger == Trigger::operator_enrol, persist);
     } else {
       persist();
     }
@@ -97,21 +95,27 @@ LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
 }
 
 // Nothing is done for a dirty device before the ledger says so on stable storage. The ledger shows
-// a line before it is durable, so that what is durable is remembered here. `device.saving` is set.
-void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
+// a line before it is durable, so that what is durable is remembered here. It forgets a former
+// baseline only together with a record that does: `enrolled`. `device.saving` is set.
+void Conductor::mark_dirty_then(const PciAddress& address, const Record& record, bool enrolled,
                                 std::function<void()> next) {
   const auto remembered = ports_.ledger.entries().find(address);
   Device& device = devices_.at(address);
   // A line that an earlier release has not struck yet is older than its certificate, and would be
   // struck by it: new dirt needs a newer line.
-  if (remembered != ports_.ledger.entries().end() && remembered->second.dirty &&
+  if (!enrolled && remembered != ports_.ledger.entries().end() && remembered->second.dirty &&
       device.dirty_durable && remembered->second.dirty_since > record.certificate_at) {
     return next();
   }
-  const LedgerEntry entry =
+  LedgerEntry entry =
       dirty_entry(record, std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1}));
+  if (enrolled) {
+    entry.enrolled_serial = entry.serial = record.serial;
+    entry.enrolment.clear();
+    entry.certificate_id.clear();
+  }
   const auto strikes = device.strikes;
-  ports_.ledger.put(address, entry, [this, address, record, strikes, next](Status kept) {
+  ports_.ledger.put(address, entry, [this, address, record, enrolled, strikes, next](Status kept) {
     if (stopping_) return;
     Device& now = devices_.at(address);
     if (kept) {
@@ -122,33 +126,8 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
                      fmt::format("{}: the ledger cannot be written, nothing is done with it",
                                  to_string(address)),
                      {{"why", kept.error().what}});
-    ports_.timers.after(backoff(now), [this, address, record, next] {
-      if (!stopping_) mark_dirty_then(address, record, next);
-    });
-  });
-}
-
-// The ledger forgets the former baseline only together with a record that does. It is dirty from
-// here on.
-void Conductor::mark_enrolled_then(const PciAddress& address, const Record& record,
-                                   std::function<void()> next) {
-  LedgerEntry entry =
-      dirty_entry(record, std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1}));
-  entry.enrolled_serial = entry.serial = record.serial;
-  entry.enrolment.clear();
-  entry.certificate_id.clear();
-  const auto strikes = devices_.at(address).strikes;
-  ports_.ledger.put(address, entry, [this, address, record, strikes, next](Status kept) {
-    if (stopping_) return;
-    Device& now = devices_.at(address);
-    if (kept) {
-      now.dirty_durable = now.strikes == strikes;
-      return next();
-    }
-    ports_.log.error(kLog, "the ledger cannot be written, trying again",
-                     {{"why", kept.error().what}});
-    ports_.timers.after(backoff(now), [this, address, record, next] {
-      if (!stopping_) mark_enrolled_then(address, record, next);
+    ports_.timers.after(backoff(now), [this, address, record, enrolled, next] {
+      if (!stopping_) mark_dirty_then(address, record, enrolled, next);
     });
   });
 }
