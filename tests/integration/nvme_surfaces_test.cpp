@@ -21,6 +21,7 @@ class SurfacesTest : public NvmeFixture {
     request.step = name;
     request.enrolment = enrolment;
     request.method = method;
+    request.accept_found = accept_found_;
     request.timeout_ms = 20'000;
     return drive_->run_step(
         request, [this](EraseProgress p) { progress_.push_back(p); }, stop_);
@@ -73,6 +74,7 @@ class SurfacesTest : public NvmeFixture {
     return static_cast<std::size_t>(std::count_if(report->findings.begin(), report->findings.end(),
                                                   [](const StepFinding& f) { return f.reset; }));
   }
+  bool accept_found_ = false;
 };
 
 TEST_F(SurfacesTest, AnUnknownStepIsSaidSo) {
@@ -174,8 +176,8 @@ TEST_F(SurfacesTest, WhatCannotBeResetQuarantinesTheDrive) {
       {"opal=1", "opal_enabled", "1", "locking is enabled", true},
       {"opal=1", "opal_locked", "1", "PSID", true},
       {"opal=1", "opal_mbr", "1", "shadow MBR", true},
-      {"opal=1,opal_block_sid=1", "opal_sid_set", "1", "SID was changed", false},
-      {"rpmb=2", "rpmb_key", "1", "authentication key", false},
+      {"opal=1,opal_block_sid=1", "opal_sid_set", "1", "the SID ", true},
+      {"rpmb=2", "rpmb_key", "1", "authentication key", true},
       {"boot_partition=128K", "boot_seed", "0:7", "content", false},
       {"boot_partition=128K", "boot_seed", "1:7", "content", false},
       {"boot_partition=128K", "boot_active", "1", "partition 1 is active", false},
@@ -199,6 +201,23 @@ TEST_F(SurfacesTest, WhatCannotBeResetQuarantinesTheDrive) {
     } else {
       EXPECT_EQ(resets(step("reset_controller_state")), 0U);
     }
+    throw_away();
+  }
+}
+
+TEST_F(SurfacesTest, AnOwnerAndAKeyAreAnOperatorsToAccept) {
+  for (const auto& [made, key] :
+       {std::pair{"opal=1,opal_block_sid=1", "opal_sid_set"}, std::pair{"rpmb=2", "rpmb_key"}}) {
+    SCOPED_TRACE(key);
+    take(made, false);
+    const std::string before = enrol();
+    set(key, "1");
+    accept_found_ = false;
+    expect_error(step("reset_controller_state"), Errc::failed, "device set ADDRESS --enrol");
+    accept_found_ = true;
+    const auto report = step("reset_controller_state");
+    expect_finding(report, "enrolment", "an operator accepted the drive", false);
+    EXPECT_FALSE(step("reset_controller_state", before).ok()) << "it came after the enrolment";
     throw_away();
   }
 }
