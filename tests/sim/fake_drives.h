@@ -60,12 +60,16 @@ struct Drive {
   std::uint64_t guest = 0;  // tenancy whose guest has it in hand
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
+  std::optional<Errc> steps_end_with;  // instead of being carried out
 };
 
 // A drive's media is changed by somebody of the host or a guest.
 void write_media(Drive& drive, std::uint64_t owner, std::uint64_t content);
 // Lets a sanitize whose time has come end.
 void settle_sanitize(Drive& drive, std::int64_t now_ms, Rng& rng);
+
+// What a lane answers after stop().
+Error cancelled();
 
 class Hardware final {
  public:
