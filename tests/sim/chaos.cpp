@@ -249,6 +249,23 @@ void World::power_failure() {
   restart_worker_later(rng.between(5'000, 90'000));
 }
 
+// Right after a release the host loses its power, and Redis all since the erase was recorded. While
+// the worker is away, the drive's next tenant comes, and often goes: what stands in Redis then
+// speaks of a life before his.
+void World::release_is_forgotten(Slot& slot) {
+  if (quiet_ || moment_ == 0 || !rng.chance(0.1)) return;
+  scheduler.outside(rng.between(0, 2'000), [this, address = slot.address] {
+    if (quiet_) return;
+    Slot& released = slot_at(address);
+    say(fmt::format("the power fails, and Redis forgets the release of {}", to_string(address)));
+    kill_worker();
+    store.lose_last(scheduler.now_ms() - released.erase_recorded_ms);
+    for (Slot& each : slots) each.held = false;
+    if (released.phase == Phase::none) nova_allocates(released);
+    restart_worker_later(rng.between(5'000, 300'000));
+  });
+}
+
 void World::operator_acts(Slot& slot) {
   switch (rng.below(8)) {
     case 0:

@@ -102,6 +102,7 @@ void World::check_released(Provider& provider) {
   if (drive.guest != 0) return fail(where + " while a guest has it");
   if (!provider.consumers.empty()) return fail(where + " while it is allocated");
   if (slot->held) return fail(where + " while an operator holds it");
+  release_is_forgotten(*slot);
 }
 
 // A tenant is given a drive. Whoever offered it answers for what is on it.
@@ -129,6 +130,7 @@ void World::check_saved(const Record& record) {
   chaos_at(record);
   Slot& slot = slot_at(record.address);
   slot.held = slot.held || (slot.reserved_by_hand && record.held);
+  if (record.stage == Stage::erasing) slot.erase_recorded_ms = scheduler.now_ms();
   if (record.stage == Stage::available) return;
   const auto entry = disk.entries.find(record.address);
   if (entry == disk.entries.end() || !entry->second.dirty) {

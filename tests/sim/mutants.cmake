@@ -163,6 +163,10 @@ sim_mutant(failed_steps_do_not_matter state/machine.cpp
   "a drive that has to be quarantined is cleaned and given back"
   [[Row{S::preparing, T::step_failed, S::error, E::drop,]]
   [[Row{S::preparing, T::step_failed, S::baselining, E::take_baseline,]])
+sim_mutant(damaged_records_are_believed handlers/conductor.cpp
+  "a record that nobody can read is taken for one of a drive in error"
+  [[  if (!record.damage.empty()) return quarantine(device, record);
+]] "")
 sim_mutant(failed_steps_wait handlers/conductor_steps.cpp
   "a drive that has to be quarantined is tried again and again"
   [[passes ? Trigger::guards_wait : Trigger::step_failed,]]

@@ -48,9 +48,10 @@ struct Slot {
   bool held = false;              // and the worker can know it: it must not touch the drive
   bool given = false;             // to a tenant, since its last release
   bool had_data = false;
-  std::string expected_serial;  // empty: the worker had no chance to learn it yet
-  bool swapped = false;         // and not enrolled
-  int operator_tries = 0;       // in the quiet end
+  std::string expected_serial;         // empty: the worker had no chance to learn it yet
+  bool swapped = false;                // and not enrolled
+  int operator_tries = 0;              // in the quiet end
+  std::int64_t erase_recorded_ms = 0;  // its last erase was
   std::int64_t offered_dirty_ms = 0;
   std::int64_t offered_unfit_ms = 0;  // though its policy cannot be satisfied by its drive
 };
@@ -150,6 +151,7 @@ class World final {
   void operator_acts(Slot& slot);
   void operator_holds(Slot& slot);
   void power_failure();
+  void release_is_forgotten(Slot& slot);
   void swap_drive(Slot& slot);
   void damage_a_record(const Slot& slot, std::int64_t for_ms);
   void store_forgets();
