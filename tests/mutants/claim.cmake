@@ -1,49 +1,49 @@
 # Faults in claiming, taking over and giving back, caught over the emulated host.
-nvme_mutant(shared_claim claim nvme/claim.cpp ClaimTest.*
+unit_mutant(shared_claim claim nvme/claim.cpp ClaimTest.*
   "whoever holds a namespace shares it with the erase"
   [[O_RDWR | O_EXCL | O_DIRECT]] [[O_RDWR | O_DIRECT]])
-nvme_mutant(no_host_lock claim nvme/claim.cpp ClaimTest.*
+unit_mutant(no_host_lock claim nvme/claim.cpp ClaimTest.*
   "two workers of one host claim a drive"
   [[    return lock_ ? Status(Ok{}) : take_host_lock(findings);]] [[    return Ok{};]])
-nvme_mutant(numbers_not_checked claim nvme/claim.cpp ClaimTest.TheNodeMustBe*
+unit_mutant(numbers_not_checked claim nvme/claim.cpp ClaimTest.TheNodeMustBe*
   "/dev names another drive than sysfs"
   [[  if ((info.st_mode & S_IFMT) == type && opened == wanted) return Ok{};]]
   [[  return Ok{};]])
-nvme_mutant(not_looked_at_again claim nvme/claim.cpp AppearsInTheMiddle.*
+unit_mutant(not_looked_at_again claim nvme/claim.cpp AppearsInTheMiddle.*
   "what comes between claim and command is not seen"
   [[    if (last.finding.passed) break;]] [[    break;]])
-nvme_mutant(swapped_in_the_middle claim nvme/claim.cpp AppearsInTheMiddle.AnotherSerial
+unit_mutant(swapped_in_the_middle claim nvme/claim.cpp AppearsInTheMiddle.AnotherSerial
   "a drive swapped between claim and command is erased"
   [[  if (identity->serial == identity_.serial) return Ok{};]] [[  return Ok{};]])
-nvme_mutant(resets_what_is_used claim nvme/claim.cpp ClaimTest.NothingIsReset*
+unit_mutant(resets_what_is_used claim nvme/claim.cpp ClaimTest.NothingIsReset*
   "a drive that the host uses is reset"
   [[    return result.finding.passed || guard == "live" || (let_go && guard == "driver");]]
   [[    return true;]])
-nvme_mutant(takes_what_a_guest_has claim nvme/driver_binding.cpp BindingTest.AGuest*
+unit_mutant(takes_what_a_guest_has claim nvme/driver_binding.cpp BindingTest.AGuest*
   "a guest's drive is taken away"
   [[    if (auto held = takeover->hold_group(); !held) return std::move(held).error();
 ]] "")
-nvme_mutant(nothing_noted claim nvme/driver_binding.cpp BindingTest.*:LeftTakenOver.*
+unit_mutant(nothing_noted claim nvme/driver_binding.cpp BindingTest.*:LeftTakenOver.*
   "after a crash nobody knows which driver a drive had"
   [[  if (::rename(fresh.c_str(), path.c_str()) != 0) {]] [[  if (false) {]])
-nvme_mutant(probe_believed claim nvme/driver_binding.cpp BindingTest.*
+unit_mutant(probe_believed claim nvme/driver_binding.cpp BindingTest.*
   "a probe that bound nothing counts"
   [[  if (now->driver == wanted) return Ok{};
   return Error{]]
   [[  return Ok{};
   return Error{]])
-nvme_mutant(not_given_back claim nvme/driver_binding.cpp BindingTest.*
+unit_mutant(not_given_back claim nvme/driver_binding.cpp BindingTest.*
   "a failed cleaning leaves the drive on nvme"
   [[  if (!taken_ || put_back_) return;]] [[  return;]])
-nvme_mutant(override_stays claim nvme/driver_binding.cpp BindingTest.*
+unit_mutant(override_stays claim nvme/driver_binding.cpp BindingTest.*
   "the override of the cleaning outlives it"
   [[former_.driver_override); !back]] [["nvme"); !back]])
-nvme_mutant(group_let_go claim nvme/driver_binding.cpp GivenBack.*
+unit_mutant(group_let_go claim nvme/driver_binding.cpp GivenBack.*
   "somebody had the drive between its verification and its release"
   [[held.st_dev == there.st_dev &&
          held.st_ino == there.st_ino;]]
   [[true;]])
-nvme_mutant(gives_back_what_is_mounted claim nvme/driver_recovery.cpp LeftTakenOver.*
+unit_mutant(gives_back_what_is_mounted claim nvme/driver_recovery.cpp LeftTakenOver.*
   "a restart takes a mounted drive away from the host"
   [[    if (!results.back().finding.passed) return refusal(results.back());
 ]] "")

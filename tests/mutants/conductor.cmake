@@ -1,0 +1,34 @@
+# Faults in the conductor that its own tests see, in the single situations where they do harm.
+unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor_steps.cpp *StepEnds.*
+  "a step that may have happened or not is run once more"
+  [[report.error().code == Errc::cancelled;]]
+  [[report.error().code == Errc::cancelled || report.error().code == Errc::unknown;]])
+unit_mutant(guarded_steps_fail conductor handlers/conductor_steps.cpp Dirty.AStepThat*
+  "a mount of a moment puts a drive into error"
+  [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
+unit_mutant(damaged_records_are_left_out conductor handlers/conductor.cpp Dirty.ADamaged*
+  "nobody is shown that a record cannot be read, and its drive is met as if it were new"
+  [[return quarantine(device, record);
+  device.record]]
+  [[{
+    devices_.erase(address);
+    return;
+  }
+  device.record]])
+unit_mutant(damaged_records_are_offered conductor handlers/conductor.cpp Dirty.ADirtyDrive*
+  "a dirty drive whose record is damaged stays on offer"
+  [[    if (dirty && sighting.view && ]] [[    if (false && sighting.view && ]])
+unit_mutant(quarantine_for_ever conductor handlers/conductor.cpp *Mended.*
+  "a record that was mended is not taken up again"
+  [[    end_quarantine(address, found]] [[    if (false) end_quarantine(address, found]])
+unit_mutant(certificate_stays_lost conductor handlers/conductor.cpp *TheLostCertificate*
+  "a drive that was given back and taken at once has no certificate"
+  [[  make_up_for_certificate(address);
+]] "")
+unit_mutant(certificate_of_another_tenant conductor handlers/conductor.cpp *NoCertificateNames*
+  "a certificate names an instance that came after the erasure"
+  [[    next.evidence.clear();]] [[    ;]])
+unit_mutant(certificate_of_a_tenant_offered conductor state/step.cpp *NoCertificateNames*
+  "a certificate names an instance that came after the erasure, where Nova had not burned"
+  [[next.instance != record.instance) next.evidence.clear();]]
+  [[next.instance != record.instance) {}]])
