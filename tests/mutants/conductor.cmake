@@ -6,15 +6,6 @@ unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor_steps.cpp
 unit_mutant(guarded_steps_fail conductor handlers/conductor_steps.cpp Dirty.AStepThat*
   "a mount of a moment puts a drive into error"
   [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
-unit_mutant(damaged_records_are_left_out conductor handlers/conductor.cpp Dirty.ADamaged*
-  "nobody is shown that a record cannot be read, and its drive is met as if it were new"
-  [[return quarantine(device, record);
-  device.record]]
-  [[{
-    devices_.erase(address);
-    return;
-  }
-  device.record]])
 unit_mutant(damaged_records_are_offered conductor handlers/conductor.cpp Dirty.ADirtyDrive*
   "a dirty drive whose record is damaged stays on offer"
   [[    if (dirty && sighting.view && ]] [[    if (false && sighting.view && ]])
