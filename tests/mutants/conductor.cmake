@@ -23,3 +23,8 @@ unit_mutant(certificate_of_a_tenant_offered conductor state/step.cpp *NoCertific
   "a certificate names an instance that came after the erasure, where Nova had not burned"
   [[next.instance != record.instance) next.evidence.clear();]]
   [[next.instance != record.instance) {}]])
+unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
+  "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
+  [[      out.held = record.held;
+      if (record.held) break;]]
+  [[      out.held = false;]])

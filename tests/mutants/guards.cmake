@@ -74,10 +74,10 @@ unit_mutant(zero_by_crypto verdict nvme/policy.cpp Policy.*
 unit_mutant(sanitize_falls_back verdict nvme/policy.cpp Policy.*
   "a drive that was to be sanitized is only zeroed"
   [[  if (policy.action == ClearAction::sanitize) {]] [[  if (false) {]])
-nvme_mutant(deleted_is_forgotten verdict nvme/namespace_layout.cpp NamespacePlan.*
+unit_mutant(deleted_is_forgotten verdict nvme/namespace_layout.cpp NamespacePlan.*
   "what a tenant wrote to a small namespace and deleted is met by the next one after an overwrite"
   [[  if (fault.empty() && is_sanitize(method)) {]] [[  if (fault.empty()) {]])
-nvme_mutant(shrinks_bit_by_bit verdict nvme/namespace_layout.cpp NamespacePlan.*
+unit_mutant(shrinks_bit_by_bit verdict nvme/namespace_layout.cpp NamespacePlan.*
   "a namespace is measured against the last cleaning, not against the drive"
   [[  if (std::string fault = cover_fault(now); !fault.empty()) return fault;
 ]] "")

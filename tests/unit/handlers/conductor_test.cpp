@@ -146,6 +146,30 @@ TEST_P(Mended, RecordIsTakenUpAgain) {
 INSTANTIATE_TEST_SUITE_P(OrRemoved, Mended, ::testing::Bool());
 
 // -------------------------------------------------------------------------------------------------
+// Holds.
+
+TEST_F(Dirty, AHoldOutlastsASurveyThatCannotReadTheDrive) {
+  begin(1);
+  leave();
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->releases, 1U);
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  world->drive().driver.clear();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->drive().driver = "nvme";
+  world->drive().host_reads += 3;  // the kernel looks for partitions
+  world->kick({0});
+  world->pass(kLongMs);
+  EXPECT_TRUE(world->record().held);
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+}
+
+// -------------------------------------------------------------------------------------------------
 // Certificates.
 
 // The answer of the release is lost, the next instance takes the drive at once, and the worker dies
