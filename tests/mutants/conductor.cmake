@@ -12,17 +12,17 @@ unit_mutant(damaged_records_are_offered conductor handlers/conductor.cpp Dirty.A
 unit_mutant(quarantine_for_ever conductor handlers/conductor.cpp *Mended.*
   "a record that was mended is not taken up again"
   [[    end_quarantine(address, found]] [[    if (false) end_quarantine(address, found]])
-unit_mutant(certificate_stays_lost conductor handlers/conductor.cpp *TheLostCertificate*
+unit_mutant(certificate_stays_lost conductor handlers/conductor_inbox.cpp *TheLostCertificate*
   "a drive that was given back and taken at once has no certificate"
-  [[  make_up_for_certificate(address);
-]] "")
-unit_mutant(certificate_of_another_tenant conductor handlers/conductor.cpp *NoCertificateNames*
+  [[    if (update->effect == EffectKind::finish) {]] [[    if (false) {]])
+unit_mutant(certificate_of_another_tenant conductor handlers/conductor_release.cpp *ItNeverNames*
   "a certificate names an instance that came after the erasure"
-  [[    next.evidence.clear();]] [[    ;]])
-unit_mutant(certificate_of_a_tenant_offered conductor state/step.cpp *NoCertificateNames*
-  "a certificate names an instance that came after the erasure, where Nova had not burned"
-  [[next.instance != record.instance) next.evidence.clear();]]
-  [[next.instance != record.instance) {}]])
+  [[  const auto certificate = decode_certificate(device.record.certificate_pending);
+]]
+  [[  auto certificate = decode_certificate(device.record.certificate_pending);
+  if (certificate) certificate->instance = device.record.instance;
+  if (certificate) device.record.certificate_pending = encode_certificate(*certificate);
+]])
 unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held;

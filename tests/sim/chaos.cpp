@@ -258,6 +258,7 @@ void World::release_is_forgotten(Slot& slot) {
     if (quiet_) return;
     Slot& released = slot_at(address);
     say(fmt::format("the power fails, and Redis forgets the release of {}", to_string(address)));
+    certificates_owed_.clear();
     kill_worker();
     store.lose_last(scheduler.now_ms() - released.erase_recorded_ms);
     for (Slot& each : slots) each.held = false;
