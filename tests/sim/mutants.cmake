@@ -21,13 +21,21 @@ sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
   [[      device.dirty_durable && remembered]] [[      remembered]])
 sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
   "nothing remembers a dirty drive but Redis"
-  [[    if (wants_ledger_line(update->record)) {]] [[    if (false) {]])
+  [[    } else if (wants_ledger_line(update->record)) {]] [[    } else if (false) {]])
 sim_mutant(ledger_failure_ignored handlers/conductor_inbox.cpp
   "a full disk keeps nobody from going on"
   [[    if (kept) {
-      now.dirty_durable]]
+      now.dirty_durable = now.strikes == strikes;
+      return next();
+    }
+    ports_.log.error(kLog,
+                     fmt::format]]
   [[    if (kept || true) {
-      now.dirty_durable]])
+      now.dirty_durable = now.strikes == strikes;
+      return next();
+    }
+    ports_.log.error(kLog,
+                     fmt::format]])
 sim_mutant(lost_answers_mean_saved handlers/conductor_inbox.cpp
   "a record whose write nobody answered counts as written"
   [[    if (!result) return save_failed(]]
