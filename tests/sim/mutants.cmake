@@ -21,7 +21,7 @@ sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
   [[      device.dirty_durable && remembered]] [[      remembered]])
 sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
   "nothing remembers a dirty drive but Redis"
-  [[    } else if (wants_ledger_line(update->record)) {]] [[    } else if (false) {]])
+  [[if (wants_ledger_line(update->record)) {]] [[if (false) {]])
 sim_mutant(ledger_failure_ignored handlers/conductor_inbox.cpp
   "a full disk keeps nobody from going on"
   [[    if (kept) {
