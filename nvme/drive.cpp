@@ -75,9 +75,13 @@ Result<Baseline> Drive::take_baseline(StopFlag& stop) {
       baseline.samples.push_back(*std::move(sample));
       continue;
     }
-    // Blocks that an earlier erase left unreadable hold nothing to compare with.
-    if (!claim_.rules().relaxed.unreadable_blocks) return std::move(sample).error();
-    ++unreadable;
+    // A tenant can make blocks unreadable (Write Uncorrectable), and so can an earlier erase: they
+    // hold nothing to compare with, but this erase has to make them readable.
+    if (++unreadable == plan->samples.size() && !claim_.rules().relaxed.unreadable_blocks) {
+      return std::move(sample).error();
+    }
+    baseline.samples.push_back(
+        Sample{place.nsid, place.offset_bytes, place.length_bytes, "", true});
   }
   // From here on we write.
   if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();

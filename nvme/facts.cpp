@@ -78,14 +78,18 @@ bool parse_number(std::string_view text, int base, Number& out) {
   return error == std::errc{} && end == text.data() + text.size() && !text.empty();
 }
 
-std::optional<Sample> parse_sample(std::string_view text) {
+std::optional<Sample> parse_sample(char kind, std::string_view text) {
   Sample sample;
   if (!parse_number(next_token(text, ':'), 10, sample.nsid)) return std::nullopt;
   if (!parse_number(next_token(text, ':'), 16, sample.offset_bytes)) return std::nullopt;
   if (!parse_number(next_token(text, ':'), 16, sample.length_bytes)) return std::nullopt;
-  auto digest = unpack_digest(text);
-  if (!digest) return std::nullopt;
-  sample.sha256 = *std::move(digest);
+  if (kind != 'u') {
+    auto digest = unpack_digest(text);
+    if (!digest) return std::nullopt;
+    sample.sha256 = *std::move(digest);
+  } else if (!text.empty()) {
+    return std::nullopt;
+  }
   if (sample.length_bytes == 0 || sample.length_bytes > kSampleLengthMax) return std::nullopt;
   return sample;
 }
@@ -131,15 +135,17 @@ std::string_view sanitization_class(EraseMethod method) {
   return is_sanitize(method) ? "purge" : "clear";
 }
 
-// "b1 KNSID:OFFSET:LENGTH:DIGEST ...", K being s (sample), z (blank sample) or c (canary), offset
-// and length in hex.
+// "b1 KNSID:OFFSET:LENGTH:DIGEST ...", K being s (sample), z (blank sample), u (unreadable sample,
+// without a digest) or c (canary), offset and length in hex.
 std::string encode_baseline(const Baseline& baseline) {
   std::string out{kBaselineHeader};
   const auto append = [&out](char kind, const Sample& sample) {
     out += fmt::format(" {}{}:{:x}:{:x}:{}", kind, sample.nsid, sample.offset_bytes,
-                       sample.length_bytes, pack_digest(sample.sha256));
+                       sample.length_bytes, kind == 'u' ? "" : pack_digest(sample.sha256));
   };
-  for (const Sample& sample : baseline.samples) append(sample.blank ? 'z' : 's', sample);
+  for (const Sample& sample : baseline.samples) {
+    append(sample.sha256.empty() ? 'u' : sample.blank ? 'z' : 's', sample);
+  }
   for (const Sample& canary : baseline.canaries) append('c', canary);
   CHECK(out.size() <= kBaselineBytesMax);
   return out;
@@ -160,12 +166,12 @@ Result<Baseline> decode_baseline(std::string_view text) {
       return Error{Errc::limit, fmt::format("the baseline names more than {} places", kSamplesMax)};
     }
     const char kind = token.empty() ? ' ' : token.front();
-    auto sample = token.empty() ? std::nullopt : parse_sample(token.substr(1));
-    if (!sample || (kind != 's' && kind != 'z' && kind != 'c')) {
+    auto sample = token.empty() ? std::nullopt : parse_sample(kind, token.substr(1));
+    if (!sample || std::string_view("szuc").find(kind) == std::string_view::npos) {
       return Error{Errc::invalid, fmt::format("place {} of the baseline is malformed",
                                               baseline.samples.size() + baseline.canaries.size())};
     }
-    sample->blank = kind == 'z';
+    sample->blank = kind == 'z' || kind == 'u';
     (kind == 'c' ? baseline.canaries : baseline.samples).push_back(*std::move(sample));
   }
   return baseline;

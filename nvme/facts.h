@@ -120,12 +120,12 @@ enum class EraseMethod : std::uint8_t {
 [[nodiscard]] std::string_view sanitization_class(EraseMethod method);
 
 // One place read before the erase. A blank sample (all bytes equal) proves nothing and is not
-// counted.
+// counted; nor is one that could not be read, which has to be readable after the erase.
 struct Sample {
   std::uint32_t nsid = 0;
   std::uint64_t offset_bytes = 0;
   std::uint32_t length_bytes = 0;
-  std::string sha256;  // lower-case hex of what was read before
+  std::string sha256;  // lower-case hex of what was read before; empty: it could not be
   bool blank = false;
   friend bool operator==(const Sample&, const Sample&) = default;
 };

@@ -17,6 +17,7 @@ Baseline some_baseline() {
   baseline.samples.push_back(Sample{1, 0, 131072, digest('a'), false});
   baseline.samples.push_back(Sample{1, 0xfedcba9876543210, 4096, digest('0'), true});
   baseline.samples.push_back(Sample{0xfffffffe, 512, 512, digest('f'), false});
+  baseline.samples.push_back(Sample{1, 8192, 4096, "", true});
   baseline.canaries.push_back(Sample{2, 1048576, 4096, digest('9'), false});
   return baseline;
 }
@@ -51,13 +52,14 @@ TEST(Baseline, TheMostThatCanBeConfiguredComesBack) {
 
 TEST(Baseline, MalformedTextIsRefused) {
   const std::string good = encode_baseline(some_baseline());
-  for (const std::string& text : {std::string(), std::string("b2"), std::string("b1 x1:0:200:abc"),
-                                  std::string("b1  "), good.substr(0, good.size() - 1), good + "A",
-                                  std::string("b1 s1:0:0:") + std::string(43, 'A'),
-                                  std::string("b1 s1:0:8000000:") + std::string(43, 'A'),
-                                  std::string("b1 s1:0:200:") + std::string(42, 'A') + "B",
-                                  std::string("b1 s-1:0:200:") + std::string(43, 'A'),
-                                  std::string("b1 s1:0:200:") + std::string(42, 'A') + "*"}) {
+  for (const std::string& text :
+       {std::string(), std::string("b2"), std::string("b1 x1:0:200:abc"), std::string("b1  "),
+        std::string("b1 s1:0:200:"), std::string("b1 u1:0:200:A"), good.substr(0, good.size() - 1),
+        good + "A", std::string("b1 s1:0:0:") + std::string(43, 'A'),
+        std::string("b1 s1:0:8000000:") + std::string(43, 'A'),
+        std::string("b1 s1:0:200:") + std::string(42, 'A') + "B",
+        std::string("b1 s-1:0:200:") + std::string(43, 'A'),
+        std::string("b1 s1:0:200:") + std::string(42, 'A') + "*"}) {
     EXPECT_FALSE(decode_baseline(text).ok()) << text;
   }
   EXPECT_TRUE(decode_baseline(std::string("b1 s1:0:200:") + std::string(43, 'A')).ok());
