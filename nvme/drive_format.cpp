@@ -52,8 +52,9 @@ Status Drive::format_one(const NamespaceFormat& command, EraseMethod method, Mon
       return first ? Error{Errc::cancelled, "stopped before the format was sent"}
                    : Error{Errc::unknown, "stopped with a part of the namespaces formatted"};
     }
-    Status done =
-        format_namespace(claim_.controller_fd(), command, method, options_.format_timeout_ms);
+    const std::uint32_t timeout_ms =
+        format_command_timeout_ms(deadline.ms - clock_.now().mono.ms, options_.format_timeout_ms);
+    Status done = format_namespace(claim_.controller_fd(), command, method, timeout_ms);
     if (done) return done;
     const Error& error = done.error();
     if (error.code == Errc::unknown) {
@@ -83,6 +84,12 @@ Result<EraseEvidence> Drive::format(const EraseRequest& request, const Report& o
   evidence.method = request.method;
   const MonoMs deadline{begun.ms + request.timeout_ms};
   for (const NamespaceFormat& command : *commands) {
+    if (evidence.commands != 0 && clock_.now().mono.ms >= deadline.ms) {
+      return Error{Errc::unknown,
+                   fmt::format("the format did not end within {} s: {} of {} commands completed; "
+                               "raise cleanup_timeout if the drive is only slow",
+                               request.timeout_ms / 1000, evidence.commands, commands->size())};
+    }
     on_progress(EraseProgress{100.0 * evidence.commands / static_cast<double>(commands->size())});
     auto done = format_one(command, request.method, deadline, evidence.commands == 0, stop);
     if (!done) return std::move(done).error();

@@ -96,8 +96,8 @@ Status Drive::adopt(Run& run) {
   run.seen_running = judgement.outcome == SanitizeOutcome::in_progress;
   // What has ended may be the last cleaning's, on a drive whose Global Data Erased our canaries did
   // not clear. What runs ends after all that was written.
-  const bool ended = judgement.outcome == SanitizeOutcome::failed ||
-                     judgement.outcome == SanitizeOutcome::erased;
+  const bool ended =
+      judgement.outcome == SanitizeOutcome::failed || judgement.outcome == SanitizeOutcome::erased;
   if (run.seen_running || (ended && canaries_decide())) {
     log_.info(kLogger, fmt::format("{}: adopting our sanitize: {}", to_string(claim_.sys().address),
                                    judgement.text));

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace reclaim::nvme {
 namespace {
@@ -78,6 +79,11 @@ Result<std::vector<NamespaceFormat>> plan_format(const std::vector<NamespaceForm
   if (!whole_drive || (fna & kNoBroadcast) != 0 || !alike) return namespaces;
   all.nsid = kNsidAll;
   return std::vector<NamespaceFormat>{all};
+}
+
+std::uint32_t format_command_timeout_ms(std::int64_t left_ms, std::uint32_t at_least_ms) {
+  constexpr std::int64_t kMostMs = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left_ms, at_least_ms, kMostMs));
 }
 
 }  // namespace reclaim::nvme

@@ -44,4 +44,9 @@ struct NamespaceFormat {
 [[nodiscard]] Result<std::vector<NamespaceFormat>> plan_format(
     const std::vector<NamespaceFormat>& namespaces, std::uint8_t fna);
 
+// What one command may take: all that is left until the deadline of the erase, and never less than
+// `at_least_ms`, since on expiry the kernel resets a controller that is formatting.
+[[nodiscard]] std::uint32_t format_command_timeout_ms(std::int64_t left_ms,
+                                                      std::uint32_t at_least_ms);
+
 }  // namespace reclaim::nvme

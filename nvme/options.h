@@ -50,7 +50,8 @@ struct Options {
   std::uint32_t zero_retries_max = 3;      // of a chunk, where an error may pass
   std::uint64_t zero_bytes_per_s_max = 0;  // of all drives of the host together; 0: no limit
 
-  // One Format NVM is one command that ends when all is erased.
+  // One Format NVM is one command that ends when all is erased. It is given what is left of the
+  // cleaning's timeout, but never less than this; no other is begun once the timeout has passed.
   std::uint32_t format_timeout_ms = 600'000;
 
   // Erase.

@@ -56,7 +56,8 @@ class Judge final {
   [[nodiscard]] bool failed() const { return !failure_.empty(); }
 
   // Errc::failed: any of the above, no canary or nothing that counted (but for level log), or,
-  // after a sanitize, Global Data Erased clear. `counters` and `global_data_erased` are read last of all.
+  // after a sanitize, Global Data Erased clear. `counters` and `global_data_erased` are read last
+  // of all.
   [[nodiscard]] Result<VerifyReport> verdict(const Counters& counters,
                                              bool global_data_erased) const;
 

@@ -343,5 +343,38 @@ TEST_F(FormatTest, StoppedOrAdoptedNothingIsSent) {
   EXPECT_GT(media().tenant_blocks_kept, 0U);
 }
 
+// What comes between the first namespace and the second.
+class FormatInTheMiddle : public FormatTest {
+ protected:
+  void claim_two_namespaces() {
+    make_drive("capacity=64M,fna=4");
+    ASSERT_TRUE(host_->add_namespace(kAddress, 8U << 20U, false).ok());
+    ASSERT_TRUE(host_->fill(kAddress, kSeed).ok());
+    auto claimed = claim();
+    ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+    drive_ = *std::move(claimed);
+  }
+};
+
+TEST_F(FormatInTheMiddle, AStopIsUnknown) {
+  claim_two_namespaces();
+  const auto stopped = drive_->erase(
+      by(EraseMethod::format_crypto),
+      [this](EraseProgress progress) {
+        if (progress.percent > 0) stop_.request();
+      },
+      stop_);
+  expect_error(stopped, Errc::unknown, "a part of the namespaces formatted");
+  EXPECT_GT(media().tenant_blocks_kept, 0U);
+}
+
+TEST_F(FormatInTheMiddle, TheDeadlineIsUnknown) {
+  claim_two_namespaces();
+  EraseRequest request = by(EraseMethod::format_crypto);
+  request.timeout_ms = 0;
+  expect_error(erase(*drive_, request), Errc::unknown, "1 of 2 commands completed");
+  EXPECT_GT(media().tenant_blocks_kept, 0U);
+}
+
 }  // namespace
 }  // namespace reclaim::nvme

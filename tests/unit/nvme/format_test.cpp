@@ -72,5 +72,12 @@ TEST(Format, ListsOfNamespaces) {
   EXPECT_FALSE(parse_namespace_list(std::span(page).first(8)).ok());
 }
 
+TEST(FormatPlan, ACommandMayTakeWhatIsLeftOfTheCleaningsTimeout) {
+  EXPECT_EQ(format_command_timeout_ms(3'600'000, 600'000), 3'600'000U);
+  EXPECT_EQ(format_command_timeout_ms(1'000, 600'000), 600'000U);
+  EXPECT_EQ(format_command_timeout_ms(-5, 600'000), 600'000U);
+  EXPECT_EQ(format_command_timeout_ms(std::int64_t{1} << 40, 600'000), 0xffffffffU);
+}
+
 }  // namespace
 }  // namespace reclaim::nvme
