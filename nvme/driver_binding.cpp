@@ -189,7 +189,10 @@ Status Takeover::undo(const Options& options, const SysDrive& drive, const Forme
 
 Takeover::~Takeover() {
   if (!taken_ || put_back_) return;
-  if (auto done = put_back(); !done) {
+  // It was free when it was taken over; nothing of ours has kept it so since its nodes were closed.
+  Status done = host_leaves_alone(options_, address_, options_.driver_wait_ms);
+  if (done) done = put_back();
+  if (!done) {
     log_.error(kLog, fmt::format("{} was not given back to {} and stays as it is: {}; bind it by "
                                  "hand, or restart the worker, which tries again",
                                  to_string(address_), former_.driver, done.error().what));

@@ -66,7 +66,8 @@ class Takeover final {
   // Gives back what an earlier worker left taken over; see give_back_drive_left().
   [[nodiscard]] static Status undo(const Options& options, const SysDrive& drive,
                                    const FormerDriver& former, Logger& log);
-  // Gives the drive back if that was not done; says so in the log when it fails.
+  // Gives the drive back if that was not done, unless the host uses it by now: then it and the note
+  // stay for the next worker. Says so in the log when it fails.
   ~Takeover();
   Takeover(const Takeover&) = delete;
   Takeover& operator=(const Takeover&) = delete;
@@ -106,6 +107,12 @@ class Takeover final {
 // Gives one of them back, unless a worker has it claimed or the host uses it. Every outcome is said
 // in the log. Defined in driver_recovery.cpp.
 void give_back_drive_left(const Options& options, const PciAddress& address, Logger& log);
+
+// Errc::refused: a guard on the host's own use refuses a drive that is bound to nvme. Waits up to
+// `wait_ms` for processes that have a node open, as udev has for a moment after we closed it.
+// Defined in driver_recovery.cpp.
+[[nodiscard]] Status host_leaves_alone(const Options& options, const PciAddress& address,
+                                       std::int64_t wait_ms);
 
 // Resets this one function through sysfs (FLR, or what the kernel has for it).
 [[nodiscard]] Status reset_function(const Options& options, const PciAddress& address);

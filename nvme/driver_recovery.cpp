@@ -3,6 +3,7 @@
 
 #include "nvme/driver_binding.h"
 #include "nvme/guards.h"
+#include "nvme/stop_flag.h"
 #include "state/host_lock.h"
 
 namespace reclaim::nvme {
@@ -16,17 +17,28 @@ Status give_back_left(const Options& options, const PciAddress& address, Logger&
   if (!*left) return Ok{};
   auto drive = read_drive(options.sysfs_root, address);
   if (!drive) return std::move(drive).error();
-  if (drive->driver == "nvme") {
-    // It was free when it was taken over; since then nobody kept it so.
-    const ClaimRequest nobody;
-    const auto results =
-        look_at(guards_on_host_use(), GuardContext{options, nobody, *drive}, false);
-    if (!results.back().finding.passed) return refusal(results.back());
-  }
+  // It was free when it was taken over; since then nobody kept it so.
+  if (auto free = host_leaves_alone(options, address, 0); !free) return free;
   return Takeover::undo(options, *drive, **left, log);
 }
 
 }  // namespace
+
+Status host_leaves_alone(const Options& options, const PciAddress& address, std::int64_t wait_ms) {
+  StopFlag nobody;
+  for (std::int64_t waited = 0;; waited += options.driver_poll_ms) {
+    const auto drive = read_drive(options.sysfs_root, address);
+    if (!drive) return drive.error();
+    if (drive->driver != "nvme") return Ok{};
+    const ClaimRequest request;
+    const auto results =
+        look_at(guards_on_host_use(), GuardContext{options, request, *drive}, false);
+    const GuardFinding& last = results.back().finding;
+    if (last.passed) return Ok{};
+    if (last.guard != "node_open" || waited >= wait_ms) return refusal(results.back());
+    (void)nobody.wait(options.driver_poll_ms);
+  }
+}
 
 void give_back_drive_left(const Options& options, const PciAddress& address, Logger& log) {
   const std::string name = to_string(address);

@@ -13,6 +13,15 @@
 namespace reclaim::nvme {
 namespace {
 
+class Lines final : public Logger {
+ public:
+  void write(LogLevel /*level*/, std::string_view /*name*/, std::string_view text,
+             std::initializer_list<LogField> /*fields*/) override {
+    all += std::string(text) + "\n";
+  }
+  std::string all;
+};
+
 class BindingTest : public NvmeFixture {
  protected:
   void SetUp() override {
@@ -199,6 +208,48 @@ TEST_F(BindingTest, AFormerDriverThatDoesNotTakeItAgainFails) {
   // The last word is the end of the claim's.
   std::filesystem::rename(root_ / "elsewhere", root_ / "sys/bus/pci/drivers/vfio-pci");
   claimed->reset();
+  expect_untouched();
+}
+
+TEST_F(BindingTest, IsNotTakenFromAHostThatUsesItMeanwhile) {
+  make_unmanaged();
+  Lines said;
+  {
+    auto claimed = Claim::create(options_, request_, &findings_, stop_, said);
+    ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+    ASSERT_TRUE(host_->mount(kAddress, "/srv").ok());
+  }
+  EXPECT_NE(said.all.find("/srv"), std::string::npos) << said.all;
+  EXPECT_EQ(sys().driver, "nvme");
+  EXPECT_EQ(driver_override(), "nvme");
+  EXPECT_TRUE(std::filesystem::exists(note()));
+  ASSERT_TRUE(host_->mount(kAddress, "").ok());
+  give_back_drive_left(options_, request_.address, log_);
+  expect_untouched();
+}
+
+TEST_F(BindingTest, AControllerThatDoesNotComeUpIsResetOnce) {
+  make_unmanaged();
+  set("probe_fails", "dead");
+  auto claimed = claim();
+  ASSERT_TRUE(claimed.ok()) << claimed.error().what;
+  EXPECT_EQ(sys().driver, "nvme");
+  claimed->reset();
+  expect_untouched();
+}
+
+TEST_F(BindingTest, AControllerThatNoResetBringsUpGoesBack) {
+  make_unmanaged();
+  set("probe_fails", "dead");
+  set("reset_fails", "1");
+  expect_error(claim(), Errc::failed, "it was reset and did not come up");
+  expect_untouched();
+}
+
+TEST_F(BindingTest, ADriverThatRefusesItGivesItBack) {
+  make_unmanaged();
+  set("probe_fails", "unbound");
+  expect_error(claim(), Errc::failed, "is bound to no driver");
   expect_untouched();
 }
 
