@@ -36,9 +36,10 @@ def described(number, row):
     return ",".join("%s=%s" % pair for pair in made.items())
 
 
-def device_specs(rows):
+def device_specs(rows, later=False):
     return json.dumps([{"vendor_id": "144d", "product_id": "a80a", "address": address_of(number),
-                        **spec} for number, row in enumerate(rows) for spec in row.specs])
+                        **spec} for number, row in enumerate(rows)
+                       for spec in ([row.respec] if later and row.respec else row.specs)])
 
 
 class HostileDrives(EndToEnd):
@@ -80,6 +81,10 @@ class HostileDrives(EndToEnd):
             since = self.reserved_written(number)[written[number]:]
             certificates = self.certificates(number)[sealed[number]:]
             self.judge(number, row, since, certificates)
+        self.assert_none_wrong()
+        self.mend_and_clean_again()
+        self.assert_none_wrong()
+        self.change_policies()
         self.assert_none_wrong()
 
     # the life of a drive
@@ -182,6 +187,43 @@ class HostileDrives(EndToEnd):
         if row.reset and row.reset not in resets:
             self.tell(number, row, "its certificate names %s as reset, not %s" %
                       (resets, row.reset))
+
+    def mend_and_clean_again(self):
+        """What the note says is done; after that it is a drive like any other."""
+        mended = [(number, row) for number, row in enumerate(self.rows)
+                  if row.mended_by is not None]
+
+        def clean(number, row):
+            if row.mended_by:
+                self.made.host.set(address_of(number), **row.mended_by)
+            code, _, err = self.made.worker.command("device", "clean", address_of(number))
+            if code != 0:
+                self.tell(number, row, "device clean: " + err)
+        for number, row in mended:
+            clean(number, row)
+        self.wait_for(lambda number, row: row.mended_by is None or
+                      self.state(number) == RELEASED, ONCE_S)
+        for number, row in mended:
+            kept = self.made.host.digest(address_of(number), SEED)["tenant_blocks_kept"]
+            if self.state(number) != RELEASED or kept != "0":
+                self.tell(number, row, "is not clean after %s" % row.mended_by)
+
+    def change_policies(self):
+        """The configuration of free drives is changed to one that they cannot satisfy."""
+        changed = [(number, row) for number, row in enumerate(self.rows) if row.respec]
+        if not changed:
+            return
+        self.assertEqual(self.made.worker.stop(), 0)
+        self.write_config(device_spec=device_specs(self.rows, later=True))
+        self.made.worker.start()
+        # The record comes first, the write to Placement after it.
+        self.wait_for(lambda number, row: not row.respec or self.state(number) == WAITS and
+                      self.made.reserved(address_of(number)) == 1, ONCE_S)
+        for number, row in changed:
+            note, reserved = self.notes[address_of(number)], self.made.reserved(address_of(number))
+            if (self.state(number) != WAITS or reserved != 1 or
+                    not re.search(row.excluded_words, note)):
+                self.tell(number, row, "is not excluded: reserved %d" % reserved)
 
     # helpers
 
