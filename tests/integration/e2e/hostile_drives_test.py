@@ -75,7 +75,8 @@ class HostileDrives(EndToEnd):
             if row.enrols:
                 self.made.services.placement().free(self.consumers[number])
         self.kick()
-        self.wait_for(lambda number, row: self.state(number) in (row.ends, ERROR), AGAIN_S)
+        self.wait_for(lambda number, row: self.state(number) in (row.ends, ERROR, RELEASED),
+                      AGAIN_S)
         self.phase("burned, and all has ended")
         for number, row in enumerate(self.rows):
             since = self.reserved_written(number)[written[number]:]
