@@ -8,9 +8,9 @@ usage() {
 usage: ./demo.sh [--keep] [--no-install] [--fault KEY=VALUE] [--help]
        ./demo.sh --stop
 
-A tenant's instance is deleted, and its NVMe drive comes back clean: a real RabbitMQ, Redis,
-Keystone and Placement, the recorded traffic of a real Nova, the shipped worker, and an emulated
-host with two drives. Installs the Debian packages that are missing (root or sudo), builds, runs,
+A tenant's instance is deleted, and its NVMe drive comes back clean, with a certificate; another
+tenant left its drive locked, and it is quarantined. A real RabbitMQ, Redis, Keystone and Placement,
+the recorded traffic of a real Nova, the shipped worker, and an emulated host. Installs the Debian packages that are missing (root or sudo), builds, runs,
 checks what it shows, and leaves nothing behind but build/. No real disk is touched.
 
   --keep             leave it running and say how to look around in it
