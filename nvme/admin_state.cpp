@@ -39,7 +39,7 @@ class StateReader final {
   explicit StateReader(const StateSource& source) : source_(source) {}
 
   Status identify_all();
-  void read_surfaces();
+  Status read_surfaces();
   [[nodiscard]] ControllerState take() { return std::move(state_); }
 
   Result<std::span<std::byte>> get_log(std::uint8_t log, std::uint8_t specific,
@@ -69,6 +69,12 @@ class StateReader final {
   void read_features();
   void read_feature(const FeatureRule& rule, std::uint32_t nsid);
   [[nodiscard]] bool says_supported(std::uint8_t log);
+  // Every admin command; once patience has ended, it has ended for all that follow.
+  Result<std::uint32_t> ask(const RawCommand& command, std::string_view name);
+  Status go_on() {
+    if (ended_) ended_ = source_.patience.check();
+    return ended_;
+  }
   void missing(std::string_view surface, const Error& error) {
     state_.unreadable.push_back(Unreadable{std::string(surface), error.what});
   }
@@ -76,8 +82,14 @@ class StateReader final {
   const StateSource& source_;
   ControllerState state_;
   ControllerAbilities abilities_;
+  Status ended_ = Ok{};
   AlignedBuffer page_{kLogChunkBytes};
 };
+
+Result<std::uint32_t> StateReader::ask(const RawCommand& command, std::string_view name) {
+  if (auto going = go_on(); !going) return std::move(going).error();
+  return admin_command(source_.controller_fd, command, source_.timeout_ms, name);
+}
 
 Result<std::span<std::byte>> StateReader::identify(std::uint8_t cns, std::uint32_t nsid,
                                                    std::string_view name) {
@@ -87,7 +99,7 @@ Result<std::span<std::byte>> StateReader::identify(std::uint8_t cns, std::uint32
   command.cdw10 = cns;
   command.data = page_.bytes().first(kPageBytes);
   std::fill(command.data.begin(), command.data.end(), std::byte{0});
-  auto done = admin_command(source_.controller_fd, command, source_.timeout_ms, name);
+  auto done = ask(command, name);
   if (!done) return std::move(done).error();
   return command.data;
 }
@@ -107,7 +119,7 @@ Result<std::span<std::byte>> StateReader::get_log(std::uint8_t log, std::uint8_t
   command.cdw13 = static_cast<std::uint32_t>(offset >> 32U);
   command.data = page_.bytes().first(bytes);
   std::fill(command.data.begin(), command.data.end(), std::byte{0});
-  auto done = admin_command(source_.controller_fd, command, source_.timeout_ms, name);
+  auto done = ask(command, name);
   if (!done) return std::move(done).error();
   return command.data;
 }
@@ -122,7 +134,7 @@ Result<std::span<std::byte>> StateReader::security_receive(std::uint8_t protocol
   command.cdw11 = static_cast<std::uint32_t>(bytes);
   command.data = page_.bytes().first(bytes);
   std::fill(command.data.begin(), command.data.end(), std::byte{0});
-  auto done = admin_command(source_.controller_fd, command, source_.timeout_ms, name);
+  auto done = ask(command, name);
   if (!done) return std::move(done).error();
   return command.data;
 }
@@ -133,8 +145,7 @@ Result<std::uint32_t> StateReader::get_feature(std::uint8_t id, std::uint32_t ns
   command.opcode = kGetFeatures;
   command.nsid = nsid;
   command.cdw10 = id | select << 8U;
-  return admin_command(source_.controller_fd, command, source_.timeout_ms,
-                       fmt::format("Get Features {:#04x}", id));
+  return ask(command, fmt::format("Get Features {:#04x}", id));
 }
 
 Result<std::vector<std::uint32_t>> StateReader::namespace_list(std::uint8_t cns,
@@ -195,7 +206,7 @@ Status StateReader::identify_all() {
   return Ok{};
 }
 
-void StateReader::read_surfaces() {
+Status StateReader::read_surfaces() {
   auto health = read_health(source_.controller_fd, source_.timeout_ms);
   if (health) {
     state_.health = *health;
@@ -213,6 +224,7 @@ void StateReader::read_surfaces() {
     if (ns.active) read_namespace_surfaces(ns);
   }
   read_features();
+  return ended_;
 }
 
 void StateReader::read_firmware() {
@@ -258,8 +270,7 @@ void StateReader::read_rpmb() {
     command.cdw10 = std::uint32_t{kProtocolNvme} << 24U | std::uint32_t{kRpmb} << 8U | target;
     command.cdw11 = static_cast<std::uint32_t>(frame.size());
     command.data = frame;
-    const auto sent = admin_command(source_.controller_fd, command, source_.timeout_ms,
-                                    "Security Send, RPMB write counter");
+    const auto sent = ask(command, "Security Send, RPMB write counter");
     if (!sent) return missing("rpmb", sent.error());
     const auto page = security_receive(kProtocolNvme, kRpmb, target, kRpmbFrameBytes,
                                        "Security Receive, RPMB write counter");
@@ -426,22 +437,31 @@ void StateReader::read_feature(const FeatureRule& rule, std::uint32_t nsid) {
 
 }  // namespace
 
+Status Patience::check() const {
+  if (stop != nullptr && stop->requested()) {
+    return Error{Errc::cancelled, "stopped while the drive was asked"};
+  }
+  if (clock == nullptr || clock->now().mono.ms < deadline.ms) return Ok{};
+  return Error{Errc::failed, "the drive did not answer everything within the step's time"};
+}
+
 Result<ControllerState> read_controller_state(const StateSource& source) {
   StateReader reader(source);
   if (auto identified = reader.identify_all(); !identified) return std::move(identified).error();
-  reader.read_surfaces();
+  if (auto read = reader.read_surfaces(); !read) return std::move(read).error();
   return reader.take();
 }
 
-Result<ControllerState> read_namespace_layout(int controller_fd, std::uint32_t timeout_ms) {
-  const StateSource source{controller_fd, {}, timeout_ms};
+Result<ControllerState> read_namespace_layout(int controller_fd, std::uint32_t timeout_ms,
+                                              const Patience& patience) {
+  const StateSource source{controller_fd, {}, timeout_ms, patience};
   StateReader reader(source);
   if (auto identified = reader.identify_all(); !identified) return std::move(identified).error();
   return reader.take();
 }
 
 Result<HealthState> read_health(int controller_fd, std::uint32_t timeout_ms) {
-  const StateSource source{controller_fd, {}, timeout_ms};
+  const StateSource source{controller_fd, {}, timeout_ms, {}};
   StateReader reader(source);
   const auto page = reader.get_log(0x02, 0, 0, 512, "Get Log Page SMART");
   if (!page) return page.error();

@@ -7,9 +7,21 @@
 #include <vector>
 
 #include "nvme/controller_state.h"
+#include "nvme/stop_flag.h"
+#include "state/base/clock.h"
 #include "state/base/result.h"
 
 namespace reclaim::nvme {
+
+// How long a reading may go on; nothing in it: as long as the drive answers each command.
+struct Patience {
+  const Clock* clock = nullptr;
+  MonoMs deadline;
+  const StopFlag* stop = nullptr;
+
+  // Errc::cancelled: told to stop; Errc::failed: over the deadline.
+  [[nodiscard]] Status check() const;
+};
 
 struct StateSource {
   struct Node {
@@ -19,15 +31,17 @@ struct StateSource {
   int controller_fd = -1;
   std::vector<Node> nodes;  // of the active namespaces, for their reservation reports
   std::uint32_t timeout_ms = 60'000;
+  Patience patience = {};
 };
 
 // Everything. What the drive claims to have and does not let us read is in `unreadable`; an error
-// is a drive that does not answer to Identify.
+// is a drive that does not answer to Identify, or the end of the patience.
 [[nodiscard]] Result<ControllerState> read_controller_state(const StateSource& source);
 
 // Only Identify: abilities, capacity, LBA formats and the namespaces, active and detached.
 [[nodiscard]] Result<ControllerState> read_namespace_layout(int controller_fd,
-                                                            std::uint32_t timeout_ms);
+                                                            std::uint32_t timeout_ms,
+                                                            const Patience& patience = {});
 [[nodiscard]] Result<HealthState> read_health(int controller_fd, std::uint32_t timeout_ms);
 
 }  // namespace reclaim::nvme

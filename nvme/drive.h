@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "nvme/admin_state.h"
 #include "nvme/block_io.h"
 #include "nvme/claim.h"
 #include "nvme/controller_state.h"
@@ -90,12 +91,14 @@ class Drive final {
   [[nodiscard]] Result<StepReport> reset_namespaces(const StepRequest& request, StopFlag& stop);
   // The baseline of a request, which has to be of this drive; nothing where there is none.
   [[nodiscard]] Result<std::optional<ControllerState>> enrolled(const StepRequest& request) const;
-  [[nodiscard]] Result<ControllerState> controller_state() const;
+  [[nodiscard]] Result<ControllerState> controller_state(const Patience& patience) const;
+  [[nodiscard]] Patience patience_of(const StepRequest& request, const StopFlag& stop) const;
   [[nodiscard]] Status reset_surface(const SurfaceReset& reset) const;
   [[nodiscard]] bool holds_all(const ControllerState& layout) const;
   [[nodiscard]] Status change_layout(const LayoutPlan& plan, const ControllerState& layout,
-                                     StopFlag& stop);
-  [[nodiscard]] Status remove_namespaces(const LayoutPlan& plan, const ControllerState& layout);
+                                     const Patience& patience, StopFlag& stop);
+  [[nodiscard]] Status remove_namespaces(const LayoutPlan& plan, const ControllerState& layout,
+                                         const Patience& patience);
   [[nodiscard]] Status make_namespace(const NamespaceToMake& make);
 
   // One sanitize under way.

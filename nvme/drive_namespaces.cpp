@@ -19,6 +19,7 @@ constexpr std::string_view kSurface = "namespaces";
 constexpr std::string_view kLogger = "reclaim.nvme";
 
 Error failed(const Error& error) {
+  if (error.code == Errc::cancelled) return error;
   const Errc code = error.code == Errc::unknown ? Errc::unknown : Errc::failed;
   return Error{code, fmt::format("{}: {}", kSurface, error.what), error.raw};
 }
@@ -64,7 +65,8 @@ Result<StepReport> Drive::reset_namespaces(const StepRequest& request, StopFlag&
   if (!baseline) return baseline.error();
   const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
   const int controller = claim_.controller_fd();
-  auto layout = read_namespace_layout(controller, options_.admin_timeout_ms);
+  const Patience patience = patience_of(request, stop);
+  auto layout = read_namespace_layout(controller, options_.admin_timeout_ms, patience);
   if (!layout) return failed(layout.error());
   bool can_manage = true;
   StepReport report;
@@ -73,7 +75,7 @@ Result<StepReport> Drive::reset_namespaces(const StepRequest& request, StopFlag&
   if (!plan->nothing_to_do()) {
     if (stop.requested()) return Error{Errc::cancelled, "stopped before the namespaces were reset"};
     if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
-    auto changed = change_layout(*plan, *layout, stop);
+    auto changed = change_layout(*plan, *layout, patience, stop);
     if (!changed && changed.error().code == Errc::not_found) {
       // Some drives claim namespace management and know none of its commands.
       can_manage = false;
@@ -82,11 +84,11 @@ Result<StepReport> Drive::reset_namespaces(const StepRequest& request, StopFlag&
       plan = plan_namespaces(*layout, yardstick, request.method, can_manage);
       if (!plan) return std::move(plan).error();
       if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
-      changed = change_layout(*plan, *layout, stop);
+      changed = change_layout(*plan, *layout, patience, stop);
     }
     if (!changed && changed.error().code == Errc::cancelled) return std::move(changed).error();
     if (!changed) return failed(changed.error());
-    layout = read_namespace_layout(controller, options_.admin_timeout_ms);
+    layout = read_namespace_layout(controller, options_.admin_timeout_ms, patience);
     if (!layout) return failed(layout.error());
     const auto now = judge_change(*layout, yardstick, request.method, can_manage);
     if (!now) return now.error();
@@ -107,15 +109,17 @@ Result<StepReport> Drive::reset_namespaces(const StepRequest& request, StopFlag&
 }
 
 // Errc::not_found: the drive knows no namespace management, and nothing was changed.
-Status Drive::change_layout(const LayoutPlan& plan, const ControllerState& layout, StopFlag& stop) {
+Status Drive::change_layout(const LayoutPlan& plan, const ControllerState& layout,
+                            const Patience& patience, StopFlag& stop) {
   const int controller = claim_.controller_fd();
   for (const NamespaceToFormat& format : plan.format) {
+    if (auto going = patience.check(); !going) return going;
     auto done = change_lba_format(controller, format,
                                   std::max(options_.admin_timeout_ms, kFormatTimeoutMs));
     if (!done) return done;
   }
   if (plan.make) {
-    if (auto removed = remove_namespaces(plan, layout); !removed) return removed;
+    if (auto removed = remove_namespaces(plan, layout, patience); !removed) return removed;
     if (auto made = make_namespace(*plan.make); !made) {
       return Error{made.error().code == Errc::unknown ? Errc::unknown : Errc::failed,
                    made.error().what +
@@ -129,11 +133,14 @@ Status Drive::change_layout(const LayoutPlan& plan, const ControllerState& layou
   return claim_.reopen_namespaces(kNodesTimeoutMs, stop);
 }
 
-Status Drive::remove_namespaces(const LayoutPlan& plan, const ControllerState& layout) {
+Status Drive::remove_namespaces(const LayoutPlan& plan, const ControllerState& layout,
+                                const Patience& patience) {
   const int controller = claim_.controller_fd();
   const std::uint32_t timeout_ms = std::max(options_.admin_timeout_ms, kManagementTimeoutMs);
   bool changed = false;
   for (const std::uint32_t nsid : plan.remove) {
+    // Each of those before was seen to end; the next run of the step deletes the rest.
+    if (auto going = patience.check(); !going) return going;
     auto removed = delete_namespace(controller, nsid, timeout_ms);
     if (!removed && removed.error().code == Errc::failed) {
       // By the specification deleting detaches; some drives want it done before.

@@ -19,10 +19,21 @@ Error quarantined(const std::vector<std::string>& reasons) {
   return Error{Errc::failed, fmt::format("{}", fmt::join(reasons, "; also "))};
 }
 
+// A stop is no fault of the drive's.
+Error failed(const Error& error) {
+  return Error{error.code == Errc::cancelled ? Errc::cancelled : Errc::failed, error.what,
+               error.raw};
+}
+
 }  // namespace
 
-Result<ControllerState> Drive::controller_state() const {
+Patience Drive::patience_of(const StepRequest& request, const StopFlag& stop) const {
+  return Patience{&clock_, MonoMs{clock_.now().mono.ms + request.timeout_ms}, &stop};
+}
+
+Result<ControllerState> Drive::controller_state(const Patience& patience) const {
   StateSource source;
+  source.patience = patience;
   source.controller_fd = claim_.controller_fd();
   source.timeout_ms = options_.admin_timeout_ms;
   for (const ClaimedNamespace& ns : claim_.namespaces()) {
@@ -32,7 +43,8 @@ Result<ControllerState> Drive::controller_state() const {
 }
 
 Result<std::string> Drive::enrolment() const {
-  const auto state = controller_state();
+  const MonoMs deadline{clock_.now().mono.ms + StepRequest{}.timeout_ms};
+  const auto state = controller_state(Patience{&clock_, deadline, nullptr});
   if (!state) return Error{Errc::failed, state.error().what, state.error().raw};
   if (!state->unreadable.empty()) {
     const Unreadable& first = state->unreadable.front();
@@ -66,8 +78,9 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   const auto baseline = enrolled(request);
   if (!baseline) return baseline.error();
   const ControllerState* const yardstick = *baseline ? &**baseline : nullptr;
-  const auto found = controller_state();
-  if (!found) return Error{Errc::failed, found.error().what, found.error().raw};
+  const Patience patience = patience_of(request, stop);
+  const auto found = controller_state(patience);
+  if (!found) return failed(found.error());
   SurfaceJudgement judgement =
       judge_surfaces(*found, yardstick, claim_.rules(), request.accept_found);
   if (!judgement.quarantine.empty()) return quarantined(judgement.quarantine);
@@ -77,14 +90,15 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
   std::vector<std::string> refused;
   for (const SurfaceReset& reset : judgement.resets) {
+    if (auto going = patience.check(); !going) return std::move(going).error();
     const auto done = reset_surface(reset);
     log_.info(kLogger, fmt::format("{}: reset of {}: {}", to_string(claim_.sys().address),
                                    reset.surface, done ? "done" : done.error().what));
     if (!done) refused.push_back(fmt::format("{}: {}", reset.surface, done.error().what));
   }
   // What counts is what the drive says now.
-  const auto left = controller_state();
-  if (!left) return Error{Errc::failed, left.error().what, left.error().raw};
+  const auto left = controller_state(patience);
+  if (!left) return failed(left.error());
   const SurfaceJudgement again =
       judge_surfaces(*left, yardstick, claim_.rules(), request.accept_found);
   if (!again.quarantine.empty()) return quarantined(again.quarantine);

@@ -567,6 +567,26 @@ TEST_F(SurfacesTest, ADriveThatOnlyClaimsToManageNamespacesFallsBack) {
   EXPECT_EQ(resets(step("reset_namespaces")), 0U);
 }
 
+// However long a drive takes for each answer, a step ends.
+TEST_F(SurfacesTest, AStepThatIsOverItsTimeEnds) {
+  make_drive("boot_partition=1M", true);
+  ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, false).ok());
+  take_again();
+  for (const char* name : {"reset_controller_state", "reset_namespaces"}) {
+    StepRequest request;
+    request.step = name;
+    request.timeout_ms = 0;
+    const auto late = drive_->run_step(
+        request, [](EraseProgress) {}, stop_);
+    expect_error(late, Errc::failed, "within the step's time");
+    EXPECT_EQ(sizes_of(*drive_).size(), 2U);
+  }
+  stop_.request();
+  for (const char* name : {"reset_controller_state", "reset_namespaces"}) {
+    expect_error(step(name), Errc::cancelled, "stopped");
+  }
+}
+
 // What the drive says it has and does not let us read is no surface to pass over.
 TEST_F(SurfacesTest, AClaimedSurfaceThatCannotBeReadQuarantines) {
   take("rpmbs=1", false);
