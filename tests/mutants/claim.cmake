@@ -45,5 +45,8 @@ unit_mutant(group_let_go claim nvme/driver_binding.cpp GivenBack.*
   [[true;]])
 unit_mutant(gives_back_what_is_mounted claim nvme/driver_recovery.cpp LeftTakenOver.*
   "a restart takes a mounted drive away from the host"
-  [[    if (!results.back().finding.passed) return refusal(results.back());
+  [[  if (auto free = host_leaves_alone(options, address, 0); !free) return free;
 ]] "")
+unit_mutant(unbinds_what_is_mounted claim nvme/driver_binding.cpp BindingTest.IsNotTaken*
+  "a cleaning that ends early takes a mounted drive away from the host"
+  [[  if (done) done = put_back();]] [[  done = put_back();]])
