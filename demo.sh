@@ -10,8 +10,9 @@ usage: ./demo.sh [--keep] [--no-install] [--fault KEY=VALUE] [--help]
 
 A tenant's instance is deleted, and its NVMe drive comes back clean, with a certificate; another
 tenant left its drive locked, and it is quarantined. A real RabbitMQ, Redis, Keystone and Placement,
-the recorded traffic of a real Nova, the shipped worker, and an emulated host. Installs the Debian packages that are missing (root or sudo), builds, runs,
-checks what it shows, and leaves nothing behind but build/. No real disk is touched.
+the recorded traffic of a real Nova, the shipped worker, and an emulated host. Installs the Debian
+packages that are missing (root or sudo), builds, runs, checks what it shows, and leaves nothing
+behind but build/. No real disk is touched.
 
   --keep             leave it running and say how to look around in it
   --stop             end a demo that was kept
@@ -19,8 +20,7 @@ checks what it shows, and leaves nothing behind but build/. No real disk is touc
   --fault KEY=VALUE  give the drive a fault, e.g. lies_keeps_data=1; the demo then has to fail
   --help             this text
 
-The exit code is 0 only when the drive was erased, verified and given back, and the other one left
-alone.
+The exit code is 0 only when the drive was erased, verified and given back, and the others were not.
 USAGE
 }
 
