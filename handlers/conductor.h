@@ -134,7 +134,9 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void command(const Kick& kick);
-  bool enrol(Device& device, const Kick& kick, Facts facts);
+  bool enrol(Device& device, Facts facts);
+  void enrol_from_pool(const PciAddress& address, Facts facts);
+  void refuse_enrolment(const PciAddress& address, const std::string& reason);
   [[nodiscard]] bool stands_unopened(const Device& device) const;
   void settle_maintenance(const PciAddress& address);
   void set_maintenance(const PciAddress& address, bool on);
@@ -203,6 +205,7 @@ class Conductor final {
   static void forget_kept(const Device& device, Record& record);
   void settle_certificate(const PciAddress& address);
   void strike(const PciAddress& address, const std::string& certificate_id);
+  void strike_later(const PciAddress& address, const std::string& certificate_id);
   void reserve(const PciAddress& address, const std::string& provider);
 
   ConductorPorts ports_;

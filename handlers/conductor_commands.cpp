@@ -60,7 +60,7 @@ void Conductor::command(const Kick& kick) {
   } else if (kick.command == "abort") {
     post(*address, Event{Trigger::operator_abort, 0, std::move(facts)});
   } else if (kick.command == "enrol") {
-    if (!enrol(*device, kick, std::move(facts))) return;
+    if (!enrol(*device, std::move(facts))) return;
   } else if (kick.command == "maintenance_on" || kick.command == "maintenance_off") {
     device->maintenance_wanted = kick.command == "maintenance_on";
     if (is_busy(device->record.stage)) {
@@ -77,7 +77,7 @@ void Conductor::command(const Kick& kick) {
 }
 
 // Nothing is forgotten before it is known that the word means something here. False: refused.
-bool Conductor::enrol(Device& device, const Kick& kick, Facts facts) {
+bool Conductor::enrol(Device& device, Facts facts) {
   const PciAddress address = device.record.address;
   const Stage stage = device.record.stage;
   std::string why;
@@ -90,19 +90,45 @@ bool Conductor::enrol(Device& device, const Kick& kick, Facts facts) {
   } else if (device.seen_serial.empty() && !stands_unopened(device)) {
     why = "no drive answers there";
   }
-  if (why.empty()) {
-    facts.serial = stands_unopened(device) ? std::string() : device.seen_serial;
-    post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
-    return true;
+  if (!why.empty()) {
+    refuse_enrolment(address, why);
+    return false;
   }
-  why = "not enrolled: " + why;
-  ports_.log.warning(kLog, fmt::format("{}: {}", kick.address, why));
-  if (is_busy(stage) || device.saving) return false;
+  facts.serial = stands_unopened(device) ? std::string() : device.seen_serial;
+  if (stage == Stage::available) {
+    enrol_from_pool(address, std::move(facts));
+  } else {
+    post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+  }
+  return true;
+}
+
+// Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.
+void Conductor::enrol_from_pool(const PciAddress& address, Facts facts) {
+  ports_.providers.read(
+      devices_.at(address).record.provider,
+      [this, address, facts = std::move(facts)](Result<placement::ProviderView> view) {
+        if (stopping_) return;
+        if (!view) return refuse_enrolment(address, view.error().what);
+        if (!view->is_device() || !view->free() || view->burned()) {
+          return refuse_enrolment(address, "Placement shows it reserved or taken");
+        }
+        post(address, Event{Trigger::operator_enrol, 0, facts});
+        want_survey(kSoonMs);
+      });
+}
+
+void Conductor::refuse_enrolment(const PciAddress& address, const std::string& reason) {
+  const Device& device = devices_.at(address);
+  const Stage stage = device.record.stage;
+  const std::string why = "not enrolled: " + reason;
+  ports_.log.warning(kLog, fmt::format("{}: {}", to_string(address), why));
+  if (is_busy(stage) || device.saving) return;
   Record next = device.record;
   next.waiting_for = why;
   next.epoch += 1;
   next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{kick.address,
+  JournalEntry entry{to_string(address),
                      std::string(to_string(stage)),
                      "enrol_refused",
                      std::string(to_string(stage)),
@@ -110,7 +136,6 @@ bool Conductor::enrol(Device& device, const Kick& kick, Facts facts) {
                      why,
                      next.updated_at};
   save(address, std::move(next), std::move(entry), [] {});
-  return false;
 }
 
 // An unmanaged drive does not say its serial before it is claimed: whichever is found then is the

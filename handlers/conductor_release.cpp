@@ -270,13 +270,12 @@ void Conductor::settle_certificate(const PciAddress& address) {
 void Conductor::strike(const PciAddress& address, const std::string& certificate_id) {
   Device& device = devices_.at(address);
   const auto remembered = ports_.ledger.entries().find(address);
-  // What is being recorded now may be the next tenancy: its dirt must stay remembered. If it is
-  // not, the next survey comes back to this.
-  if (device.record.stage != Stage::available || device.saving || !device.inbox.empty() ||
-      device.record.certificate_id != certificate_id ||
+  if (device.record.stage != Stage::available || device.record.certificate_id != certificate_id ||
       remembered == ports_.ledger.entries().end()) {
     return;
   }
+  // What is being recorded now may be the next tenancy: its dirt must stay remembered.
+  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);
   LedgerEntry entry = remembered->second;
   entry.dirty = false;
   entry.error = false;
@@ -294,9 +293,13 @@ void Conductor::strike(const PciAddress& address, const std::string& certificate
     ports_.log.error(
         kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
         {{"why", struck.error().what}});
-    ports_.timers.after(backoff(devices_.at(address)), [this, address, certificate_id] {
-      if (!stopping_) strike(address, certificate_id);
-    });
+    strike_later(address, certificate_id);
+  });
+}
+
+void Conductor::strike_later(const PciAddress& address, const std::string& certificate_id) {
+  ports_.timers.after(backoff(devices_.at(address)), [this, address, certificate_id] {
+    if (!stopping_) strike(address, certificate_id);
   });
 }
 

@@ -28,3 +28,6 @@ unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHold
   [[      out.held = record.held;
       if (record.held) break;]]
   [[      out.held = false;]])
+unit_mutant(certificate_overtaken admission handlers/admission.cpp *certificate_owed*
+  "the next release takes the place of a certificate not sealed yet"
+  [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])

@@ -106,8 +106,8 @@ sim_mutant(never_reserves handlers/conductor_release.cpp
 # Ending well.
 sim_mutant(struck_too_early handlers/conductor_release.cpp
   "the ledger forgets the next tenancy"
-  [[device.record.stage != Stage::available || device.saving || !device.inbox.empty() ||]]
-  [[device.record.stage != Stage::available ||]])
+  [[  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
+  [[  if (false) return strike_later(address, certificate_id);]])
 sim_mutant(certificate_not_awaited handlers/conductor_release.cpp
   "the ledger is struck though the certificate was not kept"
   [[        if (!kept) {
@@ -120,9 +120,6 @@ sim_mutant(certificate_tried_once handlers/conductor.cpp
   "a certificate that could not be kept at once is forgotten"
   [[  for (const auto& [address, device] : devices_) keep_certificate(address);
 ]] "")
-sim_mutant(certificate_overtaken handlers/admission.cpp
-  "the next release takes the place of a certificate not sealed yet"
-  [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
 sim_mutant(capacity_as_claimed handlers/conductor_steps.cpp
   "a certificate says another size than was verified"
   [[        facts.capacity_bytes = report->capacity_bytes;

@@ -104,8 +104,10 @@ ZEROING = [
     Row("drops writes of zeroes", {"drops_zero_writes": 1}, spec=ZERO,
         made={**NO_SANITIZE, "oncs": ONCS_WITHOUT_WRITE_ZEROES}, words=OLD_CONTENT),
     Row("ignores all writes", {"never_writes": 1}, spec=ZERO, made=NO_SANITIZE, words=OLD_CONTENT),
-    Row("keeps a region when zeroed", {"keeps_region": "1:9437184:1048576"}, made=NO_SANITIZE,
-        spec={**ZERO, **FULL}, words=OLD_CONTENT),
+    # A namespace made anew would bring other blocks there.
+    Row("keeps a region when zeroed", {"keeps_region": "1:9437184:1048576"},
+        made={**NO_SANITIZE, "lacks_namespace_commands": 1}, spec={**ZERO, **FULL},
+        words=OLD_CONTENT),
     Row("Format", {}, RELEASED, made={**NO_SANITIZE, "fna": "0x4"}, spec=FORMAT,
         certificate={"method": "format_crypto", "sanitization_class": "clear"}),
     Row("Format lies", {"format_keeps_data": 1}, made={**NO_SANITIZE, "fna": "0x4"}, spec=FORMAT,
