@@ -29,6 +29,8 @@ class Row:
         self.excluded_words = more.pop("excluded_words", "")
         # The drive is bound to it while it is free.
         self.driver = more.pop("driver", "nvme")
+        # Both are right: it depends on whether a survey or the claim meets it first.
+        self.or_ends = more.pop("or_ends", None)
         # A finding of the clean steps that the certificate has to name, as reset.
         self.reset = more.pop("reset", None)
         assert not more, more
@@ -121,7 +123,7 @@ ZEROING = [
 IDENTITY = [
     Row("another serial", {"serial": "ANOTHER"}, words="ANOTHER.*enrol|enrol.*ANOTHER"),
     Row("serial changes in the middle", {"serial_changes_after": 60}, words="serial"),
-    Row("garbage identify", {"garbage_identify": 1}, WAITS,
+    Row("garbage identify", {"garbage_identify": 1}, WAITS, or_ends=ERROR,
         words="serial number .* not printable; without one the drive cannot be told from another"),
 ]
 
