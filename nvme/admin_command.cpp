@@ -25,28 +25,28 @@ Result<std::uint32_t> judge(int returned, std::uint32_t result, std::string_view
   return error;
 }
 
-}  // namespace
-
-Result<std::uint32_t> admin_command(int controller_fd, const RawCommand& command,
-                                    std::uint32_t timeout_ms, std::string_view name) {
+// nvme_admin_passthru and nvme_io_passthru take the same.
+Result<std::uint32_t> pass_through(decltype(&nvme_admin_passthru) passthru, int fd,
+                                   const RawCommand& command, std::uint32_t timeout_ms,
+                                   std::string_view name) {
   std::uint32_t result = 0;
-  const int returned = nvme_admin_passthru(
-      controller_fd, command.opcode, 0, 0, command.nsid, 0, 0, command.cdw10, command.cdw11,
-      command.cdw12, command.cdw13, command.cdw14, command.cdw15,
-      static_cast<std::uint32_t>(command.data.size()),
+  const int returned = passthru(
+      fd, command.opcode, 0, 0, command.nsid, 0, 0, command.cdw10, command.cdw11, command.cdw12,
+      command.cdw13, command.cdw14, command.cdw15, static_cast<std::uint32_t>(command.data.size()),
       command.data.empty() ? nullptr : command.data.data(), 0, nullptr, timeout_ms, &result);
   return judge(returned, result, name);
 }
 
+}  // namespace
+
+Result<std::uint32_t> admin_command(int controller_fd, const RawCommand& command,
+                                    std::uint32_t timeout_ms, std::string_view name) {
+  return pass_through(nvme_admin_passthru, controller_fd, command, timeout_ms, name);
+}
+
 Result<std::uint32_t> io_command(int namespace_fd, const RawCommand& command,
                                  std::uint32_t timeout_ms, std::string_view name) {
-  std::uint32_t result = 0;
-  const int returned = nvme_io_passthru(
-      namespace_fd, command.opcode, 0, 0, command.nsid, 0, 0, command.cdw10, command.cdw11,
-      command.cdw12, command.cdw13, command.cdw14, command.cdw15,
-      static_cast<std::uint32_t>(command.data.size()),
-      command.data.empty() ? nullptr : command.data.data(), 0, nullptr, timeout_ms, &result);
-  return judge(returned, result, name);
+  return pass_through(nvme_io_passthru, namespace_fd, command, timeout_ms, name);
 }
 
 }  // namespace reclaim::nvme

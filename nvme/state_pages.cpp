@@ -20,23 +20,6 @@ Error malformed(std::string_view page, std::string_view what) {
   return Error{Errc::invalid, fmt::format("{}: {}", page, what)};
 }
 
-Status check_size(std::span<const std::byte> page, std::size_t wanted, std::string_view name) {
-  if (page.size() >= wanted) return Ok{};
-  return malformed(name, fmt::format("{} bytes long, {} are needed", page.size(), wanted));
-}
-
-// Trimmed of blanks and NULs; what cannot be printed becomes a question mark.
-std::string text_of(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte each : bytes) {
-    const char c = std::to_integer<char>(each);
-    text += c == '\0' ? ' ' : (c < ' ' || c > '~') ? '?' : c;
-  }
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 bool all_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
