@@ -167,7 +167,7 @@ void check_libvirt(Session& session, Chart& chart) {
 
 void check_drives(Session& session, Chart& chart) {
   const auto found = session.wait<std::vector<nvme::DriveFacts>>(
-      [&](auto done) { session.drives().discover(std::move(done)); });
+      [&](auto done) { session.drives().discover({}, std::move(done)); });
   if (!found) return chart.error("drives", found.error().what, "is sysfs_root right?");
   const auto lookup = config::device_policy_lookup(session.settings());
   std::size_t ours = 0;

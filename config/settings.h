@@ -94,6 +94,7 @@ struct NvmeSettings {
   int stall_timeout_s = 600;
   int verify_samples = 256;
   int max_parallel = 8;
+  bool manage_providers = false;  // register what discovery finds, as the Cyborg specification says
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::uint64_t zero_bytes_per_s_max = 0;                // of all drives together; 0: no limit
   std::map<std::string, int> step_priorities;            // "nvme.check_health": 95
@@ -101,6 +102,51 @@ struct NvmeSettings {
 
 struct CertificateSettings {
   std::string signing_key;  // empty: the worker's own under state_path
+};
+
+// [cyborg]: how much of Cyborg is asked and answered.
+struct CyborgSettings {
+  // The REST API, read to map ARQ → device → provider; nothing: it is not asked.
+  std::optional<AuthSettings> auth;
+  std::string service_type;  // accelerator
+  std::vector<std::string> valid_interfaces;
+  std::string region_name;
+  std::string endpoint_override;
+  std::string cafile, certfile, keyfile;
+  bool insecure = false;
+  int timeout_s = 60;
+  bool listen_rpc = false;   // hear the casts to this host's cyborg-agent
+  bool serve_rpc = false;    // and answer calls: for a host without an agent
+  std::string rpc_exchange;  // cyborg
+  std::string rpc_topic;     // cyborg-agent
+};
+
+enum class ApiAuth { keystone, none };
+
+// [api]: the device API. Off while neither bind nor unix_socket is set.
+struct ApiSettings {
+  std::vector<std::string> bind;  // HOST:PORT
+  std::string unix_socket;
+  std::uint32_t unix_socket_mode = 0600;
+  ApiAuth auth = ApiAuth::keystone;  // none: loopback addresses and the unix socket only
+  std::string cert_file, key_file;
+  int connections_max = 512;
+  int head_timeout_s = 10;
+  int idle_timeout_s = 60;
+  std::size_t request_bytes_max = 65'536;
+};
+
+// [keystone_authtoken], as keystonemiddleware has it: how the callers' tokens are validated.
+struct TokenSettings {
+  std::optional<AuthSettings> auth;
+  std::string www_authenticate_uri;
+  std::string interface;  // of Keystone's own endpoint: internal
+  std::string region_name;
+  std::string cafile, certfile, keyfile;
+  bool insecure = false;
+  int cache_time_s = 300;
+  std::vector<std::string> service_token_roles;
+  bool service_token_roles_required = true;
 };
 
 struct HostSettings {
@@ -128,6 +174,11 @@ struct Settings {
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   CertificateSettings certificates;
   HostSettings reclaim;
+  CyborgSettings cyborg;
+  ApiSettings api;
+  TokenSettings keystone_authtoken;
+  std::map<std::string, std::string> policy_rules;  // of [oslo_policy] policy_file
+  std::vector<DeviceSpec> passthrough_whitelist;    // [pci], cyborg.conf's, as well as ours
 };
 
 // What the settings are for: `serve` needs all that a worker needs; a `tool` (explain, config check

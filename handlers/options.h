@@ -36,6 +36,11 @@ using MethodChoice =
 // (handlers/plan.h says what is accepted).
 using StepPriorities = std::map<std::string, int>;
 
+// Whether a [pci] passthrough_whitelist entry of Cyborg's matches: then a device that is no drive
+// is shown, and never touched.
+using Whitelist = std::function<bool(std::uint16_t vendor_id, std::uint16_t product_id,
+                                     const PciAddress& address)>;
+
 struct ConductorOptions {
   std::string host;        // [DEFAULT] host: keys and kicks go by it
   std::string machine_id;  // of /etc/machine-id
@@ -44,6 +49,9 @@ struct ConductorOptions {
   std::string holder;      // who holds our locks: "host:pid:random"
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   StepPriorities step_priorities;
+  // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider
+  // stands are registered in Placement, reserved, and cleaned first.
+  bool manage_providers = false;
   std::int64_t cleanup_timeout_ms = 900'000;
   std::int64_t stall_timeout_ms = 600'000;
   std::int64_t lock_ttl_ms = 60'000;

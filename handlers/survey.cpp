@@ -47,7 +47,9 @@ void Surveyor::survey(const SurveyRequest& request, std::function<void(Result<Su
         run->to_read.emplace_back(address, sighting.rows.front().uuid);
       }
     }
-    drives_.discover([run](Result<std::vector<nvme::DriveFacts>> drives) {
+    std::set<PciAddress> seen;
+    for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
+    drives_.discover(seen, [run](Result<std::vector<nvme::DriveFacts>> drives) {
       if (!drives) return run->done(std::move(drives).error().wrap("looking at the host's drives"));
       for (nvme::DriveFacts& facts : *drives) {
         const auto it = run->survey.sightings.find(facts.address);

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "nvme/facts.h"
@@ -22,7 +24,16 @@ class Drives {
 
   // Every PCI function of class NVMe, from sysfs alone plus, where a controller is live and not
   // busy in a lane, its Identify and SMART counters (opened read-only). Never disturbs a drive.
-  virtual void discover(Callback<std::vector<DriveFacts>> done) = 0;
+  // Functions of `others` that are of another class are reported too, without anything but ids,
+  // class and driver: what is no drive is never opened.
+  virtual void discover(const std::set<PciAddress>& others,
+                        Callback<std::vector<DriveFacts>> done) = 0;
+
+  // What the media of a drive that nobody gave us bears: partition tables, filesystems, LVM, md,
+  // as blkid names them with their namespace ("nvme0n1: gpt partition table"); empty: nothing that
+  // is known. Opened read-only. Errc::busy or refused: it cannot be read.
+  virtual void find_signatures(const PciAddress& address,
+                               Callback<std::vector<std::string>> done) = 0;
 
   // Looks at every host guard of design §5b in order, opens and claims controller and namespaces.
   // Refusal is Errc::refused with the guard's name and detail as text; Errc::busy where waiting may

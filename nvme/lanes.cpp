@@ -76,14 +76,45 @@ Lanes::Lane* Lanes::usable(const PciAddress& address) {
   return found == lanes_.end() || found->second->closing ? nullptr : found->second.get();
 }
 
-void Lanes::discover(Callback<std::vector<DriveFacts>> done) {
+namespace {
+
+// A function that is no NVMe controller, if it is there.
+void look_at_other(const std::string& sysfs_root, const PciAddress& address,
+                   std::vector<DriveFacts>& found) {
+  const auto sys = read_drive(sysfs_root, address);
+  if (!sys) return;
+  DriveFacts facts;
+  facts.address = address;
+  facts.vendor_id = sys->vendor_id;
+  facts.device_id = sys->device_id;
+  facts.class_code = sys->class_code;
+  facts.driver = sys->driver;
+  facts.problem = "it is no NVMe controller";
+  found.push_back(std::move(facts));
+}
+
+}  // namespace
+
+void Lanes::find_signatures(const PciAddress& address, Callback<std::vector<std::string>> done) {
+  fail_later(std::move(done),
+             Error{Errc::refused, fmt::format("{} cannot be read", to_string(address))});
+}
+
+void Lanes::discover(const std::set<PciAddress>& others, Callback<std::vector<DriveFacts>> done) {
   // Drives in a lane are not opened again; what their claim learnt is told instead.
   std::map<PciAddress, std::optional<DriveFacts>> busy;
   for (const auto& [address, lane] : lanes_) busy.emplace(address, lane->facts);
-  auto job = [this, busy = std::move(busy), done](StopFlag& stop) {
+  auto job = [this, busy = std::move(busy), others, done](StopFlag& stop) {
     Result<std::vector<DriveFacts>> answer{std::vector<DriveFacts>{}};
     auto functions = list_nvme_functions(options_.sysfs_root);
     if (!functions) answer = functions.error();
+    if (functions) {
+      for (const PciAddress& other : others) {
+        if (!std::binary_search(functions->begin(), functions->end(), other)) {
+          look_at_other(options_.sysfs_root, other, *answer);
+        }
+      }
+    }
     for (std::size_t i = 0; answer && i < functions->size(); ++i) {
       if (stop.requested()) {
         answer = Error{Errc::cancelled, "stopped while looking at the drives"};

@@ -38,7 +38,9 @@ class Lanes final : public Drives {
   // of its own. For the worker's start: a tool that only looks leaves them as they are.
   void give_back_drives_left();
 
-  void discover(Callback<std::vector<DriveFacts>> done) override;
+  void discover(const std::set<PciAddress>& others,
+                Callback<std::vector<DriveFacts>> done) override;
+  void find_signatures(const PciAddress& address, Callback<std::vector<std::string>> done) override;
   void claim(const ClaimRequest& request, Callback<ClaimReport> done) override;
   void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) override;
   void run_step(const PciAddress& address, const StepRequest& request,

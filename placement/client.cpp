@@ -60,6 +60,12 @@ void Client::set_reserved(const ProviderView& view, std::int64_t reserved,
   begin(SetReserved(options_, view, reserved), std::move(done));
 }
 
+void Client::register_device(const NewDevice& device, Callback<ProviderView> done) {
+  pause(0, [name = device.name, done = std::move(done)] {
+    done(Error{Errc::failed, "registering " + name + " is not done yet"});
+  });
+}
+
 void Client::log_in(Callback<LoginFacts> done) {
   pause(0, [this, done = std::move(done)] {
     need_session("", [done](const Result<Session>& session) {

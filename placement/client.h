@@ -57,6 +57,8 @@ class Client final : public Providers {
   void set_reserved(const ProviderView& view, std::int64_t reserved,
                     Callback<ProviderView> done) override;
 
+  void register_device(const NewDevice& device, Callback<ProviderView> done) override;
+
   // Logs in if that has not been done, and says where to.
   void log_in(Callback<LoginFacts> done);
 

@@ -54,6 +54,8 @@ std::string_view to_string(RequestKind kind) {
       return "allocations";
     case RequestKind::set_inventory:
       return "set_inventory";
+    case RequestKind::register_device:
+      return "register_device";
   }
   return "versions";
 }

@@ -26,9 +26,10 @@ enum class RequestKind {
   list_by_trait,  // those of them that bear a trait
   inventories,
   allocations,
-  set_inventory,  // the only one that writes
+  set_inventory,
+  register_device,  // class, provider, traits and first inventory of a device
 };
-inline constexpr int kRequestKinds = 8;
+inline constexpr int kRequestKinds = 9;
 [[nodiscard]] std::string_view to_string(RequestKind kind);
 
 // What a conversation wants sent. `path` is relative to the endpoint and already encoded. A request

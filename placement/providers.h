@@ -67,6 +67,16 @@ struct ProviderView {
   [[nodiscard]] bool free() const { return consumers.empty(); }
 };
 
+// A device that Placement is to know (Cyborg NVMe specification, "Placement Integration").
+struct NewDevice {
+  std::string
+      uuid;  // the provider's, made from its name: what bears it is ours, half made or whole
+  std::string name;  // "<hostname>_<pci address>"
+  std::string parent_uuid;
+  std::string resource_class;       // CUSTOM_NVME_<VENDOR>_<PRODUCT>
+  std::vector<std::string> traits;  // OWNER_CYBORG and HW_NVME_*
+};
+
 class Providers {
  public:
   virtual ~Providers() = default;
@@ -83,6 +93,14 @@ class Providers {
   // view's generation, then reads it back; success means the read confirmed it. Two requests.
   virtual void set_reserved(const ProviderView& view, std::int64_t reserved,
                             Callback<ProviderView> done) = 0;
+
+  // Makes what of the device is not there yet, in an order in which a crash leaves nothing that
+  // could be scheduled: resource class, provider, traits, and last the inventory, total = 1 and
+  // reserved = 1. Idempotent: an inventory that is there is left as it is, of the traits only those
+  // of `device` that are missing are added. HW_* traits that this Placement's os-traits does not
+  // know are left out, once with a line in the log; OWNER_CYBORG must be known. Errc::refused: a
+  // provider of that name without OWNER_CYBORG is there and is not `device.uuid`: somebody else's.
+  virtual void register_device(const NewDevice& device, Callback<ProviderView> done) = 0;
 };
 
 }  // namespace reclaim::placement

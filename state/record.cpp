@@ -136,6 +136,7 @@ void read_identity(FieldReader& reader, Record& record) {
   reader.text("provider", record.provider);
   reader.text("provider_name", record.provider_name);
   reader.text("resource_class", record.resource_class);
+  if (reader.has("type")) reader.text("type", record.type);
 }
 
 void read_life(FieldReader& reader, Record& record) {
@@ -155,6 +156,7 @@ void read_life(FieldReader& reader, Record& record) {
     reader.fail(
         bad("epoch", std::to_string(record.epoch), fmt::format("at most {}", kStoredEpochMax)));
   }
+  if (reader.has("created_at")) reader.time("created_at", record.created_at);
   reader.time("stage_since", record.stage_since);
   reader.time("updated_at", record.updated_at);
   reader.flag("held", record.held);
@@ -164,6 +166,9 @@ void read_life(FieldReader& reader, Record& record) {
   reader.text("instance", record.instance);
   reader.text("request_id", record.request_id);
   reader.time("tenancy_seen_at", record.tenancy_seen_at);
+  if (reader.has("arq")) reader.text("arq", record.arq);
+  if (reader.has("managed")) reader.flag("managed", record.managed);
+  if (reader.has("cyborg_status")) reader.text("cyborg_status", record.cyborg_status);
 }
 
 void read_cleaning(FieldReader& reader, Record& record) {
@@ -217,6 +222,7 @@ Fields encode_record(const Record& record) {
       {"address", to_string(record.address)},
       {"uuid", record.uuid},
       {"flow", std::string(to_string(record.flow))},
+      {"type", record.type},
       {"vendor_id", record.vendor_id},
       {"product_id", record.product_id},
       {"model", record.model},
@@ -229,6 +235,7 @@ Fields encode_record(const Record& record) {
       {"device_state", std::string(to_string(device_state(record.stage)))},
       {"stage", std::string(to_string(record.stage))},
       {"epoch", std::to_string(record.epoch)},
+      {"created_at", time_text(record.created_at)},
       {"stage_since", time_text(record.stage_since)},
       {"updated_at", time_text(record.updated_at)},
       {"held", std::string(bool_text(record.held))},
@@ -238,6 +245,9 @@ Fields encode_record(const Record& record) {
       {"instance", record.instance},
       {"request_id", record.request_id},
       {"tenancy_seen_at", time_text(record.tenancy_seen_at)},
+      {"arq", record.arq},
+      {"managed", std::string(bool_text(record.managed))},
+      {"cyborg_status", record.cyborg_status},
       {"plan", encode_plan(record.plan)},
       {"step_index", std::to_string(record.step_index)},
       {"clean_step", record.clean_step},

@@ -48,6 +48,9 @@ struct Record {
   PciAddress address;
   std::string uuid;  // device_uuid(host, address)
   Flow flow = Flow::nova;
+  // What it is, in Cyborg's words (cyborg/common/constants.py DEVICE_*): NVME, which is cleaned, or
+  // another, which is not and never is given back by us: shown only.
+  std::string type = "NVME";
   std::string vendor_id;  // "144d", lower-case hex without 0x
   std::string product_id;
   std::string model;
@@ -64,6 +67,7 @@ struct Record {
   // another epoch than the record's is dropped.
   Stage stage = Stage::available;
   std::uint64_t epoch = 0;
+  WallMs created_at;  // of this record; 0 in one of an older version
   WallMs stage_since;
   WallMs updated_at;
   bool held = false;         // reserved by an operator's hand: shown, never touched
@@ -75,6 +79,13 @@ struct Record {
   std::string instance;    // consumer UUID last seen on the provider
   std::string request_id;  // of the notification that led here
   WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
+  std::string arq;         // UUID of the ARQ that binds it, or did last; empty: none was heard of
+  // What the ARQ's attach handle, or else the configuration, said of libvirt's managed mode when
+  // the tenancy began.
+  bool managed = true;
+  // Cyborg's scheduling switch: "enabled", "maintaining", or empty where Cyborg was not asked. One
+  // that is maintaining is never un-reserved.
+  std::string cyborg_status;
 
   // The cleaning under way or last done.
   std::vector<CleanStep> plan;   // locked in at admission

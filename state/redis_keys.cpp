@@ -87,13 +87,22 @@ JournalEntry journal_entry_from_fields(
 }
 
 std::vector<std::string> kick_fields(const Kick& kick) {
-  return {"reason",         kick.reason,
-          "command",        kick.command,
-          "address",        kick.address,
-          "instance",       kick.instance,
-          "request_id",     kick.request_id,
-          "mark_allocated", kick.mark_allocated ? "true" : "false",
-          "delays_s",       delays_text(kick.delays_s)};
+  return {"reason",
+          kick.reason,
+          "command",
+          kick.command,
+          "address",
+          kick.address,
+          "instance",
+          kick.instance,
+          "request_id",
+          kick.request_id,
+          "mark_allocated",
+          kick.mark_allocated ? "true" : "false",
+          "delays_s",
+          delays_text(kick.delays_s),
+          "arq",
+          kick.arq};
 }
 
 Kick kick_from_fields(const std::string& id,
@@ -108,6 +117,7 @@ Kick kick_from_fields(const std::string& id,
     if (name == "request_id") kick.request_id = value;
     if (name == "mark_allocated") kick.mark_allocated = value == "true";
     if (name == "delays_s") kick.delays_s = delays_from(value);
+    if (name == "arq") kick.arq = value;
   }
   return kick;
 }

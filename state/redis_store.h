@@ -80,6 +80,10 @@ class RedisStore final : public Store {
                  StoreCallback<Ok> done) override;
   void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
   void hosts(StoreCallback<std::vector<HostInfo>> done) override;
+  void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override;
+  void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) override;
+  void remove_arq(const std::string& host, const std::string& uuid,
+                  StoreCallback<Ok> done) override;
   void save_certificate(const Certificate& certificate, const std::string& sealed_text,
                         StoreCallback<Ok> done) override;
 

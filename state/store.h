@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "state/arq.h"
 #include "state/record.h"
 
 namespace reclaim {
@@ -42,12 +43,14 @@ struct JournalPage {
 struct Kick {
   std::string id;       // stream id, set by the store
   std::string reason;   // event type, or "operator"
-  std::string command;  // "", or clean | abort | enrol | maintenance_on | maintenance_off
+  std::string command;  // "", clean | abort | enrol | maintenance_on | maintenance_off, or
+                        // cleanup_device: Cyborg's conductor asks for it by RPC
   std::string address;  // of the device, for a command
   std::string instance;
   std::string request_id;
   bool mark_allocated = false;  // an instance is being built or deleted: look who holds what
   std::vector<int> delays_s;    // survey after each of these
+  std::string arq;  // of an ARQ's notification (`reason`): the ARQ as JSON (state/arq.h)
 };
 
 // What a worker says of itself under reclaim:hosts.
@@ -105,6 +108,13 @@ class Store {
   // Says this host is alive. Errc::conflict: another machine-id claims the same host name.
   virtual void heartbeat(const HostInfo& info, StoreCallback<Ok> done) = 0;
   virtual void hosts(StoreCallback<std::vector<HostInfo>> done) = 0;
+
+  // The ARQs of a host, as far as they were heard of. One that cannot be decoded is left out, with
+  // a line in the log: it carries no authority. How many are kept is the caller's business.
+  virtual void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) = 0;
+  virtual void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) = 0;
+  virtual void remove_arq(const std::string& host, const std::string& uuid,
+                          StoreCallback<Ok> done) = 0;
 
   // The certificate of the last release, beside its file: reclaim:{HOST}:certificate:ADDRESS.
   // `sealed_text` is what the file holds, and what is stored.

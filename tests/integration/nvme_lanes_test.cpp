@@ -112,7 +112,8 @@ TEST_F(LanesTest, DiscoveryTellsOfAllDrivesAlsoOfThoseInALane) {
   make_two();
   ASSERT_TRUE(claim_now(kAddress).ok());
   ASSERT_TRUE(host_->bind(kSecond, "vfio-pci").ok());
-  const auto drives = await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover(done); });
+  const auto drives =
+      await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover({}, done); });
   ASSERT_TRUE(drives.ok()) << drives.error().what;
   ASSERT_EQ(drives->size(), 2U);
   ASSERT_TRUE((*drives)[0].identity.has_value());
@@ -240,7 +241,8 @@ class StuckLaneTest : public LanesTest {
           address, {}, [](auto) {}, done);
     });
     ASSERT_TRUE(erased.ok()) << erased.error().what;
-    const auto drives = await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover(done); });
+    const auto drives =
+        await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover({}, done); });
     ASSERT_TRUE(drives.ok()) << drives.error().what;
     EXPECT_EQ(drives->size(), 2U);
     drop_now(kAddress);
@@ -299,7 +301,8 @@ TEST_F(LanesTest, AnUnmanagedDriveIsNotOpenedToBeDiscovered) {
           .filename();
   const UniqueFd guest(::open(group.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(guest.valid());
-  const auto drives = await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover(done); });
+  const auto drives =
+      await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover({}, done); });
   ASSERT_TRUE(drives.ok()) << drives.error().what;
   EXPECT_EQ((*drives)[1].driver, "vfio-pci");
   EXPECT_GE((*drives)[1].iommu_group, 0);

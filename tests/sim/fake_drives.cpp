@@ -128,7 +128,14 @@ Proof FakeDrives::proof(const PciAddress& address) const {
 // -------------------------------------------------------------------------------------------------
 // Looking.
 
-void FakeDrives::discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) {
+void FakeDrives::find_signatures(const PciAddress& /*address*/,
+                                 nvme::Callback<std::vector<std::string>> done) {
+  scheduler_.answer(faults_.delay_ms(rng_),
+                    [done = std::move(done)] { done(std::vector<std::string>{}); });
+}
+
+void FakeDrives::discover(const std::set<PciAddress>& /*others*/,
+                          nvme::Callback<std::vector<nvme::DriveFacts>> done) {
   scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
     std::vector<nvme::DriveFacts> out;
     for (auto& [address, drive] : hardware_.drives) {

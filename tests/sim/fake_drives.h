@@ -90,7 +90,10 @@ class FakeDrives final : public nvme::Drives {
   // Puts back what an earlier worker had taken over.
   FakeDrives(Scheduler& scheduler, Rng& rng, const Faults& faults, Hardware& hardware);
 
-  void discover(nvme::Callback<std::vector<nvme::DriveFacts>> done) override;
+  void discover(const std::set<PciAddress>& others,
+                nvme::Callback<std::vector<nvme::DriveFacts>> done) override;
+  void find_signatures(const PciAddress& address,
+                       nvme::Callback<std::vector<std::string>> done) override;
   void claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) override;
   void inspect(const nvme::ClaimRequest& request,
                nvme::Callback<std::vector<nvme::GuardFinding>> done) override;

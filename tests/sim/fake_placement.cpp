@@ -153,6 +153,13 @@ void FakePlacement::deallocate(const std::string& uuid, const std::string& consu
   if (rng_.chance(0.5)) provider->row.generation += 1;
 }
 
+void FakePlacement::register_device(const placement::NewDevice& device,
+                                    placement::Callback<placement::ProviderView> done) {
+  scheduler_.answer(faults_.delay_ms(rng_), [name = device.name, done = std::move(done)] {
+    done(Error{Errc::failed, "registering " + name + " is not done yet"});
+  });
+}
+
 void FakePlacement::set_reserved_by(Offered who, const std::string& uuid, std::int64_t reserved) {
   Provider* provider = find(uuid);
   if (provider == nullptr) return;

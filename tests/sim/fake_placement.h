@@ -33,6 +33,9 @@ class FakePlacement final : public placement::Providers {
   void set_reserved(const placement::ProviderView& view, std::int64_t reserved,
                     placement::Callback<placement::ProviderView> done) override;
 
+  void register_device(const placement::NewDevice& device,
+                       placement::Callback<placement::ProviderView> done) override;
+
   // What Nova and operators do.
   Provider& create(const std::string& name, bool one_time_use);
   bool remove(const std::string& uuid);  // refused while allocated

@@ -239,6 +239,42 @@ void FakeStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
       std::move(done));
 }
 
+void FakeStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) {
+  command<std::vector<Arq>>(
+      [this, host]() -> Result<std::vector<Arq>> {
+        std::vector<Arq> out;
+        for (const auto& [key, arq] : arqs_) {
+          if (key.first == host) out.push_back(arq);
+        }
+        return out;
+      },
+      std::move(done));
+}
+
+void FakeStore::save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) {
+  command<Ok>(
+      [this, host, arq]() -> Result<Ok> {
+        const auto key = std::make_pair(host, arq.uuid);
+        remember(arqs_, key);
+        arqs_[key] = arq;
+        return Ok{};
+      },
+      std::move(done));
+}
+
+void FakeStore::remove_arq(const std::string& host, const std::string& uuid,
+                           StoreCallback<Ok> done) {
+  command<Ok>(
+      [this, host, uuid]() -> Result<Ok> {
+        const auto key = std::make_pair(host, uuid);
+        if (!arqs_.contains(key)) return Ok{};
+        remember(arqs_, key);
+        arqs_.erase(key);
+        return Ok{};
+      },
+      std::move(done));
+}
+
 void FakeStore::save_certificate(const Certificate& certificate, const std::string& /*sealed_text*/,
                                  StoreCallback<Ok> done) {
   command<Ok>(

@@ -40,6 +40,10 @@ class FakeStore final : public Store {
                  StoreCallback<Ok> done) override;
   void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
   void hosts(StoreCallback<std::vector<HostInfo>> done) override;
+  void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override;
+  void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) override;
+  void remove_arq(const std::string& host, const std::string& uuid,
+                  StoreCallback<Ok> done) override;
   void save_certificate(const Certificate& certificate, const std::string& sealed_text,
                         StoreCallback<Ok> done) override;
 
@@ -103,6 +107,7 @@ class FakeStore final : public Store {
   std::uint64_t last_token_ = 0;
   std::map<std::string, Stream> streams_;
   std::map<std::string, HostInfo> hosts_;
+  std::map<std::pair<std::string, std::string>, Arq> arqs_;  // by host and UUID
   std::map<std::string, Certificate> certificates_;
   std::uint64_t next_kick_ = 1;
   std::deque<Undo> undo_;
