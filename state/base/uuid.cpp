@@ -7,8 +7,9 @@
 namespace reclaim {
 namespace {
 
-// Namespace of Reclaim's device UUIDs, itself random once and fixed for ever.
+// Namespaces of Reclaim's device and provider UUIDs, random once and fixed for ever.
 constexpr const char* kDeviceNamespace = "5b9c2e0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
+constexpr const char* kProviderNamespace = "c2d7a1f4-93b6-4e0c-8a57-6f1be0d2945c";
 
 std::string unparse(const uuid_t& id) {
   std::array<char, UUID_STR_LEN> text{};
@@ -16,15 +17,22 @@ std::string unparse(const uuid_t& id) {
   return text.data();
 }
 
-}  // namespace
-
-std::string device_uuid(std::string_view host, const PciAddress& address) {
+std::string uuid_of_name(const char* name_space, std::string_view name) {
   uuid_t space;
-  uuid_parse(kDeviceNamespace, space);
-  const std::string name = std::string(host) + "/" + to_string(address);
+  uuid_parse(name_space, space);
   uuid_t id;
   uuid_generate_sha1(id, space, name.data(), name.size());
   return unparse(id);
+}
+
+}  // namespace
+
+std::string device_uuid(std::string_view host, const PciAddress& address) {
+  return uuid_of_name(kDeviceNamespace, std::string(host) + "/" + to_string(address));
+}
+
+std::string provider_uuid(std::string_view provider_name) {
+  return uuid_of_name(kProviderNamespace, provider_name);
 }
 
 std::string random_uuid() {

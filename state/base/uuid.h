@@ -12,6 +12,10 @@ namespace reclaim {
 // provider being re-created and a driver being unbound (design: "device").
 [[nodiscard]] std::string device_uuid(std::string_view host, const PciAddress& address);
 
+// A provider's that Reclaim makes: version 5 of its name, in a namespace of our own, so that what
+// we registered is known again by its UUID alone, whole or half made.
+[[nodiscard]] std::string provider_uuid(std::string_view provider_name);
+
 // A random (version 4) UUID: request ids, lock tokens' holders. Never used inside the core.
 [[nodiscard]] std::string random_uuid();
 

@@ -69,6 +69,12 @@ TEST(Json, GettersNameTheMember) {
   EXPECT_EQ(json::get_int(*document, "zz").error().what, "'zz' is absent, an integer is needed");
 }
 
+TEST(Uuid, AProvidersUuidIsItsNamesForEver) {
+  const std::string uuid = provider_uuid("compute-1_0000:01:00.0");
+  EXPECT_EQ(uuid, "ca491afe-863e-578a-8acd-bb80c72396dd");
+  EXPECT_NE(uuid, provider_uuid("compute-1_0000:02:00.0"));
+}
+
 TEST(Uuid, DeviceUuidIsStableAndVersionFive) {
   const PciAddress address = *parse_pci_address("0000:01:00.0");
   const std::string uuid = device_uuid("compute-2", address);
