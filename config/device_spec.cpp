@@ -8,6 +8,7 @@
 #include <set>
 
 #include "config/clean_rules.h"
+#include "state/base/bool_text.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 
@@ -299,22 +300,6 @@ std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs) {
     }
   }
   return found;
-}
-
-Result<bool> bool_from_string(std::string_view text) {
-  constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "true", "on", "y", "yes"};
-  constexpr std::array<std::string_view, 6> kFalse = {"0", "f", "false", "off", "n", "no"};
-  std::string word(strip(text));
-  for (char& c : word) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  if (contains(kTrue, word)) return true;
-  if (contains(kFalse, word)) return false;
-  return Error{
-      Errc::invalid,
-      fmt::format("'{}' is no boolean, accepted: 1, t, true, on, y, yes, 0, f, false, off, n, "
-                  "no",
-                  printable_excerpt(text, kExcerptBytes))};
 }
 
 std::string normalize_resource_class(std::string_view name) {

@@ -98,9 +98,6 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 // One warning for each pair of entries that can match one device, of which the first counts.
 [[nodiscard]] std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs);
 
-// oslo.utils bool_from_string(strict=True): 1/t/true/on/y/yes and 0/f/false/off/n/no, in any case.
-[[nodiscard]] Result<bool> bool_from_string(std::string_view text);
-
 // Nova's rule: a standard class stays, anything else becomes CUSTOM_ with only A-Z, 0-9 and '_'.
 [[nodiscard]] std::string normalize_resource_class(std::string_view name);
 
