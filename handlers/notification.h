@@ -53,7 +53,7 @@ class NotificationDecoder final {
   [[nodiscard]] static std::optional<std::string_view> peek_event_type(std::string_view body);
 
  private:
-  [[nodiscard]] Result<Notification> decode_message(std::string_view text,
+  [[nodiscard]] Result<Notification> decode_message(std::string_view text, std::string_view what,
                                                     bool (*wants_payload)(std::string_view));
 
   std::size_t body_bytes_max_;

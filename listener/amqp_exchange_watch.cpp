@@ -9,10 +9,7 @@ namespace reclaim::listener {
 
 AmqpExchangeWatch::AmqpExchangeWatch(const AmqpOptions& options, amqp_connection_state_t connection,
                                      std::vector<std::string> missing)
-    : options_(options),
-      connection_(connection),
-      missing_(std::move(missing)),
-      keys_(routing_keys(options)) {}
+    : options_(options), connection_(connection), missing_(std::move(missing)) {}
 
 Status AmqpExchangeWatch::send(amqp_method_number_t id, void* method) {
   const int status = amqp_send_method(connection_, kWatchChannel, id, method);
@@ -42,7 +39,7 @@ Status AmqpExchangeWatch::bind() {
   amqp_queue_bind_t method{};
   method.queue = bytes(options_.queue);
   method.exchange = bytes(missing_[exchange_]);
-  method.routing_key = bytes(keys_[key_]);
+  method.routing_key = bytes(options_.routing_keys[key_]);
   method.arguments = amqp_empty_table;
   return send(AMQP_QUEUE_BIND_METHOD, &method);
 }
@@ -97,7 +94,7 @@ Result<AmqpExchangeWatch::Progress> AmqpExchangeWatch::on_method(const amqp_meth
       return working(bind());
     case AMQP_QUEUE_BIND_OK_METHOD: {
       if (step_ != Step::binding) return out_of_turn();
-      if (++key_ < keys_.size()) return working(bind());
+      if (++key_ < options_.routing_keys.size()) return working(bind());
       last_bound_ = missing_[exchange_];
       missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(exchange_));
       Result<Progress> next = next_exchange(true);

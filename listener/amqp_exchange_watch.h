@@ -50,7 +50,6 @@ class AmqpExchangeWatch final {
   const AmqpOptions& options_;
   amqp_connection_state_t connection_;
   std::vector<std::string> missing_;
-  std::vector<std::string> keys_;
   Step step_ = Step::idle;
   bool open_ = false;
   std::size_t exchange_ = 0;

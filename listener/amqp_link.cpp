@@ -18,11 +18,11 @@ constexpr std::size_t kNameBytesMax = 255;  // AMQP's short strings
 Status check_names(const AmqpOptions& options) {
   std::vector<std::string> names = options.exchanges;
   names.insert(names.end(), {options.queue, options.dead_letter_queue});
-  for (const std::string& topic : options.topics) names.push_back(topic + ".critical");
+  names.insert(names.end(), options.routing_keys.begin(), options.routing_keys.end());
   for (const std::string& name : names) {
     if (name.empty() || name.size() > kNameBytesMax) {
       return Error{Errc::invalid,
-                   fmt::format("'{:.40}' cannot be the name of an exchange, topic or "
+                   fmt::format("'{:.40}' cannot be the name of an exchange, routing key or "
                                "queue: 1 to {} bytes are accepted",
                                name, kNameBytesMax)};
     }
@@ -55,7 +55,7 @@ Status check_options(const AmqpOptions& options) {
       options.exchange_wait_max_ms < 1) {
     return bad("a timeout, interval or batch of the RabbitMQ link is below its minimum");
   }
-  if (options.message_ttl_ms < 1 || options.queue_length_max < 1 ||
+  if (options.message_ttl_ms < 1 || options.queue_length_max < 1 || options.queue_expires_ms < 0 ||
       options.dead_letter_ttl_ms < 1 || options.dead_letter_length_max < 1 ||
       options.body_bytes_max < 1 || options.dead_letter_bytes_max < 1) {
     return bad("a bound of a RabbitMQ queue is below 1");
@@ -202,7 +202,7 @@ void AmqpLink::drop_connection(bool polite) {
   for (uv::Timer* timer : {&more_timer_, &tick_timer_, &write_timer_, &watch_timer_}) timer->stop();
   if (polite) closing_ = std::move(connection_);
   connection_.reset();
-  dead_letters_.clear();
+  outgoing_.clear();
   window_.reset();
   assembler_.reset();
   state_.connected = false;

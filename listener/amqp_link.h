@@ -1,10 +1,11 @@
-// The link to RabbitMQ: one connection on the libuv loop that consumes the shared queue, reconnects
-// for ever, and acks what its owner has settled. Connecting happens on a thread of its own
+// The link to RabbitMQ: one connection on the libuv loop that consumes a queue, reconnects for
+// ever, and acks what its owner has settled. Connecting happens on a thread of its own
 // (amqp_connector); everything else, and every callback, on the loop's thread.
 //
 // What bounds the loop's time: reading stops after 2 ms and goes on in the next round; writing only
 // ever happens when the socket has room for what is written (acks and heartbeats of some 20 bytes,
-// now and then a bounded dead letter), so that librabbitmq, whose writes would wait, never has to.
+// now and then a bounded dead letter or answer), so that librabbitmq, whose writes would wait,
+// never has to.
 //
 // Deliveries wait in RabbitMQ when the owner settles none: the prefetch bound fills up, that is
 // all. There is no need to pause.
@@ -36,7 +37,8 @@ namespace reclaim::listener {
 
 struct AmqpState {
   bool connected = false;  // a consumer is registered
-  bool blocked = false;  // the broker takes no publishing just now; dead letters wait, acks do not
+  bool blocked = false;  // the broker takes no publishing just now: dead letters and answers wait,
+                         // acks do not
   std::string host;      // "HOST:PORT" of the connection, or of the last attempt
   std::string last_error;  // of the last failed attempt or lost connection; empty when connected
   std::uint64_t incarnation = 0;               // counts connections
@@ -52,6 +54,7 @@ struct AmqpCounters {
   std::uint64_t ack_frames = 0;
   std::uint64_t acks_dropped = 0;  // of an older incarnation, or settled twice
   std::uint64_t dead_lettered = 0;
+  std::uint64_t answered = 0;
   std::uint64_t connects = 0;
   std::uint64_t connect_failures = 0;
   std::uint64_t disconnects = 0;
@@ -89,6 +92,11 @@ class AmqpLink final {
   // dead-letter queue together with `why`, then it is acked. Over the same channel, so that the
   // broker reads them in this order and a lost connection loses neither.
   void dead_letter(const AmqpDelivery& delivery, std::string_view why);
+  // The delivery is dealt with and its sender waits for an answer: `body` goes to `queue`, through
+  // the default exchange, then the delivery is acked. A connection lost before that loses no
+  // answer: the delivery comes again. A queue that is gone takes nothing, and nobody waits there.
+  void answer(std::uint64_t tag, std::uint64_t incarnation, const std::string& queue,
+              std::string body);
 
   [[nodiscard]] const AmqpState& state() const { return state_; }
   [[nodiscard]] const AmqpCounters& counters() const { return counters_; }
@@ -97,10 +105,13 @@ class AmqpLink final {
  private:
   static constexpr std::size_t kSmallFrameBytes = 2'048;
 
-  struct DeadLetter {
+  // A message of ours that settles a delivery.
+  struct Outgoing {
     std::uint64_t tag = 0;
+    std::string queue;
     std::string body;
-    std::string why;
+    bool is_dead_letter = false;
+    std::string why;  // of a dead letter, as the next two
     std::string exchange;
     std::string routing_key;
   };
@@ -130,8 +141,8 @@ class AmqpLink final {
   void look_for_exchanges();
   void write_later();
   void write_what_is_due();
-  [[nodiscard]] Status publish_dead_letters();
-  [[nodiscard]] Status publish(const DeadLetter& letter);
+  [[nodiscard]] Status publish_what_waits();
+  [[nodiscard]] Status publish(const Outgoing& message);
   [[nodiscard]] Status send_ack();
   void tell_state();
   [[nodiscard]] std::size_t ack_batch() const;
@@ -148,7 +159,7 @@ class AmqpLink final {
   AmqpAssembler assembler_;
   AckWindow window_;
   std::optional<AmqpExchangeWatch> watch_;
-  std::deque<DeadLetter> dead_letters_;
+  std::deque<Outgoing> outgoing_;  // bounded by the prefetch
   bool pumping_ = false;
   bool cancelled_by_broker_ = false;  // why the frames just read ended the connection
   std::uint64_t connected_at_ms_ = 0;

@@ -62,7 +62,7 @@ void AmqpLink::pump() {
     if (full_since_ms_ != 0) poll_->watch(UV_READABLE);
     full_since_ms_ = 0;
     status = read_frames();
-    if (status) status = publish_dead_letters();
+    if (status) status = publish_what_waits();
     if (status && window_.unsent() >= ack_batch()) status = send_ack();
   } else {
     // Reading may send a heartbeat, which would wait. The peer does not read; see whether it ever
@@ -133,9 +133,9 @@ Status AmqpLink::on_connection_method(const amqp_method_t& method) {
     case AMQP_CONNECTION_BLOCKED_METHOD: {
       const auto* blocked = static_cast<amqp_connection_blocked_t*>(method.decoded);
       state_.blocked = true;
-      logger_.warning(kLog,
-                      fmt::format("RabbitMQ takes no messages just now ({}); dead letters wait",
-                                  printable_excerpt(view(blocked->reason), 100)));
+      logger_.warning(kLog, fmt::format("RabbitMQ takes no messages just now ({}); dead letters "
+                                        "and answers wait",
+                                        printable_excerpt(view(blocked->reason), 100)));
       tell_state();
       return Ok{};
     }
@@ -237,18 +237,34 @@ void AmqpLink::dead_letter(const AmqpDelivery& delivery, std::string_view why) {
     ++counters_.acks_dropped;
     return;
   }
-  DeadLetter letter;
+  Outgoing letter;
   letter.tag = delivery.tag;
+  letter.queue = options_.dead_letter_queue;
+  letter.is_dead_letter = true;
   letter.why = printable_excerpt(why, 500);
   letter.exchange = printable_excerpt(delivery.exchange, 255);
   letter.routing_key = printable_excerpt(delivery.routing_key, 255);
   letter.body = clean_for_storage(delivery.body, options_.dead_letter_bytes_max);
-  dead_letters_.push_back(std::move(letter));
+  outgoing_.push_back(std::move(letter));
+  if (!pumping_) write_what_is_due();
+}
+
+void AmqpLink::answer(std::uint64_t tag, std::uint64_t incarnation, const std::string& queue,
+                      std::string body) {
+  if (connection_ == nullptr || incarnation != state_.incarnation) {
+    ++counters_.acks_dropped;
+    return;
+  }
+  Outgoing answer;
+  answer.tag = tag;
+  answer.queue = queue;
+  answer.body = std::move(body);
+  outgoing_.push_back(std::move(answer));
   if (!pumping_) write_what_is_due();
 }
 
 void AmqpLink::write_later() {
-  const bool due = window_.unsent() > 0 || !dead_letters_.empty() || full_since_ms_ != 0;
+  const bool due = window_.unsent() > 0 || !outgoing_.empty() || full_since_ms_ != 0;
   if (!due || write_timer_.active()) return;
   write_timer_.start(static_cast<std::uint64_t>(options_.ack_delay_ms), 0,
                      [this] { write_what_is_due(); });
@@ -260,7 +276,7 @@ void AmqpLink::write_what_is_due() {
     pump();
     if (connection_ == nullptr || full_since_ms_ != 0) return;
   }
-  Status status = publish_dead_letters();
+  Status status = publish_what_waits();
   if (status && has_room(kSmallFrameBytes)) status = send_ack();
   if (!status) {
     fail(status.error(), false);
@@ -269,32 +285,36 @@ void AmqpLink::write_what_is_due() {
   write_later();
 }
 
-Status AmqpLink::publish_dead_letters() {
-  while (!dead_letters_.empty() && !state_.blocked) {
-    const DeadLetter& letter = dead_letters_.front();
-    if (!has_room(letter.body.size() + kPublishOverheadBytes)) return Ok{};
-    const Status published = publish(letter);
+Status AmqpLink::publish_what_waits() {
+  while (!outgoing_.empty() && !state_.blocked) {
+    const Outgoing& message = outgoing_.front();
+    if (!has_room(message.body.size() + kPublishOverheadBytes)) return Ok{};
+    const Status published = publish(message);
     if (!published) return published;
-    ++counters_.dead_lettered;
-    if (!window_.settle(letter.tag)) ++counters_.acks_dropped;
-    dead_letters_.pop_front();
+    ++(message.is_dead_letter ? counters_.dead_lettered : counters_.answered);
+    if (!window_.settle(message.tag)) ++counters_.acks_dropped;
+    outgoing_.pop_front();
   }
   return Ok{};
 }
 
-Status AmqpLink::publish(const DeadLetter& letter) {
-  std::array<amqp_table_entry_t, 3> headers{text("reclaim-why", letter.why),
-                                            text("reclaim-exchange", letter.exchange),
-                                            text("reclaim-routing-key", letter.routing_key)};
+Status AmqpLink::publish(const Outgoing& message) {
+  std::array<amqp_table_entry_t, 3> headers{text("reclaim-why", message.why),
+                                            text("reclaim-exchange", message.exchange),
+                                            text("reclaim-routing-key", message.routing_key)};
   amqp_basic_properties_t properties{};
-  properties._flags =
-      AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG | AMQP_BASIC_HEADERS_FLAG;
+  properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_CONTENT_ENCODING_FLAG |
+                      AMQP_BASIC_DELIVERY_MODE_FLAG;
   properties.content_type = amqp_cstring_bytes("application/json");
+  properties.content_encoding = amqp_cstring_bytes("utf-8");
   properties.delivery_mode = 2;
-  properties.headers = {static_cast<int>(headers.size()), headers.data()};
+  if (message.is_dead_letter) {
+    properties._flags |= AMQP_BASIC_HEADERS_FLAG;
+    properties.headers = {static_cast<int>(headers.size()), headers.data()};
+  }
   const int status =
-      amqp_basic_publish(connection_.get(), kConsumeChannel, amqp_empty_bytes,
-                         bytes(options_.dead_letter_queue), 0, 0, &properties, bytes(letter.body));
+      amqp_basic_publish(connection_.get(), kConsumeChannel, amqp_empty_bytes, bytes(message.queue),
+                         0, 0, &properties, bytes(message.body));
   if (status != AMQP_STATUS_OK) return library_error(status);
   // Publishing may have read frames into the connection's buffers.
   more_timer_.start(0, 0, [this] { pump(); });

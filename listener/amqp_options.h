@@ -36,6 +36,10 @@ enum class QueueType {
   quorum,
 };
 
+// "versioned_notifications.info" and so on: oslo.messaging's keys of each topic, in the priorities
+// that events come with.
+[[nodiscard]] std::vector<std::string> notification_keys(const std::vector<std::string>& topics);
+
 struct AmqpOptions {
   std::vector<AmqpHost> hosts;  // at least one; tried in turn from a random one on
   std::string vhost = "/";
@@ -50,12 +54,15 @@ struct AmqpOptions {
   int reconnect_backoff_ms = 2'000;   // that much more after each further one,
   int reconnect_max_ms = 30'000;      // up to this; each with jitter of a quarter
 
+  // The queue is bound to each exchange with each routing key.
   std::vector<std::string> exchanges{"nova"};
-  std::vector<std::string> topics{"versioned_notifications", "notifications"};
-  std::vector<std::string> priorities{"info", "error"};
+  std::vector<std::string> routing_keys =
+      notification_keys({"versioned_notifications", "notifications"});
   int exchange_wait_max_ms = 10'000;  // how often at least a missing exchange is looked for
 
-  std::string queue = "reclaim";  // shared by the listeners of all hosts, which compete on it
+  std::string queue = "reclaim";  // of notifications: shared by the listeners of all hosts, which
+                                  // compete on it
+  std::int64_t queue_expires_ms = 0;  // without a consumer for this long it goes; 0: it never does
   std::string dead_letter_queue = "reclaim.dead";
   QueueType queue_type = QueueType::automatic;
   bool durable =

@@ -46,7 +46,7 @@ AmqpOptions amqp_options(const config::Settings& settings) {
   out.reconnect_backoff_ms = rabbit.retry_backoff_s * kMsPerS;
   out.reconnect_max_ms = rabbit.retry_interval_max_s * kMsPerS;
   out.exchanges = from.exchanges;
-  out.topics = from.topics;
+  out.routing_keys = notification_keys(from.topics);
   out.queue = from.queue;
   out.dead_letter_queue = from.dead_letter_queue;
   switch (from.queue_type) {
@@ -65,6 +65,17 @@ AmqpOptions amqp_options(const config::Settings& settings) {
   out.queue_length_max = from.queue_length_max;
   out.prefetch = from.prefetch;
   out.body_bytes_max = from.body_bytes_max;
+  return out;
+}
+
+RpcServerOptions rpc_server_options(const config::Settings& settings) {
+  RpcServerOptions out;
+  out.amqp = amqp_options(settings);
+  out.host = settings.host;
+  out.exchange = settings.cyborg.rpc_exchange;
+  out.topic = settings.cyborg.rpc_topic;
+  out.serve = settings.cyborg.serve_rpc;
+  out.survey_delays_s = settings.reclaim.survey_delays_s;
   return out;
 }
 

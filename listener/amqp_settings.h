@@ -3,9 +3,12 @@
 
 #include "config/settings.h"
 #include "listener/amqp_options.h"
+#include "listener/rpc_server.h"
 
 namespace reclaim::listener {
 
 [[nodiscard]] AmqpOptions amqp_options(const config::Settings& settings);
+// For [cyborg] listen_rpc.
+[[nodiscard]] RpcServerOptions rpc_server_options(const config::Settings& settings);
 
 }  // namespace reclaim::listener

@@ -86,6 +86,7 @@ struct QueueWish {
   QueueType type = QueueType::automatic;
   std::int64_t ttl_ms = 0;
   std::int64_t length_max = 0;
+  std::int64_t expires_ms = 0;
 };
 
 Status declare_queue(Channel& channel, const QueueWish& wish, bool passive) {
@@ -94,6 +95,7 @@ Status declare_queue(Channel& channel, const QueueWish& wish, bool passive) {
     arguments.push_back(number("x-message-ttl", wish.ttl_ms));
     arguments.push_back(number("x-max-length", wish.length_max));
     arguments.push_back(word("x-overflow", "drop-head"));
+    if (wish.expires_ms > 0) arguments.push_back(number("x-expires", wish.expires_ms));
     if (wish.type == QueueType::quorum) arguments.push_back(word("x-queue-type", "quorum"));
     if (wish.type == QueueType::classic) arguments.push_back(word("x-queue-type", "classic"));
   }
@@ -125,7 +127,7 @@ Result<bool> find_or_make_queue(Channel& channel, QueueWish wish) {
 }
 
 Status bind(Channel& channel, const AmqpOptions& options, const std::string& exchange) {
-  for (const std::string& key : routing_keys(options)) {
+  for (const std::string& key : options.routing_keys) {
     (void)amqp_queue_bind(channel.raw(), kConsumeChannel, bytes(options.queue), bytes(exchange),
                           bytes(key), amqp_empty_table);
     const Status bound = channel.answer();
@@ -138,14 +140,6 @@ Status bind(Channel& channel, const AmqpOptions& options, const std::string& exc
 }
 
 }  // namespace
-
-std::vector<std::string> routing_keys(const AmqpOptions& options) {
-  std::vector<std::string> out;
-  for (const std::string& topic : options.topics) {
-    for (const std::string& priority : options.priorities) out.push_back(topic + "." + priority);
-  }
-  return out;
-}
 
 Status check_reply(amqp_connection_state_t connection, const amqp_rpc_reply_t& reply) {
   switch (reply.reply_type) {
@@ -194,14 +188,14 @@ Result<AmqpTopology> set_up_topology(amqp_connection_state_t connection,
     any_durable = any_durable || *found == Durability::durable;
   }
   const bool durable = present.empty() ? options.durable : any_durable;
-  Result<bool> queue =
-      find_or_make_queue(channel, {options.queue, durable, options.queue_type,
-                                   options.message_ttl_ms, options.queue_length_max});
+  Result<bool> queue = find_or_make_queue(
+      channel, {options.queue, durable, options.queue_type, options.message_ttl_ms,
+                options.queue_length_max, options.queue_expires_ms});
   if (!queue) return queue.error();
   out.queue_existed = *queue;
   Result<bool> dead =
       find_or_make_queue(channel, {options.dead_letter_queue, durable, options.queue_type,
-                                   options.dead_letter_ttl_ms, options.dead_letter_length_max});
+                                   options.dead_letter_ttl_ms, options.dead_letter_length_max, 0});
   if (!dead) return dead.error();
   for (const std::string& exchange : present) {
     const Status bound = bind(channel, options, exchange);

@@ -25,7 +25,4 @@ struct AmqpTopology {
 [[nodiscard]] Status begin_consuming(amqp_connection_state_t connection,
                                      const AmqpOptions& options);
 
-// "versioned_notifications.info" and so on, each topic with each priority.
-[[nodiscard]] std::vector<std::string> routing_keys(const AmqpOptions& options);
-
 }  // namespace reclaim::listener

@@ -8,7 +8,6 @@ namespace reclaim::listener {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.listener";
-constexpr std::int64_t kRetryMs = 1'000;
 constexpr std::size_t kExcerptBytesMax = 200;
 
 }  // namespace
@@ -16,18 +15,17 @@ constexpr std::size_t kExcerptBytesMax = 200;
 KickFeed::KickFeed(Store& store, Timers& timers, Logger& log, std::size_t body_bytes_max,
                    std::vector<int> survey_delays_s,
                    std::function<void(std::uint64_t tag, std::uint64_t incarnation)> ack)
-    : store_(store),
-      timers_(timers),
-      log_(log),
+    : log_(log),
       ack_(std::move(ack)),
       decider_(body_bytes_max),
-      survey_delays_s_(std::move(survey_delays_s)) {}
+      survey_delays_s_(std::move(survey_delays_s)),
+      push_(store, timers, log) {}
 
 void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
                     const std::function<void(std::string_view why)>& dead_letter) {
   if (incarnation != incarnation_) {
     // A new connection: what waited for the old one is delivered again.
-    pending_.clear();
+    push_.clear();
     incarnation_ = incarnation;
   }
   Decision decision = decider_.decide_fast(body);
@@ -44,71 +42,17 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
       break;
   }
   counters_.kicks += 1;
-  Pending pending;
-  pending.tag = tag;
-  pending.incarnation = incarnation;
-  pending.kick.reason = decision.event_type;
-  pending.kick.instance = decision.instance_uuid;
-  pending.kick.request_id = decision.request_id;
-  pending.kick.mark_allocated = decision.mark_allocated;
-  // A mark is looked at once, now; for the rest the operator's option stands.
-  pending.kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
-  pending.hosts = std::move(decision.hosts);
-  pending.any_host = decision.any_host;
-  const std::uint64_t id = ++last_id_;
-  pending_.emplace(id, std::move(pending));
-  dispatch(id);
-}
-
-void KickFeed::dispatch(std::uint64_t id) {
-  const auto it = pending_.find(id);
-  if (it == pending_.end()) return;
-  if (!it->second.any_host) return push_next(id);
-  store_.hosts([this, id](Result<std::vector<HostInfo>> hosts) {
-    const auto found = pending_.find(id);
-    if (found == pending_.end()) return;
-    if (!hosts) return retry(id, hosts.error());
-    found->second.any_host = false;
-    for (const HostInfo& info : *hosts) {
-      if (info.burned > 0) found->second.hosts.push_back(info.host);
-    }
-    push_next(id);
-  });
-}
-
-void KickFeed::push_next(std::uint64_t id) {
-  const auto it = pending_.find(id);
-  if (it == pending_.end()) return;
-  Pending& pending = it->second;
-  if (pending.hosts.empty()) {
-    ack_(pending.tag, pending.incarnation);
-    pending_.erase(it);
-    return;
-  }
-  store_.push_kick(pending.hosts.back(), pending.kick, [this, id](Result<Ok> pushed) {
-    const auto found = pending_.find(id);
-    if (found == pending_.end()) return;
-    if (!pushed && pushed.error().code == Errc::invalid) {
-      // No name of a host: somebody edited reclaim:hosts. It would never be taken, and messages
-      // that wait for it would stop the queue.
-      log_.warning(kLog, "a host is not told", {{"why", pushed.error().what}});
-      found->second.hosts.pop_back();
-      return push_next(id);
-    }
-    if (!pushed) return retry(id, pushed.error());
-    const Pending& now = found->second;
-    log_.info(kLog, fmt::format("heard {} for {}", now.kick.reason, now.hosts.back()),
-              {{"request_id", now.kick.request_id}, {"instance", now.kick.instance}});
-    found->second.hosts.pop_back();
-    push_next(id);
-  });
-}
-
-// A kick pushed twice is one survey more; a kick lost is one that waits for the periodic survey.
-void KickFeed::retry(std::uint64_t id, const Error& error) {
-  counters_.retries += 1;
-  log_.warning(kLog, "kick not stored yet, the message waits", {{"why", error.what}});
-  timers_.after(kRetryMs, [this, id] { dispatch(id); });
+  Kick kick;
+  kick.reason = decision.event_type;
+  kick.instance = decision.instance_uuid;
+  kick.request_id = decision.request_id;
+  kick.mark_allocated = decision.mark_allocated;
+  // A mark is looked at when the table says; for the rest the operator's option stands.
+  kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
+  KickHosts to = KickHosts::named;
+  if (decision.any_host) to = KickHosts::burned;
+  push_.push(std::move(kick), to, std::move(decision.hosts),
+             [this, tag, incarnation] { ack_(tag, incarnation); });
 }
 
 }  // namespace reclaim::listener

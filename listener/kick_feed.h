@@ -7,13 +7,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "handlers/kick.h"
 #include "handlers/timers.h"
+#include "listener/kick_push.h"
 #include "state/base/log.h"
 #include "state/store.h"
 
@@ -23,7 +22,6 @@ struct KickFeedCounters {
   std::uint64_t kicks = 0;  // messages that became kicks
   std::uint64_t ignored = 0;
   std::uint64_t rejected = 0;
-  std::uint64_t retries = 0;  // attempts that Redis did not take
 };
 
 class KickFeed final {
@@ -39,29 +37,14 @@ class KickFeed final {
             const std::function<void(std::string_view why)>& dead_letter);
 
   [[nodiscard]] const KickFeedCounters& counters() const { return counters_; }
-  [[nodiscard]] std::size_t waiting() const { return pending_.size(); }
+  [[nodiscard]] std::size_t waiting() const { return push_.waiting(); }
 
  private:
-  struct Pending {
-    std::uint64_t tag = 0;
-    std::uint64_t incarnation = 0;
-    Kick kick;
-    std::vector<std::string> hosts;  // still to be told
-    bool any_host = false;           // hosts are still to be found
-  };
-
-  void dispatch(std::uint64_t id);
-  void push_next(std::uint64_t id);
-  void retry(std::uint64_t id, const Error& error);
-
-  Store& store_;
-  Timers& timers_;
   Logger& log_;
   std::function<void(std::uint64_t, std::uint64_t)> ack_;
   KickDecider decider_;
   std::vector<int> survey_delays_s_;
-  std::map<std::uint64_t, Pending> pending_;
-  std::uint64_t last_id_ = 0;
+  KickPush push_;
   std::uint64_t incarnation_ = 0;
   KickFeedCounters counters_;
 };

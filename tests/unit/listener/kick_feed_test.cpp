@@ -4,69 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
+#include "tests/unit/listener/kick_store.h"
 
 namespace reclaim::listener {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-// Only what the feed asks for; everything else would be a mistake of the feed.
-class OnlyKicks final : public Store {
- public:
-  std::vector<HostInfo> known;
-  std::set<std::string> refused;  // hosts whose name no key can bear
-  bool away = false;
-  std::vector<std::string> told;
-
-  void push_kick(const std::string& host, const Kick& /*kick*/, StoreCallback<Ok> done) override {
-    if (away) return done(Error{Errc::unavailable, "Redis is away"});
-    if (refused.contains(host)) return done(Error{Errc::invalid, "no name of a host"});
-    told.push_back(host);
-    done(Ok{});
-  }
-  void hosts(StoreCallback<std::vector<HostInfo>> done) override { done(known); }
-
-  void load(const std::string&, StoreCallback<std::vector<Record>>) override { FAIL(); }
-  void save(const Record&, LockToken, const JournalEntry&, StoreCallback<Ok>) override { FAIL(); }
-  void save_progress(const Record&, StoreCallback<Ok>) override { FAIL(); }
-  void acquire_lock(const std::string&, const PciAddress&, const std::string&, std::int64_t,
-                    StoreCallback<LockToken>) override {
-    FAIL();
-  }
-  void renew_lock(const std::string&, const PciAddress&, LockToken, std::int64_t,
-                  StoreCallback<Ok>) override {
-    FAIL();
-  }
-  void release_lock(const std::string&, const PciAddress&, LockToken, StoreCallback<Ok>) override {
-    FAIL();
-  }
-  void read_kicks(const std::string&, std::size_t, StoreCallback<std::vector<Kick>>) override {
-    FAIL();
-  }
-  void ack_kicks(const std::string&, const std::vector<std::string>&, StoreCallback<Ok>) override {
-    FAIL();
-  }
-  void heartbeat(const HostInfo&, StoreCallback<Ok>) override { FAIL(); }
-  void save_certificate(const Certificate&, const std::string&, StoreCallback<Ok>) override {
-    FAIL();
-  }
-};
-
-// Fires when the test says so.
-class HandTimers final : public Timers {
- public:
-  std::uint64_t after(std::int64_t /*delay_ms*/, std::function<void()> fire) override {
-    waiting.push_back(std::move(fire));
-    return waiting.size();
-  }
-  void cancel(std::uint64_t /*id*/) override {}
-  void fire_all() {
-    for (const auto& fire : std::exchange(waiting, {})) fire();
-  }
-  std::vector<std::function<void()>> waiting;
-};
 
 HostInfo burned(const std::string& name) {
   HostInfo info;
@@ -87,8 +31,8 @@ class KickFeedTest : public ::testing::Test {
       R"("nova_object.version":"1.9","nova_object.data":{"host":"a",)"
       R"("uuid":"178b0921-8f85-4257-88b6-2e743b5a975c"}}})";
 
-  OnlyKicks store;
-  HandTimers timers;
+  testing::OnlyKicks store;
+  testing::HandTimers timers;
   NullLogger log;
   std::vector<std::uint64_t> acked;
   KickFeed feed{store,      timers,

@@ -1,0 +1,55 @@
+// KickPush: puts kicks on the streams of the hosts they are for and goes on trying until Redis has
+// taken them; only then is whoever brought them told, so that he may let the message go.
+//
+// Thread: the loop's. Owns what waits for Redis; who pushes bounds how much that is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "handlers/timers.h"
+#include "state/base/log.h"
+#include "state/store.h"
+
+namespace reclaim::listener {
+
+enum class KickHosts {
+  named,   // the hosts given
+  burned,  // every known host that has burned devices
+  all,     // every known host
+};
+
+class KickPush final {
+ public:
+  KickPush(Store& store, Timers& timers, Logger& log) : store_(store), timers_(timers), log_(log) {}
+
+  // `done` is called once every host is told; `hosts` is read with KickHosts::named only.
+  void push(Kick kick, KickHosts to, std::vector<std::string> hosts, std::function<void()> done);
+  // Forgets what waits: the connection it came over is gone, and the broker brings it again.
+  void clear() { pending_.clear(); }
+
+  [[nodiscard]] std::size_t waiting() const { return pending_.size(); }
+
+ private:
+  struct Pending {
+    Kick kick;
+    KickHosts to = KickHosts::named;  // anything else: hosts are still to be found
+    std::vector<std::string> hosts;   // still to be told
+    std::function<void()> done;
+  };
+
+  void dispatch(std::uint64_t id);
+  void push_next(std::uint64_t id);
+  void retry(std::uint64_t id, const Error& error);
+
+  Store& store_;
+  Timers& timers_;
+  Logger& log_;
+  std::map<std::uint64_t, Pending> pending_;
+  std::uint64_t last_id_ = 0;
+};
+
+}  // namespace reclaim::listener

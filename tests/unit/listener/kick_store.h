@@ -1,0 +1,79 @@
+// A store that takes kicks at once, or not at all, and timers that a test fires by hand: what feeds
+// of kicks are tested over.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "handlers/timers.h"
+#include "state/store.h"
+
+namespace reclaim::testing {
+
+// Only what the feed asks for; everything else would be a mistake of the feed.
+class OnlyKicks final : public Store {
+ public:
+  std::vector<HostInfo> known;
+  std::set<std::string> refused;  // hosts whose name no key can bear
+  bool away = false;
+  std::vector<std::string> told;
+  std::vector<Kick> kicks;  // as `told`
+
+  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override {
+    if (away) return done(Error{Errc::unavailable, "Redis is away"});
+    if (refused.contains(host)) return done(Error{Errc::invalid, "no name of a host"});
+    told.push_back(host);
+    kicks.push_back(kick);
+    done(Ok{});
+  }
+  void hosts(StoreCallback<std::vector<HostInfo>> done) override { done(known); }
+
+  void load(const std::string&, StoreCallback<std::vector<Record>>) override { FAIL(); }
+  void save(const Record&, LockToken, const JournalEntry&, StoreCallback<Ok>) override { FAIL(); }
+  void save_progress(const Record&, StoreCallback<Ok>) override { FAIL(); }
+  void acquire_lock(const std::string&, const PciAddress&, const std::string&, std::int64_t,
+                    StoreCallback<LockToken>) override {
+    FAIL();
+  }
+  void renew_lock(const std::string&, const PciAddress&, LockToken, std::int64_t,
+                  StoreCallback<Ok>) override {
+    FAIL();
+  }
+  void release_lock(const std::string&, const PciAddress&, LockToken, StoreCallback<Ok>) override {
+    FAIL();
+  }
+  void read_kicks(const std::string&, std::size_t, StoreCallback<std::vector<Kick>>) override {
+    FAIL();
+  }
+  void ack_kicks(const std::string&, const std::vector<std::string>&, StoreCallback<Ok>) override {
+    FAIL();
+  }
+  void heartbeat(const HostInfo&, StoreCallback<Ok>) override { FAIL(); }
+  void load_arqs(const std::string&, StoreCallback<std::vector<Arq>>) override { FAIL(); }
+  void save_arq(const std::string&, const Arq&, StoreCallback<Ok>) override { FAIL(); }
+  void remove_arq(const std::string&, const std::string&, StoreCallback<Ok>) override { FAIL(); }
+  void save_certificate(const Certificate&, const std::string&, StoreCallback<Ok>) override {
+    FAIL();
+  }
+};
+
+// Fires when the test says so.
+class HandTimers final : public Timers {
+ public:
+  std::uint64_t after(std::int64_t /*delay_ms*/, std::function<void()> fire) override {
+    waiting.push_back(std::move(fire));
+    return waiting.size();
+  }
+  void cancel(std::uint64_t /*id*/) override {}
+  void fire_all() {
+    for (const auto& fire : std::exchange(waiting, {})) fire();
+  }
+  std::vector<std::function<void()>> waiting;
+};
+
+}  // namespace reclaim::testing
