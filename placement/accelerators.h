@@ -17,7 +17,7 @@ namespace reclaim::placement {
 
 // A device of Cyborg's, with the provider of its deployable.
 struct CyborgDevice {
-  std::string uuid;
+  std::string uuid;  // empty: Cyborg does not tell which of the host's devices it is
   std::string type;  // "GPU", "SSD", "NVME", …
   std::string hostname;
   std::string status;  // "enabled" or "maintaining" (microversion 2.3); empty: it does not say
@@ -26,7 +26,9 @@ struct CyborgDevice {
 };
 
 struct CyborgView {
-  std::vector<Arq> arqs;  // of this host
+  // Of this host, and those that hold a device and name no host: an unbinding that fails half way
+  // (UnbindFailed) wipes host and device, so that only the UUID tells which it was.
+  std::vector<Arq> arqs;
   std::vector<CyborgDevice> devices;
 };
 

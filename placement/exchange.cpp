@@ -56,6 +56,14 @@ std::string_view to_string(RequestKind kind) {
       return "set_inventory";
     case RequestKind::register_device:
       return "register_device";
+    case RequestKind::arqs:
+      return "arqs";
+    case RequestKind::devices:
+      return "devices";
+    case RequestKind::deployables:
+      return "deployables";
+    case RequestKind::validate:
+      return "validate";
   }
   return "versions";
 }
@@ -68,8 +76,9 @@ std::optional<Pause> Backoff::next() {
   return pause;
 }
 
-Login::Login(Options options, std::optional<Session> former)
+Login::Login(Options options, std::optional<Session> former, const Service& service)
     : options_(std::move(options)),
+      service_(service),
       former_(std::move(former)),
       connect_(options_.connect_retries, options_.connect_retry_delay_ms,
                options_.retry_delay_max_ms),
@@ -87,7 +96,10 @@ Login::Step Login::on_pause_over() {
 Login::Step Login::send() {
   if (has_token_) {
     return Send{RequestKind::versions,
-                HttpRequest{"GET", session_.endpoint + "/", {{"Accept", "application/json"}}, ""}};
+                HttpRequest{"GET",
+                            fmt::format("{}{}", session_.endpoint, service_.version_path),
+                            {{"Accept", "application/json"}},
+                            ""}};
   }
   auto request = token_request(options_);
   if (!request.ok()) return Finished<Session>{std::move(request).error()};
@@ -103,7 +115,7 @@ Login::Step Login::retry_or_fail(Error error, Backoff& backoff) {
 
 Login::Step Login::on_answer(const Result<HttpResponse>& answer, Now now) {
   if (answer.ok()) return has_token_ ? on_versions(*answer) : on_token(*answer, now);
-  Error error = answer.error().wrap(has_token_ ? "Placement" : "Keystone");
+  Error error = answer.error().wrap(has_token_ ? service_.name : "Keystone");
   // A login changes nothing that matters, so an answer that never came is as good as none sent.
   if (error.code == Errc::unknown) error.code = Errc::unavailable;
   return retry_or_fail(std::move(error), connect_);
@@ -114,15 +126,20 @@ Login::Step Login::on_token(const HttpResponse& response, Now now) {
   auto token = parse_token(response, body_bytes_max);
   if (!token.ok()) return retry_or_fail(std::move(token).error(), status_);
   auto endpoint = choose_endpoint(options_, token->catalog);
+  if (endpoint.ok()) endpoint = service_.base_url(*endpoint);
   if (!endpoint.ok()) return Finished<Session>{std::move(endpoint).error()};
   // A token that lives for minutes only is renewed at half its life, lest every request renews it.
   const std::int64_t margin_ms = std::min(kRenewBeforeExpiryMs, token->life_ms / 2);
   session_.token = std::move(token->id);
   session_.endpoint = *std::move(endpoint);
+  session_.roles = std::move(token->roles);
   session_.renew_at = MonoMs{now.mono.ms + token->life_ms - margin_ms};
   has_token_ = true;
-  if (former_ && former_->endpoint == session_.endpoint) {
+  if (service_.api.empty()) return Finished<Session>{session_};
+  if (former_ && former_->endpoint == session_.endpoint &&
+      former_->microversion == service_.wanted) {
     session_.microversion = former_->microversion;
+    session_.bare_version = former_->bare_version;
     return Finished<Session>{session_};
   }
   return send();
@@ -130,14 +147,16 @@ Login::Step Login::on_token(const HttpResponse& response, Now now) {
 
 Login::Step Login::on_versions(const HttpResponse& response) {
   const auto body_bytes_max = static_cast<std::size_t>(options_.body_bytes_max);
-  auto version = choose_microversion(response, body_bytes_max);
+  auto version = choose_microversion(response, body_bytes_max, service_);
   if (!version.ok()) return retry_or_fail(std::move(version).error(), status_);
   session_.microversion = *version;
+  session_.bare_version = wants_bare_version(response);
   return Finished<Session>{session_};
 }
 
-Exchange::Exchange(const Options& options, ApiRequest request)
-    : request_(std::move(request)),
+Exchange::Exchange(const Options& options, ApiRequest request, const Service& service)
+    : service_(service),
+      request_(std::move(request)),
       connect_(options.connect_retries, options.connect_retry_delay_ms, options.retry_delay_max_ms),
       status_(options.status_code_retries, options.status_code_retry_delay_ms,
               options.retry_delay_max_ms) {}
@@ -161,9 +180,15 @@ Exchange::Step Exchange::send() {
   HttpRequest request;
   request.method = request_.writes() ? "PUT" : "GET";
   request.url = session_.endpoint + request_.path;
-  request.headers = {{"X-Auth-Token", session_.token},
-                     {"OpenStack-API-Version", "placement " + to_string(session_.microversion)},
-                     {"Accept", "application/json"}};
+  request.headers = {{"X-Auth-Token", session_.token}};
+  if (!service_.api.empty()) {
+    const std::string version = to_string(session_.microversion);
+    request.headers.push_back(
+        {"OpenStack-API-Version",
+         session_.bare_version ? version : fmt::format("{} {}", service_.api, version)});
+  }
+  request.headers.push_back({"Accept", "application/json"});
+  request.headers.insert(request.headers.end(), request_.headers.begin(), request_.headers.end());
   if (request_.writes()) request.headers.push_back({"Content-Type", "application/json"});
   request.body = request_.body;
   return Send{request_.kind, std::move(request)};
@@ -183,7 +208,7 @@ Exchange::Step Exchange::on_answer(Result<HttpResponse> answer) {
 }
 
 Exchange::Step Exchange::on_transport_error(Error error) {
-  error = error.wrap("Placement");
+  error = error.wrap(service_.name);
   if (request_.writes()) {
     // The answer was too long to be taken in, but the request had been carried out by then.
     const bool sent = error.code == Errc::limit && error.raw != HttpTransport::kNotSent;
@@ -203,6 +228,14 @@ ErrorDetail error_detail(const HttpResponse& response) {
   if (!document.ok()) return found;
   const rapidjson::Value* errors = json::find(*document, "errors");
   if (errors == nullptr || !errors->IsArray() || errors->Empty()) {
+    if (const auto message = json::maybe_string(*document, "error_message")) {
+      // WSME's words stand inside, as JSON in a string.
+      const auto fault = json::parse(*message, kErrorBodyBytesMax);
+      const auto words =
+          fault.ok() ? json::maybe_string(*fault, "faultstring") : std::optional<std::string>();
+      found.detail = one_line(words.value_or(*message));
+      return found;
+    }
     // keystonemiddleware answers for itself, in Keystone's form.
     if (const rapidjson::Value* error = json::find(*document, "error")) {
       found.detail = one_line(json::maybe_string(*error, "message").value_or(""));
@@ -216,14 +249,18 @@ ErrorDetail error_detail(const HttpResponse& response) {
   return found;
 }
 
-Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response) {
+Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response,
+                            const Service& service) {
   const int status = response.status;
   if (status >= 200 && status < 300) return response;
-  const ErrorDetail detail = error_detail(response);
+  ErrorDetail detail = error_detail(response);
+  if (detail.max_version.empty()) {
+    detail.max_version = response.header("OpenStack-API-Maximum-Version");
+  }
   const auto fail = [&](Errc code, std::string_view why) {
-    std::string what =
-        fmt::format("Placement answered {} to {} {}", status, request.writes() ? "PUT" : "GET",
-                    printable_excerpt(request.path, kDetailBytesMax));
+    std::string what = fmt::format("{} answered {} to {} {}", service.name, status,
+                                   request.writes() ? "PUT" : "GET",
+                                   printable_excerpt(request.path, kDetailBytesMax));
     if (!why.empty()) what += fmt::format(": {}", why);
     if (!detail.detail.empty()) {
       what += fmt::format(": {}", printable_excerpt(detail.detail, kDetailBytesMax));
@@ -239,11 +276,12 @@ Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response) {
   switch (status) {
     case 401:
       return fail(Errc::refused,
-                  "a new token was refused too; is Placement's keystonemiddleware "
-                  "set to the same Keystone?");
+                  fmt::format("a new token was refused too; is {}'s keystonemiddleware set to the "
+                              "same Keystone?",
+                              service.name));
     case 403:
       return fail(Errc::refused,
-                  "the service user may not do this; give it role admin or service on its project");
+                  fmt::format("the service user may not do this; {}", service.needed_role));
     case 404:
       return fail(Errc::not_found, "");
     case 406:

@@ -1,4 +1,4 @@
-// One request to Placement and all it takes: a session, another one when the token was refused, and
+// One request to a service and all it takes: a session, another one when the token was refused, and
 // for reads a bounded number of retries. And the login that makes a session. Both are sans-I/O:
 // they say what to do next, are told what came of it, and never do anything themselves.
 #pragma once
@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "placement/http.h"
 #include "placement/keystone.h"
 #include "placement/microversion.h"
 #include "placement/options.h"
+#include "placement/service.h"
 #include "state/base/clock.h"
 #include "state/base/result.h"
 
@@ -20,7 +22,7 @@ namespace reclaim::placement {
 // What a request is for; the key of the request counters.
 enum class RequestKind {
   token,          // Keystone
-  versions,       // Placement, without a token, once a process
+  versions,       // the service, without a token, once a process
   find_root,      // the root provider by name
   list_tree,      // all providers of the tree
   list_by_trait,  // those of them that bear a trait
@@ -28,8 +30,12 @@ enum class RequestKind {
   allocations,
   set_inventory,
   register_device,  // class, provider, traits and first inventory of a device
+  arqs,             // Cyborg
+  devices,
+  deployables,
+  validate,  // a caller's token
 };
-inline constexpr int kRequestKinds = 9;
+inline constexpr int kRequestKinds = 13;
 [[nodiscard]] std::string_view to_string(RequestKind kind);
 
 // What a conversation wants sent. `path` is relative to the endpoint and already encoded. A request
@@ -38,15 +44,18 @@ struct ApiRequest {
   RequestKind kind = RequestKind::versions;
   std::string path;
   std::string body;
+  std::vector<HttpHeader> headers = {};  // beside those of every request
   [[nodiscard]] bool writes() const { return !body.empty(); }
 };
 
-// What authorises requests, until `renew_at` or until Placement says 401.
+// What authorises requests, until `renew_at` or until the service says 401.
 struct Session {
   std::string token;
   std::string endpoint;  // without trailing slash
   Microversion microversion;
   MonoMs renew_at;
+  bool bare_version = false;            // the version's header bears the number alone
+  std::vector<std::string> roles = {};  // of the token, as Keystone names them
 };
 
 // What to do next. Exactly one of the on_...() functions answers each.
@@ -78,13 +87,14 @@ class Backoff final {
   int delay_max_ms_;
 };
 
-// The token, then (the first time) Placement's version document.
+// The token, then the service's version document, if it has one.
 class Login final {
  public:
   using Step = std::variant<Send, Pause, Finished<Session>>;
 
-  // `former` spares the version document as long as the endpoint stays the same.
-  Login(Options options, std::optional<Session> former);
+  // `former` spares the version document as long as the endpoint stays the same and the service had
+  // all we want.
+  Login(Options options, std::optional<Session> former, const Service& service = kPlacement);
 
   [[nodiscard]] Step start();
   [[nodiscard]] Step on_answer(const Result<HttpResponse>& answer, Now now);
@@ -97,6 +107,7 @@ class Login final {
   [[nodiscard]] Step on_versions(const HttpResponse& response);
 
   Options options_;
+  const Service& service_;
   std::optional<Session> former_;
   Session session_;
   bool has_token_ = false;
@@ -111,7 +122,7 @@ class Exchange final {
  public:
   using Step = std::variant<Send, Pause, NeedSession, Finished<HttpResponse>>;
 
-  Exchange(const Options& options, ApiRequest request);
+  Exchange(const Options& options, ApiRequest request, const Service& service = kPlacement);
 
   [[nodiscard]] const ApiRequest& request() const { return request_; }
   [[nodiscard]] Step start();
@@ -123,6 +134,7 @@ class Exchange final {
   [[nodiscard]] Step send();
   [[nodiscard]] Step on_transport_error(Error error);
 
+  const Service& service_;
   ApiRequest request_;
   Session session_;
   bool reauthenticated_ = false;
@@ -131,11 +143,13 @@ class Exchange final {
 };
 
 // What an answer's status means: 2xx is the answer itself, anything else an error in an operator's
-// words with Placement's own detail and request id. A write answered 5xx is unknown: a proxy may
+// words with the service's own detail and request id. A write answered 5xx is unknown: a proxy may
 // have given up on a request that went through.
-[[nodiscard]] Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response);
+[[nodiscard]] Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response,
+                                          const Service& service = kPlacement);
 
-// From Placement's {"errors": [{"detail": …, "code": …}]}; empty where the answer has none.
+// From Placement's {"errors": [{"detail": …, "code": …}]}, Keystone's {"error": {"message": …}} or
+// Cyborg's {"error_message": …}; empty where the answer has none.
 struct ErrorDetail {
   std::string detail;
   std::string code;

@@ -223,6 +223,20 @@ std::vector<CatalogEndpoint> parse_catalog(const Value& catalog) {
   return found;
 }
 
+}  // namespace
+
+std::vector<std::string> role_names(const Value& token) {
+  std::vector<std::string> names;
+  const Value* roles = json::find(token, "roles");
+  if (roles == nullptr || !roles->IsArray()) return names;
+  for (const Value& role : roles->GetArray()) {
+    if (auto name = json::maybe_string(role, "name")) names.push_back(*std::move(name));
+  }
+  return names;
+}
+
+namespace {
+
 // Keystone's own sentence, from {"error": {"message": …}}.
 std::string keystone_says(const HttpResponse& response, std::size_t body_bytes_max) {
   const auto document = json::parse(response.body, body_bytes_max);
@@ -331,6 +345,7 @@ Result<Token> parse_token(const HttpResponse& response, std::size_t body_bytes_m
   token.life_ms = expires->ms - issued->ms;
   if (token.life_ms <= 0) return fail(Errc::invalid, "the token expires before it is issued");
   if (const Value* catalog = json::find(*body, "catalog")) token.catalog = parse_catalog(*catalog);
+  token.roles = role_names(*body);
   return token;
 }
 

@@ -1,6 +1,8 @@
 // Keystone version 3 in one request: what to ask for a token, what its answer says, and where its
-// catalog puts Placement. Pure functions.
+// catalog puts a service. Pure functions.
 #pragma once
+
+#include <rapidjson/document.h>
 
 #include <cstdint>
 #include <string>
@@ -27,6 +29,7 @@ struct Token {
   // need not agree.
   std::int64_t life_ms = 0;
   std::vector<CatalogEndpoint> catalog;
+  std::vector<std::string> roles;
 };
 
 // What is wrong with the options, naming the option: an unknown auth_type, a missing password, two
@@ -39,6 +42,9 @@ struct Token {
 // Errors: refused (401, 403: the credentials), unavailable (429, 5xx), invalid (anything that is no
 // Keystone's answer).
 [[nodiscard]] Result<Token> parse_token(const HttpResponse& response, std::size_t body_bytes_max);
+
+// The names under `roles` of a token's object, where it has them.
+[[nodiscard]] std::vector<std::string> role_names(const rapidjson::Value& token);
 
 // The URL of the service, without trailing slashes: the first interface of valid_interfaces that
 // the catalog has in the region. endpoint_override comes before all. Errors: refused, naming what

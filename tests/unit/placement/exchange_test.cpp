@@ -75,13 +75,20 @@ TEST(Login, TokenThenVersionsThenSession) {
 }
 
 TEST(Login, RenewsAShortLivedTokenAtHalfItsLife) {
-  Login login(small_options(), Session{"old", "http://127.0.0.1:8778", {1, 27}, MonoMs{}});
+  Login login(small_options(), Session{"old", "http://127.0.0.1:8778", {1, 28}, MonoMs{}});
   (void)login.start();
   const auto answer_60_s = replaced(recorded("keystone-30/post-auth-tokens.http"),
                                     "2026-11-20T13:28:31", "2026-11-20T12:29:31");
   const auto session = take<Finished<Session>>(login.on_answer(answer_60_s, {WallMs{}, MonoMs{7}}));
   EXPECT_EQ(session.result->renew_at.ms, 7 + 30'000);
-  EXPECT_EQ(session.result->microversion, (Microversion{1, 27}));  // not asked for again
+  EXPECT_EQ(session.result->microversion, (Microversion{1, 28}));  // not asked for again
+}
+
+TEST(Login, AsksAgainWhetherThereIsMoreThanThereWas) {
+  Login login(small_options(), Session{"old", "http://127.0.0.1:8778", {1, 27}, MonoMs{}});
+  (void)login.start();
+  const auto again = take<Send>(login.on_answer(recorded("keystone-30/post-auth-tokens.http"), {}));
+  EXPECT_EQ(again.kind, RequestKind::versions);
 }
 
 TEST(Login, BacksOffBoundedly) {

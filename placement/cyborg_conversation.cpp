@@ -1,0 +1,81 @@
+#include "placement/cyborg_conversation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "placement/url.h"
+
+namespace reclaim::placement {
+
+ReadAccelerators::ReadAccelerators(const CyborgOptions& options, std::string host, Now now,
+                                   KnownDeployables& known)
+    : options_(options), host_(std::move(host)), now_(now), known_(known) {}
+
+ReadAccelerators::Step ReadAccelerators::start() {
+  if (host_.empty()) {
+    return Finished<CyborgView>{Error{Errc::invalid, "no host's name to ask Cyborg for"}};
+  }
+  return ask(RequestKind::arqs);
+}
+
+ReadAccelerators::Step ReadAccelerators::ask(RequestKind kind) {
+  request_ = {kind, "/accelerator_requests", ""};
+  if (kind == RequestKind::devices) request_.path = "/devices?hostname=" + percent_encode(host_);
+  if (kind == RequestKind::deployables) request_.path = "/deployables";
+  return request_;
+}
+
+Result<Ok> ReadAccelerators::take_in(const HttpResponse& response) {
+  const auto body_bytes_max = static_cast<std::size_t>(options_.session.body_bytes_max);
+  if (request_.kind == RequestKind::arqs) {
+    auto arqs = parse_arqs(response.body, host_, now_.wall, body_bytes_max, options_.arqs_max);
+    if (!arqs.ok()) return std::move(arqs).error();
+    arqs_ = *std::move(arqs);
+  } else if (request_.kind == RequestKind::devices) {
+    auto devices = parse_devices(response.body, host_, body_bytes_max, options_.devices_max);
+    if (!devices.ok()) return std::move(devices).error();
+    devices_ = *std::move(devices);
+  } else {
+    auto deployables =
+        parse_deployables(response.body, host_, body_bytes_max, options_.deployables_max);
+    if (!deployables.ok()) return std::move(deployables).error();
+    known_ = {host_, device_list(), now_.mono, *std::move(deployables)};
+  }
+  return Ok{};
+}
+
+ReadAccelerators::Step ReadAccelerators::on_answer(Result<HttpResponse> answer) {
+  if (!answer.ok()) return Finished<CyborgView>{std::move(answer).error()};
+  auto good = triage(request_, *std::move(answer), kCyborg);
+  if (!good.ok()) return Finished<CyborgView>{std::move(good).error()};
+  if (auto taken = take_in(*good); !taken.ok()) {
+    return Finished<CyborgView>{std::move(taken).error()};
+  }
+  if (request_.kind == RequestKind::arqs) return ask(RequestKind::devices);
+  if (request_.kind == RequestKind::devices && !known_is_good()) {
+    return ask(RequestKind::deployables);
+  }
+  return finish();
+}
+
+std::string ReadAccelerators::device_list() const {
+  std::string list;
+  for (const DeviceAnswer& device : devices_) list += device.uuid + " ";
+  return list;
+}
+
+bool ReadAccelerators::known_is_good() const {
+  // A device whose provider Placement does not know yet gets one within a minute.
+  return known_.host == host_ && known_.devices == device_list() &&
+         now_.mono.ms - known_.read_at.ms < options_.deployables_fresh_ms &&
+         std::none_of(known_.deployables.begin(), known_.deployables.end(),
+                      [](const DeployableAnswer& each) { return each.provider.empty(); });
+}
+
+ReadAccelerators::Step ReadAccelerators::finish() {
+  return Finished<CyborgView>{CyborgView{std::move(arqs_), connect(devices_, known_.deployables)}};
+}
+
+}  // namespace reclaim::placement

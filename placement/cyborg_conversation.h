@@ -1,0 +1,73 @@
+// What is asked of Cyborg's REST API to see one host, sans-I/O: its ARQs, then the host's devices,
+// then the deployables, which are where a provider stands.
+//
+// Cyborg lists the deployables of all hosts or none, so they are asked for again only when the
+// host's devices have changed, one of them has no provider yet, or after a while.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/accelerators.h"
+#include "placement/conversations.h"
+#include "placement/cyborg_answers.h"
+#include "placement/exchange.h"
+#include "placement/options.h"
+#include "state/base/clock.h"
+
+namespace reclaim::placement {
+
+struct CyborgOptions {
+  // How to log in, which endpoint of the catalog, TLS, limits of a request. The lists are of the
+  // whole cloud, so the body may be larger than Placement's.
+  Options session = [] {
+    Options options;
+    options.service_type = "accelerator";
+    options.body_bytes_max = std::int64_t{32} * 1'024 * 1'024;
+    return options;
+  }();
+  std::size_t arqs_max = 20'000;         // of the whole cloud
+  std::size_t devices_max = 1'024;       // of the host
+  std::size_t deployables_max = 20'000;  // of the whole cloud
+  std::int64_t deployables_fresh_ms = 900'000;
+};
+
+// The deployables of one host as they were last read.
+struct KnownDeployables {
+  std::string host;
+  std::string devices;  // the devices' UUIDs, as they were then
+  MonoMs read_at;
+  std::vector<DeployableAnswer> deployables;
+};
+
+class ReadAccelerators final {
+ public:
+  using Value = CyborgView;
+  using Step = ConversationStep<CyborgView>;
+
+  // `known` is looked at, and changed when the deployables were read again; it outlives this.
+  ReadAccelerators(const CyborgOptions& options, std::string host, Now now,
+                   KnownDeployables& known);
+
+  [[nodiscard]] Step start();
+  [[nodiscard]] Step on_answer(Result<HttpResponse> answer);
+
+ private:
+  [[nodiscard]] Step ask(RequestKind kind);
+  [[nodiscard]] Result<Ok> take_in(const HttpResponse& response);
+  [[nodiscard]] bool known_is_good() const;
+  [[nodiscard]] std::string device_list() const;
+  [[nodiscard]] Step finish();
+
+  const CyborgOptions& options_;
+  std::string host_;
+  Now now_;
+  KnownDeployables& known_;
+  ApiRequest request_;
+  std::vector<Arq> arqs_;
+  std::vector<DeviceAnswer> devices_;
+};
+
+}  // namespace reclaim::placement
