@@ -271,7 +271,7 @@ SetReserved::Step SetReserved::start() {
   if (wanted_.reserved == 0 && !view_.free()) return refuse("it has an allocation");
   request_ = {RequestKind::set_inventory,
               provider_path(view_.uuid, "/inventories/" + wanted_.resource_class),
-              inventory_body(wanted_, view_.generation)};
+              inventory_body(wanted_, view_.generation), Method::put};
   return request_;
 }
 

@@ -261,6 +261,10 @@ void CurlTransport::Impl::prepare(Transfer& transfer) const {
     list = curl_slist_append(list, fmt::format("{}: {}", header.name, header.value).c_str());
   }
   list = curl_slist_append(list, "Expect:");
+  // Servers and proxies may want to be told that a write has no body.
+  if (request.method != "GET" && request.body.empty()) {
+    list = curl_slist_append(list, "Content-Length: 0");
+  }
   transfer.headers.reset(list);
   set(easy, CURLOPT_HTTPHEADER, list);
   if (!request.body.empty()) {
@@ -270,7 +274,7 @@ void CurlTransport::Impl::prepare(Transfer& transfer) const {
   if (request.method != "GET") set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   // On a kept connection that its server has closed, curl would quietly send the request a second
   // time. A write gets a connection of its own, so that it is sent once and we know whether.
-  if (request.method == "PUT") set(easy, CURLOPT_FRESH_CONNECT, 1L);
+  if (request.method != "GET") set(easy, CURLOPT_FRESH_CONNECT, 1L);
   prepare_tls(easy);
 }
 

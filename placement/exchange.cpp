@@ -68,6 +68,18 @@ std::string_view to_string(RequestKind kind) {
   return "versions";
 }
 
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::get:
+      return "GET";
+    case Method::put:
+      return "PUT";
+    case Method::post:
+      return "POST";
+  }
+  return "GET";
+}
+
 std::optional<Pause> Backoff::next() {
   if (left_ <= 0) return std::nullopt;
   --left_;
@@ -178,7 +190,7 @@ Exchange::Step Exchange::on_pause_over() {
 
 Exchange::Step Exchange::send() {
   HttpRequest request;
-  request.method = request_.writes() ? "PUT" : "GET";
+  request.method = to_string(request_.method);
   request.url = session_.endpoint + request_.path;
   request.headers = {{"X-Auth-Token", session_.token}};
   if (!service_.api.empty()) {
@@ -189,7 +201,7 @@ Exchange::Step Exchange::send() {
   }
   request.headers.push_back({"Accept", "application/json"});
   request.headers.insert(request.headers.end(), request_.headers.begin(), request_.headers.end());
-  if (request_.writes()) request.headers.push_back({"Content-Type", "application/json"});
+  if (!request_.body.empty()) request.headers.push_back({"Content-Type", "application/json"});
   request.body = request_.body;
   return Send{request_.kind, std::move(request)};
 }
@@ -258,9 +270,9 @@ Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response,
     detail.max_version = response.header("OpenStack-API-Maximum-Version");
   }
   const auto fail = [&](Errc code, std::string_view why) {
-    std::string what = fmt::format("{} answered {} to {} {}", service.name, status,
-                                   request.writes() ? "PUT" : "GET",
-                                   printable_excerpt(request.path, kDetailBytesMax));
+    std::string what =
+        fmt::format("{} answered {} to {} {}", service.name, status, to_string(request.method),
+                    printable_excerpt(request.path, kDetailBytesMax));
     if (!why.empty()) what += fmt::format(": {}", why);
     if (!detail.detail.empty()) {
       what += fmt::format(": {}", printable_excerpt(detail.detail, kDetailBytesMax));

@@ -38,14 +38,17 @@ enum class RequestKind {
 inline constexpr int kRequestKinds = 13;
 [[nodiscard]] std::string_view to_string(RequestKind kind);
 
-// What a conversation wants sent. `path` is relative to the endpoint and already encoded. A request
-// with a body is a PUT, one without a GET.
+enum class Method { get, put, post };
+[[nodiscard]] std::string_view to_string(Method method);
+
+// What a conversation wants sent. `path` is relative to the endpoint and already encoded.
 struct ApiRequest {
   RequestKind kind = RequestKind::versions;
   std::string path;
   std::string body;
+  Method method = Method::get;
   std::vector<HttpHeader> headers = {};  // beside those of every request
-  [[nodiscard]] bool writes() const { return !body.empty(); }
+  [[nodiscard]] bool writes() const { return method != Method::get; }
 };
 
 // What authorises requests, until `renew_at` or until the service says 401.

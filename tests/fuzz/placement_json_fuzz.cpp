@@ -46,8 +46,8 @@ void read_inventories(std::string_view body) {
 
 void read_status(std::string_view body) {
   for (const int status : {200, 302, 400, 401, 403, 404, 406, 409, 500}) {
-    for (const char* written : {"", "{}"}) {
-      const ApiRequest request{RequestKind::set_inventory, "/x", written};
+    for (const Method method : {Method::get, Method::put}) {
+      const ApiRequest request{RequestKind::set_inventory, "/x", "", method};
       const auto meaning = triage(request, HttpResponse{status, {}, std::string(body)});
       CHECK(meaning.ok() == (status == 200));
       CHECK(meaning.ok() || meaning.error().what.size() < 2'000);

@@ -22,7 +22,8 @@ Options small_options() {
 }
 
 const ApiRequest kGet{RequestKind::inventories, "/resource_providers/x/inventories", ""};
-const ApiRequest kPut{RequestKind::set_inventory, "/resource_providers/x/inventories/Y", "{}"};
+const ApiRequest kPut{RequestKind::set_inventory, "/resource_providers/x/inventories/Y", "{}",
+                      Method::put};
 
 Session some_session(std::string token = "T1") {
   return {std::move(token), "http://placement", {1, 28}, MonoMs{1'000'000}};
