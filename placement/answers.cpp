@@ -14,9 +14,9 @@ namespace {
 
 using rapidjson::Value;
 
-constexpr std::size_t kNameBytesMax = 200;  // Placement's own limit of a provider's name
 constexpr std::size_t kInventoriesMax = 256;
 constexpr std::size_t kConsumersMax = 10'000;
+constexpr std::size_t kTraitsMax = 10'000;
 
 Error wrong(std::string_view where, std::string_view what) {
   return Error{Errc::invalid, fmt::format("Placement's answer: {}: {}", where, what)};
@@ -58,9 +58,9 @@ Result<RowAnswer> parse_row(const Value& value) {
   if (!uuid.ok()) return std::move(uuid).error();
   auto name = json::get_string(value, "name");
   if (!name.ok()) return std::move(name).error();
-  if (name->empty() || name->size() > kNameBytesMax) {
+  if (name->empty() || name->size() > kProviderNameBytesMax) {
     return Error{Errc::invalid, fmt::format("'name' is of {} bytes, 1 to {} are possible",
-                                            name->size(), kNameBytesMax)};
+                                            name->size(), kProviderNameBytesMax)};
   }
   auto parent = get_uuid(value, "parent_provider_uuid", true);
   if (!parent.ok()) return std::move(parent).error();
@@ -96,6 +96,40 @@ Result<Inventory> parse_inventory(std::string_view resource_class, const Value& 
 
 std::string_view member_name(const Value& name) {
   return {name.GetString(), name.GetStringLength()};
+}
+
+Value text_value(std::string_view text, rapidjson::Document::AllocatorType& allocator) {
+  return Value(text.data(), static_cast<rapidjson::SizeType>(text.size()), allocator);
+}
+
+Value inventory_value(const Inventory& inventory, rapidjson::Document::AllocatorType& allocator) {
+  Value value(rapidjson::kObjectType);
+  value.AddMember("total", inventory.total, allocator);
+  value.AddMember("reserved", inventory.reserved, allocator);
+  value.AddMember("min_unit", inventory.min_unit, allocator);
+  value.AddMember("max_unit", inventory.max_unit, allocator);
+  value.AddMember("step_size", inventory.step_size, allocator);
+  value.AddMember("allocation_ratio", inventory.allocation_ratio, allocator);
+  return value;
+}
+
+Result<TraitsAnswer> parse_traits(const rapidjson::Document& document) {
+  const Value* list = json::find(document, "traits");
+  if (list == nullptr || !list->IsArray()) return wrong("'traits'", "a list is needed");
+  if (list->Size() > kTraitsMax) {
+    return Error{Errc::limit, fmt::format("Placement lists {} traits, over the limit of {}",
+                                          list->Size(), kTraitsMax)};
+  }
+  TraitsAnswer answer;
+  for (const Value& value : list->GetArray()) {
+    const std::string_view name = value.IsString() ? member_name(value) : "";
+    if (!is_resource_class(name)) {
+      return wrong(fmt::format("'traits'[{}]", answer.traits.size()),
+                   fmt::format("'{}' is no trait", printable_excerpt(name, 60)));
+    }
+    answer.traits.emplace_back(name);
+  }
+  return answer;
 }
 
 }  // namespace
@@ -194,16 +228,59 @@ std::optional<std::int64_t> parse_put_generation(std::string_view body,
   return *generation;
 }
 
+Result<TraitsAnswer> parse_known_traits(std::string_view body, std::size_t body_bytes_max) {
+  auto document = parse_object(body, body_bytes_max);
+  if (!document.ok()) return std::move(document).error();
+  return parse_traits(*document);
+}
+
+Result<TraitsAnswer> parse_provider_traits(std::string_view body, std::size_t body_bytes_max) {
+  auto document = parse_object(body, body_bytes_max);
+  if (!document.ok()) return std::move(document).error();
+  auto generation = get_count(*document, "resource_provider_generation");
+  if (!generation.ok()) return wrong("traits", generation.error().what);
+  auto answer = parse_traits(*document);
+  if (answer.ok()) answer->generation = *generation;
+  return answer;
+}
+
 std::string inventory_body(const Inventory& inventory, std::int64_t generation) {
   rapidjson::Document document(rapidjson::kObjectType);
   auto& allocator = document.GetAllocator();
+  Value body(rapidjson::kObjectType);
+  body.AddMember("resource_provider_generation", generation, allocator);
+  Value fields = inventory_value(inventory, allocator);
+  for (auto& field : fields.GetObject()) body.AddMember(field.name, field.value, allocator);
+  return json::to_text(body);
+}
+
+std::string inventories_body(const Inventory& inventory, std::int64_t generation) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  Value inventories(rapidjson::kObjectType);
+  inventories.AddMember(text_value(inventory.resource_class, allocator),
+                        inventory_value(inventory, allocator), allocator);
   document.AddMember("resource_provider_generation", generation, allocator);
-  document.AddMember("total", inventory.total, allocator);
-  document.AddMember("reserved", inventory.reserved, allocator);
-  document.AddMember("min_unit", inventory.min_unit, allocator);
-  document.AddMember("max_unit", inventory.max_unit, allocator);
-  document.AddMember("step_size", inventory.step_size, allocator);
-  document.AddMember("allocation_ratio", inventory.allocation_ratio, allocator);
+  document.AddMember("inventories", inventories, allocator);
+  return json::to_text(document);
+}
+
+std::string provider_body(const NewDevice& device) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  document.AddMember("uuid", text_value(device.uuid, allocator), allocator);
+  document.AddMember("name", text_value(device.name, allocator), allocator);
+  document.AddMember("parent_provider_uuid", text_value(device.parent_uuid, allocator), allocator);
+  return json::to_text(document);
+}
+
+std::string traits_body(const std::vector<std::string>& traits, std::int64_t generation) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  Value list(rapidjson::kArrayType);
+  for (const std::string& trait : traits) list.PushBack(text_value(trait, allocator), allocator);
+  document.AddMember("resource_provider_generation", generation, allocator);
+  document.AddMember("traits", list, allocator);
   return json::to_text(document);
 }
 

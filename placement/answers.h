@@ -13,6 +13,8 @@
 
 namespace reclaim::placement {
 
+inline constexpr std::size_t kProviderNameBytesMax = 200;  // Placement's own limit
+
 struct RowAnswer {
   std::string uuid;
   std::string name;
@@ -49,11 +51,30 @@ struct AllocationsAnswer {
 [[nodiscard]] std::optional<std::int64_t> parse_put_generation(std::string_view body,
                                                                std::size_t body_bytes_max);
 
+struct TraitsAnswer {
+  std::int64_t generation = 0;  // of the provider; 0 where the answer is about no provider
+  std::vector<std::string> traits;
+};
+
+// GET /resource_providers/{uuid}/traits, and GET /traits, whose answer has no generation.
+[[nodiscard]] Result<TraitsAnswer> parse_provider_traits(std::string_view body,
+                                                         std::size_t body_bytes_max);
+[[nodiscard]] Result<TraitsAnswer> parse_known_traits(std::string_view body,
+                                                      std::size_t body_bytes_max);
+
 // The body of PUT /resource_providers/{uuid}/inventories/{class}: every field, for Placement fills
 // in its defaults for those that are absent.
 [[nodiscard]] std::string inventory_body(const Inventory& inventory, std::int64_t generation);
 
-// CUSTOM_PCI_1B36_0010: upper-case letters, digits and underscores, at most 255 of them.
+// The bodies of POST /resource_providers and of PUT …/{uuid}/traits and …/{uuid}/inventories; the
+// two PUTs replace all that is there.
+[[nodiscard]] std::string provider_body(const NewDevice& device);
+[[nodiscard]] std::string traits_body(const std::vector<std::string>& traits,
+                                      std::int64_t generation);
+[[nodiscard]] std::string inventories_body(const Inventory& inventory, std::int64_t generation);
+
+// CUSTOM_PCI_1B36_0010: upper-case letters, digits and underscores, at most 255 of them. Traits
+// are written the same way.
 [[nodiscard]] bool is_resource_class(std::string_view name);
 
 }  // namespace reclaim::placement

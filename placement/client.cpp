@@ -1,8 +1,11 @@
 #include "placement/client.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "placement/keystone.h"
+#include "placement/register_device.h"
 
 namespace reclaim::placement {
 
@@ -15,6 +18,7 @@ Result<std::unique_ptr<Client>> Client::create(Options options, HttpTransport& t
 Client::Client(Options options, HttpTransport& transport, Pauses& pauses, const Clock& clock,
                Logger& logger)
     : options_(options),
+      logger_(logger),
       api_(kPlacement, std::move(options), Ports{transport, pauses, clock, logger}) {}
 
 void Client::list_tree(Callback<Tree> done) {
@@ -39,9 +43,23 @@ void Client::set_reserved(const ProviderView& view, std::int64_t reserved,
 }
 
 void Client::register_device(const NewDevice& device, Callback<ProviderView> done) {
-  api_.later([name = device.name, done = std::move(done)] {
-    done(Error{Errc::failed, "registering " + name + " is not done yet"});
-  });
+  api_.converse(RegisterDevice(options_, device),
+                Callback<Registered>([this, done = std::move(done)](Result<Registered> registered) {
+                  if (!registered.ok()) return done(std::move(registered).error());
+                  note_left_out(registered->traits_left_out);
+                  done(std::move(registered->view));
+                }));
+}
+
+// Once a trait and process: the same Placement will say the same of every drive.
+void Client::note_left_out(const std::vector<std::string>& traits) {
+  for (const std::string& trait : traits) {
+    if (!left_out_.insert(trait).second) continue;
+    logger_.warning("reclaim.placement",
+                    fmt::format("this Placement does not know the trait {} and gets along without "
+                                "it; os-traits has the HW_NVME traits from 3.9.0 on",
+                                trait));
+  }
 }
 
 void Client::log_in(Callback<LoginFacts> done) {

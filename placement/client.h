@@ -7,7 +7,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "placement/api_session.h"
 #include "placement/conversations.h"
@@ -34,7 +36,6 @@ class Client final : public Providers {
   void read(const std::string& provider_uuid, Callback<ProviderView> done) override;
   void set_reserved(const ProviderView& view, std::int64_t reserved,
                     Callback<ProviderView> done) override;
-
   void register_device(const NewDevice& device, Callback<ProviderView> done) override;
 
   // Logs in if that has not been done, and says where to.
@@ -46,8 +47,12 @@ class Client final : public Providers {
   Client(Options options, HttpTransport& transport, Pauses& pauses, const Clock& clock,
          Logger& logger);
 
+  void note_left_out(const std::vector<std::string>& traits);
+
   const Options options_;
+  Logger& logger_;
   std::optional<Root> root_;
+  std::set<std::string> left_out_;  // traits that Placement does not know, as logged
   ApiSession api_;
 };
 

@@ -76,6 +76,43 @@ class ClientTest : public ::testing::Test {
 
 using View = std::optional<Result<ProviderView>>;
 
+class NotingLogger final : public Logger {
+ public:
+  std::vector<std::string> warnings;
+  void write(LogLevel level, std::string_view /*name*/, std::string_view text,
+             std::initializer_list<LogField> /*fields*/) override {
+    if (level == LogLevel::warning) warnings.emplace_back(text);
+  }
+};
+
+TEST_F(ClientTest, SaysOnceWhichTraitsPlacementDoesNotKnow) {
+  NotingLogger noting;
+  client_ = *Client::create(options_, transport_, pauses_, clock_, noting);
+  script_login("T1");
+  const std::string row = std::string(R"({"resource_providers": [{"uuid": ")") + kProvider +
+                          R"(", "name": "n", "generation": 0, "parent_provider_uuid": ")" + kOther +
+                          R"(", "root_provider_uuid": ")" + kOther + "\"}]}";
+  for (int drive = 0; drive < 2; ++drive) {
+    transport_.then(answer(200, R"({"traits": ["OWNER_CYBORG"]})"));
+    transport_.then(answer(200, row));
+    transport_.then(
+        answer(200, R"({"traits": ["OWNER_CYBORG"], "resource_provider_generation": 15})"));
+    for (int read = 0; read < 2; ++read) transport_.then(inventories(15, 1));
+    transport_.then(allocations(15));
+    View view;
+    client_->register_device(
+        {kProvider, "n", kOther, "CUSTOM_PCI_1B36_0010", {"OWNER_CYBORG", "HW_NVME_CES"}},
+        into(view));
+    run();
+    ASSERT_TRUE(view->ok()) << view->error().what;
+    EXPECT_TRUE((*view)->burned());
+  }
+  ASSERT_EQ(noting.warnings.size(), 1U);
+  EXPECT_NE(noting.warnings.front().find("HW_NVME_CES"), std::string::npos);
+  EXPECT_EQ(client_->counts().of(RequestKind::register_device), 8U);
+  client_.reset();  // before its logger
+}
+
 TEST_F(ClientTest, RefusesOptionsThatCannotWork) {
   options_.password.clear();
   const auto created = Client::create(options_, transport_, pauses_, clock_, logger_);

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
-
 #include "tests/unit/placement/fake_http.h"
+#include "tests/unit/placement/play.h"
 
 namespace reclaim::placement {
 namespace {
@@ -17,35 +16,6 @@ using ::testing::HasSubstr;
 constexpr const char* kRoot = "5d273a28-07c3-4c08-822a-3699d9ea7392";
 constexpr const char* kProvider = "e562c0c8-db6a-4852-a551-284cb71543d2";
 constexpr const char* kEmpty = R"({"resource_providers": []})";
-
-// What a conversation asked, and how it ended.
-template <typename T>
-struct Played {
-  std::vector<std::string> asked;  // "GET path" or "PUT path body"
-  Result<T> result = Error{Errc::failed, "not over"};
-};
-
-template <typename Conversation>
-Played<typename Conversation::Value> play(Conversation conversation,
-                                          std::deque<Result<HttpResponse>> answers) {
-  using Value = typename Conversation::Value;
-  Played<Value> played;
-  auto step = conversation.start();
-  while (auto* request = std::get_if<ApiRequest>(&step)) {
-    played.asked.push_back(request->writes() ? "PUT " + request->path + " " + request->body
-                                             : "GET " + request->path);
-    if (answers.empty()) {
-      ADD_FAILURE() << "no answer left for " << played.asked.back();
-      return played;
-    }
-    auto next = std::move(answers.front());
-    answers.pop_front();
-    step = conversation.on_answer(std::move(next));
-  }
-  EXPECT_TRUE(answers.empty()) << answers.size() << " answers were not asked for";
-  played.result = std::move(std::get<Finished<Value>>(step).result);
-  return played;
-}
 
 Options options_for(std::vector<std::string> names = {"compute-2"}) {
   Options options;
