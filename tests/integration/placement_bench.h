@@ -27,8 +27,11 @@ class NotingTransport final : public placement::HttpTransport {
   void send(placement::HttpRequest request,
             std::function<void(Result<placement::HttpResponse>)> done) override {
     sent.push_back(request);
+    if (left_ && (*left_)-- <= 0) request.url = "http://127.0.0.1:1/";  // where nobody answers
     inner_.send(std::move(request), std::move(done));
   }
+  // Only so many more requests arrive: for the other side, this one has crashed then.
+  void let_through(int requests) { left_ = requests; }
   // The token of the last request that bore one.
   [[nodiscard]] std::string last_token() const {
     for (auto request = sent.rbegin(); request != sent.rend(); ++request) {
@@ -41,6 +44,7 @@ class NotingTransport final : public placement::HttpTransport {
 
  private:
   placement::HttpTransport& inner_;
+  std::optional<int> left_;
 };
 
 // Loop, transport and client, and calls that wait for their answer.
@@ -84,6 +88,10 @@ class PlacementBench final {
                                                std::int64_t reserved) {
     return wait<placement::ProviderView>(
         [&](auto done) { client_->set_reserved(view, reserved, std::move(done)); });
+  }
+  Result<placement::ProviderView> register_device(const placement::NewDevice& device) {
+    return wait<placement::ProviderView>(
+        [&](auto done) { client_->register_device(device, std::move(done)); });
   }
   Result<placement::LoginFacts> log_in() {
     return wait<placement::LoginFacts>([&](auto done) { client_->log_in(std::move(done)); });
