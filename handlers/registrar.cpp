@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "nvme/policy.h"
 #include "state/base/uuid.h"
 
 namespace reclaim {
@@ -18,11 +19,8 @@ Result<placement::NewDevice> new_device(const std::string& host, const std::stri
   device.parent_uuid = root_uuid;
   device.resource_class =
       fmt::format("CUSTOM_NVME_{:04X}_{:04X}", drive.vendor_id, drive.device_id);
-  device.traits.emplace_back("OWNER_CYBORG");
-  const nvme::Capabilities& can = drive.identity->capabilities;
-  if (can.crypto_erase()) device.traits.emplace_back("HW_NVME_CES");
-  if (can.block_erase()) device.traits.emplace_back("HW_NVME_BES");
-  if (can.write_zeroes()) device.traits.emplace_back("HW_NVME_WZS");
+  device.traits = nvme::traits(drive.identity->capabilities);
+  device.traits.insert(device.traits.begin(), "OWNER_CYBORG");
   return device;
 }
 
