@@ -22,8 +22,9 @@
 namespace reclaim::listener {
 
 struct HttpServerOptions {
-  std::vector<std::string> bind;  // "127.0.0.1:6666", "[::1]:6666"; port 0: any that is free
-  std::string unix_socket;        // empty: none; made with unix_socket_mode, replaced if stale
+  // "127.0.0.1:6666", "[::1]:6666"; port 0: any that is free. "[::]:6666" takes IPv6 only.
+  std::vector<std::string> bind;
+  std::string unix_socket;  // empty: none; made with unix_socket_mode, replaced if stale
   std::uint32_t unix_socket_mode = 0600;
   std::string tls_cert_file;  // PEM chain; with tls_key_file: every TCP socket speaks TLS only
   std::string tls_key_file;
@@ -31,9 +32,11 @@ struct HttpServerOptions {
   std::size_t request_head_bytes_max = 16'384;
   std::size_t request_body_bytes_max = 65'536;
   std::size_t headers_max = 100;
-  std::size_t pipeline_max = 16;            // requests of one connection waiting for their answer
-  std::int64_t head_timeout_ms = 10'000;    // from the first byte (or the handshake) to the last of
-                                            // the head; then as long again for the body
+  // Answers made and not yet taken by their clients, of all connections; beyond it a 503 is said.
+  std::size_t answer_bytes_max = 67'108'864;
+  std::int64_t head_timeout_ms = 10'000;    // from accept to the end of TLS's handshake; from the
+                                            // first byte of a head to its last; then as long again
+                                            // for the body
   std::int64_t idle_timeout_ms = 60'000;    // between requests
   std::int64_t write_timeout_ms = 30'000;   // without progress
   std::int64_t answer_timeout_ms = 60'000;  // the handler's
@@ -48,6 +51,8 @@ struct HttpServerCounters {
 
 class HttpServer final {
  public:
+  // May answer at once, later, from anywhere on the loop's thread, or never. HEAD comes as GET. The
+  // handler must not destroy the server.
   using Handler = std::function<void(api::Request, std::function<void(api::Response)>)>;
 
   // Binds and listens at once; the error names address or file and what the system said.
@@ -61,10 +66,12 @@ class HttpServer final {
 
   // Where it listens now: "http://127.0.0.1:6666", "unix:/run/reclaim/api.sock".
   [[nodiscard]] std::vector<std::string> addresses() const;
-  [[nodiscard]] const HttpServerCounters& counters() const;
+  [[nodiscard]] HttpServerCounters counters() const;
   [[nodiscard]] std::size_t connections() const;
 
-  // Takes no new connection, lets answers under way finish, and closes; `closed` is called once.
+  // Takes no new connection, lets answers under way finish for kStopMs, and closes. `closed` is
+  // called once, and not from within stop(); never if the server is destroyed before.
+  static constexpr std::int64_t kStopMs = 3'000;
   void stop(std::function<void()> closed);
 
  private:
