@@ -17,11 +17,15 @@
 
 namespace reclaim::placement {
 
+struct CyborgLimits {
+  std::size_t body_bytes = 0;
+  std::size_t rows = 0;
+};
+
 // GET /v2/accelerator_requests: those of `host`, and those that hold a device and name no host (an
 // unbinding that fails half way wipes it).
 [[nodiscard]] Result<std::vector<Arq>> parse_arqs(std::string_view body, std::string_view host,
-                                                  WallMs now, std::size_t body_bytes_max,
-                                                  std::size_t arqs_max);
+                                                  WallMs now, CyborgLimits limits);
 
 struct DeviceAnswer {
   std::string uuid;
@@ -31,35 +35,35 @@ struct DeviceAnswer {
   std::optional<PciAddress> address;  // where std_board_info has one
 };
 
-// GET /v2/devices?hostname=…: those of `host`, newest first, as Cyborg lists them.
+// GET /v2/devices?hostname=…: those of `host`. `with_status`: the version spoken has it.
 [[nodiscard]] Result<std::vector<DeviceAnswer>> parse_devices(std::string_view body,
                                                               std::string_view host,
-                                                              std::size_t body_bytes_max,
-                                                              std::size_t devices_max);
+                                                              bool with_status,
+                                                              CyborgLimits limits);
 
 struct DeployableAnswer {
-  std::string provider;     // rp_uuid; empty: not known to Placement yet
-  std::string device_uuid;  // where Cyborg says it; today's says its own database's number only
-  std::int64_t device_id = 0;
-  PciAddress address;  // of its name, <host>_<address>
+  std::string provider;        // rp_uuid; empty: not known to Placement yet
+  std::string device_uuid;     // where Cyborg says it; today's has device_id alone
+  std::int64_t device_id = 0;  // of its database, which no other answer names
+  PciAddress address;          // of its name, <host>_<address>
 };
 
 // GET /v2/deployables: those whose name is <host>_<a PCI address>.
 [[nodiscard]] Result<std::vector<DeployableAnswer>> parse_deployables(std::string_view body,
                                                                       std::string_view host,
-                                                                      std::size_t body_bytes_max,
-                                                                      std::size_t deployables_max);
+                                                                      CyborgLimits limits);
 
 // One entry for each deployable, with what its device says, and one for each device without any.
 //
 // Today's Cyborg does not tell which of a host's devices a deployable belongs to, unless by an
-// address in std_board_info. Among devices and deployables that nothing connects, one whose status
-// is not "enabled" makes all of them so: in doubt, a device stays reserved.
-[[nodiscard]] std::vector<CyborgDevice> connect(const std::vector<DeviceAnswer>& devices,
-                                                const std::vector<DeployableAnswer>& deployables);
+// address in std_board_info. Where nothing connects several of them, each of these deployables
+// bears the worst status of these devices: one that is maintaining makes all of them so. In doubt,
+// a device stays reserved.
+[[nodiscard]] std::vector<CyborgDevice> connect_devices(
+    const std::vector<DeviceAnswer>& devices, const std::vector<DeployableAnswer>& deployables);
 
-// The address in a std_board_info: a JSON object's text, or Python's way of writing one. Nothing:
-// there is none; an error: there is one that is no address.
-[[nodiscard]] Result<std::optional<PciAddress>> board_address(std::string_view std_board_info);
+// The address in a std_board_info, which is a JSON object's text or Python's way of writing one,
+// or whatever else a driver puts there.
+[[nodiscard]] std::optional<PciAddress> board_address(std::string_view std_board_info);
 
 }  // namespace reclaim::placement

@@ -44,7 +44,8 @@ void CyborgClient::read(const std::string& host, Callback<CyborgView> done) {
         done(good.error().wrap("Cyborg"));
         return;
       }
-      api_.converse(ReadAccelerators(options_, host, clock_.now(), known_), done);
+      api_.converse(ReadAccelerators(options_, host, clock_.now(), session->microversion, known_),
+                    done);
     });
   });
 }

@@ -8,10 +8,15 @@
 #include "placement/url.h"
 
 namespace reclaim::placement {
+namespace {
+
+constexpr Microversion kStatusSince{2, 3};
+
+}  // namespace
 
 ReadAccelerators::ReadAccelerators(const CyborgOptions& options, std::string host, Now now,
-                                   KnownDeployables& known)
-    : options_(options), host_(std::move(host)), now_(now), known_(known) {}
+                                   Microversion spoken, KnownDeployables& known)
+    : options_(options), host_(std::move(host)), now_(now), spoken_(spoken), known_(known) {}
 
 ReadAccelerators::Step ReadAccelerators::start() {
   if (host_.empty()) {
@@ -28,18 +33,19 @@ ReadAccelerators::Step ReadAccelerators::ask(RequestKind kind) {
 }
 
 Result<Ok> ReadAccelerators::take_in(const HttpResponse& response) {
-  const auto body_bytes_max = static_cast<std::size_t>(options_.session.body_bytes_max);
+  const auto body_bytes = static_cast<std::size_t>(options_.session.body_bytes_max);
   if (request_.kind == RequestKind::arqs) {
-    auto arqs = parse_arqs(response.body, host_, now_.wall, body_bytes_max, options_.arqs_max);
+    auto arqs = parse_arqs(response.body, host_, now_.wall, {body_bytes, options_.arqs_max});
     if (!arqs.ok()) return std::move(arqs).error();
     arqs_ = *std::move(arqs);
   } else if (request_.kind == RequestKind::devices) {
-    auto devices = parse_devices(response.body, host_, body_bytes_max, options_.devices_max);
+    auto devices = parse_devices(response.body, host_, spoken_ >= kStatusSince,
+                                 {body_bytes, options_.devices_max});
     if (!devices.ok()) return std::move(devices).error();
     devices_ = *std::move(devices);
   } else {
     auto deployables =
-        parse_deployables(response.body, host_, body_bytes_max, options_.deployables_max);
+        parse_deployables(response.body, host_, {body_bytes, options_.deployables_max});
     if (!deployables.ok()) return std::move(deployables).error();
     known_ = {host_, device_list(), now_.mono, *std::move(deployables)};
   }
@@ -75,7 +81,8 @@ bool ReadAccelerators::known_is_good() const {
 }
 
 ReadAccelerators::Step ReadAccelerators::finish() {
-  return Finished<CyborgView>{CyborgView{std::move(arqs_), connect(devices_, known_.deployables)}};
+  return Finished<CyborgView>{
+      CyborgView{std::move(arqs_), connect_devices(devices_, known_.deployables)}};
 }
 
 }  // namespace reclaim::placement

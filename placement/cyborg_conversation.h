@@ -48,7 +48,7 @@ class ReadAccelerators final {
   using Step = ConversationStep<CyborgView>;
 
   // `known` is looked at, and changed when the deployables were read again; it outlives this.
-  ReadAccelerators(const CyborgOptions& options, std::string host, Now now,
+  ReadAccelerators(const CyborgOptions& options, std::string host, Now now, Microversion spoken,
                    KnownDeployables& known);
 
   [[nodiscard]] Step start();
@@ -64,6 +64,7 @@ class ReadAccelerators final {
   const CyborgOptions& options_;
   std::string host_;
   Now now_;
+  Microversion spoken_;
   KnownDeployables& known_;
   ApiRequest request_;
   std::vector<Arq> arqs_;
