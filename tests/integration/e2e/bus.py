@@ -29,6 +29,15 @@ def event_of(body):
     return inner(body)["event_type"]
 
 
+def changed(message, change):
+    """The same message with what `change` does to what oslo.messaging put into its envelope."""
+    exchange, routing_key, body = message
+    outer = json.loads(body)
+    content = json.loads(outer["oslo.message"])
+    change(content)
+    return exchange, routing_key, json.dumps({**outer, "oslo.message": json.dumps(content)})
+
+
 class Bus:
     """One connection to the broker. Not kept open for longer than it takes."""
 

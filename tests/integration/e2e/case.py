@@ -1,6 +1,7 @@
 """What the end-to-end tests share: one set of real services for the process, and for each test a
 host and a worker (own host name, own Redis database, own queues): no test sees another's."""
 import itertools
+import json
 import os
 import shutil
 import unittest
@@ -71,8 +72,9 @@ class Setting:
             for queue in ("reclaim_" + self.name, "reclaim_%s_dead" % self.name):
                 connection.delete_queue(queue)
 
-    def register(self, address, consumer=None, reserved=1):
-        made = self.services.register(self.name, address, reserved=reserved, consumer=consumer)
+    def register(self, address, consumer=None, reserved=1, **more):
+        made = self.services.register(self.name, address, reserved=reserved, consumer=consumer,
+                                      **more)
         self.providers[address] = made["uuid"]
         self.host.write("var/lib/nova/compute_id", made["root_uuid"] + "\n")
         return made["uuid"]
@@ -94,6 +96,12 @@ class Setting:
 
     def reserved(self, address):
         return self.services.reserved(self.providers[address])
+
+    def certificate(self, address):
+        """What stands in Redis of the last erasure; None if there was none."""
+        text = self.services.redis("get", "reclaim:{%s}:certificate:%s" % (self.name, address),
+                                   db=self.db)
+        return json.loads(text)["sealed"]["certificate"] if text else None
 
 
 class EndToEnd(unittest.TestCase):

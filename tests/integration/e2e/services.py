@@ -135,26 +135,52 @@ class Services:
             self._placement_since = time.monotonic()
         return self._placement
 
-    def register(self, host, address, reserved=0, consumer=None, one_time_use=True):
-        """As Nova registers a one-time-use device; returns its provider."""
+    def register(self, host, address, reserved=0, consumer=None, one_time_use=True, owner="nova",
+                 traits=(), vendor=VENDOR, product=PRODUCT):
+        """As Nova registers a one-time-use device, or Cyborg one of its own; returns its
+        provider."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             openstack.register(argparse.Namespace(
-                directory=self.path("openstack"), host=host, device=address, vendor=VENDOR,
-                product=PRODUCT, one_time_use=one_time_use, reserved=reserved, allocate=consumer,
-                trait=[]))
+                directory=self.path("openstack"), host=host, device=address, vendor=vendor,
+                product=product, one_time_use=one_time_use, reserved=reserved, allocate=consumer,
+                trait=list(traits), owner=owner))
         return json.loads(printed.getvalue())
 
-    def inventory(self, provider):
+    def register_endpoint(self, service_type, url):
+        openstack.endpoint(argparse.Namespace(directory=self.path("openstack"), type=service_type,
+                                              url=url))
+
+    def token(self, user="reclaim", project="service", **more):
+        """A token of one of the stack's users: `reclaim` and `nova` are admins, `nobody` reads."""
+        password = self.endpoints["service_password"]
+        if user == "admin":
+            password, project = self.endpoints["admin_password"], "admin"
+        token, _ = openstack.api.log_in(self.endpoints["auth_url"], user, password, project, **more)
+        return token
+
+    def inventories(self, provider):
         body = self.placement().call("GET", "/resource_providers/%s/inventories" % provider)
-        return body["inventories"][RESOURCE_CLASS]
+        return body["inventories"]
+
+    def inventory(self, provider):
+        (inventory,) = self.inventories(provider).values()
+        return inventory
 
     def reserved(self, provider):
         return self.inventory(provider)["reserved"]
 
     def reserve(self, provider, reserved):
-        self.placement().put_inventory(provider, RESOURCE_CLASS, total=1, max_unit=1,
+        (resource_class,) = self.inventories(provider)
+        self.placement().put_inventory(provider, resource_class, total=1, max_unit=1,
                                        reserved=reserved)
+
+    def generation(self, provider):
+        return self.placement().call("GET", "/resource_providers/" + provider)["generation"]
+
+    def consumers(self, provider):
+        body = self.placement().call("GET", "/resource_providers/%s/allocations" % provider)
+        return list(body["allocations"])
 
     def requests(self):
         """What Placement's own log says it was asked, in order: (method, path, status)."""

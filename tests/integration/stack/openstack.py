@@ -5,13 +5,16 @@
   openstack.py stop DIR
   openstack.py register DIR --host compute-2 --device 0000:01:00.0 --vendor 1b36 --product 0010
                         --one-time-use [--reserved 1] [--allocate CONSUMER]
+  openstack.py register DIR --host compute-2 --device 0000:01:00.0 --owner cyborg
+                        [--allocate CONSUMER]
+  openstack.py endpoint DIR --type accelerator --url http://127.0.0.1:6666
   openstack.py free DIR --consumer CONSUMER
   openstack.py show DIR
 
 `start` returns when both services answer and has then written DIR/endpoints.json, which says how to
 reach them. Databases, keys, certificates and logs are all in DIR; nothing of /etc is read and no
 system service is touched. `register` does what Nova does for a one-time-use device, in Nova's
-order.
+order, or what Cyborg's agent and conductor do for one of theirs.
 """
 import argparse
 import json
@@ -247,19 +250,27 @@ def admin_placement(directory):
 
 
 def resource_class(args):
-    return "CUSTOM_PCI_%s_%s" % (args.vendor.upper(), args.product.upper())
+    kind = "NVME" if args.owner == "cyborg" else "PCI"  # as the specification of its driver says
+    return "CUSTOM_%s_%s_%s" % (kind, args.vendor.upper(), args.product.upper())
 
 
 def register(args):
-    """Nova's order: provider, inventory, traits, allocation, and then the burn."""
+    """Nova's order: provider, inventory, traits, allocation, and then the burn. Cyborg's providers
+    have the address in lower case and a UUID made of their name; nothing burns them."""
     placement = admin_placement(args.directory)
     name = resource_class(args)
     placement.call("PUT", "/resource_classes/" + name)
     root = placement.make_provider(args.host)
-    child = placement.make_provider("%s_%s" % (args.host, args.device.upper()), root["uuid"])
+    if args.owner == "cyborg":
+        text = "%s_%s" % (args.host, args.device.lower())
+        child = placement.make_provider(text, root["uuid"],
+                                        str(uuids.uuid3(uuids.NAMESPACE_DNS, text)))
+        traits = ["OWNER_CYBORG"]
+    else:
+        child = placement.make_provider("%s_%s" % (args.host, args.device.upper()), root["uuid"])
+        traits = ["COMPUTE_MANAGED_PCI_DEVICE"]
     shape = {"total": 1, "max_unit": 1}
     placement.put_inventory(child["uuid"], name, **shape)
-    traits = ["COMPUTE_MANAGED_PCI_DEVICE"]
     if args.one_time_use:
         traits += ["HW_PCI_ONE_TIME_USE", "OWNER_NOVA"]
     placement.put_traits(child["uuid"], traits + args.trait)
@@ -269,6 +280,17 @@ def register(args):
         placement.put_inventory(child["uuid"], name, reserved=args.reserved, **shape)
     print(json.dumps({"uuid": child["uuid"], "name": child["name"], "root_uuid": root["uuid"],
                       "resource_class": name}))
+
+
+def endpoint(args):
+    """A service and its endpoints in the catalog."""
+    endpoints = read_endpoints(args.directory)
+    token, _ = api.log_in(endpoints["auth_url"], "admin", endpoints["admin_password"], "admin")
+    keystone = api.Keystone(endpoints["auth_url"], token)
+    service = keystone.make("service", type=args.type, name=args.type)
+    for interface in ("internal", "public", "admin"):
+        keystone.make("endpoint", interface=interface, region=endpoints["region"],
+                      service_id=service, url=args.url)
 
 
 def free(args):
@@ -317,10 +339,14 @@ def parse_arguments():
     sub.add_argument("--device", required=True)
     sub.add_argument("--vendor", default="1b36")
     sub.add_argument("--product", default="0010")
+    sub.add_argument("--owner", choices=("nova", "cyborg"), default="nova")
     sub.add_argument("--one-time-use", action="store_true")
     sub.add_argument("--reserved", type=int, default=0)
     sub.add_argument("--allocate", metavar="CONSUMER", type=lambda text: str(uuids.UUID(text)))
     sub.add_argument("--trait", action="append", default=[])
+    sub = command("endpoint", endpoint)
+    sub.add_argument("--type", required=True)
+    sub.add_argument("--url", required=True)
     sub = command("free", free)
     sub.add_argument("--consumer", required=True)
     return parser.parse_args()

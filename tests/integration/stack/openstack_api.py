@@ -100,11 +100,13 @@ class Placement:
         rows = rows["resource_providers"]
         return rows[0] if rows else None
 
-    def make_provider(self, name, parent=None):
+    def make_provider(self, name, parent=None, uuid=None):
         found = self.provider(name)
         if found:
             return found
         body = {"name": name}
+        if uuid:
+            body["uuid"] = uuid
         if parent:
             body["parent_provider_uuid"] = parent
         return self.call("POST", "/resource_providers", body)
