@@ -27,7 +27,7 @@ MAP = {
 }
 
 # Libraries that decide. Neither their sources nor what these include may reach a foreign library.
-CORE = re.compile(r"^\w+_core$|^handlers_kick$|^cli_explain$")
+CORE = re.compile(r"^\w+_core$|^handlers_(kick|api)$|^cli_explain$")
 FOREIGN = re.compile(r"^(uv\.h|uv/|hiredis|curl/|amqp|rabbitmq-c/|libnvme|nvme/(?:ioctl|tree|types|"
                      r"linux|fabrics|filters|util|mi|log|api-types)\.h$)")
 

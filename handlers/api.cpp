@@ -1,0 +1,437 @@
+// A request's way through the API: who calls, by which microversion, what for, may they, and then
+// the answer out of the fleet's view.
+#include "handlers/api.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "handlers/api_arqs.h"
+#include "handlers/api_devices.h"
+#include "handlers/api_error.h"
+#include "handlers/api_fleet.h"
+#include "handlers/api_route.h"
+#include "handlers/api_text.h"
+#include "handlers/api_version.h"
+#include "state/base/check.h"
+#include "state/base/log.h"
+
+namespace reclaim::api {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.api";
+// What an operator's remote hand did; a name of its own, so that it can be kept apart.
+constexpr std::string_view kAuditLog = "reclaim.api.audit";
+
+using Done = std::function<void(Response)>;
+
+// One request on its way.
+struct Call {
+  Request request;
+  Route route;
+  std::optional<Negotiated> negotiated;  // nothing: the header could not be read
+  placement::Identity who;
+  Done done;
+
+  // Where the client reached us.
+  [[nodiscard]] std::string base_url() const { return request.base_url + route.mount; }
+};
+using CallPtr = std::shared_ptr<Call>;
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && lower(a) == lower(b);
+}
+
+std::string_view title_of(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 409:
+      return "Conflict";
+    case 423:
+      return "Locked";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+Response json_response(int status, std::string body) {
+  Response response;
+  response.status = status;
+  response.headers.push_back({"Content-Type", std::string(kJsonContentType)});
+  response.body = std::move(body);
+  return response;
+}
+
+Response fault(int status, std::string_view detail) {
+  return json_response(status, error_body(status, title_of(status), detail));
+}
+
+// All values of the header in one list, as a repeated one is to be read.
+std::string folded(const Request& request, std::string_view name) {
+  std::string all;
+  for (const Header& header : request.headers) {
+    if (!same_ignoring_case(header.name, name)) continue;
+    if (!all.empty()) all += ",";
+    all += header.value;
+  }
+  return all;
+}
+
+std::string_view rule_of(Resource resource) {
+  switch (resource) {
+    case Resource::devices:
+      return "cyborg:device:get_all";
+    case Resource::device:
+    case Resource::steps:
+      return "cyborg:device:get_one";
+    case Resource::clean:
+      return "cyborg:device:clean";
+    case Resource::arqs:
+      return "cyborg:arq:get_all";
+    case Resource::arq:
+      return "cyborg:arq:get_one";
+    case Resource::root:
+    case Resource::version:
+    case Resource::nothing:
+      break;
+  }
+  return "";
+}
+
+Microversion needed_by(Resource resource) {
+  const bool new_one = resource == Resource::clean || resource == Resource::steps;
+  return new_one ? kVersionDeviceState : kVersionMin;
+}
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// A clean takes no arguments; an empty object is what some clients send for none.
+bool says_nothing(std::string_view body) {
+  if (blank(body)) return true;
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  const std::size_t last = body.find_last_not_of(" \t\r\n");
+  return body[first] == '{' && body[last] == '}' && first < last &&
+         blank(body.substr(first + 1, last - first - 1));
+}
+
+}  // namespace
+
+std::string_view Request::header(std::string_view name) const {
+  for (const Header& header : headers) {
+    if (same_ignoring_case(header.name, name)) return header.value;
+  }
+  return "";
+}
+
+class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
+ public:
+  Impl(Ports ports, Policy policy, Options options)
+      : ports_(ports),
+        policy_(std::move(policy)),
+        options_(std::move(options)),
+        fleet_(ports.store, ports.clock, {options_.fleet_view_ms, options_.hosts_max}) {
+    CHECK(ports_.tokens != nullptr || !options_.authenticate);
+  }
+
+  void handle(Request request, Done done) {
+    auto route = parse_route(request.target);
+    if (!route) return done(fault(400, route.error().what));
+    const auto call = std::make_shared<Call>();
+    call->request = std::move(request);
+    call->route = *std::move(route);
+    call->done = std::move(done);
+    const Resource resource = call->route.resource;
+    if (resource == Resource::root || resource == Resource::version) return discovery(call);
+    authenticate(call);
+  }
+
+ private:
+  // Anybody may ask which versions there are, in whatever version.
+  void discovery(const CallPtr& call) {
+    if (call->request.method != "GET") return call->done(wrong_method(*call));
+    const bool root = call->route.resource == Resource::root;
+    call->done(json_response(
+        200, root ? root_document(call->base_url()) : version_document(call->base_url())));
+  }
+
+  static Response wrong_method(const Call& call) {
+    const std::string_view allowed = allowed_methods(call.route.resource);
+    Response response =
+        fault(405, fmt::format("{} is not what can be done here; accepted: {}",
+                               printable_excerpt(call.request.method, 40), allowed));
+    response.headers.push_back({"Allow", std::string(allowed)});
+    return response;
+  }
+
+  // ------------------------------------------------------------------------- who, how, may they
+
+  void authenticate(const CallPtr& call) {
+    if (!options_.authenticate) {
+      call->who.roles = {"admin", "manager", "member", "reader"};
+      return admit(call);
+    }
+    const std::string token(call->request.header("X-Auth-Token"));
+    if (token.empty()) {
+      return unauthorized(*call,
+                          "The request you have made requires authentication: it bears no "
+                          "X-Auth-Token");
+    }
+    const std::string service_token(call->request.header("X-Service-Token"));
+    ports_.tokens->validate(
+        token, service_token, [weak = weak_from_this(), call](Result<placement::Identity> who) {
+          const auto self = weak.lock();
+          if (!self) return;
+          if (who) {
+            call->who = *std::move(who);
+            return self->admit(call);
+          }
+          if (who.error().code == Errc::refused) {
+            return self->unauthorized(*call,
+                                      "The request you have made requires authentication: its "
+                                      "token is unknown, has expired or is not good for this");
+          }
+          self->ports_.log.warning(
+              kLog, "a token cannot be validated",
+              {{"why", who.error().what}, {"request_id", call->request.request_id}});
+          call->done(fault(503,
+                           "Keystone does not answer, and without it nobody is let in: try "
+                           "again"));
+        });
+  }
+
+  void unauthorized(const Call& call, std::string_view detail) {
+    Response response = fault(401, detail);
+    response.headers.push_back(
+        {"WWW-Authenticate", fmt::format("Keystone uri=\"{}\"", options_.www_authenticate_uri)});
+    call.done(std::move(response));
+  }
+
+  void admit(const CallPtr& call) {
+    const auto negotiated = negotiate(folded(call->request, kVersionHeader));
+    if (!negotiated) return answer(*call, fault(406, negotiated.error().what));
+    call->negotiated = *negotiated;
+    if (auto refused = why_not(*call)) return answer(*call, *std::move(refused));
+    switch (call->route.resource) {
+      case Resource::devices:
+        return list_devices(call);
+      case Resource::device:
+      case Resource::steps:
+      case Resource::clean:
+        return one_device(call);
+      case Resource::arqs:
+      case Resource::arq:
+        return arqs(call);
+      case Resource::root:
+      case Resource::version:
+      case Resource::nothing:
+        break;
+    }
+    CHECK(false);
+  }
+
+  [[nodiscard]] std::optional<Response> why_not(const Call& call) const {
+    const Resource resource = call.route.resource;
+    if (resource == Resource::nothing) {
+      return fault(404,
+                   "there is nothing here; there are /v2/devices and "
+                   "/v2/accelerator_requests, and what is below them");
+    }
+    if (call.request.method != method_of(resource)) return wrong_method(call);
+    if (const Microversion needed = needed_by(resource); call.negotiated->version < needed) {
+      return fault(406, fmt::format("Request not acceptable. The minimal required API version "
+                                    "should be {}; {} was asked for",
+                                    to_string(needed), to_string(call.negotiated->version)));
+    }
+    const std::string rule(rule_of(resource));
+    if (!policy_.allows(rule, call.who, own(call.who))) {
+      return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
+    }
+    if (resource != Resource::devices && resource != Resource::arqs &&
+        !call.route.parameters.empty()) {
+      return fault(400, fmt::format("Unknown argument: '{}'; none is accepted here",
+                                    printable_excerpt(call.route.parameters[0].first, 40)));
+    }
+    return std::nullopt;
+  }
+
+  // What rules may judge by: as in Cyborg, the caller's own project and user. A fact that a token
+  // does not have is none.
+  static Target own(const placement::Identity& who) {
+    Target target;
+    if (!who.project_id.empty()) target["project_id"] = who.project_id;
+    if (!who.user_id.empty()) target["user_id"] = who.user_id;
+    return target;
+  }
+
+  // The answer to somebody who is known, in a version that is known unless it was the fault.
+  void answer(const Call& call, Response response) {
+    auto& headers = response.headers;
+    headers.push_back({"Vary", std::string(kVersionHeader)});
+    headers.push_back({"OpenStack-API-Minimum-Version", to_string(kVersionMin)});
+    headers.push_back({"OpenStack-API-Maximum-Version", to_string(kVersionMax)});
+    if (call.negotiated) {
+      headers.push_back({std::string(kVersionHeader), call.negotiated->service_type + " " +
+                                                          to_string(call.negotiated->version)});
+    }
+    response.user_id = call.who.user_id;
+    response.project_id = call.who.project_id;
+    if (call.route.resource == Resource::clean && call.request.method == "POST") {
+      audit(call, response);
+    }
+    call.done(std::move(response));
+  }
+
+  // -------------------------------------------------------------------------------- the devices
+
+  void list_devices(const CallPtr& call) {
+    auto filter = parse_device_filter(call->route.parameters, call->negotiated->version);
+    if (!filter) return answer(*call, fault(400, filter.error().what));
+    auto show = [this, call, filter = *filter](Result<std::shared_ptr<const Devices>> devices) {
+      if (!devices) return answer(*call, redis_fault(*call, devices.error()));
+      answer(*call, json_response(200, devices_body(**devices, filter, call->negotiated->version,
+                                                    call->base_url())));
+    };
+    if (filter->hostname) return fleet_.devices_of(*filter->hostname, std::move(show));
+    fleet_.devices(std::move(show));
+  }
+
+  void one_device(const CallPtr& call) {
+    fleet_.find(
+        lower(call->route.id), [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
+          if (!found) return answer(*call, redis_fault(*call, found.error()));
+          if (*found == nullptr) {
+            return answer(*call, fault(404, fmt::format("Device not found with uuid={}",
+                                                        printable_excerpt(call->route.id, 80))));
+          }
+          const Record& record = (*found)->record;
+          if (call->route.resource == Resource::clean) return clean(call, **found);
+          answer(*call,
+                 json_response(200, call->route.resource == Resource::steps
+                                        ? steps_body(record)
+                                        : device_body(device_of(record), call->negotiated->version,
+                                                      call->base_url())));
+        });
+  }
+
+  void clean(const CallPtr& call, const Fleet::Found& found) {
+    if (!says_nothing(call->request.body)) {
+      return answer(*call, fault(400, "clean takes no arguments: send no body, or {}"));
+    }
+    if (const auto why = why_not_clean(found, ports_.clock.now().wall, options_.heartbeat_max_ms)) {
+      return answer(*call, fault(why->status, why->detail));
+    }
+    Kick kick;
+    kick.reason = "operator";
+    kick.command = "clean";
+    kick.address = to_string(found.record.address);
+    kick.request_id = call->request.request_id;
+    ports_.store.push_kick(found.record.host, kick,
+                           [weak = weak_from_this(), call](Result<Ok> pushed) {
+                             const auto self = weak.lock();
+                             if (!self) return;
+                             if (!pushed)
+                               return self->answer(*call, self->redis_fault(*call, pushed.error()));
+                             Response accepted;
+                             accepted.status = 202;
+                             self->answer(*call, std::move(accepted));
+                           });
+  }
+
+  // Who did it, on which device, and what came of it; refused attempts as well.
+  void audit(const Call& call, const Response& response) {
+    const std::string outcome =
+        response.status == 202 ? "accepted" : fmt::format("refused with {}", response.status);
+    const std::string device = printable_excerpt(call.route.id, 80);
+    ports_.log.info(kAuditLog,
+                    fmt::format("clean of device {} by user {} of project {}: {}", device,
+                                word(call.who.user_id), word(call.who.project_id), outcome),
+                    {{"device", device},
+                     {"user_id", word(call.who.user_id)},
+                     {"project_id", word(call.who.project_id)},
+                     {"outcome", outcome},
+                     {"request_id", call.request.request_id}});
+  }
+
+  static std::string word(const std::string& id) {
+    return id.empty() ? "-" : printable_excerpt(id, 80);
+  }
+
+  // ----------------------------------------------------------------------------------- the ARQs
+
+  void arqs(const CallPtr& call) {
+    const bool list = call->route.resource == Resource::arqs;
+    auto filter = list ? parse_arq_filter(call->route.parameters) : Result<ArqFilter>(ArqFilter{});
+    if (!filter) return answer(*call, fault(400, filter.error().what));
+    // Cyborg's scoping: whoever is no admin sees the own project's, whatever the rule lets pass.
+    if (!policy_.allows("admin_api", call->who, own(call->who))) {
+      filter->project = call->who.project_id;
+    }
+    fleet_.arqs([this, call, filter = *filter](Result<std::shared_ptr<const Arqs>> arqs) {
+      if (!arqs) return answer(*call, redis_fault(*call, arqs.error()));
+      answer(*call, call->route.resource == Resource::arqs ? arq_list(*call, filter, **arqs)
+                                                           : one_arq(*call, filter, **arqs));
+    });
+  }
+
+  static Response arq_list(const Call& call, const ArqFilter& filter, const Arqs& arqs) {
+    auto body = arqs_body(arqs, filter, call.negotiated->version, call.base_url());
+    if (body) return json_response(200, *std::move(body));
+    return fault(423, fmt::format("Some of the ARQs of instance {} are not resolved yet: ask again",
+                                  *filter.instance));
+  }
+
+  // Another project's is not found, as if there were none.
+  static Response one_arq(const Call& call, const ArqFilter& filter, const Arqs& arqs) {
+    const std::string uuid = lower(call.route.id);
+    const auto row = std::find_if(arqs.begin(), arqs.end(),
+                                  [&](const ArqRow& one) { return one.arq.uuid == uuid; });
+    if (row != arqs.end() && visible(*row, filter.project)) {
+      return json_response(200, arq_body(*row, call.negotiated->version, call.base_url()));
+    }
+    return fault(
+        404, fmt::format("ExtArq not found with uuid={}", printable_excerpt(call.route.id, 80)));
+  }
+
+  // What callers may know of Redis' trouble; the rest is in the log.
+  Response redis_fault(const Call& call, const Error& error) {
+    ports_.log.warning(kLog, "Redis does not answer the API",
+                       {{"why", error.what}, {"request_id", call.request.request_id}});
+    if (error.code == Errc::limit) {
+      return fault(503, error.what + "; ask for one host with ?hostname=");
+    }
+    return fault(503, "Redis cannot be asked, and nothing else knows the devices: try again");
+  }
+
+  const Ports ports_;
+  const Policy policy_;
+  const Options options_;
+  Fleet fleet_;
+};
+
+Api::Api(Ports ports, Policy policy, Options options)
+    : impl_(std::make_shared<Impl>(ports, std::move(policy), std::move(options))) {}
+
+Api::~Api() = default;
+
+void Api::handle(Request request, std::function<void(Response)> done) {
+  impl_->handle(std::move(request), std::move(done));
+}
+
+}  // namespace reclaim::api

@@ -1,0 +1,42 @@
+// Devices as the API shows them, and whether one may be told to clean itself. Pure; thread: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "handlers/api_fleet.h"
+#include "handlers/api_route.h"
+#include "handlers/api_version.h"
+
+namespace reclaim::api {
+
+struct DeviceFilter {
+  std::optional<std::string> type, vendor, hostname, status, device_state;
+};
+
+// The parameters of `GET /v2/devices` at this microversion; the error names the one that is wrong
+// and what is accepted.
+[[nodiscard]] Result<DeviceFilter> parse_device_filter(const Parameters& parameters,
+                                                       Microversion version);
+
+// `base_url` with its mount point, without a slash at its end.
+[[nodiscard]] std::string devices_body(const Devices& devices, const DeviceFilter& filter,
+                                       Microversion version, const std::string& base_url);
+[[nodiscard]] std::string device_body(const Device& device, Microversion version,
+                                      const std::string& base_url);
+// Of `GET /v2/devices/ID/cleaning/steps`.
+[[nodiscard]] std::string steps_body(const Record& record);
+
+struct Fault {
+  int status = 500;
+  std::string detail;
+};
+
+// Why the device may not be told to clean itself now, as the specification lists it; nothing: it
+// may. The worker judges again when it gets the order.
+[[nodiscard]] std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
+                                                 std::int64_t heartbeat_max_ms);
+
+}  // namespace reclaim::api

@@ -1,0 +1,310 @@
+#include "handlers/api_fleet.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace reclaim::api {
+namespace {
+
+template <typename T>
+using Shared = std::shared_ptr<const T>;
+
+// A value that takes long to make: made once for all who ask meanwhile, and kept for `view_ms`.
+template <typename T>
+class Kept final {
+ public:
+  using Done = Fleet::Callback<T>;
+
+  // True: the caller begins to make it, and hands it to settle().
+  [[nodiscard]] bool ask(MonoMs now, std::int64_t view_ms, Done done) {
+    if (value_ && now.ms - made_at_.ms < view_ms) {
+      done(Shared<T>(value_));
+      return false;
+    }
+    waiting_.push_back(std::move(done));
+    return waiting_.size() == 1;
+  }
+
+  void settle(MonoMs now, Result<Shared<T>> result) {
+    value_ = result ? *result : nullptr;
+    made_at_ = now;
+    const std::vector<Done> waiting = std::exchange(waiting_, {});
+    for (const Done& done : waiting) done(result);
+  }
+
+ private:
+  Shared<T> value_;
+  MonoMs made_at_;
+  std::vector<Done> waiting_;
+};
+
+// Reads something of each host, a bounded number of them at a time.
+template <typename Row>
+class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
+ public:
+  using Load = std::function<void(const std::string& host, StoreCallback<std::vector<Row>>)>;
+  using Done = std::function<void(Result<std::vector<Row>>)>;
+
+  Sweep(std::vector<std::string> hosts, std::size_t loads_max, Load load, Done done)
+      : hosts_(std::move(hosts)),
+        loads_max_(loads_max),
+        load_(std::move(load)),
+        done_(std::move(done)) {}
+
+  void run() {
+    while (!error_ && next_ < hosts_.size() && under_way_ < loads_max_) {
+      under_way_ += 1;
+      load_(hosts_[next_++], [self = this->shared_from_this()](Result<std::vector<Row>> rows) {
+        self->loaded(std::move(rows));
+      });
+    }
+    if (under_way_ > 0) return;
+    if (error_) return done_(*error_);
+    done_(std::move(rows_));
+  }
+
+ private:
+  void loaded(Result<std::vector<Row>> rows) {
+    under_way_ -= 1;
+    if (rows) {
+      rows_.insert(rows_.end(), std::make_move_iterator(rows->begin()),
+                   std::make_move_iterator(rows->end()));
+    } else if (!error_) {
+      error_ = rows.error();
+    }
+    run();
+  }
+
+  std::vector<std::string> hosts_;
+  std::size_t loads_max_;
+  Load load_;
+  Done done_;
+  std::size_t next_ = 0;
+  std::size_t under_way_ = 0;
+  std::vector<Row> rows_;
+  std::optional<Error> error_;
+};
+
+void sort(Devices& devices) {
+  std::sort(devices.begin(), devices.end(), [](const Device& a, const Device& b) {
+    return std::tie(a.host, a.address) < std::tie(b.host, b.address);
+  });
+}
+
+// An ARQ whose host was not told is kept by every host: the one heard of last counts.
+void merge(std::vector<Arq>& arqs) {
+  std::sort(arqs.begin(), arqs.end(), [](const Arq& a, const Arq& b) {
+    return std::tie(a.uuid, b.heard_at) < std::tie(b.uuid, a.heard_at);
+  });
+  arqs.erase(std::unique(arqs.begin(), arqs.end(),
+                         [](const Arq& a, const Arq& b) { return a.uuid == b.uuid; }),
+             arqs.end());
+}
+
+}  // namespace
+
+Device device_of(const Record& record) {
+  Device device;
+  device.uuid = record.uuid;
+  device.host = record.host;
+  device.address = to_string(record.address);
+  device.type = record.type;
+  device.vendor_id = record.vendor_id;
+  device.product_id = record.product_id;
+  device.status =
+      record.maintenance || record.cyborg_status == "maintaining" ? "maintaining" : "enabled";
+  // A record that cannot be read says nothing that could be relied on.
+  device.state = record.damage.empty() ? device_state(record.stage) : DeviceState::error;
+  device.created_at = record.created_at;
+  device.updated_at = record.updated_at;
+  device.managed = record.managed;
+  return device;
+}
+
+class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
+ public:
+  Impl(Store& store, const Clock& clock, FleetOptions options)
+      : store_(store), clock_(clock), options_(options) {}
+
+  void hosts(Callback<std::vector<HostInfo>> done) {
+    if (!hosts_.ask(now(), options_.view_ms, std::move(done))) return;
+    store_.hosts([weak = weak_from_this()](Result<std::vector<HostInfo>> hosts) {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (!hosts) return self->hosts_.settle(self->now(), hosts.error());
+      self->hosts_.settle(self->now(),
+                          std::make_shared<const std::vector<HostInfo>>(*std::move(hosts)));
+    });
+  }
+
+  void devices(Callback<Devices> done) {
+    if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
+    sweep<Device>([this](const std::string& host,
+                         StoreCallback<Devices> loaded) { load(host, std::move(loaded)); },
+                  [this](Result<Devices> devices) {
+                    if (!devices) return devices_.settle(now(), devices.error());
+                    sort(*devices);
+                    host_of_.clear();
+                    for (const Device& device : *devices) host_of_[device.uuid] = device.host;
+                    devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
+                  });
+  }
+
+  void devices_of(const std::string& host, Callback<Devices> done) {
+    hosts([this, host, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+      if (!hosts) return done(hosts.error());
+      // A name that no worker bears goes into no key.
+      if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
+      load(host, [done](Result<Devices> devices) {
+        if (!devices) return done(devices.error());
+        sort(*devices);
+        done(std::make_shared<const Devices>(*std::move(devices)));
+      });
+    });
+  }
+
+  void arqs(Callback<Arqs> done) {
+    if (!arqs_.ask(now(), options_.view_ms, std::move(done))) return;
+    devices([this](Result<Shared<Devices>> devices) {
+      if (!devices) return arqs_.settle(now(), devices.error());
+      sweep<Arq>(
+          [this](const std::string& host, StoreCallback<std::vector<Arq>> loaded) {
+            store_.load_arqs(host, [weak = weak_from_this(),
+                                    loaded = std::move(loaded)](Result<std::vector<Arq>> arqs) {
+              const auto self = weak.lock();
+              if (self) loaded(std::move(arqs));
+            });
+          },
+          [this, devices = *devices](Result<std::vector<Arq>> arqs) {
+            if (!arqs) return arqs_.settle(now(), arqs.error());
+            merge(*arqs);
+            arqs_.settle(now(), std::make_shared<const Arqs>(rows_of(*std::move(arqs), *devices)));
+          });
+    });
+  }
+
+  void find(const std::string& uuid, Callback<Found> done) {
+    const auto hint = host_of_.find(uuid);
+    if (hint == host_of_.end()) return search(uuid, std::move(done));
+    // A device's UUID is made of its host's name: it never moves.
+    look_at(hint->second, uuid, std::move(done));
+  }
+
+ private:
+  [[nodiscard]] MonoMs now() const { return clock_.now().mono; }
+
+  static const HostInfo* find_host(const std::vector<HostInfo>& hosts, const std::string& name) {
+    const auto found = std::find_if(hosts.begin(), hosts.end(),
+                                    [&](const HostInfo& host) { return host.host == name; });
+    return found == hosts.end() ? nullptr : &*found;
+  }
+
+  // Every callback of the store passes through one that looks whether we are still there.
+  void load(const std::string& host, StoreCallback<Devices> done) {
+    store_.load(host, [weak = weak_from_this(),
+                       done = std::move(done)](Result<std::vector<Record>> records) {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (!records) return done(records.error());
+      Devices devices;
+      devices.reserve(records->size());
+      for (const Record& record : *records) devices.push_back(device_of(record));
+      done(std::move(devices));
+    });
+  }
+
+  template <typename Row>
+  void sweep(typename Sweep<Row>::Load load, typename Sweep<Row>::Done done) {
+    hosts([this, load = std::move(load),
+           done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+      if (!hosts) return done(hosts.error());
+      if ((*hosts)->size() > options_.hosts_max) {
+        return done(Error{Errc::limit, fmt::format("{} hosts are over the limit of {}",
+                                                   (*hosts)->size(), options_.hosts_max)});
+      }
+      std::vector<std::string> names;
+      for (const HostInfo& host : **hosts) names.push_back(host.host);
+      std::make_shared<Sweep<Row>>(std::move(names), options_.loads_max, load, done)->run();
+    });
+  }
+
+  static Arqs rows_of(std::vector<Arq> arqs, const Devices& devices) {
+    std::map<std::pair<std::string_view, std::string_view>, bool> managed;
+    for (const Device& device : devices) {
+      managed[{device.host, device.address}] = device.managed;
+    }
+    Arqs rows;
+    for (Arq& arq : arqs) {
+      bool is_managed = true;
+      if (arq.managed) {
+        is_managed = *arq.managed;
+      } else if (arq.address) {
+        const std::string address = to_string(*arq.address);
+        const auto device = managed.find({arq.hostname, address});
+        if (device != managed.end()) is_managed = device->second;
+      }
+      rows.push_back({std::move(arq), is_managed});
+    }
+    return rows;
+  }
+
+  void search(const std::string& uuid, Callback<Found> done) {
+    devices([this, uuid, done = std::move(done)](Result<Shared<Devices>> devices) {
+      if (!devices) return done(devices.error());
+      const auto found = std::find_if((*devices)->begin(), (*devices)->end(),
+                                      [&](const Device& device) { return device.uuid == uuid; });
+      if (found == (*devices)->end()) return done(Shared<Found>());
+      look_at(found->host, uuid, done);
+    });
+  }
+
+  void look_at(const std::string& host, const std::string& uuid, Callback<Found> done) {
+    hosts([this, host, uuid, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+      if (!hosts) return done(hosts.error());
+      Found found;
+      if (const HostInfo* info = find_host(**hosts, host)) found.host = *info;
+      found.host.host = host;
+      store_.load(host, [weak = weak_from_this(), uuid, found = std::move(found),
+                         done](Result<std::vector<Record>> records) mutable {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!records) return done(records.error());
+        for (Record& record : *records) {
+          if (record.uuid != uuid) continue;
+          found.record = std::move(record);
+          return done(std::make_shared<const Found>(std::move(found)));
+        }
+        done(Shared<Found>());
+      });
+    });
+  }
+
+  Store& store_;
+  const Clock& clock_;
+  const FleetOptions options_;
+  Kept<std::vector<HostInfo>> hosts_;
+  Kept<Devices> devices_;
+  Kept<Arqs> arqs_;
+  std::unordered_map<std::string, std::string> host_of_;  // by the device's UUID
+};
+
+Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)
+    : impl_(std::make_shared<Impl>(store, clock, options)) {}
+Fleet::~Fleet() = default;
+
+void Fleet::devices(Callback<Devices> done) {
+  impl_->devices(std::move(done));
+}
+void Fleet::devices_of(const std::string& host, Callback<Devices> done) {
+  impl_->devices_of(host, std::move(done));
+}
+void Fleet::arqs(Callback<Arqs> done) {
+  impl_->arqs(std::move(done));
+}
+void Fleet::find(const std::string& uuid, Callback<Found> done) {
+  impl_->find(uuid, std::move(done));
+}
+
+}  // namespace reclaim::api

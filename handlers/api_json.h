@@ -1,0 +1,27 @@
+// Writing the API's answers: a JSON writer that what stands in Redis cannot make write anything but
+// UTF-8. Pure; thread: any.
+#pragma once
+
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <string>
+#include <string_view>
+
+namespace reclaim::api {
+
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+
+// A string; bytes that are no UTF-8 are made printable.
+void put(JsonWriter& writer, std::string_view text);
+// The same, or null for an empty one.
+void put_or_null(JsonWriter& writer, std::string_view text);
+void put_key(JsonWriter& writer, std::string_view key);
+void put_member(JsonWriter& writer, std::string_view key, std::string_view text);
+void put_member_or_null(JsonWriter& writer, std::string_view key, std::string_view text);
+// "links": [{"href": HREF, "rel": "self"}]
+void put_self_link(JsonWriter& writer, std::string_view href);
+
+[[nodiscard]] std::string text_of(const rapidjson::StringBuffer& buffer);
+
+}  // namespace reclaim::api

@@ -1,0 +1,46 @@
+// What a request line asks for: its path taken apart, and which of the API's resources that is.
+// Pure; thread: any.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "state/base/result.h"
+
+namespace reclaim::api {
+
+inline constexpr std::size_t kParametersMax = 32;
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+enum class Resource {
+  root,     // /
+  version,  // /v2
+  devices,  // /v2/devices
+  device,   // /v2/devices/ID
+  clean,    // /v2/devices/ID/clean
+  steps,    // /v2/devices/ID/cleaning/steps
+  arqs,     // /v2/accelerator_requests
+  arq,      // /v2/accelerator_requests/ID
+  nothing,
+};
+
+struct Route {
+  Resource resource = Resource::nothing;
+  std::string id;     // decoded
+  std::string mount;  // "/accelerator" if the path began with it, as behind Cyborg's usual proxy
+  Parameters parameters;  // decoded, in their order
+};
+
+// A request line's target: a path, percent-encoded, with or without a slash at its end, and
+// perhaps a query. The error is a 400's text: bad encoding, too many parameters.
+[[nodiscard]] Result<Route> parse_route(std::string_view text);
+
+// "GET" or "POST"; the HTTP server turns a HEAD into a GET and keeps the body to itself.
+[[nodiscard]] std::string_view method_of(Resource resource);
+// What a 405's Allow says.
+[[nodiscard]] std::string_view allowed_methods(Resource resource);
+
+}  // namespace reclaim::api
