@@ -136,8 +136,9 @@ void check_capabilities(Chart& chart) {
 void check_vfio(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
   const auto& specs = settings.nvme.device_specs;
-  const bool unmanaged = std::any_of(specs.begin(), specs.end(),
-                                     [](const config::DeviceSpec& spec) { return !spec.managed; });
+  const bool unmanaged =
+      std::any_of(specs.begin(), specs.end(),
+                  [](const config::DeviceSpec& spec) { return !spec.managed.value_or(true); });
   if (!unmanaged) return;
   const std::string driver = settings.reclaim.sysfs_root + "/bus/pci/drivers/vfio-pci";
   const std::string node = settings.reclaim.dev_root + "/vfio/vfio";

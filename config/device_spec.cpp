@@ -25,6 +25,12 @@ constexpr std::array<std::string_view, 6> kOurKeys = {
 constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "traits",
                                                        "one_time_use",     "live_migratable",
                                                        "physical_network", "remote_managed"};
+// What an entry of Cyborg's [pci] passthrough_whitelist has besides kNovaKeys. An interface's name
+// is no drive's: an entry by `devname` is left out.
+constexpr std::array<std::string_view, 6> kWhitelistKeys = {"vendor_id", "product_id", "address",
+                                                            "managed",   "devname",    "trusted"};
+constexpr std::string_view kDeviceSpec = "[nvme] device_spec";
+constexpr std::string_view kWhitelist = "[pci] passthrough_whitelist";
 // os_resource_classes.STANDARDS.
 constexpr std::array<std::string_view, 21> kStandardClasses = {
     "VCPU",
@@ -61,8 +67,9 @@ std::string text_of(const rapidjson::Value& value) {
 // Reads one entry; everything that is wrong with it is appended to `problems`.
 class EntryReader {
  public:
-  EntryReader(const rapidjson::Value& entry, const Location& at, std::vector<Problem>& problems)
-      : entry_(entry), at_(at), problems_(problems) {}
+  EntryReader(const rapidjson::Value& entry, std::string_view option, const Location& at,
+              std::vector<Problem>& problems)
+      : entry_(entry), option_(option), at_(at), problems_(problems) {}
 
   std::optional<DeviceSpec> run() && {
     const std::size_t before = problems_.size();
@@ -80,7 +87,7 @@ class EntryReader {
         read(key, member.value);
       }
     }
-    if (problems_.size() != before) return std::nullopt;
+    if (problems_.size() != before || by_interface_) return std::nullopt;
     spec_.text = json::to_text(entry_);
     return std::move(spec_);
   }
@@ -90,6 +97,11 @@ class EntryReader {
     if (key == "vendor_id") return read_id(key, value, spec_.vendor_id);
     if (key == "product_id") return read_id(key, value, spec_.product_id);
     if (key == "address") return read_address(value);
+    if (key == "managed") {
+      spec_.managed = read_flag(key, value);
+      return;
+    }
+    if (option_ == kWhitelist) return read_whitelist_key(key, value);
     if (contains(kRuleKeys, key)) {
       if (const Status taken = read_rule(key, value, spec_); !taken.ok()) {
         complain(taken.error().what);
@@ -97,16 +109,29 @@ class EntryReader {
       return;
     }
     if (key == "shared_subsystem") return read_shared(value);
-    if (key == "managed") {
-      if (const auto flag = read_flag(key, value)) spec_.managed = *flag;
-      return;
-    }
     if (key == "tags") return read_tags(value);
     if (contains(kNovaKeys, key)) return read_nova_key(key, value);
     std::string accepted;
     for (const std::string_view name : kOurKeys) accepted += fmt::format("{}, ", name);
     for (const std::string_view name : kRuleKeys) accepted += fmt::format("{}, ", name);
     for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
+    unknown_key(key, accepted);
+  }
+
+  void read_whitelist_key(const std::string& key, const rapidjson::Value& value) {
+    if (contains(kWhitelistKeys, key) || contains(kNovaKeys, key)) {
+      spec_.ignored.emplace_back(key, json::to_text(value));
+      by_interface_ = by_interface_ || key == "devname";
+      return;
+    }
+    std::string accepted;
+    for (const std::string_view name : kWhitelistKeys) accepted += fmt::format("{}, ", name);
+    for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
+    unknown_key(key, accepted);
+  }
+
+  // `accepted` ends with a comma.
+  void unknown_key(const std::string& key, std::string accepted) {
     accepted.resize(accepted.size() - 2);
     complain(fmt::format("unknown key '{}', accepted: {}", printable_excerpt(key, kExcerptBytes),
                          accepted));
@@ -228,15 +253,47 @@ class EntryReader {
     spec_.ignored.emplace_back(key, json::to_text(value));
   }
 
-  void complain(std::string text) {
-    problems_.push_back({at_, "[nvme] device_spec: " + std::move(text)});
+  void complain(std::string_view text) {
+    problems_.push_back({at_, fmt::format("{}: {}", option_, text)});
   }
 
   const rapidjson::Value& entry_;
+  std::string_view option_;  // kDeviceSpec or kWhitelist
   const Location& at_;
   std::vector<Problem>& problems_;
   DeviceSpec spec_;
+  bool by_interface_ = false;
 };
+
+// An object, or a list of objects.
+std::vector<DeviceSpec> parse_entries(std::string_view text, std::string_view option,
+                                      const Location& at, std::vector<Problem>& problems) {
+  std::vector<DeviceSpec> specs;
+  const auto document = json::parse(text, kDeviceSpecBytesMax);
+  if (!document.ok()) {
+    problems.push_back({at, fmt::format("{}: {}", option, document.error().what)});
+    return specs;
+  }
+  const auto take = [&](const rapidjson::Value& entry) {
+    if (auto spec = EntryReader(entry, option, at, problems).run()) {
+      specs.push_back(*std::move(spec));
+    }
+  };
+  if (!document->IsArray()) {
+    take(*document);
+    return specs;
+  }
+  if (document->Size() > kDeviceSpecsMax) {
+    problems.push_back({at, fmt::format("{}: more than {} entries", option, kDeviceSpecsMax)});
+    return specs;
+  }
+  for (const auto& entry : document->GetArray()) take(entry);
+  return specs;
+}
+
+bool compatible(const std::optional<std::uint16_t>& a, const std::optional<std::uint16_t>& b) {
+  return !a || !b || *a == *b;
+}
 
 }  // namespace
 
@@ -246,51 +303,40 @@ std::string_view to_string(SharedSubsystem shared) {
 
 std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
                                           std::vector<Problem>& problems) {
-  std::vector<DeviceSpec> specs;
-  const auto document = json::parse(text, kDeviceSpecBytesMax);
-  if (!document.ok()) {
-    problems.push_back({at, "[nvme] device_spec: " + document.error().what});
-    return specs;
-  }
-  const auto take = [&](const rapidjson::Value& entry) {
-    if (auto spec = EntryReader(entry, at, problems).run()) specs.push_back(*std::move(spec));
-  };
-  if (!document->IsArray()) {
-    take(*document);
-    return specs;
-  }
-  if (document->Size() > kDeviceSpecsMax) {
-    problems.push_back(
-        {at, fmt::format("[nvme] device_spec: more than {} entries", kDeviceSpecsMax)});
-    return specs;
-  }
-  for (const auto& entry : document->GetArray()) take(entry);
-  return specs;
+  return parse_entries(text, kDeviceSpec, at, problems);
+}
+
+std::vector<DeviceSpec> parse_passthrough_whitelist(std::string_view text, const Location& at,
+                                                    std::vector<Problem>& problems) {
+  return parse_entries(text, kWhitelist, at, problems);
+}
+
+bool matches(const DeviceSpec& spec, std::uint16_t vendor_id, std::uint16_t product_id,
+             const PciAddress& address) {
+  return spec.vendor_id.value_or(vendor_id) == vendor_id &&
+         spec.product_id.value_or(product_id) == product_id && spec.address.matches(address);
 }
 
 std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs, std::uint16_t vendor_id,
                                  std::uint16_t product_id, const PciAddress& address) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const DeviceSpec& spec = specs[i];
-    if (spec.vendor_id.value_or(vendor_id) == vendor_id &&
-        spec.product_id.value_or(product_id) == product_id && spec.address.matches(address)) {
-      return i;
-    }
+    if (matches(specs[i], vendor_id, product_id, address)) return i;
   }
   return std::nullopt;
 }
 
+bool overlap(const DeviceSpec& a, const DeviceSpec& b) {
+  return compatible(a.vendor_id, b.vendor_id) && compatible(a.product_id, b.product_id) &&
+         a.address.overlaps(b.address);
+}
+
 std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs) {
   std::vector<Problem> found;
-  const auto compatible = [](const auto& a, const auto& b) { return !a || !b || *a == *b; };
   for (std::size_t later = 1; later < specs.size(); ++later) {
     for (std::size_t first = 0; first < later; ++first) {
       const DeviceSpec& a = specs[first];
       const DeviceSpec& b = specs[later];
-      if (!compatible(a.vendor_id, b.vendor_id) || !compatible(a.product_id, b.product_id) ||
-          !a.address.overlaps(b.address)) {
-        continue;
-      }
+      if (!overlap(a, b)) continue;
       found.push_back(
           {b.at,
            fmt::format("[nvme] device_spec: this entry can match a device that the entry at {} "

@@ -1,5 +1,6 @@
 // [nvme] device_spec: which drives Reclaim may touch, and how they are to be cleaned. An
-// allow-list: a device that no entry matches is never looked at twice. Pure. Thread: any.
+// allow-list: a device that no entry matches is never looked at twice. And its elder relative,
+// Cyborg's [pci] passthrough_whitelist. Pure. Thread: any.
 //
 // The entries are those of Nova's [pci] device_spec (nova/pci/devspec.py) and of the Cyborg NVMe
 // specification: JSON objects, whose addresses are globs ("*:0a:00.*", parts may be missing) or, as
@@ -70,7 +71,8 @@ struct DeviceSpec {
   std::optional<nvme::VerifyLevel> verify;  // nothing: [nvme] verify
   nvme::Rules rules;                        // its `verify` is settled with the settings
   // Does libvirt bind the device back to the nvme driver after the guest? If not, Reclaim does.
-  bool managed = true;
+  // Nothing: as the [pci] passthrough_whitelist says, or else it does (config/claims.h).
+  std::optional<bool> managed;
   SharedSubsystem shared_subsystem = SharedSubsystem::refuse;
   std::vector<DeviceTag> tags;
   // Normalised as Nova normalises it; takes the place of CUSTOM_PCI_<VENDOR>_<PRODUCT>. Empty: not
@@ -80,6 +82,7 @@ struct DeviceSpec {
   std::vector<std::pair<std::string, std::string>> ignored;
   std::string text;  // the entry's JSON, for `reclaim plan` to show
   Location at;
+  bool service = false;  // it stands in a file of --service-config: entries of our own come first
 };
 
 inline constexpr std::size_t kDeviceSpecBytesMax = std::size_t{64} * 1024;  // of one option's value
@@ -90,10 +93,22 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 [[nodiscard]] std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
                                                         std::vector<Problem>& problems);
 
+// The same of Cyborg's [pci] passthrough_whitelist, whose entries say which devices they are for
+// and whether libvirt manages them, and nothing that counts besides.
+[[nodiscard]] std::vector<DeviceSpec> parse_passthrough_whitelist(std::string_view text,
+                                                                  const Location& at,
+                                                                  std::vector<Problem>& problems);
+
+[[nodiscard]] bool matches(const DeviceSpec& spec, std::uint16_t vendor_id,
+                           std::uint16_t product_id, const PciAddress& address);
+
 // The first entry that matches, as Nova decides; nothing means: hands off.
 [[nodiscard]] std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs,
                                                std::uint16_t vendor_id, std::uint16_t product_id,
                                                const PciAddress& address);
+
+// Whether one device can match both.
+[[nodiscard]] bool overlap(const DeviceSpec& a, const DeviceSpec& b);
 
 // One warning for each pair of entries that can match one device, of which the first counts.
 [[nodiscard]] std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs);

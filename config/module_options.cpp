@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "config/claims.h"
 #include "nvme/policy.h"
 
 namespace reclaim::config {
@@ -119,18 +120,26 @@ ConductorOptions conductor_options(const Settings& settings, const MachineFacts&
   out.survey_jitter_ms = out.survey_interval_ms / 10;
   out.cleanings_max = static_cast<std::size_t>(settings.nvme.max_parallel);
   out.step_priorities = settings.nvme.step_priorities;
+  out.manage_providers = settings.nvme.manage_providers;
   return out;
 }
 
+Whitelist passthrough_whitelist(const Settings& settings) {
+  return [specs = settings.passthrough_whitelist](std::uint16_t vendor_id, std::uint16_t product_id,
+                                                  const PciAddress& address) {
+    return match(specs, vendor_id, product_id, address).has_value();
+  };
+}
+
 DevicePolicyLookup device_policy_lookup(const Settings& settings) {
-  return [specs = settings.nvme.device_specs](
+  return [specs = settings.nvme.device_specs, whitelist = settings.passthrough_whitelist](
              std::uint16_t vendor_id, std::uint16_t product_id,
              const PciAddress& address) -> std::optional<DevicePolicy> {
     const auto index = match(specs, vendor_id, product_id, address);
     if (!index) return std::nullopt;
     const DeviceSpec& spec = specs[*index];
     DevicePolicy out;
-    out.managed = spec.managed;
+    out.managed = managed_of(spec, whitelist, vendor_id, product_id, address);
     out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
     out.rules = spec.rules;

@@ -34,6 +34,9 @@ struct MachineFacts {
 // Keeps a copy of the specs: outlives `settings`.
 [[nodiscard]] DevicePolicyLookup device_policy_lookup(const Settings& settings);
 
+// The same of [pci] passthrough_whitelist.
+[[nodiscard]] Whitelist passthrough_whitelist(const Settings& settings);
+
 // The policy matrix, in the words of nvme/policy.h.
 [[nodiscard]] MethodChoice method_choice();
 

@@ -106,13 +106,13 @@ std::optional<std::string> did_you_mean(std::string_view word,
 }
 
 Options::Options(std::vector<SourceFile> files)
-    : files_(std::move(files)), auth_groups_{"placement", "keystone_authtoken"} {
+    : files_(std::move(files)), auth_groups_{"placement", "keystone_authtoken", "cyborg"} {
   for (SourceFile& file : files_) {
     for (IniEntry& entry : file.ini.entries) entry.group = fold_group(entry.group);
     for (IniSection& section : file.ini.sections) section.group = fold_group(section.group);
   }
   std::vector<Problem> reported_when_read;
-  for (const std::string_view group : {"placement", "keystone_authtoken"}) {
+  for (const std::string_view group : {"placement", "keystone_authtoken", "cyborg"}) {
     const auto section = get(group, "auth_section", reported_when_read);
     if (!section.empty() && !section.back().text.empty()) {
       auth_groups_.push_back(fold_group(section.back().text));
@@ -147,7 +147,9 @@ std::vector<Value> Options::raw(const Option& option, std::string_view group) co
     for (const std::string& name : names) {
       std::vector<Value> here;
       for (const IniEntry& entry : file->ini.entries) {
-        if (entry.group == group && entry.key == name) here.push_back({entry.value, entry.at});
+        if (entry.group == group && entry.key == name) {
+          here.push_back({entry.value, entry.at, file->service});
+        }
       }
       if (here.empty()) continue;
       if (option.type != OptionType::multi) return {here.back()};

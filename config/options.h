@@ -47,7 +47,8 @@ struct OptionGroup {
 };
 
 // The table (config/schema.cpp), in the order of the sample file. Options of the group "@auth"
-// exist in [placement], in [keystone_authtoken] and in every group that an auth_section names.
+// exist in [placement], [keystone_authtoken], [cyborg] and in every group that an auth_section of
+// theirs names.
 [[nodiscard]] std::span<const Option> schema();
 [[nodiscard]] std::span<const OptionGroup> schema_groups();
 
@@ -60,6 +61,7 @@ inline constexpr std::string_view kAuthGroup = "@auth";
 struct Value {
   std::string text;
   Location at;
+  bool service = false;  // it stands in a file given with --service-config
 };
 
 struct SourceFile {
@@ -85,7 +87,7 @@ class Options {
   // True if some file sets it.
   [[nodiscard]] bool given(std::string_view group, std::string_view name) const;
 
-  // [placement] auth_section and [keystone_authtoken] auth_section name groups of this kind.
+  // The three groups that have a login, and those that their auth_section names.
   [[nodiscard]] bool is_auth_group(std::string_view group) const;
 
   // An option by its group and name or one of its aliases; nullptr if there is none.

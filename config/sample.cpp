@@ -78,12 +78,15 @@ std::string sample() {
   for (const OptionGroup& group : schema_groups()) {
     out += fmt::format("\n\n[{}]\n", group.name);
     comment(out, group.help);
-    const bool shared_login = group.name == "keystone_authtoken";
+    const bool same_login = group.name == "keystone_authtoken" || group.name == "cyborg";
     for (const Option& option : schema()) {
       const bool login = option.group == kAuthGroup && group.name == "placement";
       if (option.group == group.name || login) print(out, option);
     }
-    if (shared_login) comment(out, "For its options see [placement], auth_type and below.");
+    if (same_login) {
+      out += "\n#\n";
+      comment(out, "For the options of its login see [placement], auth_type and below.");
+    }
   }
   return out;
 }

@@ -1,22 +1,28 @@
 // The table of every option: what the sample file, the checks and the documentation are made from.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "config/options.h"
+#include "config/schema_api.h"
 #include "config/schema_bus.h"
+#include "config/schema_cyborg.h"
 #include "config/schema_host.h"
 #include "config/schema_placement.h"
 
 namespace reclaim::config {
 namespace {
 
-constexpr auto kOptions = [] {
-  std::array<Option, kBusOptions.size() + kPlacementOptions.size() + kHostOptions.size()> all{};
-  auto* next = std::copy(kBusOptions.begin(), kBusOptions.end(), all.begin());
-  next = std::copy(kPlacementOptions.begin(), kPlacementOptions.end(), next);
-  std::copy(kHostOptions.begin(), kHostOptions.end(), next);
+template <std::size_t... kSizes>
+constexpr auto joined(const std::array<Option, kSizes>&... parts) {
+  std::array<Option, (kSizes + ...)> all{};
+  auto* next = all.begin();
+  ((next = std::copy(parts.begin(), parts.end(), next)), ...);
   return all;
-}();
+}
+
+constexpr auto kOptions =
+    joined(kBusOptions, kPlacementOptions, kCyborgOptions, kHostOptions, kApiOptions);
 
 }  // namespace
 

@@ -6,6 +6,12 @@
 namespace reclaim::config {
 namespace {
 
+// What keystoneauth knows beside the options we have.
+constexpr std::string_view kAdapterUnused =
+    "service_name,trust_id,trust-id,connect_retries,connect_retry_delay,status_code_retries,"
+    "status_code_retry_delay,retriable_status_codes,min_version,max_version,version,"
+    "collect_timing,split_loggers,randomize_allocation_candidates";
+
 constexpr std::array kGroups = {
     OptionGroup{.name = "DEFAULT", .help = "The process and the message bus.", .unused = ""},
     OptionGroup{
@@ -35,34 +41,49 @@ constexpr std::array kGroups = {
         .help =
             "Keystone credentials and the Placement endpoint, as in nova.conf. The user needs the "
             "role admin or service.",
-        .unused = "service_name,trust_id,trust-id,connect_retries,connect_retry_delay,status_code_"
-                  "retries,"
-                  "status_code_retry_delay,retriable_status_codes,min_version,max_version,version,"
-                  "collect_timing,split_loggers,randomize_allocation_candidates"},
+        .unused = kAdapterUnused},
     OptionGroup{
         .name = "keystone_authtoken",
-        .help = "Only for sharing credentials: [placement] auth_section may name this group, which "
-                "then "
-                "takes the authentication options of [placement].",
+        .help = "How the tokens of the device API's callers are validated, as in cyborg.conf; "
+                "needed with [api] auth = keystone. [placement] and [cyborg] auth_section may name "
+                "this group, which then takes the authentication options of theirs.",
         .unused =
-            "trust_id,trust-id,www_authenticate_uri,auth_uri,auth_version,interface,delay_auth_"
-            "decision,"
-            "http_connect_timeout,http_request_max_retries,cache,certfile,keyfile,cafile,insecure,"
-            "region_name,memcached_servers,memcache_servers,token_cache_time,"
+            "trust_id,trust-id,auth_version,delay_auth_decision,"
+            "http_connect_timeout,http_request_max_retries,cache,"
+            "memcached_servers,memcache_servers,"
             "memcache_security_strategy,memcache_secret_key,memcache_pool_dead_retry,"
             "memcache_pool_maxsize,memcache_pool_socket_timeout,memcache_pool_unused_timeout,"
             "memcache_pool_conn_get_timeout,memcache_use_advanced_pool,include_service_catalog,"
-            "enforce_token_bind,service_token_roles,service_token_roles_required,service_type,"
+            "enforce_token_bind,service_type,"
             "identity_uri,admin_token,admin_user,admin_password,admin_tenant_name,"
             "hash_algorithms,signing_dir,check_revocations_for_cached,memcache_tls_enabled,"
+            "memcache_tls_cafile,memcache_tls_certfile,memcache_tls_keyfile,"
+            "memcache_tls_allowed_ciphers,"
             "memcache_sasl_enabled,memcache_username,memcache_password"},
+    OptionGroup{.name = "cyborg",
+                .help = "Cyborg: its REST API, which is read to map accelerator requests to "
+                        "devices if auth_type or auth_section is set, and its RPC.",
+                .unused = kAdapterUnused},
     OptionGroup{.name = "nvme",
                 .help = "Which drives are Reclaim's, and how they are erased.",
+                .unused = ""},
+    OptionGroup{.name = "pci",
+                .help = "The devices of Cyborg's PCI driver, as in cyborg.conf.",
                 .unused = ""},
     OptionGroup{.name = "recovery", .help = "What to do after a restart.", .unused = ""},
     OptionGroup{.name = "certificates",
                 .help = "The proof of each erasure that led to a release.",
                 .unused = ""},
+    OptionGroup{.name = "api",
+                .help = "The device API of the Cyborg specification, for the whole fleet. Off "
+                        "unless bind or unix_socket is set.",
+                .unused = ""},
+    OptionGroup{.name = "oslo_policy",
+                .help = "Who may do what with the device API.",
+                .unused = "enforce_scope,enforce_new_defaults,policy_default_rule,policy_dirs,"
+                          "remote_content_type,remote_ssl_verify_server_crt,"
+                          "remote_ssl_ca_crt_file,remote_ssl_client_crt_file,"
+                          "remote_ssl_client_key_file,remote_timeout"},
     OptionGroup{.name = "reclaim",
                 .help = "This host: its name in Placement, its files, the survey.",
                 .unused = ""},

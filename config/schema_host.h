@@ -30,7 +30,19 @@ inline constexpr std::array kHostOptions = {
             "second of zeroing, as 500M); "
             "shared_subsystem (refuse, allow). Keys of Nova's [pci] device_spec are accepted, of "
             "them only resource_class has an effect. Example: "
-            "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}"},
+            "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}",
+        .shared = true},
+    Option{
+        .group = "nvme",
+        .name = "manage_providers",
+        .type = OptionType::boolean,
+        .fallback = "false",
+        .help =
+            "Register every drive that a device_spec entry matches, and for which no provider "
+            "stands, in Placement as the Cyborg specification says: under the compute node's "
+            "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A drive "
+            "that bears partitions, filesystems or LVM waits for `reclaim device set ADDRESS "
+            "--enrol`. Not for drives that Nova or Cyborg report."},
     Option{
         .group = "nvme",
         .name = "cleanup_timeout",

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "config/claims.h"
 #include "config/reader.h"
 #include "config/settings_parts.h"
 #include "state/base/log.h"
@@ -35,17 +36,23 @@ class Builder {
   CheckedSettings run() && {
     out_.problems.insert(out_.problems.end(), files_problems_.begin(), files_problems_.end());
     options_.check_names(out_.problems, out_.warnings);
-    process();
-    transport();
     const Reading reading{read_, out_.problems, out_.warnings, purpose_};
+    process(reading);
+    transport();
     read_rabbit(reading, out_.settings.rabbit);
     listener();
     redis();
     read_placement(reading, out_.settings.placement);
+    read_cyborg(reading, out_.settings.cyborg);
     read_nvme(reading, out_.settings.nvme);
+    read_passthrough_whitelist(reading, out_.settings);
+    check_managed(out_.settings, out_.problems, out_.warnings);
     recovery();
-    certificates();
-    reclaim();
+    certificates(reading);
+    read_api(reading, out_.settings.api);
+    read_tokens(reading, out_.settings.api, out_.settings.keystone_authtoken);
+    policy(reading);
+    host(reading);
     return std::move(out_);
   }
 
@@ -61,16 +68,6 @@ class Builder {
   void warn(std::string_view group, std::string_view name, std::string_view text) {
     out_.warnings.push_back(
         {read_.where(group, name), fmt::format("[{}] {}{}", group, name, text)});
-  }
-
-  std::string absolute_path(std::string_view group, std::string_view name) {
-    std::string path = read_.string(group, name);
-    if (!path.starts_with('/')) {
-      read_.complain(
-          group, name,
-          fmt::format(": '{}' is not an absolute path", printable_excerpt(path, kAmqpNameBytes)));
-    }
-    return path;
   }
 
   // A name that becomes part of Redis keys and AMQP names.
@@ -97,7 +94,7 @@ class Builder {
     return items;
   }
 
-  void process() {
+  void process(const Reading& reading) {
     Settings& s = out_.settings;
     s.host = read_.string("DEFAULT", "host");
     if (s.host.empty()) s.host = hostname_;
@@ -110,7 +107,7 @@ class Builder {
     s.debug = read_.boolean("DEFAULT", "debug");
     s.log_file = read_.string("DEFAULT", "log_file");
     s.use_json = read_.boolean("DEFAULT", "use_json");
-    s.state_path = absolute_path("DEFAULT", "state_path");
+    s.state_path = read_absolute_path(reading, "DEFAULT", "state_path");
   }
 
   // The bus of the notifications, whose query then overrides [oslo_messaging_rabbit].
@@ -127,6 +124,7 @@ class Builder {
           {at, "[DEFAULT] transport_url is not set: guest on localhost is used"});
     }
     out_.settings.rabbit.url = *std::move(url);
+    rpc_transport(own);
     for (const auto& [name, value] : out_.settings.rabbit.url.query) {
       if (const Option* option = options_.find(kRabbit, name)) {
         options_.override_value(kRabbit, option->name, {value, at});
@@ -137,6 +135,17 @@ class Builder {
       }
     }
     notification_warnings();
+  }
+
+  void rpc_transport(bool notifications_have_their_own) {
+    RabbitSettings& rabbit = out_.settings.rabbit;
+    rabbit.rpc_url = rabbit.url;
+    if (!notifications_have_their_own) return;
+    auto url = parse_transport_url(read_.string("DEFAULT", "transport_url"));
+    if (!url.ok()) {
+      return read_.complain("DEFAULT", "transport_url", ": " + url.error().what);
+    }
+    rabbit.rpc_url = *std::move(url);
   }
 
   static bool is_unused(std::string_view group, std::string_view name) {
@@ -219,23 +228,29 @@ class Builder {
                                                             : InterruptedCleaning::automatic;
   }
 
-  void certificates() {
+  void certificates(const Reading& reading) {
     if (read_.string("certificates", "signing_key").empty()) return;
-    out_.settings.certificates.signing_key = absolute_path("certificates", "signing_key");
+    out_.settings.certificates.signing_key =
+        read_absolute_path(reading, "certificates", "signing_key");
   }
 
-  void reclaim() {
+  void policy(const Reading& reading) {
+    out_.settings.policy_file = read_absolute_path(reading, "oslo_policy", "policy_file");
+    out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");
+  }
+
+  void host(const Reading& reading) {
     HostSettings& h = out_.settings.reclaim;
     h.provider_name = read_.string("reclaim", "provider_name");
     if (h.provider_name.empty()) h.provider_name = out_.settings.host;
     h.survey_interval_s = read_.integer("reclaim", "survey_interval_s");
     h.survey_delays_s = delays();
-    h.sysfs_root = absolute_path("reclaim", "sysfs_root");
-    h.dev_root = absolute_path("reclaim", "dev_root");
-    h.proc_root = absolute_path("reclaim", "proc_root");
-    h.compute_id_file = absolute_path("reclaim", "compute_id_file");
-    h.machine_id_file = absolute_path("reclaim", "machine_id_file");
-    h.run_path = absolute_path("reclaim", "run_path");
+    h.sysfs_root = read_absolute_path(reading, "reclaim", "sysfs_root");
+    h.dev_root = read_absolute_path(reading, "reclaim", "dev_root");
+    h.proc_root = read_absolute_path(reading, "reclaim", "proc_root");
+    h.compute_id_file = read_absolute_path(reading, "reclaim", "compute_id_file");
+    h.machine_id_file = read_absolute_path(reading, "reclaim", "machine_id_file");
+    h.run_path = read_absolute_path(reading, "reclaim", "run_path");
     h.libvirt_dirs = read_.list("reclaim", "libvirt_dirs");
     for (const std::string& directory : h.libvirt_dirs) {
       if (!directory.starts_with('/')) {
@@ -292,6 +307,17 @@ void drop_repeats(std::vector<Problem>& problems) {
 }
 
 }  // namespace
+
+std::string read_absolute_path(const Reading& reading, std::string_view group,
+                               std::string_view name) {
+  std::string path = reading.read.string(group, name);
+  if (!path.starts_with('/')) {
+    reading.read.complain(group, name,
+                          fmt::format(": '{}' is not an absolute path",
+                                      printable_excerpt(path, kSettingExcerptBytes)));
+  }
+  return path;
+}
 
 CheckedSettings build_settings(std::vector<SourceFile> files, const std::string& hostname,
                                Purpose purpose) {

@@ -22,7 +22,8 @@ enum class InterruptedCleaning { automatic, error, resume };
 enum class AuthType { password, application_credential };
 
 struct RabbitSettings {
-  TransportUrl url;  // of the notifications
+  TransportUrl url;      // of the notifications
+  TransportUrl rpc_url;  // of Cyborg's RPC: the same, unless notifications have a bus of their own
   bool ssl = false;
   std::string ssl_ca_file;  // empty: the broker's certificate is not verified, as in oslo
   std::string ssl_cert_file;
@@ -125,7 +126,7 @@ enum class ApiAuth { keystone, none };
 
 // [api]: the device API. Off while neither bind nor unix_socket is set.
 struct ApiSettings {
-  std::vector<std::string> bind;  // HOST:PORT
+  std::vector<std::string> bind;  // ADDRESS:PORT, IPv6 in brackets
   std::string unix_socket;
   std::uint32_t unix_socket_mode = 0600;
   ApiAuth auth = ApiAuth::keystone;  // none: loopback addresses and the unix socket only
@@ -134,6 +135,8 @@ struct ApiSettings {
   int head_timeout_s = 10;
   int idle_timeout_s = 60;
   std::size_t request_bytes_max = 65'536;
+
+  [[nodiscard]] bool on() const { return !bind.empty() || !unix_socket.empty(); }
 };
 
 // [keystone_authtoken], as keystonemiddleware has it: how the callers' tokens are validated.
@@ -144,7 +147,7 @@ struct TokenSettings {
   std::string region_name;
   std::string cafile, certfile, keyfile;
   bool insecure = false;
-  int cache_time_s = 300;
+  int cache_time_s = 300;  // 0: every request asks Keystone
   std::vector<std::string> service_token_roles;
   bool service_token_roles_required = true;
 };
@@ -177,7 +180,9 @@ struct Settings {
   CyborgSettings cyborg;
   ApiSettings api;
   TokenSettings keystone_authtoken;
-  std::map<std::string, std::string> policy_rules;  // of [oslo_policy] policy_file
+  std::string policy_file;  // [oslo_policy]
+  Location policy_file_at;  // who named it, it must be there; no file: nobody
+  std::map<std::string, std::string> policy_rules;  // what it holds, read by config/load.h
   std::vector<DeviceSpec> passthrough_whitelist;    // [pci], cyborg.conf's, as well as ours
 };
 

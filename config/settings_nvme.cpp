@@ -23,8 +23,10 @@ void read_specs(const Reading& reading, NvmeSettings& nvme) {
           {value.at, fmt::format("[nvme] device_spec: more than {} entries", kDeviceSpecsMax)});
       break;
     }
+    for (DeviceSpec& spec : specs) spec.service = value.service;
     std::move(specs.begin(), specs.end(), std::back_inserter(nvme.device_specs));
   }
+  own_entries_first(nvme.device_specs);
   for (DeviceSpec& spec : nvme.device_specs) {
     if (const Status settled = settle_rules(spec, nvme.verify); !settled.ok()) {
       reading.problems.push_back({spec.at, "[nvme] device_spec: " + settled.error().what});
@@ -69,6 +71,11 @@ void read_priorities(const Reading& reading, NvmeSettings& nvme) {
 
 }  // namespace
 
+void own_entries_first(std::vector<DeviceSpec>& specs) {
+  std::stable_partition(specs.begin(), specs.end(),
+                        [](const DeviceSpec& spec) { return !spec.service; });
+}
+
 void read_nvme(const Reading& reading, NvmeSettings& nvme) {
   const Reader& read = reading.read;
   const auto level = nvme::parse_verify_level(read.string(kGroup, "verify"));
@@ -79,6 +86,7 @@ void read_nvme(const Reading& reading, NvmeSettings& nvme) {
   nvme.stall_timeout_s = read.integer(kGroup, "stall_timeout_s");
   nvme.verify_samples = read.integer(kGroup, "verify_samples");
   nvme.max_parallel = read.integer(kGroup, "max_parallel");
+  nvme.manage_providers = read.boolean(kGroup, "manage_providers");
   const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
   if (rate.ok()) {
     nvme.zero_bytes_per_s_max = *rate;

@@ -68,7 +68,7 @@ TEST(DeviceSpec, Defaults) {
   EXPECT_EQ(spec.rules, nvme::Rules{});
   EXPECT_EQ(spec.verify, std::nullopt);
   EXPECT_EQ(spec.shared_subsystem, SharedSubsystem::refuse);
-  EXPECT_TRUE(spec.managed);
+  EXPECT_EQ(spec.managed, std::nullopt);
   EXPECT_EQ(spec.resource_class, "");
   EXPECT_EQ(spec.at, kAt);
   EXPECT_EQ(spec.text, "{}");
@@ -180,10 +180,10 @@ TEST(DeviceSpec, Policy) {
 TEST(DeviceSpec, ManagedIsAFlexibleBoolean) {
   for (const char* no :
        {"false", "\"no\"", "\"N\"", "\"off\"", "\" F \"", "0", "\"0\"", "\"False\""}) {
-    EXPECT_FALSE(good(std::string(R"({"managed": )") + no + "}").managed) << no;
+    EXPECT_FALSE(good(std::string(R"({"managed": )") + no + "}").managed.value()) << no;
   }
   for (const char* yes : {"true", "\"yes\"", "\"Y\"", "\"ON\"", "\"t\"", "1", "\"1\""}) {
-    EXPECT_TRUE(good(std::string(R"({"managed": )") + yes + "}").managed) << yes;
+    EXPECT_TRUE(good(std::string(R"({"managed": )") + yes + "}").managed.value()) << yes;
   }
   for (const char* bad : {"\"maybe\"", "2", "null", "[]", "\"\"", "1.0"}) {
     EXPECT_THAT(
@@ -303,6 +303,65 @@ TEST(DeviceSpec, OverlapsAreReported) {
   EXPECT_EQ(to_string(overlaps(specs).at(0)),
             "reclaim.conf:9: [nvme] device_spec: this entry can match a device that the entry at "
             "reclaim.conf:7 matches too; for such a device the earlier one counts");
+}
+
+// -------------------------------------------------------------------------------------------------
+// Its elder relative.
+
+std::vector<DeviceSpec> listed(std::string_view text) {
+  std::vector<Problem> problems;
+  std::vector<DeviceSpec> specs = parse_passthrough_whitelist(text, kAt, problems);
+  EXPECT_THAT(problems, IsEmpty()) << text << ": " << (problems.empty() ? "" : problems[0].text);
+  return specs;
+}
+
+std::string listed_error(std::string_view text) {
+  std::vector<Problem> problems;
+  EXPECT_THAT(parse_passthrough_whitelist(text, kAt, problems), IsEmpty()) << text;
+  EXPECT_THAT(problems, SizeIs(1)) << text;
+  return problems.empty() ? "" : to_string(problems[0]);
+}
+
+TEST(PassthroughWhitelist, TheSpecificationsExamples) {
+  const auto specs = listed(R"([{"vendor_id": "10de", "product_id": "25b6",
+      "address": "0000:25:00.4", "managed": false},
+      {"vendor_id": "10de", "product_id": "25b6", "address": "0000:25:00.5", "managed": "no"}])");
+  ASSERT_THAT(specs, SizeIs(2));
+  EXPECT_EQ(specs[0].managed, false);
+  EXPECT_EQ(specs[1].managed, false);
+  EXPECT_TRUE(matches(specs[0], 0x10de, 0x25b6, at("0000:25:00.4")));
+  EXPECT_FALSE(matches(specs[0], 0x10de, 0x25b6, at("0000:25:00.5")));
+  EXPECT_FALSE(matches(specs[0], 0x10de, 0x25b7, at("0000:25:00.4")));
+}
+
+TEST(PassthroughWhitelist, ManagedIsFlexibleAndABadValueIsRefused) {
+  for (const char* yes : {"true", "\"Yes\"", "\"on\"", "\"t\"", "1", "\"1\""}) {
+    const auto specs = listed(std::string(R"({"managed": )") + yes + "}");
+    ASSERT_THAT(specs, SizeIs(1));
+    EXPECT_EQ(specs[0].managed, true) << yes;
+  }
+  EXPECT_EQ(listed_error(R"({"managed": "maybe"})"),
+            "reclaim.conf:7: [pci] passthrough_whitelist: 'managed' 'maybe' is no boolean, "
+            "accepted: 1, t, true, on, y, yes, 0, f, false, off, n, no");
+  EXPECT_THAT(listed_error(R"({"managed": null})"), HasSubstr("is no boolean"));
+  EXPECT_THAT(listed_error(R"({"managed": []})"), HasSubstr("is no boolean"));
+}
+
+TEST(PassthroughWhitelist, OtherKeysOfCyborgsAndNovasAreAccepted) {
+  const auto specs = listed(R"({"physical_network": "p", "trusted": "true", "traits": "A",
+      "remote_managed": "no"})");
+  ASSERT_THAT(specs, SizeIs(1));
+  EXPECT_THAT(specs[0].ignored, SizeIs(4));
+  EXPECT_EQ(specs[0].managed, std::nullopt);
+  EXPECT_THAT(listed_error(R"({"mangaed": false})"),
+              HasSubstr("[pci] passthrough_whitelist: unknown key 'mangaed', accepted: vendor_id"));
+  EXPECT_THAT(listed_error(R"({"clear_action": "zero"})"), HasSubstr("unknown key"));
+  EXPECT_THAT(listed_error("{"), HasSubstr("[pci] passthrough_whitelist: "));
+}
+
+// What it is for is known by the interface's name alone; taken without it, it would match all.
+TEST(PassthroughWhitelist, AnEntryByInterfaceIsLeftOut) {
+  EXPECT_THAT(listed(R"({"devname": "eth0"})"), IsEmpty());
 }
 
 }  // namespace

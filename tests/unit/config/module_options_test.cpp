@@ -36,6 +36,24 @@ TEST(ModuleOptions, ADriveGetsTheRulesOfTheFirstEntryThatMatches) {
   EXPECT_EQ(second->rules.verify, nvme::VerifyLevel::full);
 }
 
+TEST(ModuleOptions, TheWhitelistTellsManagedOfTheDevicesItMatches) {
+  const Settings settings = settings_of(
+      "[nvme]\ndevice_spec = {\"vendor_id\": \"144d\"}\n"
+      "[pci]\npassthrough_whitelist = {\"address\": \"0000:02:00.0\", \"managed\": false}\n");
+  const auto lookup = device_policy_lookup(settings);
+  EXPECT_TRUE(lookup(0x144d, 1, {0, 1, 0, 0})->managed);
+  EXPECT_FALSE(lookup(0x144d, 1, {0, 2, 0, 0})->managed);
+  const Whitelist listed = passthrough_whitelist(settings);
+  EXPECT_TRUE(listed(0x10de, 1, {0, 2, 0, 0}));
+  EXPECT_FALSE(listed(0x10de, 1, {0, 1, 0, 0}));
+}
+
+TEST(ModuleOptions, ManageProvidersReachesTheConductor) {
+  EXPECT_TRUE(conductor_options(settings_of("[nvme]\nmanage_providers = true\n"), {}, "1")
+                  .manage_providers);
+  EXPECT_FALSE(conductor_options(settings_of(""), {}, "1").manage_providers);
+}
+
 TEST(ModuleOptions, TheHostsLimitsReachNvme) {
   const nvme::Options options =
       nvme_options(settings_of("[nvme]\nzero_rate_max = 3G\nverify_samples = 100\n"));

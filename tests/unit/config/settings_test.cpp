@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "tests/unit/config/settings_fixture.h"
+
 namespace reclaim::config {
 namespace {
 
@@ -16,42 +18,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
-
-// What a file must hold for `serve`, so that a test sees only its own problems.
-constexpr std::string_view kBase =
-    "[DEFAULT]\ntransport_url = rabbit://u:p@h/\n"
-    "[placement]\nauth_type = password\nauth_url = http://k:5000\nusername = nova\npassword = pw\n"
-    "user_domain_name = Default\nproject_name = service\nproject_domain_name = Default\n"
-    "[nvme]\ndevice_spec = {\"address\": \"0000:0a:00.*\"}\n";
-
-SourceFile own(std::string_view text, std::string_view name = "r.conf") {
-  return {parse_ini(text, name), false};
-}
-
-SourceFile service(std::string_view text, std::string_view name = "nova.conf") {
-  return {parse_ini(text, name), true};
-}
-
-CheckedSettings build(std::vector<SourceFile> files, Purpose purpose = Purpose::tool) {
-  return build_settings(std::move(files), "node-1", purpose);
-}
-
-CheckedSettings build(std::string_view text) {
-  return build({own(text)});
-}
-
-std::vector<std::string> texts(const std::vector<Problem>& problems) {
-  std::vector<std::string> out;
-  for (const Problem& problem : problems) out.push_back(to_string(problem));
-  return out;
-}
-
-std::vector<std::string> problems(std::string_view text) {
-  return texts(build(text).problems);
-}
-std::vector<std::string> warnings(std::string_view text) {
-  return texts(build(text).warnings);
-}
 
 TEST(Settings, DefaultsAreTheDocumentedOnes) {
   const CheckedSettings checked = build("");
@@ -99,6 +65,16 @@ TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
   EXPECT_EQ(read.rabbit.heartbeat_rate, plain.rabbit.heartbeat_rate);
   EXPECT_EQ(read.rabbit.retry_interval_max_s, plain.rabbit.retry_interval_max_s);
   EXPECT_EQ(read.reclaim.survey_interval_s, plain.reclaim.survey_interval_s);
+  EXPECT_EQ(read.nvme.manage_providers, plain.nvme.manage_providers);
+  EXPECT_EQ(read.cyborg.timeout_s, plain.cyborg.timeout_s);
+  EXPECT_EQ(read.api.unix_socket_mode, plain.api.unix_socket_mode);
+  EXPECT_EQ(read.api.connections_max, plain.api.connections_max);
+  EXPECT_EQ(read.api.head_timeout_s, plain.api.head_timeout_s);
+  EXPECT_EQ(read.api.idle_timeout_s, plain.api.idle_timeout_s);
+  EXPECT_EQ(read.api.request_bytes_max, plain.api.request_bytes_max);
+  EXPECT_EQ(read.keystone_authtoken.cache_time_s, plain.keystone_authtoken.cache_time_s);
+  EXPECT_EQ(read.keystone_authtoken.service_token_roles_required,
+            plain.keystone_authtoken.service_token_roles_required);
 }
 
 TEST(Settings, SchemaIsSound) {
@@ -149,7 +125,7 @@ TEST(Settings, ServiceFilesAreReadForSharedOptionsOnly) {
   const auto checked = build(
       {service("[DEFAULT]\ntransport_url = rabbit://n:x@mq/\nhost = compute-7\ndebug = true\n"
                "log_file = /var/log/nova.log\nnonsense = 1\n[libvirt]\nvirt_type = kvm\n"
-               "[nvme]\ndevice_spec = {\"vendor_id\":\"1\"}\n[reclaim]\nbad = 1\n"
+               "[nvme]\ncleanup_timeout = 99\n[reclaim]\nbad = 1\n[api]\nbind = 0.0.0.0:6666\n"
                "[oslo_messaging_rabbit]\nssl = true\nrabbit_quorum_queue = true\nunheard = 1\n"
                "[placement]\nregion_name = R\n")});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
@@ -161,7 +137,8 @@ TEST(Settings, ServiceFilesAreReadForSharedOptionsOnly) {
   EXPECT_EQ(s.placement.region_name, "R");
   EXPECT_FALSE(s.debug);
   EXPECT_EQ(s.log_file, "");
-  EXPECT_THAT(s.nvme.device_specs, IsEmpty());
+  EXPECT_EQ(s.nvme.cleanup_timeout_s, 900);
+  EXPECT_FALSE(s.api.on());
 }
 
 TEST(Settings, OwnFilesWinOverServiceFiles) {

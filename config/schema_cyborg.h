@@ -1,0 +1,97 @@
+// The options of Cyborg: its REST API, its RPC, and the devices that its other drivers have. Inner
+// to config/: a part of the table in config/schema.cpp.
+#pragma once
+
+#include <array>
+
+#include "config/options.h"
+
+namespace reclaim::config {
+
+inline constexpr std::array kCyborgOptions = {
+    // -------------------------------------------------------------------------------------- cyborg
+    Option{.group = "cyborg",
+           .name = "service_type",
+           .fallback = "accelerator",
+           .help = "The service type in Keystone's catalog.",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "valid_interfaces",
+           .type = OptionType::list,
+           .fallback = "internal,public",
+           .help = "Endpoint interfaces, the preferred first.",
+           .aliases = "interface,os_interface",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "region_name",
+           .help = "The region of the endpoint.",
+           .aliases = "os_region_name",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "endpoint_override",
+           .help = "Cyborg's URL, with its /v2, instead of the one in the catalog.",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "cafile",
+           .help = "CA certificates (PEM) for HTTPS.",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "certfile",
+           .help = "Client certificate (PEM) for HTTPS.",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "keyfile",
+           .help = "Client key (PEM) for HTTPS.",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "insecure",
+           .type = OptionType::boolean,
+           .fallback = "false",
+           .help = "Do not verify HTTPS servers.",
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "timeout",
+           .type = OptionType::integer,
+           .fallback = "60",
+           .help = "Seconds one HTTP request may take.",
+           .min = 1,
+           .max = 600,
+           .shared = true},
+    Option{.group = "cyborg",
+           .name = "listen_rpc",
+           .type = OptionType::boolean,
+           .fallback = "false",
+           .help =
+               "Hear the casts of Cyborg's conductor to this host's cyborg-agent (cleanup_device) "
+               "through a queue of our own, so that an agent that runs here loses nothing."},
+    Option{.group = "cyborg",
+           .name = "serve_rpc",
+           .type = OptionType::boolean,
+           .fallback = "false",
+           .help = "Answer calls to this host's cyborg-agent as well. Only for a host on which no "
+                   "agent runs: the two would take each other's calls. Implies listen_rpc."},
+    Option{.group = "cyborg",
+           .name = "rpc_exchange",
+           .fallback = "cyborg",
+           .help = "The exchange of Cyborg's RPC (control_exchange of its services)."},
+    Option{.group = "cyborg",
+           .name = "rpc_topic",
+           .fallback = "cyborg-agent",
+           .help = "The topic of its agents."},
+    // ----------------------------------------------------------------------------------------- pci
+    Option{.group = "pci",
+           .name = "passthrough_whitelist",
+           .type = OptionType::multi,
+           .help =
+               "The devices of Cyborg's PCI driver, as JSON, as they stand in cyborg.conf; may be "
+               "given several times. A device that is no NVMe drive, that one of them matches and "
+               "that Cyborg has in Placement is shown, and never touched. For a drive that a "
+               "device_spec entry matches too, `managed` is taken from here where that entry says "
+               "none. Keys: vendor_id, product_id, address (as in [nvme] device_spec), managed "
+               "(true or false; also yes, no, on, off, 1, 0). The other keys of Cyborg's and "
+               "Nova's are accepted and have no effect. Example: {\"vendor_id\": \"10de\", "
+               "\"product_id\": \"25b6\", \"managed\": false}.",
+           .shared = true},
+};
+
+}  // namespace reclaim::config

@@ -1,0 +1,145 @@
+// [api] and [keystone_authtoken]: where the device API listens, and whose tokens it takes.
+#include <arpa/inet.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "config/settings_parts.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::string_view kGroup = "api";
+constexpr std::size_t kAddressesMax = 16;
+constexpr std::size_t kSocketPathBytesMax = 107;  // of sun_path, less its end
+
+struct Bound {
+  bool good = false;
+  bool loopback = false;
+};
+
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
+}
+
+// "ADDRESS:PORT", IPv6 in brackets. A name is not accepted: what it means would be known only when
+// the worker starts, and whether it is loopback not at all.
+Bound look_at(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || !is_port(std::string_view(text).substr(colon + 1))) return {};
+  const std::string host = text.substr(0, colon);
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return {true, (ntohl(v4.s_addr) >> 24U) == 127};
+  if (host.size() < 4 || host.front() != '[' || host.back() != ']') return {};
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6) != 1) return {};
+  const bool mapped = IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127;
+  return {true, IN6_IS_ADDR_LOOPBACK(&v6) || mapped};
+}
+
+void read_bind(const Reading& reading, ApiSettings& api) {
+  const Reader& read = reading.read;
+  api.bind = read.list(kGroup, "bind");
+  if (api.bind.size() > kAddressesMax) {
+    read.complain(kGroup, "bind", fmt::format(" has more than {} addresses", kAddressesMax));
+  }
+  for (const std::string& address : api.bind) {
+    const Bound bound = look_at(address);
+    const std::string shown = printable_excerpt(address, kSettingExcerptBytes);
+    if (!bound.good) {
+      read.complain(kGroup, "bind",
+                    fmt::format(": '{}' is not ADDRESS:PORT, like 192.0.2.7:6667 or [::1]:6667 (a "
+                                "numeric address, IPv6 in brackets)",
+                                shown));
+    } else if (!bound.loopback && api.auth == ApiAuth::none) {
+      read.complain(kGroup, "bind",
+                    fmt::format(": '{}' is no loopback address, and with auth = none whoever "
+                                "reaches it may do everything: bind 127.0.0.1 or [::1], use "
+                                "unix_socket, or set auth = keystone",
+                                shown));
+    } else if (!bound.loopback && api.cert_file.empty()) {
+      reading.warnings.push_back(
+          {read.where(kGroup, "bind"),
+           fmt::format("[api] bind: tokens come to {} in the clear, for cert_file is not set",
+                       shown)});
+    }
+  }
+}
+
+void read_socket(const Reading& reading, ApiSettings& api) {
+  const Reader& read = reading.read;
+  const std::string mode = read.string(kGroup, "unix_socket_mode");
+  const auto [end, error] =
+      std::from_chars(mode.data(), mode.data() + mode.size(), api.unix_socket_mode, 8);
+  if (mode.empty() || error != std::errc{} || end != mode.data() + mode.size() ||
+      api.unix_socket_mode > 0777) {
+    read.complain(kGroup, "unix_socket_mode",
+                  fmt::format(": '{}' is not an octal number from 0 to 0777, like 0660",
+                              printable_excerpt(mode, kSettingExcerptBytes)));
+    api.unix_socket_mode = ApiSettings{}.unix_socket_mode;
+  }
+  if (read.string(kGroup, "unix_socket").empty()) return;
+  api.unix_socket = read_absolute_path(reading, kGroup, "unix_socket");
+  if (api.unix_socket.size() > kSocketPathBytesMax) {
+    read.complain(kGroup, "unix_socket",
+                  fmt::format(" is longer than {} bytes, which is all a socket's path may have",
+                              kSocketPathBytesMax));
+  }
+  constexpr std::uint32_t kOthersWrite = 0002;
+  if (api.auth == ApiAuth::none && (api.unix_socket_mode & kOthersWrite) != 0) {
+    reading.warnings.push_back(
+        {read.where(kGroup, "unix_socket_mode"),
+         "[api] unix_socket_mode: every user of this host may connect, and with auth = none do "
+         "everything"});
+  }
+}
+
+}  // namespace
+
+void read_api(const Reading& reading, ApiSettings& api) {
+  const Reader& read = reading.read;
+  api.auth = read.string(kGroup, "auth") == "none" ? ApiAuth::none : ApiAuth::keystone;
+  api.cert_file = read.string(kGroup, "cert_file");
+  api.key_file = read.string(kGroup, "key_file");
+  if (api.cert_file.empty() != api.key_file.empty()) {
+    const bool cert = api.key_file.empty();
+    read.complain(kGroup, cert ? "cert_file" : "key_file",
+                  fmt::format(" needs {} beside it", cert ? "key_file" : "cert_file"));
+  }
+  read_bind(reading, api);
+  read_socket(reading, api);
+  if (!api.cert_file.empty() && api.bind.empty()) {
+    reading.warnings.push_back(
+        {read.where(kGroup, "cert_file"), "[api] cert_file has no effect, for bind is not set"});
+  }
+  api.connections_max = read.integer(kGroup, "connections_max");
+  api.head_timeout_s = read.integer(kGroup, "head_timeout_s");
+  api.idle_timeout_s = read.integer(kGroup, "idle_timeout_s");
+  api.request_bytes_max = static_cast<std::size_t>(read.integer(kGroup, "request_bytes_max"));
+}
+
+void read_tokens(const Reading& reading, const ApiSettings& api, TokenSettings& tokens) {
+  constexpr std::string_view kTokens = "keystone_authtoken";
+  const Reader& read = reading.read;
+  read_session(reading, kTokens, tokens);
+  tokens.www_authenticate_uri = read.string(kTokens, "www_authenticate_uri");
+  if (!tokens.www_authenticate_uri.empty()) check_url(reading, kTokens, "www_authenticate_uri");
+  tokens.interface = read.string(kTokens, "interface");
+  tokens.cache_time_s = std::max(0, read.integer(kTokens, "token_cache_time"));  // -1: no cache
+  tokens.service_token_roles = read.list(kTokens, "service_token_roles");
+  tokens.service_token_roles_required = read.boolean(kTokens, "service_token_roles_required");
+  if (!api.on() || api.auth != ApiAuth::keystone) return;
+  tokens.auth =
+      read_auth(reading, kTokens,
+                "to validate the tokens of the device API's callers, unless [api] auth = none");
+  if (tokens.auth && tokens.www_authenticate_uri.empty()) {
+    tokens.www_authenticate_uri = tokens.auth->auth_url;
+  }
+}
+
+}  // namespace reclaim::config

@@ -1,0 +1,61 @@
+// [cyborg] and [pci]: what of Cyborg is asked, heard and answered, and the devices of its PCI
+// driver.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "config/settings_parts.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 255;  // a short string of AMQP 0-9-1
+
+// A name that becomes an exchange's, or a part of a routing key.
+std::string read_name(const Reader& read, std::string_view name) {
+  std::string value = read.string("cyborg", name);
+  const bool good = !value.empty() && value.size() <= kNameBytesMax &&
+                    std::all_of(value.begin(), value.end(), [](char c) {
+                      return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
+                    });
+  if (!good) {
+    read.complain("cyborg", name,
+                  fmt::format(": '{}' is no usable name (1 to {} characters without white space)",
+                              printable_excerpt(value, kSettingExcerptBytes), kNameBytesMax));
+  }
+  return value;
+}
+
+}  // namespace
+
+void read_cyborg(const Reading& reading, CyborgSettings& cyborg) {
+  const Reader& read = reading.read;
+  read_endpoint(reading, "cyborg", cyborg);
+  const bool named = !read.string("cyborg", "auth_section").empty();
+  cyborg.auth = read_auth(reading, "cyborg", named ? "to ask Cyborg's REST API" : "");
+  cyborg.serve_rpc = read.boolean("cyborg", "serve_rpc");
+  cyborg.listen_rpc = read.boolean("cyborg", "listen_rpc") || cyborg.serve_rpc;
+  cyborg.rpc_exchange = read_name(read, "rpc_exchange");
+  cyborg.rpc_topic = read_name(read, "rpc_topic");
+}
+
+void read_passthrough_whitelist(const Reading& reading, Settings& settings) {
+  std::vector<DeviceSpec>& all = settings.passthrough_whitelist;
+  for (const Value& value : reading.read.multi("pci", "passthrough_whitelist")) {
+    std::vector<DeviceSpec> specs =
+        parse_passthrough_whitelist(value.text, value.at, reading.problems);
+    if (all.size() + specs.size() > kDeviceSpecsMax) {
+      reading.problems.push_back(
+          {value.at,
+           fmt::format("[pci] passthrough_whitelist: more than {} entries", kDeviceSpecsMax)});
+      break;
+    }
+    for (DeviceSpec& spec : specs) spec.service = value.service;
+    std::move(specs.begin(), specs.end(), std::back_inserter(all));
+  }
+  own_entries_first(all);
+}
+
+}  // namespace reclaim::config

@@ -1,0 +1,137 @@
+// [cyborg], [pci] and manage_providers: defaults, what is shared with cyborg.conf, each refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/config/settings_fixture.h"
+
+namespace reclaim::config {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view kLogin =
+    "auth_type = password\nauth_url = http://k\nuser_id = u\npassword = p\nproject_id = x\n";
+
+TEST(CyborgSettings, DefaultsAskAndHearNothing) {
+  const CyborgSettings cyborg = build("").settings.cyborg;
+  EXPECT_FALSE(cyborg.auth.has_value());
+  EXPECT_FALSE(cyborg.listen_rpc);
+  EXPECT_FALSE(cyborg.serve_rpc);
+  EXPECT_EQ(cyborg.service_type, "accelerator");
+  EXPECT_THAT(cyborg.valid_interfaces, ElementsAre("internal", "public"));
+  EXPECT_EQ(cyborg.rpc_exchange, "cyborg");
+  EXPECT_EQ(cyborg.rpc_topic, "cyborg-agent");
+  EXPECT_FALSE(build("").settings.nvme.manage_providers);
+}
+
+TEST(CyborgSettings, ItsApiIsAskedWithALoginOfItsOwnOrOfAnotherGroup) {
+  const auto own_login = build("[cyborg]\n" + std::string(kLogin));
+  EXPECT_THAT(texts(own_login.problems), IsEmpty());
+  EXPECT_EQ(own_login.settings.cyborg.auth->group, "cyborg");
+  const auto shared = build("[cyborg]\nauth_section = placement\nregion_name = R\n[placement]\n" +
+                            std::string(kLogin));
+  EXPECT_THAT(texts(shared.problems), IsEmpty());
+  EXPECT_EQ(shared.settings.cyborg.auth->group, "placement");
+  EXPECT_EQ(shared.settings.cyborg.region_name, "R");
+  EXPECT_THAT(problems("[cyborg]\nauth_type = password\n"),
+              Contains("r.conf:2: [cyborg] auth_type needs auth_url"));
+  EXPECT_THAT(problems("[cyborg]\nauth_type = token\n"),
+              ElementsAre(HasSubstr("r.conf:2: [cyborg] auth_type: 'token' is not one of")));
+  EXPECT_THAT(
+      texts(build({own(kBase), own("[cyborg]\nauth_section = other\n", "c")}, Purpose::serve)
+                .problems),
+      ElementsAre("c:2: [other] auth_type is not set: Keystone credentials are needed to ask "
+                  "Cyborg's REST API (accepted: password, v3password, v3applicationcredential)"));
+}
+
+TEST(CyborgSettings, ABadValueNamesItsLine) {
+  EXPECT_THAT(problems("[cyborg]\nvalid_interfaces = outer\n"),
+              ElementsAre("r.conf:2: [cyborg] valid_interfaces: 'outer' is not one of: internal, "
+                          "public, admin"));
+  EXPECT_THAT(problems("[cyborg]\nendpoint_override = cyborg:6666\n"),
+              ElementsAre(HasSubstr("'cyborg:6666' is not an http:// or https:// URL")));
+  EXPECT_THAT(problems("[cyborg]\nkeyfile = /k\n"),
+              ElementsAre("r.conf:2: [cyborg] keyfile needs certfile beside it"));
+  EXPECT_THAT(problems("[cyborg]\ninsecure = perhaps\n"),
+              ElementsAre(HasSubstr("'perhaps' is not a boolean")));
+  EXPECT_THAT(problems("[cyborg]\ntimeout = 0\n"),
+              ElementsAre(HasSubstr("'0' is not an integer from 1 to 600")));
+  EXPECT_THAT(problems("[cyborg]\nlisten_rpc = 2\nserve_rpc = x\n"),
+              ElementsAre(HasSubstr("[cyborg] serve_rpc: 'x'"), HasSubstr("listen_rpc: '2'")));
+  EXPECT_THAT(problems("[cyborg]\nrpc_exchange =\nrpc_topic = a b\n"),
+              ElementsAre(HasSubstr("r.conf:2: [cyborg] rpc_exchange: '' is no usable name"),
+                          HasSubstr("r.conf:3: [cyborg] rpc_topic: 'a b' is no usable name")));
+  EXPECT_THAT(problems("[cyborg]\nservice_typ = x\n"),
+              ElementsAre(HasSubstr("did you mean 'service_type'?")));
+  EXPECT_THAT(problems("[nvme]\nmanage_providers = maybe\n"),
+              ElementsAre(HasSubstr("[nvme] manage_providers: 'maybe' is not a boolean")));
+}
+
+TEST(CyborgSettings, ServingImpliesListening) {
+  const CyborgSettings cyborg = build("[cyborg]\nserve_rpc = true\n").settings.cyborg;
+  EXPECT_TRUE(cyborg.serve_rpc);
+  EXPECT_TRUE(cyborg.listen_rpc);
+}
+
+TEST(CyborgSettings, ItsRpcUsesTheBusOfTheServicesNotThatOfTheNotifications) {
+  const auto checked = build(
+      "[DEFAULT]\ntransport_url = rabbit://rpc/\n"
+      "[oslo_messaging_notifications]\ntransport_url = rabbit://notes/\n");
+  EXPECT_EQ(checked.settings.rabbit.url.hosts[0].host, "notes");
+  EXPECT_EQ(checked.settings.rabbit.rpc_url.hosts[0].host, "rpc");
+  EXPECT_EQ(
+      build("[DEFAULT]\ntransport_url = rabbit://one/\n").settings.rabbit.rpc_url.hosts[0].host,
+      "one");
+  EXPECT_THAT(problems("[DEFAULT]\ntransport_url = kafka://x\n"
+                       "[oslo_messaging_notifications]\ntransport_url = rabbit://notes/\n"),
+              ElementsAre(HasSubstr("r.conf:2: [DEFAULT] transport_url")));
+}
+
+TEST(CyborgSettings, CyborgConfIsReadForHostBusDrivesAndWhitelist) {
+  const auto checked = build(
+      {service("[DEFAULT]\nhost = compute-7\ntransport_url = rabbit://n:x@mq/\n"
+               "[agent]\nenabled_drivers = nvme_driver,pci_driver\n"
+               "[nvme]\ndevice_spec = {\"vendor_id\": \"8086\", \"clear_action\": \"auto\"}\n"
+               "[pci]\npassthrough_whitelist = {\"vendor_id\": \"10de\", \"managed\": \"no\"}\n"
+               "[api]\nhost_ip = 0.0.0.0\n",
+               "cyborg.conf")});
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_EQ(checked.settings.host, "compute-7");
+  EXPECT_EQ(checked.settings.rabbit.url.hosts[0].host, "mq");
+  ASSERT_EQ(checked.settings.nvme.device_specs.size(), 1U);
+  EXPECT_TRUE(checked.settings.nvme.device_specs[0].service);
+  EXPECT_EQ(to_string(checked.settings.nvme.device_specs[0].at), "cyborg.conf:7");
+  ASSERT_EQ(checked.settings.passthrough_whitelist.size(), 1U);
+  EXPECT_EQ(checked.settings.passthrough_whitelist[0].managed, false);
+}
+
+TEST(CyborgSettings, OurOwnEntriesComeBeforeCyborgs) {
+  const auto checked =
+      build({service("[nvme]\ndevice_spec = {\"vendor_id\": \"1\"}\n"
+                     "[pci]\npassthrough_whitelist = {\"vendor_id\": \"3\"}\n"),
+             own("[nvme]\ndevice_spec = {\"vendor_id\": \"1\", \"verify\": \"full\"}\n"
+                 "[pci]\npassthrough_whitelist = {\"vendor_id\": \"4\"}\n")});
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  ASSERT_EQ(checked.settings.nvme.device_specs.size(), 2U);
+  EXPECT_EQ(checked.settings.nvme.device_specs[0].rules.verify, nvme::VerifyLevel::full);
+  EXPECT_EQ(checked.settings.passthrough_whitelist[0].vendor_id, 4);
+}
+
+TEST(CyborgSettings, WhatIsWrongInCyborgConfNamesThatFile) {
+  EXPECT_THAT(texts(build({service("[pci]\npassthrough_whitelist = {\"managed\": \"perhaps\"}\n"
+                                   "[nvme]\ndevice_spec = {\"devname\": \"eth0\"}\n",
+                                   "cyborg.conf")})
+                        .problems),
+              ElementsAre(HasSubstr("cyborg.conf:4: [nvme] device_spec: unknown key 'devname'"),
+                          HasSubstr("cyborg.conf:2: [pci] passthrough_whitelist: 'managed' "
+                                    "'perhaps' is no boolean")));
+  std::string many = "[pci]\n";
+  for (std::size_t i = 0; i <= kDeviceSpecsMax; ++i) many += "passthrough_whitelist = {}\n";
+  EXPECT_THAT(problems(many), ElementsAre(HasSubstr("more than 256 entries")));
+}
+
+}  // namespace
+}  // namespace reclaim::config
