@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <initializer_list>
 
+#include "handlers/arq_table.h"
 #include "handlers/kick_table.h"
 #include "state/base/log.h"
 
@@ -22,15 +24,26 @@ bool is_host_name(std::string_view text) {
   });
 }
 
+std::string_view host_after(std::initializer_list<std::string_view> prefixes,
+                            std::string_view publisher_id) {
+  for (const std::string_view prefix : prefixes) {
+    if (publisher_id.starts_with(prefix)) return publisher_id.substr(prefix.size());
+  }
+  return {};
+}
+
 // The host of a nova-compute that published: `nova-compute:HOST` (versioned), `compute.HOST`
 // (legacy; the host may itself hold dots). Legacy messages of nova-api say `compute.HOST` too and
 // cannot be told apart; looking at an API host's devices in vain is harmless. Empty: another
 // service's.
 std::string_view compute_host(std::string_view publisher_id) {
-  for (const std::string_view prefix : {"nova-compute:", "compute."}) {
-    if (publisher_id.substr(0, prefix.size()) == prefix) return publisher_id.substr(prefix.size());
-  }
-  return {};
+  return host_after({"nova-compute:", "compute."}, publisher_id);
+}
+
+// The host of a cyborg-agent, which is its devices' host; cyborg-api's and cyborg-conductor's are
+// not.
+std::string_view agent_host(std::string_view publisher_id) {
+  return host_after({"cyborg-agent:", "cyborg-agent."}, publisher_id);
 }
 
 Decision decision_for(const Notification& notification) {
@@ -54,10 +67,48 @@ Decision ignore(Decision decision) {
   return decision;
 }
 
+template <typename Delays>
+void look_after(const Delays& delays_s, Decision& decision) {
+  decision.delays_s.assign(delays_s.begin(), delays_s.end());
+}
+
+// The ARQ names its device's host; where it does not, as when Cyborg has wiped it already, its
+// agent does, or the host whose book knows the ARQ finds out by itself.
+Decision decide_arq(const Notification& notification, const ArqRow& row, Decision decision) {
+  std::string_view host = notification.arq->hostname;
+  if (!host.empty() && !is_host_name(host)) {
+    return bad_host(std::move(decision), "the ARQ's hostname", host);
+  }
+  if (host.empty()) host = agent_host(notification.publisher_id);
+  if (!host.empty() && !is_host_name(host)) {
+    return bad_host(std::move(decision), "the publisher's host", host);
+  }
+  decision.verdict = Verdict::kick;
+  decision.why = row.why;
+  decision.mark_allocated = row.binds;
+  if (row.binds) {
+    look_after(kArqBindDelaysS, decision);
+  } else {
+    look_after(kKickDelaysS, decision);
+  }
+  decision.any_host = host.empty();
+  if (decision.any_host) {
+    decision.why += "; the message names no host, so every host looks into its book";
+  } else {
+    decision.hosts.emplace_back(host);
+  }
+  decision.arq = notification.arq;
+  return decision;
+}
+
 }  // namespace
 
 Decision decide(const Notification& notification) {
   Decision decision = decision_for(notification);
+  const ArqRow* arq_row = find_arq_row(notification.event_type);
+  if (arq_row != nullptr && notification.arq) {
+    return decide_arq(notification, *arq_row, std::move(decision));
+  }
   const KickRow* row = find_kick_row(notification.event_type);
   if (row == nullptr) return ignore(std::move(decision));
   const std::string_view publisher = compute_host(notification.publisher_id);
@@ -72,9 +123,9 @@ Decision decide(const Notification& notification) {
   decision.mark_allocated = row->mark;
   decision.why = row->why;
   if (row->mark) {
-    decision.delays_s.assign(kMarkDelaysS.begin(), kMarkDelaysS.end());
+    look_after(kMarkDelaysS, decision);
   } else {
-    decision.delays_s.assign(kKickDelaysS.begin(), kKickDelaysS.end());
+    look_after(kKickDelaysS, decision);
   }
   if (row->scope == KickScope::named) {
     for (const std::string_view host : {named, publisher}) {
@@ -97,7 +148,7 @@ Decision reject(const Error& error) {
 }
 
 bool is_kick_event(std::string_view event_type) {
-  return find_kick_row(event_type) != nullptr;
+  return find_kick_row(event_type) != nullptr || find_arq_row(event_type) != nullptr;
 }
 
 Decision KickDecider::decide_fast(std::string_view body) {

@@ -2,6 +2,7 @@
 // authority; Placement and the host decide. Pure; thread: any.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,21 +28,23 @@ enum class Verdict { kick, ignore, reject };
 struct Decision {
   Verdict verdict = Verdict::ignore;
   std::vector<std::string> hosts;  // sorted, without repeats; empty when any_host or when no kick
-  bool any_host = false;           // every known host that has burned devices
-  std::vector<int> delays_s;       // seconds after now at which to look; empty when no kick
-  bool mark_allocated = false;     // look now and record the allocations seen
-  std::string event_type;          // empty when it could not be read
-  std::string why;                 // a sentence for an operator, without a trailing full stop
+  bool any_host = false;  // no host is named: every known one, of an instance's event only those
+                          // that have burned devices
+  std::vector<int> delays_s;    // seconds after now at which to look; empty when no kick
+  bool mark_allocated = false;  // look now and record the allocations seen
+  std::string event_type;       // empty when it could not be read
+  std::string why;              // a sentence for an operator, without a trailing full stop
   std::string instance_uuid;
   std::string request_id;
   std::string message_id;
+  std::optional<Arq> arq;  // of an accelerator request's event
 };
 
 [[nodiscard]] Decision decide(const Notification& notification);
 // A body nobody could decode.
 [[nodiscard]] Decision reject(const Error& error);
 
-// Whether the table has this event type, so that its payload must be read.
+// Whether one of the tables has this event type, so that its payload must be read.
 [[nodiscard]] bool is_kick_event(std::string_view event_type);
 
 // Decodes and decides RabbitMQ bodies. `decide_fast` stops reading as soon as the event type is

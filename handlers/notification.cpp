@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "handlers/arq_notification.h"
 #include "handlers/json_member.h"
 #include "handlers/notification_json.h"
 #include "handlers/oslo_envelope.h"
@@ -129,11 +130,21 @@ Status take_host(const TextMember& host, Notification& out) {
   return Ok{};
 }
 
+Status take_arq(std::string_view payload, const ArqRow& row, Notification& out) {
+  Result<Arq> arq = decode_arq_payload(payload, row);
+  if (!arq) return std::move(arq).error();
+  if (!arq->hostname.empty()) out.host = arq->hostname;
+  out.instance_uuid = arq->instance_uuid;
+  out.arq = *std::move(arq);
+  return Ok{};
+}
+
 Status take_payload(const Span& payload, std::string& scratch, Notification& out) {
   if (!payload.is_object) {
     return invalid(
         fmt::format("payload is {}, an object is needed", payload.seen ? payload.kind : "absent"));
   }
+  if (const ArqRow* row = find_arq_row(out.event_type)) return take_arq(payload.text, *row, out);
   PayloadFields fields;
   read_payload(payload.text, scratch, fields);
   out.versioned = fields.data.seen;

@@ -1,7 +1,8 @@
-// Nova's notifications as they stand on RabbitMQ: the oslo envelope (2.0, whose message is JSON
-// inside a JSON string) or the bare message of driver `messaging`, around a versioned or a legacy
-// payload. Only what a kick needs is taken out. Of `_context_*`, which may hold a live token,
-// nothing but the request id is ever read. Pure; thread: any, one decoder a thread.
+// Notifications as they stand on RabbitMQ: the oslo envelope (2.0, whose message is JSON inside a
+// JSON string) or the bare message of driver `messaging`, around a versioned or a legacy payload,
+// Nova's or that of an accelerator request (handlers/arq_notification.h). Only what a kick needs is
+// taken out. Of `_context_*`, which may hold a live token, nothing but the request id is ever read.
+// Pure; thread: any, one decoder a thread.
 //
 // Where a member stands twice the first one counts, everywhere alike.
 #pragma once
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "state/arq.h"
 #include "state/base/result.h"
 
 namespace reclaim {
@@ -26,6 +28,7 @@ struct Notification {
   std::string payload_version;      // "1.9"; empty for a legacy payload
   std::optional<std::string> host;  // nothing: absent or null
   std::string instance_uuid;        // uuid, or instance_id of a legacy payload; empty when absent
+  std::optional<Arq> arq;           // of an accelerator_request.* event, whose host is the ARQ's
 };
 
 class NotificationDecoder final {

@@ -51,6 +51,11 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
   KickHosts to = KickHosts::named;
   if (decision.any_host) to = KickHosts::burned;
+  if (decision.arq) {
+    kick.arq = encode_arq(*decision.arq);
+    // Whose book knows the ARQ need not have a burned device: the ARQ may be what says so.
+    if (decision.any_host) to = KickHosts::all;
+  }
   push_.push(std::move(kick), to, std::move(decision.hosts),
              [this, tag, incarnation] { ack_(tag, incarnation); });
 }

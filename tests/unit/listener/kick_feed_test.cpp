@@ -67,5 +67,42 @@ TEST_F(KickFeedTest, AnEntryThatIsNoHostHoldsNobodyUp) {
   EXPECT_THAT(timers.waiting, IsEmpty());
 }
 
+std::string arq_event(std::string_view event_type, std::string_view hostname) {
+  return R"({"event_type":")" + std::string(event_type) +
+         R"(","publisher_id":"cyborg-api:ctl","payload":{)"
+         R"("uuid":"7e88a0a5-6dd9-497e-a7e0-fa2d75728a3b","hostname":)" +
+         std::string(hostname) + R"(,"instance_uuid":"d1e3ff56-feef-4495-8e4f-1cf6ea59ffbc"}})";
+}
+
+TEST_F(KickFeedTest, AnArqTravelsInItsKick) {
+  take(arq_event("accelerator_request.bind.end", "\"a\""));
+  EXPECT_THAT(store.told, ElementsAre("a"));
+  ASSERT_EQ(store.kicks.size(), 1U);
+  const Kick& kick = store.kicks[0];
+  EXPECT_EQ(kick.reason, "accelerator_request.bind.end");
+  EXPECT_EQ(kick.instance, "d1e3ff56-feef-4495-8e4f-1cf6ea59ffbc");
+  EXPECT_TRUE(kick.mark_allocated);
+  EXPECT_THAT(kick.delays_s, ElementsAre(0, 5));
+  const Result<Arq> arq = decode_arq(kick.arq);
+  ASSERT_TRUE(arq.ok()) << kick.arq;
+  EXPECT_EQ(arq->uuid, "7e88a0a5-6dd9-497e-a7e0-fa2d75728a3b");
+  EXPECT_EQ(arq->state, ArqState::bound);
+  EXPECT_EQ(arq->hostname, "a");
+}
+
+// Cyborg wipes an ARQ's host on unbind: whose book knows it may have no burned device at all.
+TEST_F(KickFeedTest, AnArqWithoutAHostIsToldToEveryHost) {
+  HostInfo clean;
+  clean.host = "c";
+  store.known = {burned("a"), clean};
+  take(arq_event("accelerator_request.unbind.end", "null"));
+  EXPECT_THAT(store.told, ElementsAre("c", "a"));
+  EXPECT_THAT(store.kicks[0].delays_s, ElementsAre(0, 5, 30));
+  store.told.clear();
+  take(kAnyHost);
+  EXPECT_THAT(store.told, ElementsAre("a"));
+  EXPECT_EQ(store.kicks.back().arq, "");
+}
+
 }  // namespace
 }  // namespace reclaim::listener
