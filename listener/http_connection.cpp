@@ -19,7 +19,7 @@ constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::size_t kReadBytes = 16'384;
 // While more than this waits to be sent, no further request is begun.
 constexpr std::size_t kOutBytesMax = 65'536;
-constexpr std::size_t kWriteBytesPerRound = 262'144;
+constexpr std::size_t kWriteBytesPerRound = 65'536;
 constexpr std::size_t kEncryptBytes = 65'536;
 // Answers larger than this are not copied behind their head.
 constexpr std::size_t kSmallBodyBytes = 16'384;
@@ -65,6 +65,7 @@ bool HttpConnection::is_idle() const {
 
 void HttpConnection::on_event(int status, int events) {
   const auto self = shared_from_this();
+  const HttpTurns::Work work(shared_.turns);
   if (status < 0) return close();
   if ((events & UV_WRITABLE) != 0) flush();
   if ((events & UV_READABLE) != 0 && phase_ != Phase::closed) read();
@@ -91,9 +92,7 @@ void HttpConnection::wait_for_turn(void (HttpConnection::*go)()) {
 
 void HttpConnection::read() {
   if (turn_awaited_ || (phase_ != Phase::reading && phase_ != Phase::draining)) return;
-  if (!shared_.turns.take(handshaking() ? HttpTurns::kHandshake : HttpTurns::kRead)) {
-    return wait_for_turn(&HttpConnection::read);
-  }
+  if (!shared_.turns.may_begin()) return wait_for_turn(&HttpConnection::read);
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = recv(fd_.get(), buffer.data(), buffer.size(), 0);
   if (got < 0) {
@@ -167,7 +166,7 @@ void HttpConnection::process() {
 }
 
 void HttpConnection::dispatch() {
-  if (!shared_.turns.take(HttpTurns::kRequest)) return wait_for_turn(&HttpConnection::dispatch);
+  if (!shared_.turns.may_begin()) return wait_for_turn(&HttpConnection::dispatch);
   HttpRequest read = parser_.take_request();
   ++shared_.counters.requests;
   phase_ = Phase::handling;
@@ -193,6 +192,7 @@ void HttpConnection::dispatch() {
 
 void HttpConnection::on_answer(std::uint64_t number, api::Response response) {
   if (phase_ != Phase::handling || number != current_.number) return;
+  const HttpTurns::Work work(shared_.turns);
   answer(std::move(response));
   // Answered from within process(), its loop goes on; a later answer starts it again.
   if (in_process_) return;

@@ -148,6 +148,7 @@ class HttpServer::Impl final {
   }
 
   void on_acceptable(Door& door) {
+    const HttpTurns::Work work(shared_.turns);
     for (int i = 0; i < kAcceptsPerRound; ++i) {
       sockaddr_storage peer{};
       socklen_t length = sizeof(peer);

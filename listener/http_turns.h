@@ -1,11 +1,13 @@
-// Shares the loop's time among connections: in one round of the loop so much work is done for
-// clients, and what is left waits for the next, so that a thousand of them make nobody else late.
+// Shares the loop's time among connections: in one round of the loop about a millisecond is spent
+// on clients, and what is left waits for the next, so that a thousand of them make nobody else
+// late.
 //
 // Thread: the loop's.
 #pragma once
 
 #include <uv.h>
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -16,32 +18,50 @@ namespace reclaim::listener {
 
 class HttpTurns final {
  public:
-  // In units of roughly 25 microseconds.
-  static constexpr int kRead = 1;
-  static constexpr int kRequest = 4;
-  static constexpr int kHandshake = 40;  // a signature by an RSA key
-  static constexpr int kRound = 80;
-
   explicit HttpTurns(uv_loop_t* loop) : async_(loop, [this] { next_round(); }) {}
 
-  // Whether the work may be done now. If not: wait().
-  [[nodiscard]] bool take(int cost) {
-    if (left_ <= 0 || (!in_round_ && !waiting_.empty())) return false;
-    left_ -= cost;
-    return true;
-  }
+  // Stands around everything that is done for a client, and counts what it takes; one within
+  // another counts nothing.
+  class Work final {
+   public:
+    explicit Work(HttpTurns& turns) : turns_(turns), outermost_(turns.began_ns_ == 0) {
+      if (outermost_) turns_.began_ns_ = uv_hrtime();
+    }
+    ~Work() {
+      if (!outermost_) return;
+      turns_.left_ns_ = turns_.left_ns();
+      turns_.began_ns_ = 0;
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
 
-  // `go` is called in a later round, in order of waiting, and asks take() again.
+   private:
+    HttpTurns& turns_;
+    bool outermost_;
+  };
+
+  // Whether something may be begun now. If not: wait().
+  [[nodiscard]] bool may_begin() const { return (in_round_ || waiting_.empty()) && left_ns() > 0; }
+
+  // `go` is called in a later round, in order of waiting.
   void wait(std::function<void()> go) {
     waiting_.push_back(std::move(go));
     async_.send();
   }
 
  private:
+  static constexpr std::int64_t kRoundNs = 1'000'000;
+
+  [[nodiscard]] std::int64_t left_ns() const {
+    if (began_ns_ == 0) return left_ns_;
+    return left_ns_ - static_cast<std::int64_t>(uv_hrtime() - began_ns_);
+  }
+
   void next_round() {
-    left_ = kRound;
+    left_ns_ = kRoundNs;
+    const Work work(*this);
     in_round_ = true;
-    while (left_ > 0 && !waiting_.empty()) {
+    while (!waiting_.empty() && left_ns() > 0) {
       const std::function<void()> go = std::move(waiting_.front());
       waiting_.pop_front();
       go();
@@ -50,7 +70,8 @@ class HttpTurns final {
     if (!waiting_.empty()) async_.send();
   }
 
-  int left_ = kRound;
+  std::int64_t left_ns_ = kRoundNs;
+  std::uint64_t began_ns_ = 0;  // 0: nothing is being done
   bool in_round_ = false;
   std::deque<std::function<void()>> waiting_;
   uv::Async async_;
