@@ -3,31 +3,16 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "nvme/admin.h"
+#include "nvme/nodes.h"
 
 namespace reclaim::nvme {
 namespace {
-
-// The opened node must be the very device sysfs spoke of, not another that took its name.
-Status check_number(int fd, mode_t type, const std::string& path, const DeviceNumber& wanted) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) {
-    return Error{Errc::failed, fmt::format("cannot stat {}: {}", path, std::strerror(errno)),
-                 errno};
-  }
-  const DeviceNumber opened{major(info.st_rdev), minor(info.st_rdev)};
-  if ((info.st_mode & S_IFMT) == type && opened == wanted) return Ok{};
-  return Error{Errc::refused,
-               fmt::format("{} is device {}, sysfs says {}; the drive was changed while it was "
-                           "looked at, or /dev is not the kernel's",
-                           path, to_string(opened), to_string(wanted))};
-}
 
 // The opener's part of a sysfs picture; a new picture that differs in it is another drive.
 bool same_nodes(const SysDrive& a, const SysDrive& b) {
@@ -37,19 +22,6 @@ bool same_nodes(const SysDrive& a, const SysDrive& b) {
                       return x.nsid == y.nsid && x.disk.number == y.disk.number &&
                              x.capacity_bytes == y.capacity_bytes && x.block_bytes == y.block_bytes;
                     });
-}
-
-Result<UniqueFd> open_controller_node(const Options& options, const SysDrive& sys) {
-  const std::string path = options.dev_root + "/" + sys.controller;
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    const bool passing = errno == EAGAIN || errno == EBUSY || errno == ENODEV || errno == ENXIO;
-    return Error{passing ? Errc::busy : Errc::refused,
-                 fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
-  }
-  auto number = check_number(fd.get(), S_IFCHR, path, sys.controller_number);
-  if (!number) return std::move(number).error();
-  return fd;
 }
 
 DriveFacts facts_of(const SysDrive& sys) {
@@ -282,15 +254,7 @@ Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
     return Error{passing ? Errc::busy : Errc::refused,
                  fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
   }
-  if (auto number = check_number(claimed.fd.get(), S_IFBLK, path, sys.disk.number); !number) {
-    return std::move(number).error();
-  }
-  const auto nsid = namespace_id(claimed.fd.get());
-  if (!nsid) return nsid.error().wrap(path);
-  if (*nsid != sys.nsid) {
-    return Error{Errc::refused,
-                 fmt::format("{} is namespace {}, sysfs says {}", path, *nsid, sys.nsid)};
-  }
+  if (auto disk = check_disk(claimed.fd.get(), path, sys); !disk) return std::move(disk).error();
   auto facts = identify_namespace(controller_.get(), sys.nsid, options_.admin_timeout_ms);
   if (!facts) return Error{Errc::refused, facts.error().what, facts.error().raw};
   claimed.facts = *std::move(facts);

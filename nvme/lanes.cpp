@@ -9,6 +9,7 @@
 #include "nvme/claim.h"
 #include "nvme/drive.h"
 #include "nvme/driver_binding.h"
+#include "nvme/signatures.h"
 #include "nvme/worker.h"
 
 namespace reclaim::nvme {
@@ -96,8 +97,17 @@ void look_at_other(const std::string& sysfs_root, const PciAddress& address,
 }  // namespace
 
 void Lanes::find_signatures(const PciAddress& address, Callback<std::vector<std::string>> done) {
-  fail_later(std::move(done),
-             Error{Errc::refused, fmt::format("{} cannot be read", to_string(address))});
+  if (lanes_.count(address) != 0) {
+    return fail_later(std::move(done),
+                      Error{Errc::busy, fmt::format("{} is claimed", to_string(address))});
+  }
+  auto job = [this, address, done](StopFlag& stop) {
+    auto found = nvme::find_signatures(options_, address, stop);
+    mailbox_.post([done, found = std::move(found)]() mutable { done(std::move(found)); });
+  };
+  if (!scan_->submit(std::move(job), kScanJobsMax)) {
+    fail_later(std::move(done), Error{Errc::limit, "too many looks at the drives are waiting"});
+  }
 }
 
 void Lanes::discover(const std::set<PciAddress>& others, Callback<std::vector<DriveFacts>> done) {

@@ -135,6 +135,24 @@ TEST_F(LanesTest, InspectionClaimsNothingAndReportsAll) {
   EXPECT_EQ(lanes_->lanes(), 0U);
 }
 
+TEST_F(LanesTest, SignaturesAreLookedForUnlessTheDriveIsClaimed) {
+  make_two();
+  put_media(0, std::string(510, '\0') + "\x55\xaa");
+  put_media(446 + 4, "\x83");
+  put_media(446 + 8, std::string("\0\x08\0\0\0\x10\0\0", 8));
+  const auto find = [&](const char* address) {
+    return await<std::vector<std::string>>(
+        [&](auto done) { lanes_->find_signatures(*parse_pci_address(address), done); });
+  };
+  ASSERT_TRUE(claim_now(kSecond).ok());
+  const auto found = find(kAddress);
+  ASSERT_TRUE(found.ok()) << found.error().what;
+  EXPECT_EQ(*found, std::vector<std::string>{"nvme0n1: dos partition table"});
+  expect_error(find(kSecond), Errc::busy, "is claimed");
+  drop_now(kSecond);
+  EXPECT_TRUE(find(kSecond).ok());
+}
+
 TEST_F(LanesTest, ARefusedClaimLeavesNoLane) {
   make_two();
   ASSERT_TRUE(host_->mount(kAddress, "/srv").ok());

@@ -5,7 +5,7 @@ unit_mutant(shared_claim claim nvme/claim.cpp ClaimTest.*
 unit_mutant(no_host_lock claim nvme/claim.cpp ClaimTest.*
   "two workers of one host claim a drive"
   [[    return lock_ ? Status(Ok{}) : take_host_lock(findings);]] [[    return Ok{};]])
-unit_mutant(numbers_not_checked claim nvme/claim.cpp ClaimTest.TheNodeMustBe*
+unit_mutant(numbers_not_checked claim nvme/nodes.cpp ClaimTest.TheNodeMustBe*
   "/dev names another drive than sysfs"
   [[  if ((info.st_mode & S_IFMT) == type && opened == wanted) return Ok{};]]
   [[  return Ok{};]])

@@ -1,0 +1,25 @@
+// What the media of a drive bears that nobody gave us yet: partition tables, filesystems, LVM, md,
+// swap, LUKS, by libblkid. Whatever cannot be read is an error, never "nothing found": of a drive
+// of which nothing was found, the content is going to be erased without asking.
+// Blocking; thread: any but the loop's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nvme/options.h"
+#include "nvme/stop_flag.h"
+#include "state/base/pci_address.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+// One line for each ("nvme0n1: gpt partition table", "nvme0n1: LVM2_member"), and for each device
+// that the host has built on a disk or its partitions ("nvme0n1: held by dm-0"); a drive without
+// namespaces has none. Opened read-only, never exclusively. Errc::busy: not now; refused: a
+// namespace that cannot be read, detached ones included; not_found: no such function; cancelled.
+[[nodiscard]] Result<std::vector<std::string>> find_signatures(const Options& options,
+                                                               const PciAddress& address,
+                                                               const StopFlag& stop);
+
+}  // namespace reclaim::nvme
