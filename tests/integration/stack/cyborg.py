@@ -23,8 +23,9 @@ to do.
 
 Commands (what they return is the row as the API shows it):
   device hostname=H address=0000:c1:00.0 [type=SSD] [vendor=1b36] [product=0010] [provider=UUID]
-         [board=json|python|address]     a device with its deployable; provider=none: not in Placement
-         yet; board: std_board_info as drivers write it today, as Python's repr, or with pci_address
+         [board=json|python|address]     a device with its deployable; provider=none: not in
+         Placement yet; board: std_board_info as drivers write it today, as Python's repr, or with
+         pci_address
   arq [project=UUID] [profile=NAME]                       a new one, Initial
   bind arq=UUID device=UUID instance=UUID [managed=true|false] [state=BindStarted|Bound]
   unbind arq=UUID [state=Unbound|UnbindFailed]
