@@ -1,5 +1,5 @@
-// What the tests of the Placement client on a real loop share: the client with all it needs, and a
-// transport that notes what goes by.
+// What the tests of placement/ on a real loop share: the ports of a client, a transport that notes
+// what goes by, and Placement's client on them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,22 +47,19 @@ class NotingTransport final : public placement::HttpTransport {
   std::optional<int> left_;
 };
 
-// Loop, transport and client, and calls that wait for their answer.
-class PlacementBench final {
+// A real loop with the ports of a client, and calls that wait for their answer.
+class LoopBench {
  public:
-  explicit PlacementBench(const placement::Options& options) : pauses_(loop_.raw()) {
+  explicit LoopBench(const placement::Options& options) : pauses_(loop_.raw()) {
     auto transport = placement::CurlTransport::create(loop_.raw(), options);
     CHECK(transport.ok());
     curl_ = *std::move(transport);
     noting_ = std::make_unique<NotingTransport>(*curl_);
-    auto client = placement::Client::create(options, *noting_, pauses_, clock_, logger_);
-    CHECK(client.ok());
-    client_ = *std::move(client);
   }
 
-  [[nodiscard]] placement::Client& client() { return *client_; }
   [[nodiscard]] NotingTransport& transport() { return *noting_; }
   [[nodiscard]] uv::Loop& loop() { return loop_; }
+  [[nodiscard]] placement::Ports ports() { return {*noting_, pauses_, clock_, logger_}; }
 
   // `start` is given a callback and calls something with it.
   template <typename T, typename Start>
@@ -78,6 +75,31 @@ class PlacementBench final {
     if (!result) return Error{Errc::failed, "no callback within 60 s"};
     return *std::move(result);
   }
+  Result<placement::HttpResponse> send(placement::HttpRequest request) {
+    return wait<placement::HttpResponse>(
+        [&](auto done) { curl_->send(std::move(request), std::move(done)); });
+  }
+
+ private:
+  uv::Loop loop_;
+  SystemClock clock_;
+  NullLogger logger_;
+  placement::UvPauses pauses_;
+  std::unique_ptr<placement::CurlTransport> curl_;
+  std::unique_ptr<NotingTransport> noting_;
+};
+
+class PlacementBench final : public LoopBench {
+ public:
+  explicit PlacementBench(const placement::Options& options) : LoopBench(options) {
+    auto client = placement::Client::create(options, ports().transport, ports().pauses,
+                                            ports().clock, ports().logger);
+    CHECK(client.ok());
+    client_ = *std::move(client);
+  }
+
+  [[nodiscard]] placement::Client& client() { return *client_; }
+
   Result<placement::Tree> list_tree() {
     return wait<placement::Tree>([&](auto done) { client_->list_tree(std::move(done)); });
   }
@@ -96,18 +118,8 @@ class PlacementBench final {
   Result<placement::LoginFacts> log_in() {
     return wait<placement::LoginFacts>([&](auto done) { client_->log_in(std::move(done)); });
   }
-  Result<placement::HttpResponse> send(placement::HttpRequest request) {
-    return wait<placement::HttpResponse>(
-        [&](auto done) { curl_->send(std::move(request), std::move(done)); });
-  }
 
  private:
-  uv::Loop loop_;
-  SystemClock clock_;
-  NullLogger logger_;
-  placement::UvPauses pauses_;
-  std::unique_ptr<placement::CurlTransport> curl_;
-  std::unique_ptr<NotingTransport> noting_;
   std::unique_ptr<placement::Client> client_;
 };
 
