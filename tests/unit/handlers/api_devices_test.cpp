@@ -7,7 +7,6 @@ namespace reclaim::api {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class ApiDevicesTest : public ApiTest {
  protected:
@@ -50,6 +49,238 @@ TEST_F(ApiDevicesTest, OlderMicroversionsAreByteForByteWithoutTheNewFields) {
     EXPECT_EQ(version >= "2.3", one.body.find("\"status\"") != std::string::npos) << version;
     EXPECT_EQ(version >= "2.5", one.body.find("device_state") != std::string::npos) << version;
   }
+}
+
+TEST_F(ApiDevicesTest, CyborgsFiltersAndOursSelect) {
+  examples();
+  EXPECT_THAT(uuids(get("/v2/devices?type=NVME", "2.0")),
+              testing::UnorderedElementsAre(available, error));
+  EXPECT_THAT(uuids(get("/v2/devices?vendor=144d", "2.0")), testing::ElementsAre(error));
+  EXPECT_THAT(uuids(get("/v2/devices?hostname=compute-2", "2.0")),
+              testing::UnorderedElementsAre(error, gpu));
+  EXPECT_THAT(uuids(get("/v2/devices?hostname=compute-2&type=GPU", "2.0")),
+              testing::ElementsAre(gpu));
+  EXPECT_THAT(uuids(get("/v2/devices?device_state=error")), testing::ElementsAre(error));
+  EXPECT_THAT(uuids(get("/v2/devices?status=maintaining")), testing::ElementsAre(gpu));
+  EXPECT_THAT(uuids(get("/v2/devices?type=FPGA")), testing::IsEmpty());
+  EXPECT_THAT(uuids(get("/v2/devices?type=")), testing::SizeIs(3));
+}
+
+TEST_F(ApiDevicesTest, MaintenanceShowsAsMaintaining) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::available);
+  record.maintenance = true;
+  EXPECT_THAT(get("/v2/devices/" + record.uuid).body, HasSubstr(R"("status":"maintaining")"));
+}
+
+TEST_F(ApiDevicesTest, OneIsAPlainObjectFoundInWhateverCase) {
+  examples();
+  std::string upper = error;
+  for (char& c : upper) c = static_cast<char>(c >= 'a' && c <= 'f' ? c - 'a' + 'A' : c);
+  EXPECT_EQ(get("/v2/devices/" + upper).body, get("/v2/devices/" + error).body);
+  EXPECT_EQ(get("/v2/devices/" + error).body.rfind(R"({"uuid":)", 0), 0U);
+}
+
+TEST_F(ApiDevicesTest, AnUnknownDeviceIs404) {
+  examples();
+  const Response response = get("/v2/devices/7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_THAT(fault_of(response), HasSubstr("7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e"));
+}
+
+TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::erasing);
+  record.plan = {{"nvme", "check_health", 90, "{}"},
+                 {"nvme", "sanitize_crypto", 10, R"({"no_dealloc": true})"}};
+  record.clean_step = "nvme.sanitize_crypto";
+  record.progress_percent = 42.5;
+  record.progress_eta_s = 17;
+  record.cleaning_started_at = *from_iso8601("2026-05-15T16:30:15.250Z");
+  record.findings = R"({"nvme.check_health": {"percentage_used": 3}})";
+  const Response response = get("/v2/devices/" + record.uuid + "/cleaning/steps");
+  EXPECT_EQ(response.status, 200);
+  expect_golden("steps-2.5.json", response.body);
+
+  store.records["compute-1"][0] = Record{};
+  store.records["compute-1"].clear();
+  Record& idle = drive("compute-1", "0000:01:00.0", Stage::pending_cleaning);
+  idle.waiting_for = "the host driver";
+  idle.findings = "no JSON";
+  const Response waiting = get("/v2/devices/" + idle.uuid + "/cleaning/steps");
+  EXPECT_THAT(waiting.body, HasSubstr(R"("waiting_for":"the host driver")"));
+  EXPECT_THAT(waiting.body, HasSubstr(R"("findings":{})"));
+  EXPECT_THAT(waiting.body, HasSubstr(R"("clean_step":null)"));
+  EXPECT_THAT(waiting.body, HasSubstr(R"("last_error":null)"));
+}
+
+TEST_F(ApiDevicesTest, CallsOfALaterMicroversionAre406AsCyborgsAre) {
+  examples();
+  for (const std::string version : {"2.0", "2.4"}) {
+    const Response clean = post("/v2/devices/" + error + "/clean", version);
+    EXPECT_EQ(clean.status, 406);
+    EXPECT_THAT(fault_of(clean), HasSubstr("should be 2.5"));
+    EXPECT_EQ(get("/v2/devices/" + error + "/cleaning/steps", version).status, 406);
+  }
+  EXPECT_TRUE(store.kicks.empty());
+}
+
+class ApiCleanTest : public ApiDevicesTest {
+ protected:
+  // Asks for it, and holds that nothing was done unless it was accepted.
+  Response clean(const std::string& uuid, const std::string& token = "admin") {
+    const Response response = post("/v2/devices/" + uuid + "/clean", "2.5", token);
+    EXPECT_EQ(store.kicks.size(), response.status == 202 ? 1U : 0U);
+    return response;
+  }
+  Response clean_in(Stage stage) { return clean(drive("compute-1", "0000:01:00.0", stage).uuid); }
+};
+
+TEST_F(ApiCleanTest, AcceptedIs202WithoutABodyAndKicksTheDevicesHost) {
+  examples();
+  const Response response = clean(error);
+  EXPECT_EQ(response.status, 202);
+  EXPECT_EQ(response.body, "");
+  EXPECT_EQ(header(response, "Content-Type"), "");
+  ASSERT_EQ(store.kicks.size(), 1U);
+  EXPECT_EQ(store.kicks[0].first, "compute-2");
+  const Kick& kick = store.kicks[0].second;
+  EXPECT_EQ(kick.reason, "operator");
+  EXPECT_EQ(kick.command, "clean");
+  EXPECT_EQ(kick.address, "0000:02:00.0");
+  EXPECT_EQ(kick.request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
+}
+
+TEST_F(ApiCleanTest, BadRequestWhenTheDeviceDoesNotSupportCleaning) {
+  examples();
+  const Response response = clean(gpu);
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(fault_of(response), HasSubstr("type GPU"));
+}
+
+TEST_F(ApiCleanTest, BadRequestWhenNoLiveWorkerCanCleanIt) {
+  examples();
+  clock.advance(300'000);
+  EXPECT_EQ(clean(error).status, 202) << "at the limit";
+  store.kicks.clear();
+  clock.advance(1'000);
+  const Response response = clean(error);
+  EXPECT_EQ(response.status, 400);
+  EXPECT_THAT(fault_of(response), HasSubstr("No worker on host compute-2"));
+  EXPECT_THAT(fault_of(response), HasSubstr("301 s ago"));
+  store.workers[1].heartbeat_at = WallMs{};
+  clock.advance(2'000);
+  EXPECT_THAT(fault_of(clean(error)), HasSubstr("never heard of"));
+}
+
+TEST_F(ApiCleanTest, ForbiddenWithoutThePolicy) {
+  examples();
+  for (const std::string who : {"manager", "reader", "stranger"}) {
+    const Response response = clean(error, who);
+    EXPECT_EQ(response.status, 403) << who;
+    EXPECT_THAT(fault_of(response), HasSubstr("cyborg:device:clean")) << who;
+  }
+}
+
+TEST_F(ApiCleanTest, NotFoundWhenThereIsNoSuchDevice) {
+  EXPECT_EQ(clean("7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e").status, 404);
+}
+
+TEST_F(ApiCleanTest, ConflictWhenAvailable) {
+  const Response response = clean_in(Stage::available);
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(fault_of(response), HasSubstr("is available: it is clean already"));
+}
+
+TEST_F(ApiCleanTest, ConflictWhenAllocated) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::allocated);
+  record.instance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
+  const Response response = clean(record.uuid);
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(fault_of(response),
+              HasSubstr("is allocated to instance a11a5487-696b-4d4e-a487-6b9ec9d7e458"));
+}
+
+TEST_F(ApiCleanTest, ConflictWhenPendingCleaning) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::pending_cleaning);
+  record.waiting_for = "the host driver";
+  const Response response = clean(record.uuid);
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(fault_of(response), HasSubstr("is pending_cleaning"));
+  EXPECT_THAT(fault_of(response), HasSubstr("the host driver"));
+}
+
+TEST_F(ApiCleanTest, ConflictWhenCleaningWhateverTheStage) {
+  for (const Stage stage :
+       {Stage::guarding, Stage::rechecking, Stage::preparing, Stage::baselining, Stage::erasing,
+        Stage::verifying, Stage::restoring, Stage::looking, Stage::releasing, Stage::confirming}) {
+    store.records.clear();
+    const Response response = clean_in(stage);
+    EXPECT_EQ(response.status, 409) << to_string(stage);
+    EXPECT_THAT(fault_of(response), HasSubstr("is cleaning")) << to_string(stage);
+  }
+}
+
+TEST_F(ApiCleanTest, ConflictWhenItsRecordCannotBeRead) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::error);
+  record.damage = "its record cannot be read (stage): mend the field";
+  const Response response = clean(record.uuid);
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(fault_of(response), HasSubstr("mend the field"));
+}
+
+TEST_F(ApiCleanTest, TheStateIsTheOneOfNowNotOfAMomentAgo) {
+  examples();
+  static_cast<void>(get("/v2/devices"));
+  store.records["compute-2"][0].stage = Stage::erasing;
+  EXPECT_EQ(clean(error).status, 409);
+}
+
+TEST_F(ApiCleanTest, ItTakesNoArguments) {
+  examples();
+  Request asked = request("POST", "/v2/devices/" + error + "/clean");
+  asked.body = R"({"force": true})";
+  EXPECT_EQ(ask(asked).status, 400);
+  EXPECT_TRUE(store.kicks.empty());
+  for (const std::string body : {"", "{}", " { } \n"}) {
+    asked.body = body;
+    EXPECT_EQ(ask(asked).status, 202) << body;
+  }
+  EXPECT_EQ(post("/v2/devices/" + error + "/clean?force=1").status, 400);
+}
+
+TEST_F(ApiCleanTest, RedisAwayIs503) {
+  examples();
+  static_cast<void>(get("/v2/devices"));
+  store.away = true;
+  EXPECT_EQ(clean(error).status, 503);
+}
+
+TEST_F(ApiCleanTest, EveryAttemptIsInTheAuditLog) {
+  examples();
+  const auto audited = [this] {
+    std::vector<std::string> lines;
+    for (const std::string& line : logger.lines) {
+      if (line.rfind("reclaim.api.audit: ", 0) == 0) lines.push_back(line);
+    }
+    logger.lines.clear();
+    return lines;
+  };
+  static_cast<void>(clean(error));
+  store.kicks.clear();
+  static_cast<void>(clean(error, "reader"));
+  static_cast<void>(clean(available));
+  static_cast<void>(get("/v2/devices/" + error));
+  const auto lines = audited();
+  ASSERT_EQ(lines.size(), 3U);
+  for (const std::string& line : lines) {
+    EXPECT_THAT(line, HasSubstr(std::string("project_id=") + kOurProject));
+    EXPECT_THAT(line, HasSubstr("request_id=req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a"));
+  }
+  EXPECT_THAT(lines[0], HasSubstr("user_id=user-admin"));
+  EXPECT_THAT(lines[0], HasSubstr("outcome=accepted"));
+  EXPECT_THAT(lines[0], HasSubstr("device=" + error));
+  EXPECT_THAT(lines[1], HasSubstr("user_id=user-reader"));
+  EXPECT_THAT(lines[1], HasSubstr("outcome=refused with 403"));
+  EXPECT_THAT(lines[2], HasSubstr("outcome=refused with 409"));
 }
 
 }  // namespace

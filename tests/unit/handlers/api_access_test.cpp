@@ -1,0 +1,150 @@
+// Who is let in, and what the answer is when one is not: 400, 401, 403, 404, 405, 503.
+#include <gmock/gmock.h>
+
+#include "tests/unit/handlers/api_fixture.h"
+
+namespace reclaim::api {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+class ApiAccessTest : public ApiTest {};
+
+TEST_F(ApiAccessTest, WithoutATokenIs401AndSaysWhereKeystoneIs) {
+  const Response response = ask(request("GET", "/v2/devices", "2.5", ""));
+  EXPECT_EQ(response.status, 401);
+  EXPECT_EQ(header(response, "WWW-Authenticate"), "Keystone uri=\"http://controller:5000\"");
+  EXPECT_THAT(fault_of(response), HasSubstr("Unauthorized"));
+  EXPECT_EQ(store.hosts_asked, 0);
+}
+
+TEST_F(ApiAccessTest, AWrongTokenIs401AndNeverInALogLine) {
+  const Response response = get("/v2/devices", "2.5", "gAAAAA-wrong");
+  EXPECT_EQ(response.status, 401);
+  EXPECT_EQ(header(response, "WWW-Authenticate"), "Keystone uri=\"http://controller:5000\"");
+  EXPECT_THAT(response.body, Not(HasSubstr("gAAAAA")));
+  for (const std::string& line : logger.lines) EXPECT_THAT(line, Not(HasSubstr("gAAAAA")));
+}
+
+TEST_F(ApiAccessTest, NothingIsSaidOfWhatThereIsBeforeATokenIsGood) {
+  EXPECT_EQ(ask(request("GET", "/v2/nowhere", "2.5", "")).status, 401);
+  EXPECT_EQ(ask(request("DELETE", "/v2/devices", "2.99", "")).status, 401);
+}
+
+TEST_F(ApiAccessTest, KeystoneAwayIs503) {
+  for (const Errc code : {Errc::unavailable, Errc::unknown}) {
+    tokens.trouble = Error{code, "controller:5000 does not answer"};
+    const Response response = get("/v2/devices");
+    EXPECT_EQ(response.status, 503);
+    EXPECT_THAT(fault_of(response), HasSubstr("Keystone"));
+  }
+  EXPECT_THAT(logger.lines, Contains(HasSubstr("controller:5000 does not answer")));
+}
+
+TEST_F(ApiAccessTest, AServiceTokenGoesToKeystoneToo) {
+  Request asked = request("GET", "/v2/devices");
+  asked.headers.push_back({"x-service-token", "service"});
+  EXPECT_EQ(ask(asked).status, 200);
+  EXPECT_EQ(tokens.last_service_token, "service");
+}
+
+TEST_F(ApiAccessTest, TheAccessLogIsToldWhoItWas) {
+  const Response response = get("/v2/devices");
+  EXPECT_EQ(response.user_id, "user-admin");
+  EXPECT_EQ(response.project_id, kOurProject);
+}
+
+TEST_F(ApiAccessTest, DevicesAreForManagersAndAdmins) {
+  EXPECT_EQ(get("/v2/devices", "2.5", "manager").status, 200);
+  const Response refused = get("/v2/devices", "2.5", "reader");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(fault_of(refused), HasSubstr("cyborg:device:get_all"));
+  EXPECT_THAT(fault_of(get("/v2/devices/x", "2.5", "reader")), HasSubstr("cyborg:device:get_one"));
+  EXPECT_EQ(store.hosts_asked, 1);
+}
+
+TEST_F(ApiAccessTest, APolicyFileDecides) {
+  start({{"cyborg:device:get_all", "role:reader"}, {"cyborg:device:clean", "!"}}, {});
+  EXPECT_EQ(get("/v2/devices", "2.5", "reader").status, 200);
+  EXPECT_EQ(post("/v2/devices/x/clean").status, 403);
+}
+
+TEST_F(ApiAccessTest, WithAuthOffEveryCallerIsTheAdmin) {
+  Options options;
+  options.authenticate = false;
+  start({}, options);
+  drive("compute-1", "0000:01:00.0", Stage::error);
+  EXPECT_EQ(ask(request("GET", "/v2/devices", "", "")).status, 200);
+  EXPECT_EQ(ask(request("POST", "/v2/devices/" + store.records["compute-1"][0].uuid + "/clean",
+                        "2.5", ""))
+                .status,
+            202);
+}
+
+TEST_F(ApiAccessTest, WhatIsNotThereIs404) {
+  for (const std::string path : {"/v3", "/v2/deployables", "/v2/devices/a/b", "/v2//devices"}) {
+    EXPECT_EQ(get(path).status, 404) << path;
+  }
+}
+
+TEST_F(ApiAccessTest, WhatCannotBeDoneIs405WithAllow) {
+  const std::vector<std::tuple<std::string, std::string, std::string>> table{
+      {"DELETE", "/v2/devices", "GET, HEAD"},
+      {"POST", "/v2/devices/x", "GET, HEAD"},
+      {"PATCH", "/v2/accelerator_requests", "GET, HEAD"},
+      {"DELETE", "/v2/accelerator_requests/x", "GET, HEAD"},
+      {"GET", "/v2/devices/x/clean", "POST"},
+      {"POST", "/v2/devices/x/cleaning/steps", "GET, HEAD"},
+      {"POST", "/", "GET, HEAD"},
+      {"PUT", "/v2", "GET, HEAD"},
+  };
+  for (const auto& [method, path, allow] : table) {
+    const Response response = ask(request(method, path));
+    EXPECT_EQ(response.status, 405) << method << " " << path;
+    EXPECT_EQ(header(response, "Allow"), allow) << method << " " << path;
+  }
+}
+
+TEST_F(ApiAccessTest, ABadTargetIs400) {
+  EXPECT_EQ(get("/v2/devices?type=%zz").status, 400);
+  EXPECT_EQ(get("/v2/%").status, 400);
+}
+
+TEST_F(ApiAccessTest, AnUnknownParameterIs400AndNamesWhatIsAccepted) {
+  const Response old = get("/v2/devices?colour=red", "2.3");
+  EXPECT_EQ(old.status, 400);
+  EXPECT_THAT(fault_of(old), HasSubstr("'colour'"));
+  EXPECT_THAT(fault_of(old), HasSubstr("type, vendor, hostname"));
+  EXPECT_THAT(fault_of(get("/v2/devices?colour=red")),
+              HasSubstr("type, vendor, hostname, status, device_state"));
+  EXPECT_EQ(get("/v2/devices?device_state=error", "2.4").status, 400);
+  EXPECT_EQ(get("/v2/devices?type=NVME&type=GPU").status, 400);
+  EXPECT_EQ(get("/v2/devices?device_state=dirty").status, 400);
+  EXPECT_THAT(fault_of(get("/v2/devices?device_state=dirty")), HasSubstr("pending_cleaning"));
+  EXPECT_EQ(get("/v2/devices?status=off").status, 400);
+  EXPECT_EQ(get("/v2/devices/x?type=NVME").status, 400);
+  EXPECT_THAT(fault_of(get("/v2/accelerator_requests?arq=1")), HasSubstr("instance, bind_state"));
+}
+
+TEST_F(ApiAccessTest, NoAnswerComesAfterTheApiIsGone) {
+  int answers = 0;
+  for (const std::string path : {"/v2/devices", "/v2/devices?hostname=compute-1", "/v2/devices/x",
+                                 "/v2/accelerator_requests"}) {
+    api->handle(request("GET", path), [&](const Response& /*response*/) { answers += 1; });
+  }
+  // One that waits for Keystone, one for the hosts, one for a host's records.
+  for (int steps = 0; steps < 6; ++steps) {
+    const auto next = std::move(queue.front());
+    queue.pop_front();
+    next();
+  }
+  ASSERT_EQ(answers, 0);
+  api.reset();
+  run();
+  EXPECT_EQ(answers, 0);
+}
+
+}  // namespace
+}  // namespace reclaim::api

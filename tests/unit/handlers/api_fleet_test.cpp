@@ -1,0 +1,134 @@
+// A node answers for the whole fleet in Redis: read once for all who ask, bounded, and never by
+// half.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "tests/unit/handlers/api_fixture.h"
+
+namespace reclaim::api {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class ApiFleetTest : public ApiTest {
+ protected:
+  void many_hosts(int count) {
+    store.workers.clear();
+    for (int i = 0; i < count; ++i) {
+      const std::string host = fmt::format("compute-{:03}", i);
+      store.workers.push_back({host, clock.now().wall, "1.0", "m", 0});
+      drive(host, "0000:01:00.0", Stage::available);
+    }
+  }
+};
+
+TEST_F(ApiFleetTest, OneNodeAnswersForAllHosts) {
+  drive("compute-1", "0000:01:00.0", Stage::available);
+  drive("compute-2", "0000:02:00.0", Stage::allocated);
+  const Response response = get("/v2/devices");
+  EXPECT_THAT(response.body, HasSubstr("compute-1"));
+  EXPECT_THAT(response.body, HasSubstr("compute-2"));
+}
+
+TEST_F(ApiFleetTest, WhoAsksAtTheSameTimeIsAnsweredFromOneReading) {
+  int answers = 0;
+  for (int i = 0; i < 50; ++i) {
+    api->handle(request("GET", "/v2/devices"),
+                [&](const Response& response) { answers += response.status == 200 ? 1 : 0; });
+  }
+  run();
+  EXPECT_EQ(answers, 50);
+  EXPECT_EQ(store.hosts_asked, 1);
+  EXPECT_THAT(store.loaded, ElementsAre("compute-1", "compute-2"));
+}
+
+TEST_F(ApiFleetTest, WhatWasReadIsAnsweredFromForAMomentOnly) {
+  static_cast<void>(get("/v2/devices"));
+  clock.advance(900);
+  static_cast<void>(get("/v2/devices"));
+  EXPECT_EQ(store.loaded.size(), 2U);
+  clock.advance(101);
+  drive("compute-1", "0000:01:00.0", Stage::available);
+  EXPECT_THAT(get("/v2/devices").body, HasSubstr("0000:01:00.0"));
+  EXPECT_EQ(store.loaded.size(), 4U);
+}
+
+TEST_F(ApiFleetTest, HostsAreReadABoundedNumberAtATime) {
+  many_hosts(200);
+  EXPECT_EQ(get("/v2/devices").status, 200);
+  EXPECT_EQ(store.loaded.size(), 200U);
+  EXPECT_EQ(store.loads_under_way_most, 32U);
+}
+
+TEST_F(ApiFleetTest, AHostFilterReadsThatHostOnly) {
+  drive("compute-1", "0000:01:00.0", Stage::available);
+  drive("compute-2", "0000:02:00.0", Stage::allocated);
+  const Response response = get("/v2/devices?hostname=compute-2");
+  EXPECT_THAT(response.body, HasSubstr("0000:02:00.0"));
+  EXPECT_THAT(response.body, Not(HasSubstr("0000:01:00.0")));
+  EXPECT_THAT(store.loaded, ElementsAre("compute-2"));
+}
+
+TEST_F(ApiFleetTest, AHostThatNeverWorkedHasNoDevicesAndNoKey) {
+  const Response response = get("/v2/devices?hostname=%7Bx%7D:y");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, R"({"devices":[]})");
+  EXPECT_TRUE(store.loaded.empty());
+}
+
+TEST_F(ApiFleetTest, OneDeviceIsReadAnewOfItsHostOnly) {
+  const std::string uuid = drive("compute-2", "0000:02:00.0", Stage::allocated).uuid;
+  static_cast<void>(get("/v2/devices"));
+  store.loaded.clear();
+  store.records["compute-2"][0].stage = Stage::pending_cleaning;
+  EXPECT_THAT(get("/v2/devices/" + uuid).body, HasSubstr("pending_cleaning"));
+  EXPECT_THAT(store.loaded, ElementsAre("compute-2"));
+}
+
+TEST_F(ApiFleetTest, RedisAwayIs503InWords) {
+  store.away = true;
+  for (const std::string path :
+       {"/v2/devices", "/v2/devices?hostname=compute-1", "/v2/devices/x",
+        "/v2/devices/x/cleaning/steps", "/v2/accelerator_requests", "/v2/accelerator_requests/x"}) {
+    const Response response = get(path);
+    EXPECT_EQ(response.status, 503) << path;
+    EXPECT_THAT(fault_of(response), HasSubstr("Redis cannot be asked")) << path;
+    EXPECT_THAT(response.body, Not(HasSubstr("6379"))) << path;
+  }
+  store.away = false;
+  EXPECT_EQ(get("/v2/devices").status, 200) << "an outage is not remembered";
+}
+
+TEST_F(ApiFleetTest, HalfAFleetIsNoAnswer) {
+  store.broken_host = "compute-2";
+  EXPECT_EQ(get("/v2/devices").status, 503);
+  EXPECT_EQ(get("/v2/devices?hostname=compute-1").status, 200);
+}
+
+TEST_F(ApiFleetTest, TooManyHostsIs503AndSaysWhatToDo) {
+  Options options;
+  options.hosts_max = 10;
+  start({}, options);
+  many_hosts(11);
+  const Response response = get("/v2/devices");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(fault_of(response), HasSubstr("?hostname="));
+  EXPECT_EQ(get("/v2/devices?hostname=compute-003").status, 200);
+}
+
+TEST_F(ApiFleetTest, ARecordThatCannotBeReadShowsAsError) {
+  Record& broken = drive("compute-1", "0000:01:00.0", Stage::available);
+  broken.damage = "its record cannot be read (stage)";
+  EXPECT_THAT(get("/v2/devices").body, HasSubstr(R"("device_state":"error")"));
+  EXPECT_THAT(get("/v2/devices?device_state=available").body, Not(HasSubstr("uuid")));
+}
+
+TEST_F(ApiFleetTest, WhatIsNoUtf8InRedisIsMadePrintable) {
+  drive("compute-1", "0000:01:00.0", Stage::available).type = "NV\xff\x80ME";
+  EXPECT_THAT(get("/v2/devices").body, HasSubstr(R"("type":"NV..ME")"));
+}
+
+}  // namespace
+}  // namespace reclaim::api
