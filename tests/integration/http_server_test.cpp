@@ -265,6 +265,19 @@ TEST_F(HttpTest, OnlyASocketThatNobodyListensOnIsReplaced) {
   EXPECT_THAT(refusal(wanted), AllOf(HasSubstr(wanted.unix_socket), HasSubstr("No such file")));
 }
 
+TEST_F(HttpTest, ListensOnEveryAddressGiven) {
+  HttpServerOptions wanted = options();
+  wanted.bind = {"127.0.0.1:0", "127.0.0.2:0", "[::1]:0"};
+  if (refusal(wanted) != "it was made") wanted.bind.pop_back();  // a machine without IPv6
+  serve(wanted);
+  ASSERT_EQ(addresses().size(), wanted.bind.size());
+  for (const std::string& address : addresses()) {
+    EXPECT_THAT(curl("-g '" + address + "/a'").output, HasSubstr("GET /a of " + address + " []"));
+    EXPECT_THAT(curl("-g --http1.0 -H Host: '" + address + "/b'").output,
+                HasSubstr("GET /b of " + address + " []"));
+  }
+}
+
 TEST_F(HttpTest, AnAddressThatCannotBeListenedOnIsNamed) {
   serve(options());
   HttpServerOptions wanted = options();
