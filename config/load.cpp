@@ -11,6 +11,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "config/policy_file.h"
+#include "handlers/api_policy.h"
+
 namespace reclaim::config {
 namespace {
 
@@ -37,7 +40,7 @@ struct FileText {
 };
 
 // At most one byte more than the limit, so that the parser can tell that it is too long.
-Result<FileText> read_file(const std::string& path) {
+Result<FileText> read_file(const std::string& path, std::size_t bytes_max) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.number < 0) return os_error(errno);
   struct stat status {};
@@ -51,7 +54,7 @@ Result<FileText> read_file(const std::string& path) {
   FileText file;
   file.readable_by_all = (status.st_mode & S_IROTH) != 0;
   std::array<char, 65536> buffer{};
-  while (file.text.size() <= IniLimits{}.file_bytes) {
+  while (file.text.size() <= bytes_max) {
     const ssize_t bytes = ::read(fd.number, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) return os_error(errno);
@@ -104,17 +107,48 @@ class Loader {
     auto& warnings = report.checked.warnings;
     problems.insert(problems.begin(), problems_.begin(), problems_.end());
     warnings.insert(warnings.begin(), warnings_.begin(), warnings_.end());
+    read_policy(report.checked);
     report.files = std::move(files_);
     return report;
   }
 
  private:
+  // Who may do what with the device API: the defaults, unless a file says otherwise. One that
+  // nobody named need not be there.
+  void read_policy(CheckedSettings& checked) {
+    Settings& settings = checked.settings;
+    const auto file = read_file(settings.policy_file, PolicyLimits{}.file_bytes);
+    if (!file.ok()) {
+      const bool named = !settings.policy_file_at.file.empty();
+      if (named || file.error().raw != ENOENT) {
+        checked.problems.push_back({settings.policy_file_at,
+                                    fmt::format("[oslo_policy] policy_file: {} cannot be read: {}",
+                                                settings.policy_file, file.error().what)});
+      }
+      return;
+    }
+    files_.push_back(settings.policy_file);
+    const PolicyFile policy = parse_policy_file(file->text, settings.policy_file);
+    checked.problems.insert(checked.problems.end(), policy.problems.begin(), policy.problems.end());
+    for (const PolicyRule& rule : policy.rules) settings.policy_rules[rule.name] = rule.text;
+    if (!policy.problems.empty()) return;
+    const auto made = api::Policy::create(settings.policy_rules);
+    if (made.ok()) return;
+    // The error names the rule; the file knows its line.
+    const auto rule =
+        std::find_if(policy.rules.begin(), policy.rules.end(), [&](const PolicyRule& candidate) {
+          return made.error().what.starts_with(fmt::format("policy rule '{}':", candidate.name));
+        });
+    checked.problems.push_back(
+        {{settings.policy_file, rule == policy.rules.end() ? 0 : rule->line}, made.error().what});
+  }
+
   void add(const std::string& path, bool service) {
     if (files_.size() == kConfigFilesMax) {
       problems_.push_back({{path, 0}, fmt::format("more than {} files", kConfigFilesMax)});
       return;
     }
-    const auto file = read_file(path);
+    const auto file = read_file(path, IniLimits{}.file_bytes);
     if (!file.ok()) {
       problems_.push_back({{path, 0}, fmt::format("cannot be read: {}", file.error().what)});
       return;

@@ -135,5 +135,37 @@ TEST_F(Load, WarnsOfSecretsEverybodyCanRead) {
   EXPECT_THAT(warnings(), Contains(HasSubstr("everybody")));
 }
 
+// -------------------------------------------------------------------------------------------------
+// The policy file.
+
+TEST_F(Load, ThePolicyFileIsReadFromWhereItIsNamed) {
+  const std::string policy = write("p.yaml", "\"cyborg:device:clean\": \"role:cleaner\"\n");
+  const std::string own = write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
+  const auto loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_THAT(loaded->settings.policy_rules,
+              ElementsAre(testing::Pair("cyborg:device:clean", "role:cleaner")));
+  EXPECT_THAT(loaded->files, ElementsAre(own, policy));
+}
+
+TEST_F(Load, APolicyFileThatIsNamedMustBeThere) {
+  const std::string own =
+      write("reclaim.conf", "[oslo_policy]\npolicy_file = " + root_ + "/no.yaml\n");
+  EXPECT_THAT(problems(), ElementsAre(own + ":2: [oslo_policy] policy_file: " + root_ +
+                                      "/no.yaml cannot be read: No such file or directory"));
+}
+
+TEST_F(Load, WhatIsWrongInAPolicyFileNamesItsLine) {
+  const std::string policy = write("p.yaml", "# ours\nfirst: [a]\n");
+  write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr(policy + ":2: rule 'first': its text must be a")));
+  write("p.yaml", "\"cyborg:device:get_all\": \"@\"\n\"cyborg:device:clean\": \"role:admin or\"\n");
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr(policy + ":2: policy rule 'cyborg:device:clean': ")));
+  write("p.yaml", "\"cyborg:device:clena\": \"!\"\n");
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr(policy + ":1: policy rule 'cyborg:device:clena': nothing")));
+}
+
 }  // namespace
 }  // namespace reclaim::config
