@@ -1,5 +1,7 @@
 #include "config/module_options.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "config/claims.h"
@@ -22,45 +24,62 @@ reclaim::InterruptedCleaning to_core(InterruptedCleaning policy) {
   return reclaim::InterruptedCleaning::error;
 }
 
-}  // namespace
-
-Result<placement::Options> placement_options(const Settings& settings,
-                                             const MachineFacts& machine) {
-  if (!settings.placement.auth) {
+// Who we are at Keystone.
+Status fill_login(std::string_view group, const std::optional<AuthSettings>& auth,
+                  placement::Options& out) {
+  if (!auth) {
     return Error{Errc::invalid,
-                 "[placement] is not configured: auth_type, auth_url, username, password and their "
-                 "domains, or "
-                 "an auth_section, are needed"};
+                 fmt::format("[{}] is not configured: auth_type, auth_url, username, password and "
+                             "their domains, or an auth_section, are needed",
+                             group)};
   }
-  const PlacementSettings& from = settings.placement;
-  const AuthSettings& auth = *from.auth;
-  placement::Options out;
-  out.auth_type = auth.type == AuthType::password ? "password" : "v3applicationcredential";
-  out.auth_url = auth.auth_url;
-  out.username = auth.username;
-  out.user_id = auth.user_id;
-  out.password = auth.password;
-  out.user_domain_name = auth.user_domain_name;
-  out.user_domain_id = auth.user_domain_id;
-  out.application_credential_id = auth.application_credential_id;
-  out.application_credential_name = auth.application_credential_name;
-  out.application_credential_secret = auth.application_credential_secret;
-  out.project_name = auth.project_name;
-  out.project_id = auth.project_id;
-  out.project_domain_name = auth.project_domain_name;
-  out.project_domain_id = auth.project_domain_id;
-  out.domain_name = auth.domain_name;
-  out.domain_id = auth.domain_id;
-  out.system_scope = auth.system_scope;
-  out.service_type = from.service_type;
+  out.auth_type = auth->type == AuthType::password ? "password" : "v3applicationcredential";
+  out.auth_url = auth->auth_url;
+  out.username = auth->username;
+  out.user_id = auth->user_id;
+  out.password = auth->password;
+  out.user_domain_name = auth->user_domain_name;
+  out.user_domain_id = auth->user_domain_id;
+  out.application_credential_id = auth->application_credential_id;
+  out.application_credential_name = auth->application_credential_name;
+  out.application_credential_secret = auth->application_credential_secret;
+  out.project_name = auth->project_name;
+  out.project_id = auth->project_id;
+  out.project_domain_name = auth->project_domain_name;
+  out.project_domain_id = auth->project_domain_id;
+  out.domain_name = auth->domain_name;
+  out.domain_id = auth->domain_id;
+  out.system_scope = auth->system_scope;
+  return Ok{};
+}
+
+template <typename T>
+void fill_session(const T& from, placement::Options& out) {
   out.region_name = from.region_name;
-  out.valid_interfaces = from.valid_interfaces;
-  out.endpoint_override = from.endpoint_override;
   out.cafile = from.cafile;
   out.certfile = from.certfile;
   out.keyfile = from.keyfile;
   out.insecure = from.insecure;
+}
+
+template <typename T>
+void fill_endpoint(const T& from, placement::Options& out) {
+  fill_session(from, out);
+  out.service_type = from.service_type;
+  out.valid_interfaces = from.valid_interfaces;
+  out.endpoint_override = from.endpoint_override;
   out.timeout_ms = from.timeout_s * static_cast<int>(kMsPerS);
+}
+
+}  // namespace
+
+Result<placement::Options> placement_options(const Settings& settings,
+                                             const MachineFacts& machine) {
+  placement::Options out;
+  if (Status filled = fill_login("placement", settings.placement.auth, out); !filled) {
+    return std::move(filled).error();
+  }
+  fill_endpoint(settings.placement, out);
   // An operator's word stands alone; else what nova-compute is most likely to have chosen.
   if (!settings.reclaim.provider_name.empty()) {
     out.root_provider_names = {settings.reclaim.provider_name};
@@ -70,6 +89,29 @@ Result<placement::Options> placement_options(const Settings& settings,
       out.root_provider_names.push_back(machine.fqdn);
     }
   }
+  return out;
+}
+
+Result<placement::CyborgOptions> cyborg_options(const Settings& settings) {
+  placement::CyborgOptions out;
+  if (Status filled = fill_login("cyborg", settings.cyborg.auth, out.session); !filled) {
+    return std::move(filled).error();
+  }
+  fill_endpoint(settings.cyborg, out.session);
+  return out;
+}
+
+Result<placement::TokenOptions> token_options(const Settings& settings) {
+  const TokenSettings& from = settings.keystone_authtoken;
+  placement::TokenOptions out;
+  if (Status filled = fill_login("keystone_authtoken", from.auth, out.session); !filled) {
+    return std::move(filled).error();
+  }
+  fill_session(from, out.session);
+  out.session.valid_interfaces = {from.interface};
+  out.cache_time_ms = from.cache_time_s * kMsPerS;
+  out.service_token_roles = from.service_token_roles;
+  out.service_token_roles_required = from.service_token_roles_required;
   return out;
 }
 

@@ -7,7 +7,9 @@
 #include "config/settings.h"
 #include "handlers/options.h"
 #include "nvme/options.h"
+#include "placement/cyborg_options.h"
 #include "placement/options.h"
+#include "placement/token_options.h"
 #include "state/redis_options.h"
 
 namespace reclaim::config {
@@ -26,6 +28,10 @@ struct MachineFacts {
 // Errc::invalid where [placement] is not configured at all.
 [[nodiscard]] Result<placement::Options> placement_options(const Settings& settings,
                                                            const MachineFacts& machine);
+
+// The same of [cyborg], and of [keystone_authtoken].
+[[nodiscard]] Result<placement::CyborgOptions> cyborg_options(const Settings& settings);
+[[nodiscard]] Result<placement::TokenOptions> token_options(const Settings& settings);
 
 [[nodiscard]] ConductorOptions conductor_options(const Settings& settings,
                                                  const MachineFacts& machine,

@@ -21,17 +21,16 @@ AmqpTlsVersion lowest_version(config::TlsVersion version) {
   return AmqpTlsVersion::v1_2;
 }
 
-}  // namespace
-
-AmqpOptions amqp_options(const config::Settings& settings) {
+// Of the bus at `url`; the rest of the link's options is the notifications'.
+AmqpOptions options_at(const config::TransportUrl& url, const config::Settings& settings) {
   const config::RabbitSettings& rabbit = settings.rabbit;
   const config::ListenerSettings& from = settings.listener;
   constexpr int kMsPerS = 1000;
   AmqpOptions out;
-  for (const config::TransportHost& host : rabbit.url.hosts) {
+  for (const config::TransportHost& host : url.hosts) {
     out.hosts.push_back(AmqpHost{host.host, host.port, host.username, host.password});
   }
-  out.vhost = rabbit.url.virtual_host;
+  out.vhost = url.virtual_host;
   out.tls.enabled = rabbit.ssl;
   out.tls.lowest = lowest_version(rabbit.ssl_version);
   out.tls.ca_file = rabbit.ssl_ca_file;
@@ -68,9 +67,15 @@ AmqpOptions amqp_options(const config::Settings& settings) {
   return out;
 }
 
+}  // namespace
+
+AmqpOptions amqp_options(const config::Settings& settings) {
+  return options_at(settings.rabbit.url, settings);
+}
+
 RpcServerOptions rpc_server_options(const config::Settings& settings) {
   RpcServerOptions out;
-  out.amqp = amqp_options(settings);
+  out.amqp = options_at(settings.rabbit.rpc_url, settings);
   out.host = settings.host;
   out.exchange = settings.cyborg.rpc_exchange;
   out.topic = settings.cyborg.rpc_topic;

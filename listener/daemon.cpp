@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <utility>
 
+#include "config/claims.h"
 #include "listener/amqp_settings.h"
+#include "listener/certificate_report.h"
 #include "state/base/uuid.h"
-#include "state/certificate_chain.h"
 #include "version.h"
 
 namespace reclaim::listener {
@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.service";
 constexpr std::size_t kKicksAtOnceMax = 100;
-constexpr std::size_t kCertificatesReadMax = 1'000;
-constexpr std::size_t kCertificateWarningsMax = 5;
 constexpr std::int64_t kRetryMs = 2'000;
 constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
@@ -26,11 +24,10 @@ constexpr std::int64_t kLagWarnMs =
 
 }  // namespace
 
-Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings,
-               const config::MachineFacts& /*machine*/, Logger& log)
+Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log)
     : loop_(loop),
+      settings_(settings),
       log_(log),
-      require_persistence_(settings.redis.require_persistence),
       host_(settings.host),
       timers_(loop),
       pauses_(loop),
@@ -43,28 +40,42 @@ Daemon::~Daemon() = default;
 
 Result<std::unique_ptr<Daemon>> Daemon::create(uv_loop_t* loop, const config::Settings& settings,
                                                const config::MachineFacts& machine, Logger& log) {
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(loop, settings, machine, log));  // NOLINT: private constructor
-  if (Status built = daemon->build(settings, machine); !built) return std::move(built).error();
+  std::unique_ptr<Daemon> daemon(new Daemon(loop, settings, log));  // NOLINT: private constructor
+  if (Status built = daemon->build(machine); !built) return std::move(built).error();
   return daemon;
 }
 
-Status Daemon::build(const config::Settings& settings, const config::MachineFacts& machine) {
+Status Daemon::build(const config::MachineFacts& machine) {
   FileLedgerOptions ledger_options;
-  ledger_options.state_path = settings.state_path;
-  ledger_options.signing_key = settings.certificates.signing_key;
+  ledger_options.state_path = settings_.state_path;
+  ledger_options.signing_key = settings_.certificates.signing_key;
   auto ledger = FileLedger::open(loop_, std::move(ledger_options), log_);
   if (!ledger) return std::move(ledger).error();
   ledger_ = std::move(ledger).value();
-  report_certificates(settings);
+  report_certificates(settings_, log_);
 
   RedisStoreOptions redis;
-  redis.redis = config::redis_options(settings);
+  redis.redis = config::redis_options(settings_);
   auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
   if (!store) return std::move(store).error();
   store_ = std::move(store).value();
 
-  auto placement = config::placement_options(settings, machine);
+  if (Status built = build_clients(machine); !built) return built;
+
+  drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings_), clock_, log_);
+  drives_->give_back_drives_left();
+
+  conductor_ = std::make_unique<Conductor>(
+      ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_},
+      ConductorPolicies{config::device_policy_lookup(settings_), config::method_choice(),
+                        [] { return random_uuid(); }},
+      config::conductor_options(settings_, machine, kVersion));
+  return build_listeners();
+}
+
+// What is asked: Placement, and Cyborg where it is configured.
+Status Daemon::build_clients(const config::MachineFacts& machine) {
+  auto placement = config::placement_options(settings_, machine);
   if (!placement) return std::move(placement).error();
   auto transport = placement::CurlTransport::create(loop_, *placement);
   if (!transport) return std::move(transport).error();
@@ -73,17 +84,23 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
   if (!providers) return std::move(providers).error();
   providers_ = std::move(providers).value();
 
-  drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings), clock_, log_);
-  drives_->give_back_drives_left();
+  if (!settings_.cyborg.auth) return Ok{};
+  auto cyborg = config::cyborg_options(settings_);
+  if (!cyborg) return std::move(cyborg).error();
+  auto cyborg_transport = placement::CurlTransport::create(loop_, cyborg->session);
+  if (!cyborg_transport) return cyborg_transport.error().wrap("[cyborg]");
+  cyborg_transport_ = std::move(cyborg_transport).value();
+  auto accelerators = placement::CyborgClient::create(
+      *std::move(cyborg), placement::Ports{*cyborg_transport_, pauses_, clock_, log_});
+  if (!accelerators) return accelerators.error().wrap("[cyborg]");
+  accelerators_ = std::move(accelerators).value();
+  return Ok{};
+}
 
-  conductor_ = std::make_unique<Conductor>(
-      ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_},
-      ConductorPolicies{config::device_policy_lookup(settings), config::method_choice(),
-                        [] { return random_uuid(); }},
-      config::conductor_options(settings, machine, kVersion));
-
+// What is heard: notifications, Cyborg's RPC, the device API's callers.
+Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
-      *store_, timers_, log_, settings.listener.body_bytes_max, settings.reclaim.survey_delays_s,
+      *store_, timers_, log_, settings_.listener.body_bytes_max, settings_.reclaim.survey_delays_s,
       [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
   AmqpCallbacks callbacks;
   callbacks.on_delivery = [this](const AmqpDelivery& delivery) {
@@ -91,32 +108,21 @@ Status Daemon::build(const config::Settings& settings, const config::MachineFact
     feed_->take(delivery.body, delivery.tag, delivery.incarnation,
                 [this, &delivery](std::string_view why) { link_->dead_letter(delivery, why); });
   };
-  auto link = AmqpLink::create(loop_, amqp_options(settings), log_, std::move(callbacks));
+  auto link = AmqpLink::create(loop_, amqp_options(settings_), log_, std::move(callbacks));
   if (!link) return std::move(link).error();
   link_ = std::move(link).value();
-  return Ok{};
-}
 
-// A certificate that was cut short or tampered with is said so at once, not when an auditor asks.
-void Daemon::report_certificates(const config::Settings& settings) {
-  const std::string& given = settings.certificates.signing_key;
-  const auto key =
-      SigningKey::load(given.empty() ? default_signing_key(settings.state_path) : given);
-  const auto report = key ? check_chain(certificates_folder(settings.state_path),
-                                        {key->public_key()}, kCertificatesReadMax)
-                          : Result<ChainReport>(key.error());
-  if (!report) {
-    log_.warning(kLog, "the certificates cannot be read", {{"why", report.error().what}});
-    return;
+  if (settings_.cyborg.listen_rpc) {
+    auto rpc = RpcServer::create(loop_, rpc_server_options(settings_), *store_, timers_, log_);
+    if (!rpc) return std::move(rpc).error();
+    rpc_ = std::move(rpc).value();
   }
-  for (std::size_t i = 0; i < std::min(report->problems.size(), kCertificateWarningsMax); ++i) {
-    const ChainProblem& problem = report->problems[i];
-    log_.warning(kLog, fmt::format("certificates: {}: {}", problem.file, problem.what));
+  if (settings_.api.on()) {
+    auto api = DeviceApi::create(loop_, settings_, *store_, clock_, log_);
+    if (!api) return std::move(api).error();
+    api_ = std::move(api).value();
   }
-  log_.info(kLog, fmt::format("certificates: the newest is number {}, signed with key {}; "
-                              "{} problems with the newest {}",
-                              report->last, key->public_key().id(), report->problems.size(),
-                              report->count));
+  return Ok{};
 }
 
 void Daemon::start(std::function<void(Error)> on_fatal) {
@@ -126,6 +132,12 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
   store_->start();
   store_->watch_kicks(host_, [this] { pull_kicks(); });
   link_->start();
+  if (rpc_) rpc_->start();
+  if (api_) {
+    for (const std::string& address : api_->addresses()) {
+      log_.info(kLog, "the device API listens at " + address);
+    }
+  }
   measure_lag();
   report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
   if (manager_.alive_interval_ms() > 0) {
@@ -150,11 +162,33 @@ void Daemon::check_persistence() {
   store_->check_persistence([this](Result<PersistenceReport> report) {
     if (stopping_) return;
     if (report && !report->text.empty()) {
-      if (require_persistence_) {
+      if (settings_.redis.require_persistence) {
         return on_fatal_(Error{Errc::refused, "[redis] require_persistence: " + report->text});
       }
       log_.warning(kLog, report->text);
     }
+    check_claims();
+  });
+}
+
+// Two who claim one drive are told before anything is done to any.
+void Daemon::check_claims() {
+  if (claims_checked_ || !config::claims_need_drives(settings_)) return start_conductor();
+  drives_->discover({}, [this](Result<std::vector<nvme::DriveFacts>> found) {
+    if (stopping_) return;
+    if (!found) {
+      log_.warning(kLog, "the drives cannot be looked at yet", {{"why", found.error().what}});
+      timers_.after(kRetryMs, [this] { check_claims(); });
+      return;
+    }
+    std::vector<config::PresentDrive> drives;
+    for (const nvme::DriveFacts& drive : *found) {
+      drives.push_back({drive.address, drive.vendor_id, drive.device_id});
+    }
+    if (const Status checked = config::check_claims(settings_, drives); !checked) {
+      return on_fatal_(checked.error());
+    }
+    claims_checked_ = true;
     start_conductor();
   });
 }
@@ -211,11 +245,21 @@ void Daemon::report_counters() {
   const KickFeedCounters& heard = feed_->counters();
   const AmqpCounters& bus = link_->counters();
   const ConductorCounters& done = conductor_->counters();
-  const std::string line = fmt::format(
+  std::string line = fmt::format(
       "messages: {} heard, {} kicks, {} ignored, {} rejected, {} too long; surveys: {}, {} failed; "
       "devices: {} released, {} errors; bus: {} reconnects",
       bus.received, heard.kicks, heard.ignored, heard.rejected, bus.oversized, done.surveys,
       done.surveys_failed, done.released, done.errors, bus.disconnects);
+  if (rpc_) {
+    const RpcFeedCounters& rpc = rpc_->counters();
+    line += fmt::format("; rpc: {} kicks, {} ignored, {} rejected, {} answers", rpc.kicks,
+                        rpc.ignored, rpc.rejected, rpc.answers);
+  }
+  if (api_) {
+    const HttpServerCounters api = api_->counters();
+    line += fmt::format("; api: {} connections, {} requests, {} bad, {} turned away",
+                        api.connections, api.requests, api.bad_requests, api.turned_away);
+  }
   manager_.status(line);
   log_.info(kLog, line);
 }
@@ -241,19 +285,34 @@ void Daemon::stop(std::function<void()> stopped) {
   lag_timer_.stop();
   report_timer_.stop();
   report_counters();
-  const auto finish = [this] {
-    if (!stopped_) return;
-    const auto done = std::exchange(stopped_, nullptr);
-    alive_timer_.stop();
-    lag_timer_.stop();
-    timers_.cancel_all();
-    store_->close();
-    log_.info(kLog, "stopped");
-    done();
-  };
   // Somebody who does not answer must not hold the stop up; the kernel closes what is left.
-  lag_timer_.start(static_cast<std::uint64_t>(kStopMaxMs), 0, finish);
-  link_->stop([this, finish] { conductor_->stop(finish); });
+  lag_timer_.start(static_cast<std::uint64_t>(kStopMaxMs), 0, [this] { finish(); });
+  stops_pending_ = 1;
+  const auto stopped_one = [this] {
+    stops_pending_ -= 1;
+    if (stops_pending_ == 0) finish();
+  };
+  // Callers first: what they are still answered, Redis is needed for.
+  if (api_) {
+    stops_pending_ += 1;
+    api_->stop(stopped_one);
+  }
+  if (rpc_) {
+    stops_pending_ += 1;
+    rpc_->stop(stopped_one);
+  }
+  link_->stop([this, stopped_one] { conductor_->stop(stopped_one); });
+}
+
+void Daemon::finish() {
+  if (!stopped_) return;
+  const auto done = std::exchange(stopped_, nullptr);
+  alive_timer_.stop();
+  lag_timer_.stop();
+  timers_.cancel_all();
+  store_->close();
+  log_.info(kLog, "stopped");
+  done();
 }
 
 }  // namespace reclaim::listener

@@ -12,12 +12,15 @@
 #include "config/settings.h"
 #include "handlers/conductor.h"
 #include "listener/amqp_link.h"
+#include "listener/device_api.h"
 #include "listener/kick_feed.h"
+#include "listener/rpc_server.h"
 #include "listener/service_manager.h"
 #include "listener/uv_timers.h"
 #include "nvme/lanes.h"
 #include "placement/client.h"
 #include "placement/curl_transport.h"
+#include "placement/cyborg_client.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
@@ -28,8 +31,8 @@ namespace reclaim::listener {
 
 class Daemon final {
  public:
-  // Opens what must be there at once: the ledger (one worker a machine), options that work. `loop`
-  // and `log` outlive the daemon.
+  // Opens what must be there at once: the ledger (one worker a machine), options that work. `loop`,
+  // `settings` and `log` outlive the daemon.
   [[nodiscard]] static Result<std::unique_ptr<Daemon>> create(uv_loop_t* loop,
                                                               const config::Settings& settings,
                                                               const config::MachineFacts& machine,
@@ -47,23 +50,25 @@ class Daemon final {
   void stop(std::function<void()> stopped);
 
  private:
-  Daemon(uv_loop_t* loop, const config::Settings& settings, const config::MachineFacts& machine,
-         Logger& log);
+  Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log);
 
-  [[nodiscard]] Status build(const config::Settings& settings, const config::MachineFacts& machine);
+  [[nodiscard]] Status build(const config::MachineFacts& machine);
+  [[nodiscard]] Status build_clients(const config::MachineFacts& machine);
+  [[nodiscard]] Status build_listeners();
   void on_redis(const RedisState& state);
   void check_persistence();
+  void check_claims();
   void start_conductor();
   void pull_kicks();
   void measure_lag();
-  void report_certificates(const config::Settings& settings);
   void report_counters();
+  void finish();
 
   uv_loop_t* loop_;
+  const config::Settings& settings_;
   Logger& log_;
   SystemClock clock_;
   ServiceManager manager_;
-  bool require_persistence_;
   std::string host_;
 
   UvTimers timers_;
@@ -72,10 +77,14 @@ class Daemon final {
   std::unique_ptr<placement::CurlTransport> transport_;
   placement::UvPauses pauses_;
   std::unique_ptr<placement::Client> providers_;
+  std::unique_ptr<placement::CurlTransport> cyborg_transport_;
+  std::unique_ptr<placement::CyborgClient> accelerators_;  // none: Cyborg's API is not asked
   std::unique_ptr<nvme::Lanes> drives_;
   std::unique_ptr<Conductor> conductor_;
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<AmqpLink> link_;
+  std::unique_ptr<RpcServer> rpc_;  // none: not listened to
+  std::unique_ptr<DeviceApi> api_;  // none: off
   uv::Timer alive_timer_;
   uv::Timer lag_timer_;
   uv::Timer report_timer_;
@@ -83,10 +92,12 @@ class Daemon final {
   std::function<void(Error)> on_fatal_;
   std::function<void()> stopped_;
   bool redis_was_connected_ = false;
+  bool claims_checked_ = false;
   bool conducting_ = false;  // start() of the conductor was called and not refused
   bool conductor_up_ = false;
   bool pulling_ = false;
   bool stopping_ = false;
+  std::size_t stops_pending_ = 0;
 };
 
 }  // namespace reclaim::listener

@@ -13,26 +13,11 @@
 #include "placement/accelerators.h"
 #include "placement/conversations.h"
 #include "placement/cyborg_answers.h"
+#include "placement/cyborg_options.h"
 #include "placement/exchange.h"
-#include "placement/options.h"
 #include "state/base/clock.h"
 
 namespace reclaim::placement {
-
-struct CyborgOptions {
-  // How to log in, which endpoint of the catalog, TLS, limits of a request. The lists are of the
-  // whole cloud, so the body may be larger than Placement's.
-  Options session = [] {
-    Options options;
-    options.service_type = "accelerator";
-    options.body_bytes_max = std::int64_t{32} * 1'024 * 1'024;
-    return options;
-  }();
-  std::size_t arqs_max = 20'000;         // of the whole cloud
-  std::size_t devices_max = 1'024;       // of the host
-  std::size_t deployables_max = 20'000;  // of the whole cloud
-  std::int64_t deployables_fresh_ms = 900'000;
-};
 
 // The deployables of one host as they were last read.
 struct KnownDeployables {

@@ -1,0 +1,41 @@
+#include "listener/certificate_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "state/certificate_chain.h"
+#include "state/file_ledger.h"
+#include "state/signing_key.h"
+
+namespace reclaim::listener {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.service";
+constexpr std::size_t kCertificatesReadMax = 1'000;
+constexpr std::size_t kCertificateWarningsMax = 5;
+
+}  // namespace
+
+void report_certificates(const config::Settings& settings, Logger& log) {
+  const std::string& given = settings.certificates.signing_key;
+  const auto key =
+      SigningKey::load(given.empty() ? default_signing_key(settings.state_path) : given);
+  const auto report = key ? check_chain(certificates_folder(settings.state_path),
+                                        {key->public_key()}, kCertificatesReadMax)
+                          : Result<ChainReport>(key.error());
+  if (!report) {
+    log.warning(kLog, "the certificates cannot be read", {{"why", report.error().what}});
+    return;
+  }
+  for (std::size_t i = 0; i < std::min(report->problems.size(), kCertificateWarningsMax); ++i) {
+    const ChainProblem& problem = report->problems[i];
+    log.warning(kLog, fmt::format("certificates: {}: {}", problem.file, problem.what));
+  }
+  log.info(kLog, fmt::format("certificates: the newest is number {}, signed with key {}; "
+                             "{} problems with the newest {}",
+                             report->last, key->public_key().id(), report->problems.size(),
+                             report->count));
+}
+
+}  // namespace reclaim::listener

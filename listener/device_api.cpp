@@ -1,0 +1,81 @@
+#include "listener/device_api.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/module_options.h"
+
+namespace reclaim::listener {
+
+DeviceApi::DeviceApi(uv_loop_t* loop) : pauses_(loop) {}
+
+// The server goes first, so that no request comes to an API that is gone.
+DeviceApi::~DeviceApi() = default;
+
+Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
+                                                     const config::Settings& settings, Store& store,
+                                                     const Clock& clock, Logger& log) {
+  std::unique_ptr<DeviceApi> out(new DeviceApi(loop));  // NOLINT: private constructor
+  if (settings.api.auth == config::ApiAuth::keystone) {
+    if (Status made = out->validate_tokens(loop, settings, clock, log); !made) {
+      return made.error().wrap("[keystone_authtoken]");
+    }
+  }
+  auto policy = api::Policy::create(settings.policy_rules);
+  if (!policy) return policy.error().wrap(settings.policy_file);
+  out->api_ = std::make_unique<api::Api>(api::Ports{store, out->tokens_.get(), clock, log},
+                                         *std::move(policy), api_options(settings));
+  auto server = HttpServer::create(
+      loop, http_server_options(settings),
+      [api = out->api_.get()](api::Request request, std::function<void(api::Response)> done) {
+        api->handle(std::move(request), std::move(done));
+      },
+      clock, log);
+  if (!server) return server.error().wrap("[api]");
+  out->server_ = std::move(server).value();
+  return out;
+}
+
+Status DeviceApi::validate_tokens(uv_loop_t* loop, const config::Settings& settings,
+                                  const Clock& clock, Logger& log) {
+  auto options = config::token_options(settings);
+  if (!options) return std::move(options).error();
+  auto transport = placement::CurlTransport::create(loop, options->session);
+  if (!transport) return std::move(transport).error();
+  transport_ = std::move(transport).value();
+  auto tokens = placement::TokenValidator::create(
+      *std::move(options), placement::Ports{*transport_, pauses_, clock, log});
+  if (!tokens) return std::move(tokens).error();
+  tokens_ = std::move(tokens).value();
+  return Ok{};
+}
+
+api::Options api_options(const config::Settings& settings) {
+  api::Options out;
+  out.authenticate = settings.api.auth == config::ApiAuth::keystone;
+  out.www_authenticate_uri = settings.keystone_authtoken.www_authenticate_uri;
+  // A worker beats once a survey; three that are missing are no accident.
+  constexpr std::int64_t kMissedMax = 3;
+  constexpr std::int64_t kMsPerS = 1000;
+  out.heartbeat_max_ms =
+      std::max(out.heartbeat_max_ms, settings.reclaim.survey_interval_s * kMsPerS * kMissedMax);
+  return out;
+}
+
+HttpServerOptions http_server_options(const config::Settings& settings) {
+  const config::ApiSettings& from = settings.api;
+  constexpr std::int64_t kMsPerS = 1000;
+  HttpServerOptions out;
+  out.bind = from.bind;
+  out.unix_socket = from.unix_socket;
+  out.unix_socket_mode = from.unix_socket_mode;
+  out.tls_cert_file = from.cert_file;
+  out.tls_key_file = from.key_file;
+  out.connections_max = static_cast<std::size_t>(from.connections_max);
+  out.head_timeout_ms = from.head_timeout_s * kMsPerS;
+  out.idle_timeout_ms = from.idle_timeout_s * kMsPerS;
+  out.request_body_bytes_max = from.request_bytes_max;
+  return out;
+}
+
+}  // namespace reclaim::listener

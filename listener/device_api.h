@@ -1,0 +1,59 @@
+// The device API of a running worker, put together: the HTTP server, the API behind it, the policy,
+// and the validation of tokens with a transport of its own.
+//
+// Thread: the loop's. Owns all of these; the store, clock and log are the worker's.
+#pragma once
+
+#include <uv.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "handlers/api.h"
+#include "listener/http_server.h"
+#include "placement/curl_transport.h"
+#include "placement/token_validator.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/store.h"
+
+namespace reclaim::listener {
+
+class DeviceApi final {
+ public:
+  // Binds at once; [api] must be on. Errc::invalid or what the system said of an address.
+  [[nodiscard]] static Result<std::unique_ptr<DeviceApi>> create(uv_loop_t* loop,
+                                                                 const config::Settings& settings,
+                                                                 Store& store, const Clock& clock,
+                                                                 Logger& log);
+  ~DeviceApi();
+  DeviceApi(const DeviceApi&) = delete;
+  DeviceApi& operator=(const DeviceApi&) = delete;
+
+  [[nodiscard]] std::vector<std::string> addresses() const { return server_->addresses(); }
+  [[nodiscard]] HttpServerCounters counters() const { return server_->counters(); }
+
+  // As HttpServer::stop().
+  void stop(std::function<void()> stopped) { server_->stop(std::move(stopped)); }
+
+ private:
+  explicit DeviceApi(uv_loop_t* loop);
+
+  [[nodiscard]] Status validate_tokens(uv_loop_t* loop, const config::Settings& settings,
+                                       const Clock& clock, Logger& log);
+
+  placement::UvPauses pauses_;
+  std::unique_ptr<placement::CurlTransport> transport_;
+  std::unique_ptr<placement::TokenValidator> tokens_;
+  std::unique_ptr<api::Api> api_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+// [api] in the words of what it is told to. Pure.
+[[nodiscard]] api::Options api_options(const config::Settings& settings);
+[[nodiscard]] HttpServerOptions http_server_options(const config::Settings& settings);
+
+}  // namespace reclaim::listener
