@@ -21,7 +21,8 @@ MAP = {
     "handlers": {"placement", "nvme", "state"},
     # policy.h: the words an operator writes into device_spec choose the erasure; plan.h: which
     # clean steps there are to be ordered.
-    "config": {"state", "*options.h", "handlers/plan.h", "nvme/policy.h", "nvme/rules.h"},
+    "config": {"state", "*options.h", "handlers/api_policy.h", "handlers/plan.h", "nvme/policy.h",
+               "nvme/rules.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
 }
