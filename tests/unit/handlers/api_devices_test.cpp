@@ -188,6 +188,7 @@ TEST_F(ApiCleanTest, ConflictWhenAvailable) {
   const Response response = clean_in(Stage::available);
   EXPECT_EQ(response.status, 409);
   EXPECT_THAT(fault_of(response), HasSubstr("is available: it is clean already"));
+  expect_golden("clean-409.json", response.body);
 }
 
 TEST_F(ApiCleanTest, ConflictWhenAllocated) {

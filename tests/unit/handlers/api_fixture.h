@@ -229,7 +229,7 @@ class ApiTest : public testing::Test {
     made.method = method;
     made.target = target;
     made.request_id = "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a";
-    made.base_url = "http://reclaim:6666";
+    made.base_url = "http://reclaim:6667";
     if (!token.empty()) made.headers.push_back({"X-Auth-Token", token});
     if (!version.empty()) {
       made.headers.push_back({"OpenStack-API-Version", "accelerator " + version});

@@ -109,10 +109,10 @@ TEST_F(ApiDiscoveryTest, AnybodyMayAskWhichVersionsThereAre) {
 
 TEST_F(ApiDiscoveryTest, LinksStayBelowTheMountPointThatTheClientUsed) {
   EXPECT_THAT(ask(request("GET", "/accelerator/", "", "")).body,
-              HasSubstr("\"http://reclaim:6666/accelerator/v2\""));
+              HasSubstr("\"http://reclaim:6667/accelerator/v2\""));
   drive("compute-1", "0000:01:00.0", Stage::available);
   EXPECT_THAT(get("/accelerator/v2/devices").body,
-              HasSubstr("\"http://reclaim:6666/accelerator/v2/devices/"));
+              HasSubstr("\"http://reclaim:6667/accelerator/v2/devices/"));
 }
 
 TEST_F(ApiDiscoveryTest, EveryAnswerSaysWhichVersionItIsAndWhichThereAre) {

@@ -1,0 +1,68 @@
+// docs/device-api.md against the code: its examples are the golden files, its rules the defaults.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidjson/prettywriter.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "handlers/api_policy.h"
+#include "handlers/api_version.h"
+#include "state/base/json.h"
+
+namespace reclaim::api {
+namespace {
+
+using testing::HasSubstr;
+
+std::string read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::string page() {
+  return read(std::string(RECLAIM_TEST_DATA) + "/../../docs/device-api.md");
+}
+
+std::string pretty(const std::string& text) {
+  const auto parsed = json::parse(text, 1U << 20U);
+  if (!parsed) return parsed.error().what;
+  rapidjson::StringBuffer buffer;
+  rapidjson::PrettyWriter<rapidjson::StringBuffer> writer(buffer);
+  writer.SetIndent(' ', 2);
+  parsed->Accept(writer);
+  return buffer.GetString();
+}
+
+// Each example stands in a block behind "<!-- FILE -->", indented as people read it.
+TEST(ApiDocTest, EveryExampleIsTheAnswerOfTheGoldenFileItNames) {
+  const std::string text = page();
+  const std::string mark = "<!-- tests/data/api/";
+  int examples = 0;
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+    const std::size_t name_at = at + mark.size();
+    const std::string name = text.substr(name_at, text.find(" -->", name_at) - name_at);
+    const std::size_t begin = text.find("```json\n", at) + 8;
+    const std::string example = text.substr(begin, text.find("\n```", begin) - begin);
+    EXPECT_EQ(example, pretty(read(std::string(RECLAIM_TEST_DATA) + "/api/" + name))) << name;
+    examples += 1;
+  }
+  EXPECT_GE(examples, 5);
+}
+
+TEST(ApiDocTest, EveryRuleOfTheApiStandsThereWithItsDefault) {
+  const std::string text = page();
+  const Policy defaults = Policy::defaults();
+  for (const auto& [name, rule] : defaults.texts()) {
+    if (name.rfind("cyborg:", 0) != 0) continue;
+    EXPECT_THAT(text, HasSubstr(fmt::format("| `{}` | `{}` |", name, rule)));
+  }
+  EXPECT_THAT(text,
+              HasSubstr(fmt::format("{} to {}", to_string(kVersionMin), to_string(kVersionMax))));
+}
+
+}  // namespace
+}  // namespace reclaim::api
