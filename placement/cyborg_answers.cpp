@@ -16,8 +16,8 @@ namespace {
 
 using rapidjson::Value;
 
-constexpr std::size_t kTextBytesMax = 255;  // of a column in Cyborg's database
-constexpr std::size_t kOtherInfoBytesMax = 4'096;
+constexpr std::size_t kTextBytesMax = 255;         // of a column in Cyborg's database
+constexpr std::size_t kOtherInfoBytesMax = 2'048;  // with all texts escaped, below kArqBytesMax
 constexpr std::size_t kBoardInfoBytesMax = 16'384;
 
 Error wrong(std::string_view what) {

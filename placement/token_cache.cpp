@@ -21,7 +21,6 @@ std::optional<Result<Identity>> TokenCache::find(const std::string& key, bool al
 
 void TokenCache::put_good(const std::string& key, const SubjectToken& token, bool allow_expired,
                           Now now) {
-  refused_.erase(key);
   std::int64_t life_ms = limits_.good_ms;
   if (!allow_expired) life_ms = std::min(life_ms, token.expires_at.ms - now.wall.ms);
   if (life_ms <= 0) return;
@@ -29,7 +28,6 @@ void TokenCache::put_good(const std::string& key, const SubjectToken& token, boo
 }
 
 void TokenCache::put_refused(const std::string& key, const Error& why, Now now) {
-  good_.erase(key);
   if (limits_.refused_ms <= 0) return;
   refused_.put(key, {why, MonoMs{now.mono.ms + limits_.refused_ms}});
 }

@@ -1,14 +1,18 @@
-// Keystone's and Placement's answers. The first byte chooses who reads the rest; what is accepted
-// must then hold together.
+// Keystone's, Placement's and Cyborg's answers. The first byte chooses who reads the rest; what is
+// accepted must then hold together.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "placement/answers.h"
+#include "placement/cyborg_answers.h"
 #include "placement/exchange.h"
 #include "placement/keystone.h"
 #include "placement/microversion.h"
+#include "placement/token_answers.h"
 #include "state/base/check.h"
 #include "state/base/uuid.h"
 
@@ -55,6 +59,35 @@ void read_status(std::string_view body) {
   }
 }
 
+// What is kept of an ARQ stands in Redis as text and is read back as the same.
+void read_arqs(std::string_view body) {
+  const auto arqs = parse_arqs(body, "h", WallMs{1}, {kBytesMax, kRowsMax});
+  if (!arqs.ok()) return;
+  for (const Arq& arq : *arqs) {
+    CHECK(looks_like_uuid(arq.uuid));
+    CHECK(arq.hostname == "h" || (arq.hostname.empty() && arq.holds_device()));
+    const auto again = decode_arq(encode_arq(arq));
+    CHECK(again.ok() && again->uuid == arq.uuid && again->state == arq.state);
+    CHECK(again->address == arq.address && again->managed == arq.managed);
+  }
+}
+
+void read_devices(std::string_view body) {
+  const auto devices = parse_devices(body, "h", false, {kBytesMax, kRowsMax});
+  const auto deployables = parse_deployables(body, "h", {kBytesMax, kRowsMax});
+  const std::vector<DeviceAnswer> some = devices.ok() ? *devices : std::vector<DeviceAnswer>();
+  const std::vector<DeployableAnswer> others =
+      deployables.ok() ? *deployables : std::vector<DeployableAnswer>();
+  const bool maintaining = std::any_of(some.begin(), some.end(), [](const DeviceAnswer& each) {
+    return each.status == "maintaining";
+  });
+  const auto all = connect_devices(some, others);
+  CHECK(all.size() >= others.size());
+  CHECK(!maintaining || std::any_of(all.begin(), all.end(), [](const CyborgDevice& each) {
+    return each.status == "maintaining";
+  }));
+}
+
 }  // namespace
 }  // namespace reclaim::placement
 
@@ -71,6 +104,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'a':
       (void)placement::parse_allocations(body, placement::kBytesMax);
+      break;
+    case 'q':
+      placement::read_arqs(body);
+      break;
+    case 'd':
+      placement::read_devices(body);
+      break;
+    case 'b':
+      (void)placement::board_address(body);
+      break;
+    case 'u':
+      (void)placement::check_token_text(body);
+      (void)placement::parse_subject_token({200, {}, std::string(body)}, placement::kBytesMax);
       break;
     case 's':
       placement::read_status(body);

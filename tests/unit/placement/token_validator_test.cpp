@@ -269,7 +269,8 @@ TEST_F(TokenValidatorTest, OnlySoManyCallersWait) {
   EXPECT_TRUE(results_[0]->ok());
   EXPECT_TRUE(results_[1]->ok());
   EXPECT_EQ(results_[2]->error().code, Errc::unavailable);
-  EXPECT_TRUE(validate("T1").ok());  // nobody waits any more
+  transport_.then(subject(in(kHourMs)));
+  EXPECT_TRUE(validate("T2").ok());  // nobody waits any more
 }
 
 TEST_F(TokenValidatorTest, ATroubleOfOursIsNeverTheCallersFault) {
@@ -307,6 +308,15 @@ TEST_F(TokenValidatorTest, LogsInOnceMoreWhenOurOwnTokenIsRefused) {
   EXPECT_THAT(asked(), ElementsAre("T1", "T2", "T2"));
 }
 
+TEST_F(TokenValidatorTest, RefusedWithATokenOfOursThatIsNewItIsTheCallersThatIsMeant) {
+  script_login();
+  transport_.then(answer(401, ""));
+  script_login();
+  transport_.then(answer(401, ""));
+  EXPECT_EQ(validate("T1").error().code, Errc::refused);
+  EXPECT_TRUE(transport_.all_played());
+}
+
 TEST_F(TokenValidatorTest, AServiceTokenLetsAnExpiredOnePass) {
   script_login();
   transport_.then(subject(in(kHourMs), kService, "nova"));
@@ -323,6 +333,12 @@ TEST_F(TokenValidatorTest, AServiceTokenLetsAnExpiredOnePass) {
   transport_.then(answer(404, ""));
   EXPECT_EQ(validate("user").error().code, Errc::refused);
   EXPECT_THAT(asked(), ElementsAre("user"));
+  // Nor does a refusal of one without a service token stand in the way of one with it.
+  transport_.then(answer(404, ""));
+  EXPECT_FALSE(validate("late").ok());
+  transport_.then(subject(in(-5'000)));
+  EXPECT_TRUE(validate("late", "service").ok());
+  EXPECT_THAT(asked(), ElementsAre("late", "late+"));
 }
 
 TEST_F(TokenValidatorTest, AServiceTokenThatIsNoneIsRefused) {
