@@ -14,12 +14,18 @@ namespace reclaim::api {
 
 struct DeviceFilter {
   std::optional<std::string> type, vendor, hostname, status, device_state;
+  [[nodiscard]] bool all() const {
+    return !type && !vendor && !hostname && !status && !device_state;
+  }
 };
 
 // The parameters of `GET /v2/devices` at this microversion; the error names the one that is wrong
 // and what is accepted.
 [[nodiscard]] Result<DeviceFilter> parse_device_filter(const Parameters& parameters,
                                                        Microversion version);
+
+// The fields of Device that are JSON, out of the others.
+void render(Device& device);
 
 // `base_url` with its mount point, without a slash at its end.
 [[nodiscard]] std::string devices_body(const Devices& devices, const DeviceFilter& filter,

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "handlers/api_devices.h"
+#include "state/base/uuid.h"
+
 namespace reclaim::api {
 namespace {
 
@@ -40,7 +43,8 @@ class Kept final {
   std::vector<Done> waiting_;
 };
 
-// Reads something of each host, a bounded number of them at a time.
+// Reads something of each host, a bounded number of them at a time; the rows come in the order of
+// the hosts.
 template <typename Row>
 class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
  public:
@@ -51,26 +55,34 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
       : hosts_(std::move(hosts)),
         loads_max_(loads_max),
         load_(std::move(load)),
-        done_(std::move(done)) {}
+        done_(std::move(done)),
+        rows_(hosts_.size()) {}
 
   void run() {
     while (!error_ && next_ < hosts_.size() && under_way_ < loads_max_) {
       under_way_ += 1;
-      load_(hosts_[next_++], [self = this->shared_from_this()](Result<std::vector<Row>> rows) {
-        self->loaded(std::move(rows));
+      const std::size_t host = next_++;
+      load_(hosts_[host], [self = this->shared_from_this(), host](Result<std::vector<Row>> rows) {
+        self->loaded(host, std::move(rows));
       });
     }
     if (under_way_ > 0) return;
     if (error_) return done_(*error_);
-    done_(std::move(rows_));
+    std::vector<Row> all;
+    all.reserve(count_);
+    for (std::vector<Row>& rows : rows_) {
+      all.insert(all.end(), std::make_move_iterator(rows.begin()),
+                 std::make_move_iterator(rows.end()));
+    }
+    done_(std::move(all));
   }
 
  private:
-  void loaded(Result<std::vector<Row>> rows) {
+  void loaded(std::size_t host, Result<std::vector<Row>> rows) {
     under_way_ -= 1;
     if (rows) {
-      rows_.insert(rows_.end(), std::make_move_iterator(rows->begin()),
-                   std::make_move_iterator(rows->end()));
+      rows_[host] = *std::move(rows);
+      count_ += rows_[host].size();
     } else if (!error_) {
       error_ = rows.error();
     }
@@ -83,15 +95,10 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
   Done done_;
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::vector<Row> rows_;
+  std::vector<std::vector<Row>> rows_;  // by host
+  std::size_t count_ = 0;
   std::optional<Error> error_;
 };
-
-void sort(Devices& devices) {
-  std::sort(devices.begin(), devices.end(), [](const Device& a, const Device& b) {
-    return std::tie(a.host, a.address) < std::tie(b.host, b.address);
-  });
-}
 
 // An ARQ whose host was not told is kept by every host: the one heard of last counts.
 void merge(std::vector<Arq>& arqs) {
@@ -107,7 +114,9 @@ void merge(std::vector<Arq>& arqs) {
 
 Device device_of(const Record& record) {
   Device device;
-  device.uuid = record.uuid;
+  // A hand may have written anything there, and it goes into links as it is.
+  device.uuid =
+      looks_like_uuid(record.uuid) ? record.uuid : device_uuid(record.host, record.address);
   device.host = record.host;
   device.address = to_string(record.address);
   device.type = record.type;
@@ -120,6 +129,7 @@ Device device_of(const Record& record) {
   device.created_at = record.created_at;
   device.updated_at = record.updated_at;
   device.managed = record.managed;
+  render(device);
   return device;
 }
 
@@ -141,11 +151,11 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
 
   void devices(Callback<Devices> done) {
     if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
+    host_of_.clear();  // filled again as the hosts come in
     sweep<Device>([this](const std::string& host,
                          StoreCallback<Devices> loaded) { load(host, std::move(loaded)); },
                   [this](Result<Devices> devices) {
                     if (!devices) return devices_.settle(now(), devices.error());
-                    sort(*devices);
                     host_of_.clear();
                     for (const Device& device : *devices) host_of_[device.uuid] = device.host;
                     devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
@@ -159,7 +169,6 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
       load(host, [done](Result<Devices> devices) {
         if (!devices) return done(devices.error());
-        sort(*devices);
         done(std::make_shared<const Devices>(*std::move(devices)));
       });
     });
@@ -210,7 +219,12 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       if (!records) return done(records.error());
       Devices devices;
       devices.reserve(records->size());
-      for (const Record& record : *records) devices.push_back(device_of(record));
+      for (const Record& record : *records) {
+        devices.push_back(device_of(record));
+        self->host_of_[record.uuid] = record.host;
+      }
+      std::sort(devices.begin(), devices.end(),
+                [](const Device& a, const Device& b) { return a.address < b.address; });
       done(std::move(devices));
     });
   }
@@ -226,6 +240,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       }
       std::vector<std::string> names;
       for (const HostInfo& host : **hosts) names.push_back(host.host);
+      std::sort(names.begin(), names.end());
       std::make_shared<Sweep<Row>>(std::move(names), options_.loads_max, load, done)->run();
     });
   }
