@@ -54,6 +54,9 @@ std::string note_of(const Record& record) {
   std::string note;
   if (record.maintenance) note = "maintenance";
   if (record.held) note += note.empty() ? "held by an operator" : ", held by an operator";
+  if (record.cyborg_status == "maintaining") {
+    note += note.empty() ? "disabled in Cyborg" : ", disabled in Cyborg";
+  }
   const std::string& text = record.stage == Stage::error ? record.last_error : record.waiting_for;
   if (!text.empty()) note += note.empty() ? text : ": " + text;
   return note;
@@ -125,8 +128,8 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
                     std::ostream& err) {
   const auto hosts = hosts_of(session, options);
   if (!hosts) return complain(err, hosts.error());
-  Table table{{"Host", "Address", "Device State", "Clean Step", "Progress", "Serial", "Model",
-               "Flow", "Instance", "Note"},
+  Table table{{"Host", "Address", "Type", "Device State", "Clean Step", "Progress", "Serial",
+               "Model", "Flow", "Instance", "ARQ", "Note"},
               {}};
   for (const std::string& host : *hosts) {
     auto records = load(session, host);
@@ -134,10 +137,11 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
     std::sort(records->begin(), records->end(),
               [](const Record& a, const Record& b) { return a.address < b.address; });
     for (const Record& record : *records) {
-      table.rows.push_back({record.host, to_string(record.address),
+      table.rows.push_back({record.host, to_string(record.address), record.type,
                             std::string(to_string(device_state(record.stage))), record.clean_step,
                             progress_of(record), record.serial, record.model,
-                            std::string(to_string(record.flow)), record.instance, note_of(record)});
+                            std::string(to_string(record.flow)), record.instance, record.arq,
+                            note_of(record)});
     }
   }
   return print(format_list(table, options.view), out, err);

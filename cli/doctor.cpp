@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/doctor_checks.h"
 #include "state/file_ledger.h"
 #include "state/signing_key.h"
 
@@ -17,33 +18,6 @@ namespace reclaim::cli {
 namespace {
 
 constexpr std::int64_t kHeartbeatAgeMaxMs = 200'000;
-
-// Collects the lines; `remedy` only where something is wrong.
-class Chart final {
- public:
-  void ok(std::string check, std::string detail) {
-    add(std::move(check), "ok", std::move(detail), "");
-  }
-  void warning(std::string check, std::string detail, std::string remedy) {
-    add(std::move(check), "warning", std::move(detail), std::move(remedy));
-  }
-  void error(std::string check, std::string detail, std::string remedy) {
-    add(std::move(check), "error", std::move(detail), std::move(remedy));
-    failed_ = true;
-  }
-
-  [[nodiscard]] const Table& table() const { return table_; }
-  [[nodiscard]] bool failed() const { return failed_; }
-
- private:
-  void add(std::string check, std::string result, std::string detail, std::string remedy) {
-    table_.rows.push_back(
-        {std::move(check), std::move(result), std::move(detail), std::move(remedy)});
-  }
-
-  Table table_{{"Check", "Result", "Detail", "Remedy"}, {}};
-  bool failed_ = false;
-};
 
 void check_configuration(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
@@ -166,10 +140,14 @@ void check_libvirt(Session& session, Chart& chart) {
   chart.ok("libvirt", "domains are looked for in " + there);
 }
 
-void check_drives(Session& session, Chart& chart) {
+// What was found is told, for the checks that follow.
+std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
   const auto found = session.wait<std::vector<nvme::DriveFacts>>(
       [&](auto done) { session.drives().discover({}, std::move(done)); });
-  if (!found) return chart.error("drives", found.error().what, "is sysfs_root right?");
+  if (!found) {
+    chart.error("drives", found.error().what, "is sysfs_root right?");
+    return {};
+  }
   const auto lookup = config::device_policy_lookup(session.settings());
   std::size_t ours = 0;
   for (const nvme::DriveFacts& drive : *found) {
@@ -200,6 +178,9 @@ void check_drives(Session& session, Chart& chart) {
     chart.ok("drives",
              fmt::format("{} NVMe functions on the host, {} of them ours", found->size(), ours));
   }
+  check_claimants(session.settings(), *found, chart);
+  check_cleanup_timeout(session.settings(), *found, chart);
+  return *found;
 }
 
 void check_redis(Session& session, Chart& chart) {
@@ -232,7 +213,7 @@ void check_redis(Session& session, Chart& chart) {
   chart.warning("worker", "none has ever run for this host", "systemctl enable --now reclaim");
 }
 
-void check_placement(Session& session, Chart& chart) {
+void check_placement(Session& session, const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
   const auto providers = session.providers();
   if (!providers) {
     return chart.error("keystone", providers.error().what,
@@ -253,18 +234,25 @@ void check_placement(Session& session, Chart& chart) {
                        "resource provider list`");
   }
   std::size_t one_time_use = 0;
-  for (const placement::ProviderRow& row : tree->rows) one_time_use += row.one_time_use ? 1U : 0U;
+  std::size_t of_cyborg = 0;
+  for (const placement::ProviderRow& row : tree->rows) {
+    one_time_use += row.one_time_use ? 1U : 0U;
+    of_cyborg += row.owner_cyborg ? 1U : 0U;
+  }
   const std::string detail =
-      fmt::format("{} (microversion {}): provider {} with {} one-time-use devices", facts->endpoint,
-                  facts->microversion, tree->root_name, one_time_use);
-  if (one_time_use == 0) {
+      fmt::format("{} (microversion {}): provider {} with {} one-time-use devices, {} of Cyborg's",
+                  facts->endpoint, facts->microversion, tree->root_name, one_time_use, of_cyborg);
+  const bool registers = session.settings().nvme.manage_providers;
+  if (one_time_use == 0 && of_cyborg == 0 && !registers) {
     chart.warning(
         "placement", detail,
         "nova.conf: [pci] report_in_placement = true, one_time_use = true in device_spec, "
-        "and [filter_scheduler] pci_in_placement = true");
+        "and [filter_scheduler] pci_in_placement = true. Cyborg's are reported by its agent, or "
+        "registered with [nvme] manage_providers");
   } else {
     chart.ok("placement", detail);
   }
+  check_cyborg_is_heard(session.settings(), tree->rows, drives, chart);
   const auto machine = session.machine();
   if (machine && !machine->compute_id.empty() && machine->compute_id != tree->root_uuid) {
     chart.error(
@@ -287,7 +275,7 @@ int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out
   check_capabilities(chart);
   check_vfio(session, chart);
   check_libvirt(session, chart);
-  check_drives(session, chart);
+  const std::vector<nvme::DriveFacts> drives = check_drives(session, chart);
   const auto broker = options.check_broker(session.settings());
   if (broker) {
     chart.ok("rabbitmq", *broker);
@@ -298,7 +286,9 @@ int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out
         "driver = messagingv2");
   }
   check_redis(session, chart);
-  check_placement(session, chart);
+  check_placement(session, drives, chart);
+  check_cyborg(session, chart);
+  check_api(session, chart);
   const auto text = format_list(chart.table(), options.view);
   if (!text) {
     err << "reclaim: " << text.error().what << '\n';

@@ -26,25 +26,37 @@ Status look_for_exchange(amqp_connection_state_t connection, const std::string& 
   return Ok{};
 }
 
-}  // namespace
-
-Result<std::string> check_broker(const config::Settings& settings) {
-  const AmqpOptions options = amqp_options(settings);
+// Logs in at each host in turn and looks for the exchanges; `made_by` says where they come from.
+Status check_bus(const AmqpOptions& options, std::string_view made_by) {
   const std::atomic<bool> cancelled{false};
   for (std::size_t i = 0; i < options.hosts.size(); ++i) {
     auto connection = connect_and_log_in(options, i, cancelled);
     if (!connection) return std::move(connection).error();
     for (const std::string& exchange : options.exchanges) {
       const Status found = look_for_exchange(connection->get(), exchange);
-      if (!found) {
-        return found.error().wrap(fmt::format(
-            "exchange '{}' ([listener] exchanges); Nova makes it when it starts", exchange));
-      }
+      if (!found) return found.error().wrap(fmt::format("exchange '{}' {}", exchange, made_by));
     }
     close_politely(std::move(connection).value(), kGoodbyeMs);
   }
-  return fmt::format("{} hosts logged in to, vhost '{}', exchanges there", options.hosts.size(),
-                     options.vhost);
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::string> check_broker(const config::Settings& settings) {
+  const AmqpOptions options = amqp_options(settings);
+  const Status bus =
+      check_bus(options, "([listener] exchanges); its service makes it when it starts");
+  if (!bus) return bus.error();
+  std::string found = fmt::format("{} hosts logged in to, vhost '{}', exchanges there",
+                                  options.hosts.size(), options.vhost);
+  if (!settings.cyborg.listen_rpc) return found;
+  RpcServerOptions rpc = rpc_server_options(settings);
+  rpc.amqp.exchanges = {rpc.exchange};
+  const Status rpc_bus =
+      check_bus(rpc.amqp, "([cyborg] rpc_exchange); Cyborg's services make it when they start");
+  if (!rpc_bus) return rpc_bus.error().wrap("[cyborg] listen_rpc");
+  return found + fmt::format(", and '{}' of Cyborg's RPC", rpc.exchange);
 }
 
 }  // namespace reclaim::listener

@@ -1,0 +1,67 @@
+// The lines of `reclaim doctor`, and those of its checks that stand in files of their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/format.h"
+#include "cli/session.h"
+#include "nvme/facts.h"
+#include "placement/providers.h"
+
+namespace reclaim::cli {
+
+// Collects the lines; `remedy` only where something is wrong.
+class Chart final {
+ public:
+  void ok(std::string check, std::string detail) {
+    add(std::move(check), "ok", std::move(detail), "");
+  }
+  void warning(std::string check, std::string detail, std::string remedy) {
+    add(std::move(check), "warning", std::move(detail), std::move(remedy));
+  }
+  void error(std::string check, std::string detail, std::string remedy) {
+    add(std::move(check), "error", std::move(detail), std::move(remedy));
+    failed_ = true;
+  }
+
+  [[nodiscard]] const Table& table() const { return table_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  void add(std::string check, std::string result, std::string detail, std::string remedy) {
+    table_.rows.push_back(
+        {std::move(check), std::move(result), std::move(detail), std::move(remedy)});
+  }
+
+  Table table_{{"Check", "Result", "Detail", "Remedy"}, {}};
+  bool failed_ = false;
+};
+
+// Whether somebody claims a drive that is there beside the entry that counts.
+void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
+                     Chart& chart);
+
+// What zeroing so much takes at the fastest, where that is more than the cleaning may take: a rate
+// of 0 is the bus's.
+[[nodiscard]] std::optional<std::int64_t> zeroing_s_over_timeout(std::uint64_t capacity_bytes,
+                                                                 std::uint64_t bytes_per_s_max,
+                                                                 std::int64_t timeout_s);
+// Of the largest of our drives that are zeroed.
+void check_cleanup_timeout(const config::Settings& settings,
+                           const std::vector<nvme::DriveFacts>& drives, Chart& chart);
+
+// Cyborg's REST API, where it is configured: is it reached, and which microversion has it?
+void check_cyborg(Session& session, Chart& chart);
+// How it is heard of bindings where drives of ours have providers of Cyborg's.
+void check_cyborg_is_heard(const config::Settings& settings,
+                           const std::vector<placement::ProviderRow>& rows,
+                           const std::vector<nvme::DriveFacts>& drives, Chart& chart);
+
+// The device API, where it is on: its files, its addresses, the validation of tokens.
+void check_api(Session& session, Chart& chart);
+
+}  // namespace reclaim::cli

@@ -1,0 +1,142 @@
+// reclaim doctor: what it says of Cyborg, of who claims a drive, and of how long zeroing takes.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/doctor_checks.h"
+#include "config/claims.h"
+#include "handlers/survey.h"
+#include "placement/cyborg_client.h"
+
+namespace reclaim::cli {
+namespace {
+
+std::uint64_t capacity_of(const nvme::DriveFacts& drive) {
+  std::uint64_t bytes = 0;
+  for (const nvme::NamespaceFacts& each : drive.namespaces) bytes += each.capacity_bytes;
+  return bytes;
+}
+
+}  // namespace
+
+void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
+                     Chart& chart) {
+  if (!config::claims_need_drives(settings)) return;
+  std::vector<config::PresentDrive> present;
+  for (const nvme::DriveFacts& drive : drives) {
+    present.push_back({drive.address, drive.vendor_id, drive.device_id});
+  }
+  if (const Status checked = config::check_claims(settings, present); !checked) {
+    return chart.error("claims", checked.error().what,
+                       "the worker does not start: narrow one of the two entries");
+  }
+  chart.ok("claims", "no drive that is there is claimed twice");
+}
+
+std::optional<std::int64_t> zeroing_s_over_timeout(std::uint64_t capacity_bytes,
+                                                   std::uint64_t bytes_per_s_max,
+                                                   std::int64_t timeout_s) {
+  // Hardly a drive writes more for long.
+  constexpr std::uint64_t kBusBytesPerS = std::uint64_t{4} << 30U;
+  const std::uint64_t rate =
+      bytes_per_s_max == 0 ? kBusBytesPerS : std::min(bytes_per_s_max, kBusBytesPerS);
+  const auto needed_s = static_cast<std::int64_t>(capacity_bytes / rate);
+  if (needed_s <= timeout_s) return std::nullopt;
+  return needed_s;
+}
+
+void check_cleanup_timeout(const config::Settings& settings,
+                           const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
+  const auto lookup = config::device_policy_lookup(settings);
+  const nvme::DriveFacts* slowest = nullptr;
+  std::int64_t most_s = 0;
+  for (const nvme::DriveFacts& drive : drives) {
+    const auto policy = lookup(drive.vendor_id, drive.device_id, drive.address);
+    if (!policy || !drive.identity) continue;
+    const auto method = config::method_choice()(*policy, drive.identity->capabilities);
+    if (!method ||
+        (*method != nvme::EraseMethod::write_zeroes && *method != nvme::EraseMethod::overwrite)) {
+      continue;
+    }
+    std::uint64_t rate = policy->rules.zero_bytes_per_s_max;
+    const std::uint64_t host_rate = settings.nvme.zero_bytes_per_s_max;
+    if (host_rate != 0 && (rate == 0 || host_rate < rate)) rate = host_rate;
+    const auto needed_s =
+        zeroing_s_over_timeout(capacity_of(drive), rate, settings.nvme.cleanup_timeout_s);
+    if (needed_s && *needed_s > most_s) {
+      most_s = *needed_s;
+      slowest = &drive;
+    }
+  }
+  if (slowest == nullptr) return;
+  chart.warning("cleanup_timeout",
+                fmt::format("zeroing {} ({} GiB) takes {} s or more, [nvme] cleanup_timeout is {}",
+                            to_string(slowest->address), capacity_of(*slowest) >> 30U, most_s,
+                            settings.nvme.cleanup_timeout_s),
+                "raise cleanup_timeout to twice that, or sanitize the drive");
+}
+
+void check_cyborg(Session& session, Chart& chart) {
+  const config::Settings& settings = session.settings();
+  if (!settings.cyborg.auth) return;
+  constexpr const char* kCheck = "cyborg";
+  auto options = config::cyborg_options(settings);
+  if (!options) return chart.error(kCheck, options.error().what, "correct [cyborg]");
+  auto transport = placement::CurlTransport::create(session.loop(), options->session);
+  if (!transport) return chart.error(kCheck, transport.error().what, "correct [cyborg]");
+  placement::UvPauses pauses(session.loop());
+  auto client = placement::CyborgClient::create(
+      *std::move(options), placement::Ports{**transport, pauses, session.clock(), session.log()});
+  if (!client) return chart.error(kCheck, client.error().what, "correct [cyborg]");
+  const auto facts =
+      session.wait<placement::LoginFacts>([&](auto done) { (*client)->log_in(std::move(done)); });
+  if (!facts) {
+    return chart.error(kCheck, facts.error().what,
+                       "is cyborg-api up, and its endpoint in the catalog? endpoint_override "
+                       "names it otherwise");
+  }
+  const auto view = session.wait<placement::CyborgView>(
+      [&](auto done) { (*client)->read(settings.host, std::move(done)); });
+  if (!view) {
+    return chart.error(kCheck, view.error().what, "the service user of [cyborg] needs role admin");
+  }
+  chart.ok(kCheck, fmt::format("{} (microversion {}): {} devices and {} accelerator requests of "
+                               "host {}",
+                               facts->endpoint, facts->microversion, view->devices.size(),
+                               view->arqs.size(), settings.host));
+}
+
+void check_cyborg_is_heard(const config::Settings& settings,
+                           const std::vector<placement::ProviderRow>& rows,
+                           const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
+  const auto lookup = config::device_policy_lookup(settings);
+  std::size_t of_cyborg = 0;
+  for (const placement::ProviderRow& row : rows) {
+    const auto address = address_of_provider(row.name);
+    if (!row.owner_cyborg || !address) continue;
+    of_cyborg += static_cast<std::size_t>(
+        std::count_if(drives.begin(), drives.end(), [&](const nvme::DriveFacts& drive) {
+          return drive.address == *address &&
+                 lookup(drive.vendor_id, drive.device_id, drive.address).has_value();
+        }));
+  }
+  if (of_cyborg == 0) return;
+  const auto& exchanges = settings.listener.exchanges;
+  const bool listens = std::find(exchanges.begin(), exchanges.end(),
+                                 settings.cyborg.rpc_exchange) != exchanges.end();
+  std::string how = listens ? "notifications" : "";
+  if (settings.cyborg.auth) how += how.empty() ? "its REST API" : " and its REST API";
+  if (!how.empty()) {
+    return chart.ok("cyborg flow",
+                    fmt::format("{} drives of Cyborg's; bindings are known by {}", of_cyborg, how));
+  }
+  chart.warning(
+      "cyborg flow",
+      fmt::format("{} drives of Cyborg's, and neither its notifications are heard nor its REST "
+                  "API is asked: a binding is seen by Nova's events, or else within {} s",
+                  of_cyborg, settings.reclaim.survey_interval_s),
+      fmt::format("add '{}' to [listener] exchanges, or set [cyborg] auth_section = placement",
+                  settings.cyborg.rpc_exchange));
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,162 @@
+// What `reclaim doctor` says of the device API's files and addresses, of claims, and of time.
+#include "cli/doctor_checks.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "config/settings.h"
+#include "nvme/unique_fd.h"
+
+namespace reclaim::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+config::Settings settings_of(const std::string& text) {
+  config::CheckedSettings checked = config::build_settings(
+      {{config::parse_ini(text, "r.conf"), false}}, "node-1", config::Purpose::tool);
+  EXPECT_TRUE(checked.problems.empty()) << config::to_text(checked.problems);
+  return std::move(checked.settings);
+}
+
+// "check result: detail", a line each.
+std::vector<std::string> lines(const Chart& chart) {
+  std::vector<std::string> out;
+  for (const auto& row : chart.table().rows) {
+    out.push_back(std::get<std::string>(row[0]) + " " + std::get<std::string>(row[1]) + ": " +
+                  std::get<std::string>(row[2]));
+  }
+  return out;
+}
+
+std::vector<std::string> api(const std::string& text) {
+  const config::Settings settings = settings_of("[api]\nauth = none\n" + text);
+  NullLogger quiet;
+  Session session(settings, quiet);
+  Chart chart;
+  check_api(session, chart);
+  return lines(chart);
+}
+
+// A loopback port that somebody listens at, who never says a word.
+class Taken final {
+ public:
+  Taken() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(fd_.get(), raw, size), 0);
+    EXPECT_EQ(::getsockname(fd_.get(), raw, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+ private:
+  nvme::UniqueFd fd_;
+  std::uint16_t port_ = 0;
+};
+
+TEST(DoctorApi, SaysNothingOfAnApiThatIsOff) {
+  EXPECT_THAT(api(""), IsEmpty());
+}
+
+TEST(DoctorApi, AnAddressThatIsFreeIsFine) {
+  std::string address;
+  {
+    const Taken taken;
+    address = taken.address();
+  }
+  EXPECT_THAT(api("bind = " + address + "\n"),
+              ElementsAre("api address ok: " + address + " is free"));
+}
+
+TEST(DoctorApi, AnAddressThatSomebodyElseHasIsAnError) {
+  const Taken taken;  // bound and not listening: asked who it is, it refuses
+  EXPECT_THAT(api("bind = " + taken.address() + "\n"),
+              ElementsAre("api address error: " + taken.address() + ": Address already in use"));
+}
+
+TEST(DoctorApi, TheCertificateAndTheSocketsDirectoryMustBeAccessible) {
+  EXPECT_THAT(api("unix_socket = /nonexistent/api.sock\n"),
+              ElementsAre("api socket error: /nonexistent: No such file or directory"));
+  EXPECT_THAT(
+      api("unix_socket = /tmp/api.sock\ncert_file = /nonexistent\nkey_file = /dev/null\n"),
+      ElementsAre("api cert_file error: /nonexistent: No such file or directory",
+                  "api key_file ok: /dev/null can be read", "api socket ok: /tmp is writable"));
+}
+
+TEST(DoctorTimeout, ZeroingIsSaidToBeTooSlowOnlyWhenItSurelyIs) {
+  constexpr std::uint64_t kTiB = 1ULL << 40U;
+  EXPECT_EQ(zeroing_s_over_timeout(kTiB, 0, 900), std::nullopt);  // 256 s at the bus's rate
+  EXPECT_EQ(zeroing_s_over_timeout(16 * kTiB, 0, 900), 4096);
+  EXPECT_EQ(zeroing_s_over_timeout(kTiB, 1ULL << 30U, 900), 1024);
+  EXPECT_EQ(zeroing_s_over_timeout(kTiB, 1ULL << 30U, 1024), std::nullopt);
+  EXPECT_EQ(zeroing_s_over_timeout(0, 1, 60), std::nullopt);
+}
+
+nvme::DriveFacts drive(std::uint64_t capacity_bytes) {
+  nvme::DriveFacts facts;
+  facts.address = PciAddress{0, 0xc1, 0, 0};
+  facts.vendor_id = 0x144d;
+  facts.device_id = 0xa80a;
+  facts.identity.emplace();
+  facts.identity->capabilities.oncs = 8;
+  facts.namespaces.emplace_back().capacity_bytes = capacity_bytes;
+  return facts;
+}
+
+TEST(DoctorTimeout, TheLargestDriveThatIsZeroedIsNamed) {
+  const config::Settings settings =
+      settings_of("[nvme]\nzero_rate_max = 1G\ndevice_spec = {\"clear_action\": \"zero\"}\n");
+  Chart chart;
+  check_cleanup_timeout(settings, {drive(1ULL << 30U), drive(1ULL << 40U)}, chart);
+  EXPECT_THAT(lines(chart), ElementsAre("cleanup_timeout warning: zeroing 0000:c1:00.0 (1024 GiB) "
+                                        "takes 1024 s or more, [nvme] cleanup_timeout is 900"));
+  Chart quick;
+  check_cleanup_timeout(settings, {drive(1ULL << 30U)}, quick);
+  EXPECT_THAT(lines(quick), IsEmpty());
+}
+
+TEST(DoctorClaims, ADriveThatIsClaimedTwiceIsAnError) {
+  const config::Settings settings = settings_of(
+      "[nvme]\nmanage_providers = true\ndevice_spec = {\"vendor_id\": \"144d\"}\n"
+      "device_spec = {\"product_id\": \"a80a\"}\n");
+  Chart chart;
+  check_claimants(settings, {drive(1)}, chart);
+  EXPECT_THAT(lines(chart), ElementsAre(HasSubstr("claims error: InvalidConfiguration: ")));
+  Chart none;
+  check_claimants(settings, {}, none);
+  EXPECT_THAT(lines(none), ElementsAre("claims ok: no drive that is there is claimed twice"));
+}
+
+TEST(DoctorCyborg, WarnsOfDrivesOfCyborgsThatNobodyIsHeardOf) {
+  placement::ProviderRow row;
+  row.name = "node-1_0000:c1:00.0";
+  row.owner_cyborg = true;
+  const auto heard = [&](const std::string& rest, std::vector<nvme::DriveFacts> drives) {
+    Chart chart;
+    check_cyborg_is_heard(settings_of("[nvme]\ndevice_spec = {}\n" + rest), {row}, drives, chart);
+    return lines(chart);
+  };
+  EXPECT_THAT(
+      heard("[reclaim]\nsurvey_interval_s = 45\n", {drive(1)}),
+      ElementsAre("cyborg flow warning: 1 drives of Cyborg's, and neither its notifications "
+                  "are heard nor its REST API is asked: a binding is seen by Nova's "
+                  "events, or else within 45 s"));
+  EXPECT_THAT(heard("[listener]\nexchanges = nova,cyborg\n", {drive(1)}),
+              ElementsAre(HasSubstr("cyborg flow ok: 1 drives of Cyborg's; bindings are known by "
+                                    "notifications")));
+  EXPECT_THAT(heard("", {}), IsEmpty());
+  row.owner_cyborg = false;
+  EXPECT_THAT(heard("", {drive(1)}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace reclaim::cli
