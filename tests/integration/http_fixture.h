@@ -13,7 +13,8 @@
 
 namespace reclaim::testing {
 
-// /later?ms=N answers by a timer, /held when release_held() is called, /large?bytes=N with so many,
+// /later?ms=N answers by a timer, /held when release_held() is called, /twice at once and then as
+// /held again, /large?bytes=N with so many,
 // /status?N with that status and no body, /id with the request's id, /who as user u1 of p1; all
 // else at once. The answer tells what was asked: "GET /x of http://host [body]".
 class HttpTest : public ::testing::Test {
@@ -128,7 +129,8 @@ class HttpTest : public ::testing::Test {
       response.status = static_cast<int>(number_in(target));
       response.body.clear();
     }
-    if (is("/held")) {
+    if (is("/twice")) done(response);
+    if (is("/held") || is("/twice")) {
       held_.emplace_back([done = std::move(done), response] { done(response); });
     } else if (is("/later")) {
       const std::uint64_t key = ++last_timer_;

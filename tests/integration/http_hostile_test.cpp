@@ -221,6 +221,9 @@ TEST_F(HttpHostile, WithoutDescriptorsAcceptingWaits) {
   ASSERT_TRUE(wire.say(kGet));
   EXPECT_TRUE(eventually(
       [&] { return log().text().find("cannot accept a connection") != std::string::npos; }));
+  // It rests between its tries, rather than to try all the time.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(log().text().size(), 10'000U);
   taken.clear();
   EXPECT_THAT(wire.hear_answer(), HasSubstr("GET /x"));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -248,15 +251,14 @@ TEST_F(HttpHostile, TwoHundredBadClientsLeaveTheLoopAndTheGoodOneAlone) {
   {
     HttpCrowd crowd(port(), 40);
     ASSERT_TRUE(eventually([&] { return connections() >= 120; }));
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-    while (std::chrono::steady_clock::now() < until) {
+    for (; served < 60; ++served) {
       const testing::Ran got = curl("'" + url() + "/x'");
       ASSERT_THAT(got.output, HasSubstr("GET /x of " + url() + " []")) << served;
-      ++served;
     }
+    // Garbage and huge heads come again and again.
+    EXPECT_TRUE(eventually(
+        [&] { return server_counters().bad_requests > 40 && crowd.refusals_heard() > 40; }));
     const HttpServerCounters counters = server_counters();
-    EXPECT_GT(counters.bad_requests, 40U);  // garbage and huge heads, again and again
-    EXPECT_GT(crowd.refusals_heard(), 40U);
     EXPECT_EQ(counters.turned_away, 0U);
     fmt::print(
         "200 bad clients: {} connections, {} refused requests, {} served; between two ticks of 2 "
@@ -266,7 +268,6 @@ TEST_F(HttpHostile, TwoHundredBadClientsLeaveTheLoopAndTheGoodOneAlone) {
         counters.connections, counters.bad_requests, served, probe.max_own_ms(), probe.max_ms(),
         probe.mean_ms());
   }
-  EXPECT_GT(served, 10U);
   EXPECT_GT(probe.samples(), 10U);
   EXPECT_TRUE(eventually([&] { return connections() <= 1; }));
 }
