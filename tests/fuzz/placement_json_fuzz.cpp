@@ -48,6 +48,18 @@ void read_inventories(std::string_view body) {
   }
 }
 
+void read_traits(std::string_view body) {
+  for (const auto& read :
+       {parse_known_traits(body, kBytesMax), parse_provider_traits(body, kBytesMax)}) {
+    if (!read.ok()) continue;
+    for (const std::string& trait : read->traits) CHECK(is_resource_class(trait));
+    // What was read is written again and read back as the same.
+    const auto again =
+        parse_provider_traits(traits_body(read->traits, read->generation), kBytesMax);
+    CHECK(again.ok() && again->traits == read->traits && again->generation == read->generation);
+  }
+}
+
 void read_status(std::string_view body) {
   for (const int status : {200, 302, 400, 401, 403, 404, 406, 409, 500}) {
     for (const Method method : {Method::get, Method::put}) {
@@ -117,6 +129,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 'u':
       (void)placement::check_token_text(body);
       (void)placement::parse_subject_token({200, {}, std::string(body)}, placement::kBytesMax);
+      break;
+    case 'p':  // what a provider bears
+      placement::read_traits(body);
       break;
     case 's':
       placement::read_status(body);

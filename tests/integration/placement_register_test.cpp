@@ -40,7 +40,6 @@ class RegisterOnStack : public ::testing::Test {
   static Options options(const std::string& host, OpenStackStack* stack = stack_) {
     Options made = stack->options();
     made.root_provider_names = {host};
-    made.cyborg_traits = true;
     made.connect_retries = 0;
     return made;
   }
@@ -102,9 +101,8 @@ TEST_F(RegisterOnStack, ADeviceIsSeenWithClassTraitsAndReserved) {
   ASSERT_EQ(tree->rows.size(), 2U);
   for (const ProviderRow& row : tree->rows) {
     EXPECT_EQ(row.parent_uuid, root.root_uuid);
-    EXPECT_EQ(row.owner_cyborg, row.uuid == device.uuid);
     EXPECT_EQ(row.one_time_use, row.uuid == root.provider_uuid);
-    EXPECT_EQ(row.name, row.owner_cyborg ? device.name : root.provider_name);
+    EXPECT_EQ(row.name, row.uuid == device.uuid ? device.name : root.provider_name);
   }
   for (const std::string& trait : device.traits) {
     EXPECT_THAT(traits_of(bench, device.uuid), HasSubstr(trait));
