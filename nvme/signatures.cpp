@@ -32,8 +32,8 @@ Error unreadable(const std::string& name, std::string_view why, int number = 0) 
                number};
 }
 
-// libblkid takes a read that fails for a place where nothing is: always on a drive with locked
-// ranges, sometimes elsewhere.
+// Newer libblkids take reads that fail on a drive with locked ranges for places where nothing is,
+// and none reads all of the edges.
 Status read_edges(int fd, const SysNamespace& ns) {
   AlignedBuffer buffer(static_cast<std::size_t>(std::min(kEdgeBytes, ns.capacity_bytes)));
   const std::uint64_t length = std::min<std::uint64_t>(kEdgeBytes, ns.capacity_bytes);

@@ -191,8 +191,8 @@ TEST_F(SignaturesTest, WhatTheHostBuiltOnADiskIsTold) {
 }
 
 TEST_F(SignaturesTest, WhatCannotBeReadIsNeverNothing) {
-  for (const char* fault : {"opal_locked=1", "io_error_at=1:0:4096", "io_error_at=1:1048576:4096",
-                            "io_error_at=1:16773120:4096"}) {
+  for (const char* fault : {"opal_locked=1", "io_error_at=1:0:4096", "io_error_at=1:1572864:4096",
+                            "io_error_at=1:15204352:4096", "io_error_at=1:16773120:4096"}) {
     SCOPED_TRACE(fault);
     blank_drive("opal=1");
     const std::string text = fault;
