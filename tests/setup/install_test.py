@@ -21,6 +21,9 @@ EXPECTED = (
     "share/doc/reclaim/certificate.md",
     "share/doc/reclaim/certificate.schema.json",
     "share/doc/reclaim/operator-guide.md",
+    "share/doc/reclaim/cyborg-notifications.md",
+    "share/doc/reclaim/cyborg-notifications.schema.json",
+    "share/doc/reclaim/examples/arq_notifier.py",
 )
 
 

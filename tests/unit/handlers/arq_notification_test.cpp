@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "handlers/kick.h"
+#include "state/base/json.h"
 #include "tests/unit/handlers/kick_messages.h"
 
 namespace reclaim {
@@ -307,6 +311,23 @@ TEST(ArqNotification, AnInstanceWithADeviceProfileKicksLikeAnyOther) {
     EXPECT_FALSE(decision.arq);
   }
   EXPECT_EQ(with.why, without.why);
+}
+
+// The messages that docs/cyborg-notifications.schema.json is held against.
+TEST(ArqNotification, TheSchemasMessagesAreTakenAndRejectedAsItSays) {
+  std::ifstream in(RECLAIM_TEST_DATA "/arq/messages.json");
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const auto messages = json::parse(text, 1U << 20U);
+  ASSERT_TRUE(messages.ok());
+  for (const auto& [name, verdict] :
+       {std::pair{"good", Verdict::kick}, std::pair{"bad", Verdict::reject}}) {
+    const rapidjson::Value* all = json::find(*messages, name);
+    ASSERT_TRUE(all != nullptr && all->Size() > 20U);
+    for (const auto& one : all->GetArray()) {
+      const std::string body = json::to_text(one);
+      EXPECT_EQ(decide_body(enveloped(body)).verdict, verdict) << body;
+    }
+  }
 }
 
 // The longest that can be taken still fits where it is kept.
