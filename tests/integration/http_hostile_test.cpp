@@ -251,7 +251,7 @@ TEST_F(HttpHostile, TwoHundredBadClientsLeaveTheLoopAndTheGoodOneAlone) {
   {
     HttpCrowd crowd(port(), 40);
     ASSERT_TRUE(eventually([&] { return connections() >= 120; }));
-    for (; served < 60; ++served) {
+    for (; served < 200; ++served) {
       const testing::Ran got = curl("'" + url() + "/x'");
       ASSERT_THAT(got.output, HasSubstr("GET /x of " + url() + " []")) << served;
     }
