@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""What a worker does before it serves: who claims a drive, where the device API listens; and what
+doctor says of that, with a real Keystone."""
+import http.client
+import json
+import socket
+import unittest
+
+from case import FIRST, EndToEnd, tear_down_services
+
+API = """
+[api]
+bind = 127.0.0.1:{port}
+unix_socket = {folder}/api.sock
+[keystone_authtoken]
+auth_section = placement
+[cyborg]
+listen_rpc = true
+"""
+
+TWO_CLAIMS = """
+[nvme]
+manage_providers = true
+device_spec = {"address": "%s"}
+""" % FIRST
+
+
+def tearDownModule():
+    tear_down_services()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Startup(EndToEnd):
+    def test_two_who_claim_one_drive_stop_the_start(self):
+        made = self.setting(start=False)
+        worker = made.worker
+        worker.write_config(more=TWO_CLAIMS)
+        worker.start(wait=False)
+        self.assertEqual(worker.process.wait(60), 1, worker.log_text())
+        self.assertRegex(worker.log_text(),
+                         r"InvalidConfiguration: the drive %s \(144d:a80a\) is claimed by two "
+                         r"\[nvme\] device_spec entries, at .*reclaim.conf:\d+ and at "
+                         r".*reclaim.conf:\d+" % FIRST)
+        self.assertNotIn(" ready", worker.log_text())
+        code, out, _ = worker.command("doctor", "-f", "json")
+        self.assertEqual(code, 1)
+        self.assertIn("InvalidConfiguration", out)
+
+    def test_the_api_is_there_when_the_worker_is_and_gone_when_it_stops(self):
+        made = self.setting(start=False)
+        worker, port = made.worker, free_port()
+        more = API.format(port=port, folder=worker.folder)
+        worker.write_config(more=more)
+        self.assertEqual(self.checks(worker)["api address"], ["ok", "is free"])
+        worker.start()
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        client.request("GET", "/v2/devices")
+        answer = client.getresponse()
+        answer.read()
+        self.assertEqual(answer.status, 401)
+        self.assertIn("Keystone uri=", answer.getheader("WWW-Authenticate"))
+        self.assertEqual(self.checks(worker)["api address"], ["ok", "is served by a worker"])
+        self.assertEqual(self.checks(worker)["api tokens"][0], "ok")
+        self.assertEqual(worker.stop(), 0)
+        self.assertRegex(worker.log_text(), r"; rpc: 0 kicks.*; api: \d+ connections, \d+ requests")
+        with self.assertRaises(OSError):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def checks(self, worker):
+        """Check -> [result, what is said of the port], of those of the API."""
+        _, out, err = worker.command("doctor", "-f", "json")
+        self.assertTrue(out, err)
+        rows = {row["Check"]: row for row in json.loads(out)}
+        return {name: [row["Result"], row["Detail"].split(" ", 1)[1]]
+                for name, row in rows.items() if name.startswith("api")}
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
