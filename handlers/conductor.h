@@ -19,6 +19,7 @@
 #include "handlers/options.h"
 #include "handlers/survey.h"
 #include "handlers/timers.h"
+#include "placement/accelerators.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/ledger.h"
@@ -35,12 +36,14 @@ struct ConductorPorts {
   Timers& timers;
   const Clock& clock;
   Logger& log;
+  placement::Accelerators* accelerators = nullptr;  // none: Cyborg's API is not asked
 };
 
 struct ConductorPolicies {
   DevicePolicyLookup device_policy;
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
+  Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
 };
 
 struct ConductorCounters {

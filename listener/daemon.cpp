@@ -66,9 +66,10 @@ Status Daemon::build(const config::MachineFacts& machine) {
   drives_->give_back_drives_left();
 
   conductor_ = std::make_unique<Conductor>(
-      ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_},
+      ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_,
+                     accelerators_.get()},
       ConductorPolicies{config::device_policy_lookup(settings_), config::method_choice(),
-                        [] { return random_uuid(); }},
+                        [] { return random_uuid(); }, config::passthrough_whitelist(settings_)},
       config::conductor_options(settings_, machine, kVersion));
   return build_listeners();
 }
