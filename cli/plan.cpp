@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/plan_registration.h"
 #include "handlers/admission.h"
 #include "handlers/plan.h"
 #include "handlers/survey.h"
@@ -13,7 +14,8 @@ namespace reclaim::cli {
 namespace {
 
 struct Verdict {
-  std::string word;  // clean | wait | leave | held | error | cleaning | available | exclude
+  std::string word;  // clean | wait | leave | held | error | cleaning | available | exclude;
+                     // and of plan_registration.h: register
   std::vector<CleanStep> plan;  // that would be carried out, or will be once it comes back dirty
   std::string why;
 };
@@ -128,7 +130,14 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
                  "Steps", "Why"},
                 {}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
+  const auto unregistered = registrations(session, known->survey, known->records);
+  for (const auto& [address, drive] : unregistered) {
+    devices.rows.push_back({to_string(address), drive.provider, drive.model, drive.serial,
+                            drive.verdict, std::string(), std::string(), std::string(),
+                            std::string(), drive.why});
+  }
   for (const auto& [address, sighting] : known->survey.sightings) {
+    if (unregistered.contains(address)) continue;
     const auto recorded = known->records.find(address);
     const Record* record = recorded == known->records.end() ? nullptr : &recorded->second;
     auto assessment = assess(sighting, record, nullptr, known->host, session.clock().now().wall);

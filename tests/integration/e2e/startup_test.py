@@ -6,7 +6,7 @@ import json
 import socket
 import unittest
 
-from case import FIRST, EndToEnd, tear_down_services
+from case import FIRST, SECOND, EndToEnd, Setting, tear_down_services
 
 API = """
 [api]
@@ -50,6 +50,20 @@ class Startup(EndToEnd):
         code, out, _ = worker.command("doctor", "-f", "json")
         self.assertEqual(code, 1)
         self.assertIn("InvalidConfiguration", out)
+
+    def test_plan_says_which_drives_would_be_registered(self):
+        made = Setting(self, ["address=%s,serial=SERIAL%d,size=32M" % (address, number)
+                              for number, address in enumerate((FIRST, SECOND), 1)])
+        made.register(FIRST)
+        made.worker.write_config(more="[nvme]\nmanage_providers = true\n")
+        code, out, err = made.worker.command("plan", "-f", "json")
+        self.assertEqual(code, 0, err)
+        rows = {row["Address"]: row for row in json.loads(out)}
+        self.assertNotEqual(rows[FIRST]["Verdict"], "register")
+        row = rows[SECOND]
+        self.assertEqual(row["Provider"], "%s_%s" % (made.worker.name, SECOND))
+        self.assertEqual(row["Verdict"], "register")
+        self.assertIn("CUSTOM_NVME_144D_A80A is made, reserved", row["Why"])
 
     def test_the_api_is_there_when_the_worker_is_and_gone_when_it_stops(self):
         made = self.setting(start=False)
