@@ -221,6 +221,25 @@ TEST_F(RabbitMq, TheQueueIsAsDurableAsItsExchangeAndBounded) {
   }
 }
 
+TEST_F(RabbitMq, AQueueThatExpiresGoesWhenNobodyConsumesIt) {
+  RabbitMqClient client(*broker_);
+  client.declare_exchange(exchange(), true);
+  AmqpOptions wanted = options();
+  wanted.queue_expires_ms = 1000;
+  Consumer consumer(wanted);
+  ASSERT_TRUE(consumer.wait_connected());
+  consumer.run_for(2500);
+  EXPECT_TRUE(client.messages(wanted.queue));
+  consumer.stop();
+  // Looking at a queue counts as using it, so it is not looked at too often.
+  bool gone = false;
+  for (int i = 0; i < 20 && !gone; ++i) {
+    consumer.run_for(2000);
+    gone = !client.messages(wanted.queue);
+  }
+  EXPECT_TRUE(gone);
+}
+
 TEST_F(RabbitMq, AQueueThatExistsIsUsedAsItIs) {
   RabbitMqClient client(*broker_);
   client.declare_exchange(exchange(), true);
