@@ -185,7 +185,7 @@ ListTree::Step ListTree::on_marked(const HttpResponse& response) {
 }
 
 ListTree::Step ListTree::after_marks() {
-  if (asked_ == Asked::one_time_use && options_.cyborg_traits) {
+  if (asked_ == Asked::one_time_use) {
     asked_ = Asked::owner_cyborg;
     return ask();
   }

@@ -67,9 +67,6 @@ struct Options {
   // Names of this host's root provider, tried in this order: the operator's override, Nova's
   // hypervisor_hostname (usually the FQDN), the short host name.
   std::vector<std::string> root_provider_names;
-
-  // Also mark the rows that bear OWNER_CYBORG; costs one more request a listing.
-  bool cyborg_traits = false;
 };
 
 }  // namespace reclaim::placement

@@ -81,8 +81,8 @@ class Providers {
  public:
   virtual ~Providers() = default;
 
-  // The tree of this host, listed without a trait filter, each row marked with its traits. Two
-  // requests (three the first time, when the root is looked up by name).
+  // The tree of this host, listed without a trait filter, each row marked with its traits.
+  // Three requests (four the first time, when the root is looked up by name).
   virtual void list_tree(Callback<Tree> done) = 0;
 
   // Inventories and allocations; read again, a bounded number of times, until their generations

@@ -134,8 +134,7 @@ TEST_F(PlacementStack, NoSuchHost) {
 TEST_F(PlacementStack, MarksCyborgsRows) {
   ASSERT_TRUE(
       stack_->register_device("cyborg-host", "0000:01:00.0", {"--trait", "OWNER_CYBORG"}).ok());
-  Options made = options("cyborg-host");
-  made.cyborg_traits = true;
+  const Options made = options("cyborg-host");
   const auto tree = PlacementBench(made).list_tree();
   ASSERT_TRUE(tree.ok()) << tree.error().what;
   EXPECT_TRUE(tree->rows.front().owner_cyborg);
@@ -316,7 +315,6 @@ TEST(PlacementWithoutTraits, Debian12HasNoOneTimeUse) {
   ASSERT_TRUE((*stack)->register_device("h", "0000:01:00.0", {}).ok());
   Options made = (*stack)->options();
   made.root_provider_names = {"h"};
-  made.cyborg_traits = true;
   const auto tree = PlacementBench(made).list_tree();
   ASSERT_TRUE(tree.ok()) << tree.error().what;
   ASSERT_EQ(tree->rows.size(), 1U);

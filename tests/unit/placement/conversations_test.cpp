@@ -37,11 +37,13 @@ TEST(ListTree, FindsTheRootAndMarksItsRows) {
   const Options options = options_for();
   const auto played = play(ListTree(options, std::nullopt),
                            {recorded("placement-16/get-root.http"), tree_with_root(),
-                            recorded("placement-16/get-in-tree.http")});
+                            recorded("placement-16/get-in-tree.http"), answer(200, kEmpty)});
   EXPECT_THAT(played.asked, ElementsAre("GET /resource_providers?name=compute-2",
                                         std::string("GET /resource_providers?in_tree=") + kRoot,
                                         std::string("GET /resource_providers?in_tree=") + kRoot +
-                                            "&required=HW_PCI_ONE_TIME_USE"));
+                                            "&required=HW_PCI_ONE_TIME_USE",
+                                        std::string("GET /resource_providers?in_tree=") + kRoot +
+                                            "&required=OWNER_CYBORG"));
   ASSERT_TRUE(played.result.ok()) << played.result.error().what;
   const Tree& tree = *played.result;
   EXPECT_EQ(tree.root_uuid, kRoot);
@@ -54,9 +56,9 @@ TEST(ListTree, FindsTheRootAndMarksItsRows) {
 
 TEST(ListTree, ListsRowsWithoutTheTraitToo) {
   const Options options = options_for();
-  const auto played =
-      play(ListTree(options, Root{kRoot, "compute-2"}), {tree_with_root(), answer(200, kEmpty)});
-  ASSERT_EQ(played.asked.size(), 2U);
+  const auto played = play(ListTree(options, Root{kRoot, "compute-2"}),
+                           {tree_with_root(), answer(200, kEmpty), answer(200, kEmpty)});
+  ASSERT_EQ(played.asked.size(), 3U);
   ASSERT_TRUE(played.result.ok());
   ASSERT_EQ(played.result->rows.size(), 3U);
   for (const ProviderRow& row : played.result->rows) EXPECT_FALSE(row.one_time_use);
@@ -66,8 +68,8 @@ TEST(ListTree, AnUnknownTraitMeansNoneBearsIt) {
   const Options options = options_for();
   const auto unknown = replaced(recorded("placement-16/get-required-unknown-trait.http"),
                                 "HW_NO_SUCH_TRAIT", "HW_PCI_ONE_TIME_USE");
-  const auto played =
-      play(ListTree(options, Root{kRoot, "compute-2"}), {tree_with_root(), unknown});
+  const auto played = play(ListTree(options, Root{kRoot, "compute-2"}),
+                           {tree_with_root(), unknown, answer(200, kEmpty)});
   ASSERT_TRUE(played.result.ok());
   EXPECT_FALSE(played.result->rows[0].one_time_use);
   // Another 400 is not that.
@@ -76,9 +78,8 @@ TEST(ListTree, AnUnknownTraitMeansNoneBearsIt) {
   EXPECT_EQ(other.result.error().code, Errc::refused);
 }
 
-TEST(ListTree, MarksCyborgsOnlyIfAsked) {
-  Options options = options_for();
-  options.cyborg_traits = true;
+TEST(ListTree, MarksCyborgsRows) {
+  const Options options = options_for();
   const auto played =
       play(ListTree(options, Root{kRoot, "compute-2"}),
            {tree_with_root(), answer(200, kEmpty), recorded("placement-16/get-in-tree.http")});
@@ -94,7 +95,7 @@ TEST(ListTree, TriesTheNamesInOrderAndEncodesThem) {
                "\"root_provider_uuid\": \"5d27", "\"root_provider_uuid\": \"6d27");
   const auto played = play(ListTree(options, std::nullopt),
                            {answer(200, kEmpty), child, recorded("placement-16/get-root.http"),
-                            tree_with_root(), answer(200, kEmpty)});
+                            tree_with_root(), answer(200, kEmpty), answer(200, kEmpty)});
   EXPECT_EQ(played.asked[0], "GET /resource_providers?name=a%20host%2F1");
   EXPECT_EQ(played.asked[1], "GET /resource_providers?name=other");
   ASSERT_TRUE(played.result.ok());
@@ -115,12 +116,12 @@ TEST(ListTree, LooksTheRootUpAgainWhenItIsGone) {
   const std::string former = "11111111-2222-4333-8444-555555555555";
   for (const HttpResponse& gone :
        {answer(200, kEmpty), recorded("placement-16/get-provider-not-found.http")}) {
-    const auto played =
-        play(ListTree(options, Root{former, "compute-2"}),
-             {gone, recorded("placement-16/get-root.http"), tree_with_root(), answer(200, kEmpty)});
+    const auto played = play(ListTree(options, Root{former, "compute-2"}),
+                             {gone, recorded("placement-16/get-root.http"), tree_with_root(),
+                              answer(200, kEmpty), answer(200, kEmpty)});
     ASSERT_TRUE(played.result.ok());
     EXPECT_EQ(played.result->root_uuid, kRoot);
-    EXPECT_EQ(played.asked.size(), 4U);
+    EXPECT_EQ(played.asked.size(), 5U);
   }
   // But not for ever.
   const auto played = play(ListTree(options, std::nullopt),
