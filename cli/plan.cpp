@@ -111,6 +111,9 @@ Result<Known> look(Session& session, std::ostream& err) {
   Surveyor surveyor(**providers, session.drives());
   SurveyRequest request;
   for (const auto& [address, record] : known.records) request.known.insert(address);
+  request.ours = [&session](const Sighting& sighting) {
+    return sighting.is_drive() && policy_of(sighting, session.settings()).has_value();
+  };
   auto survey = session.wait<Survey>([&](auto done) { surveyor.survey(request, std::move(done)); });
   if (!survey) return std::move(survey).error();
   known.survey = std::move(survey).value();
@@ -136,8 +139,11 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
                             drive.verdict, std::string(), std::string(), std::string(),
                             std::string(), drive.why});
   }
-  for (const auto& [address, sighting] : known->survey.sightings) {
+  for (auto& [address, sighting] : known->survey.sightings) {
     if (unregistered.contains(address)) continue;
+    if (sighting.drive) {
+      sighting.ours = sighting.is_drive() && policy_of(sighting, session.settings()).has_value();
+    }
     const auto recorded = known->records.find(address);
     const Record* record = recorded == known->records.end() ? nullptr : &recorded->second;
     auto assessment = assess(sighting, record, nullptr, known->host, session.clock().now().wall);

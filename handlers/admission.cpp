@@ -8,33 +8,6 @@
 namespace reclaim {
 namespace {
 
-// The record a device begins with. Whether it is dirty is decided right after, by the same rules as
-// for a device known for long; what the ledger remembers of a lost record comes first.
-Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
-                    WallMs now) {
-  Record record;
-  record.host = host.host;
-  record.address = sighting.address;
-  record.uuid = device_uuid(host.host, sighting.address);
-  record.stage_since = now;
-  record.updated_at = now;
-  if (ledger != nullptr) {
-    record.serial = ledger->enrolled_serial.empty() ? ledger->serial : ledger->enrolled_serial;
-    record.maintenance = ledger->maintenance;
-    record.enrolment = ledger->enrolment;
-    record.certificate_id = ledger->certificate_id;
-    record.certificate_at = ledger->certificate_at;
-    record.certified_host_reads = ledger->host_reads;
-    record.certified_host_writes = ledger->host_writes;
-    if (ledger->error) {
-      record.stage = Stage::error;
-      record.last_error =
-          "it was in error before its record was lost from Redis; look at the journal of this host";
-    }
-  }
-  return record;
-}
-
 // What the drive says of itself is recorded once; later differences are the guards' business.
 void describe_drive(const nvme::DriveFacts& drive, Record& record) {
   record.vendor_id = fmt::format("{:04x}", drive.vendor_id);
@@ -43,6 +16,32 @@ void describe_drive(const nvme::DriveFacts& drive, Record& record) {
   if (record.serial.empty()) record.serial = drive.identity->serial;
   record.model = drive.identity->model;
   record.firmware = drive.identity->firmware;
+}
+
+// Who owns the device, by its provider's traits; where they name both or nobody, as it was.
+Flow flow_of(const Sighting& sighting, Flow otherwise) {
+  if (sighting.rows.size() != 1) return otherwise;
+  const placement::ProviderRow& row = sighting.rows.front();
+  if (row.one_time_use == row.owner_cyborg) return otherwise;
+  return row.owner_cyborg ? Flow::cyborg : Flow::nova;
+}
+
+// Cyborg's word for a PCI function by its class (cyborg/common/constants.py DEVICE_*).
+std::string type_of(std::uint32_t class_code) {
+  switch (class_code >> 16U) {
+    case 0x01:
+      return class_code >> 8U == 0x0108 ? std::string(kTypeNvme) : "SSD";
+    case 0x02:
+      return "NIC";
+    case 0x03:
+      return "GPU";
+    case 0x0b:
+      return "QAT";
+    case 0x12:
+      return "AICHIP";
+    default:
+      return "PCI";
+  }
 }
 
 enum class Hold { held, dirty, unknown };
@@ -73,6 +72,86 @@ Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighti
   return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;
 }
 
+// A tenancy that the book of ARQs knows and that no release came after.
+bool missed_tenancy(const Record& record, const Sighting& sighting) {
+  return sighting.ended && sighting.ended->held_at > record.certificate_at;
+}
+
+// The same for Cyborg's devices, which are burned by a recorded tenancy only (design "held"):
+// whoever reserves one of those, by hand or by Cyborg's own switch, means it, unless the drive or
+// the ledger tells of a tenant.
+Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
+  if (ledger != nullptr && ledger->dirty && !outlives(record, *ledger)) return Hold::dirty;
+  if (record.tenancy_seen_at.ms != 0 && record.tenancy_seen_at > record.certificate_at) {
+    return Hold::dirty;
+  }
+  if (missed_tenancy(record, sighting)) return Hold::dirty;
+  if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
+      sighting.drive->identity->serial != record.serial) {
+    return Hold::dirty;
+  }
+  if (!record.certified_host_writes) return Hold::held;
+  if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
+  return sighting.drive->counters->host_writes == *record.certified_host_writes ? Hold::held
+                                                                                : Hold::dirty;
+}
+
+// A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
+// reserve it, and the specification's does: where it is not reserved, it is at once.
+void assess_bound(Assessment& out, const Record& record, const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
+  const Stage stage = record.stage;
+  const std::string who = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
+                                      : fmt::format("consumer {}", view.consumers.front());
+  const bool other_tenant =
+      view.free() ? record.arq != sighting.holder->uuid : record.instance != view.consumers.front();
+  out.facts.detail = who;
+  if (!view.free()) out.facts.instance = view.consumers.front();
+  out.reserve = !view.burned();
+  if (stage == Stage::allocated) {
+    if (!view.burned()) out.trigger = Trigger::reserved_dropped;
+    return;
+  }
+  if (stage == Stage::error) {
+    out.waiting_for = fmt::format("in error, and {} holds it", who);
+    if (record.erase_begun || other_tenant) out.trigger = Trigger::allocation_seen;
+  } else {
+    out.trigger = Trigger::allocation_seen;
+  }
+  // Only what Placement showed is an instance's: by it a late word of its ARQ is known.
+  if (out.trigger) out.facts.instance = view.free() ? std::string() : view.consumers.front();
+  if (stage == Stage::available || !out.trigger) return;
+  out.alarm = fmt::format(
+      "bound by {} although it is {}: a tenant has got a drive that is not known to be clean; {}",
+      who, to_string(device_state(stage)),
+      view.burned() ? "it is reserved" : "it is reserved again now");
+  out.facts.detail = out.alarm;
+  out.facts.last_error = out.alarm;
+}
+
+// What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
+// business of Cyborg's conductor.
+void assess_uncleanable(Assessment& out, const Record& record, const Sighting& sighting) {
+  if (!sighting.view) {
+    out.waiting_for = sighting.problem;
+    return;
+  }
+  const placement::ProviderView& view = *sighting.view;
+  out.facts.provider = view.uuid;
+  out.facts.provider_name = sighting.rows.front().name;
+  if (view.inventories.size() == 1) {
+    out.facts.resource_class = view.inventories.front().resource_class;
+  }
+  const bool bound = !view.free() || sighting.holder;
+  if (bound == (record.stage == Stage::allocated)) return;
+  out.trigger = bound ? Trigger::allocation_seen : Trigger::gone_uncleanable;
+  if (!view.free()) out.facts.instance = view.consumers.front();
+  if (bound) {
+    out.facts.detail = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
+                                   : fmt::format("consumer {}", view.consumers.front());
+  }
+}
+
 void assess_allocated(Assessment& out, const Record& record, const placement::ProviderView& view) {
   const Stage stage = record.stage;
   out.facts.instance = view.consumers.front();
@@ -99,17 +178,21 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     return;
   }
   if (record.stage != Stage::available) return;
-  switch (operator_hold(record, ledger, sighting)) {
+  const bool cyborg = record.flow == Flow::cyborg;
+  switch (cyborg ? cyborg_hold(record, ledger, sighting)
+                 : operator_hold(record, ledger, sighting)) {
     case Hold::held:
       out.held = true;
       out.strike = ledger != nullptr && ledger->dirty;
-      out.host_reads = sighting.drive->counters->host_reads;
+      if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
+        out.host_reads = sighting.drive->counters->host_reads;
+      }
       break;
     case Hold::dirty:
       out.trigger = Trigger::dirty_seen;
       break;
     case Hold::unknown:
-      out.held = record.held;
+      out.held = record.held || cyborg;
       if (record.held) break;
       out.unsure = true;
       out.waiting_for =
@@ -152,6 +235,13 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
     out.facts.detail = std::move(why);
     return;
   }
+  if (record.flow == Flow::cyborg && missed_tenancy(record, sighting)) {
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = fmt::format("ARQ {} bound it and does no more, and nobody saw that tenancy",
+                                   sighting.ended->uuid);
+    return;
+  }
   if (ledger != nullptr && ledger->dirty) {
     out.strike = outlives(record, *ledger);
     out.reserve = !out.strike;
@@ -164,25 +254,98 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
       sighting.drive->counters->host_reads != *record.certified_host_reads) {
     out.host_reads = sighting.drive->counters->host_reads;
   }
+  // Nobody burns Cyborg's devices, so that a tenancy that nobody saw is only told by the drive.
+  if (record.flow == Flow::cyborg && !record.certified_host_writes && sighting.drive) {
+    out.counters = sighting.drive->counters;
+  }
+}
+
+// The invariant of the specification: reserved = total, and only then, where the device is not
+// available.
+std::string mismatch_of(const Record& record, const Assessment& assessment,
+                        const placement::ProviderView& view) {
+  const placement::Inventory& inventory = view.inventories.front();
+  const bool available = record.stage == Stage::available;
+  if (view.burned() != available) return {};
+  if (available && !view.free()) return {};  // reserved at its bind; this survey records that
+  return fmt::format("device_state is {}, but {} of {} are reserved in Placement: {}",
+                     to_string(device_state(record.stage)), inventory.reserved, inventory.total,
+                     !available           ? "it is reserved again"
+                     : assessment.trigger ? "it is not known to be clean"
+                                          : "held, and left as it is");
 }
 
 Error refuse(std::string why) {
   return Error{Errc::refused, std::move(why)};
 }
 
+// What Cyborg has to say of it, where it can be asked.
+Status cyborg_allows(const Sighting& sighting, const Record& record) {
+  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
+  if (sighting.cyborg_silent) {
+    return refuse(
+        "Cyborg's API does not answer, so that nobody knows whether an ARQ binds it or Cyborg has "
+        "it under maintenance");
+  }
+  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {
+    return refuse("Cyborg's status of it is maintaining: enable it there");
+  }
+  return Ok{};
+}
+
 }  // namespace
+
+Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
+                    WallMs now) {
+  Record record;
+  record.host = host.host;
+  record.address = sighting.address;
+  record.uuid = device_uuid(host.host, sighting.address);
+  record.created_at = now;
+  record.stage_since = now;
+  record.updated_at = now;
+  if (ledger != nullptr) {
+    record.serial = ledger->enrolled_serial.empty() ? ledger->serial : ledger->enrolled_serial;
+    record.maintenance = ledger->maintenance;
+    record.provider = ledger->provider;
+    record.enrolment = ledger->enrolment;
+    record.certificate_id = ledger->certificate_id;
+    record.certificate_at = ledger->certificate_at;
+    record.certified_host_reads = ledger->host_reads;
+    record.certified_host_writes = ledger->host_writes;
+    if (ledger->error) {
+      record.stage = Stage::error;
+      record.last_error =
+          "it was in error before its record was lost from Redis; look at the journal of this host";
+    }
+  }
+  if (sighting.drive) describe_drive(*sighting.drive, record);
+  return record;
+}
 
 std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
                                  const LedgerEntry* ledger, const HostView& host, WallMs now) {
   bool marked = false;
-  for (const placement::ProviderRow& row : sighting.rows) marked = marked || row.one_time_use;
+  for (const placement::ProviderRow& row : sighting.rows) {
+    marked = marked || row.one_time_use || (row.owner_cyborg && sighting.ours.value_or(false));
+  }
   const bool remembered = ledger != nullptr && (ledger->dirty || ledger->error);
   if (!marked && record == nullptr && !remembered) return std::nullopt;
 
   Assessment out;
   Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
+  if (!is_busy(base.stage)) out.facts.flow = base.flow = flow_of(sighting, base.flow);
+  const bool other_kind = sighting.drive && !sighting.is_drive();
+  if (record == nullptr && other_kind) base.type = type_of(sighting.drive->class_code);
+  if (record != nullptr && !base.cleanable() && sighting.is_drive()) {
+    out.facts.type = base.type = kTypeNvme;
+  }
+  if (base.flow == Flow::cyborg) {
+    out.cyborg_status = sighting.cyborg_status;
+    const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
+    if (arq) out.facts.arq = arq->uuid;
+  }
   if (record == nullptr) {
-    if (sighting.drive) describe_drive(*sighting.drive, base);
     if (!sighting.rows.empty()) {
       base.provider = sighting.rows.front().uuid;
       base.provider_name = sighting.rows.front().name;
@@ -201,10 +364,19 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
         sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
     return out;
   }
+  if (base.flow == Flow::cyborg && base.stage == Stage::available && !remembered &&
+      !sighting.ours.value_or(true)) {
+    out.waiting_for = "its configuration does not match it any more: not ours to touch";
+    return out;
+  }
   if (sighting.rows.empty()) {
     out.waiting_for = remembered ? "its provider is gone from Placement; it is remembered as dirty "
                                    "and will be reserved when a provider stands for it again"
                                  : "its provider is gone from Placement";
+    return out;
+  }
+  if (!base.cleanable()) {
+    assess_uncleanable(out, base, sighting);
     return out;
   }
   if (!sighting.view) {
@@ -226,20 +398,24 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   out.facts.provider_name = sighting.rows.front().name;
   out.facts.resource_class = view.inventories.front().resource_class;
 
-  if (!view.free()) {
+  const bool cyborg = base.flow == Flow::cyborg;
+  if (cyborg && (!view.free() || sighting.holder)) {
+    assess_bound(out, base, sighting);
+  } else if (!view.free()) {
     assess_allocated(out, base, view);
   } else if (view.burned()) {
     assess_burned(out, base, ledger, sighting);
   } else {
     assess_unreserved(out, base, ledger, sighting);
   }
+  if (cyborg) out.mismatch = mismatch_of(base, out, view);
   return out;
 }
 
 void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
                     const Planning& planning) {
   const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
-                       sighting.view->is_device() && sighting.view->free();
+                       sighting.view->is_device() && sighting.view->free() && record.cleanable();
   if (!offered || !planning.policy || !sighting.drive) return;
   if (!sighting.drive->identity) {
     // What it can is not known before it is claimed; what was resolved for an earlier
@@ -278,18 +454,27 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   if (sighting.rows.size() != 1 || !sighting.view) {
     return refuse("exactly one readable provider has to stand for it");
   }
-  if (!sighting.rows.front().one_time_use) {
-    return refuse(
-        "burned, but its provider does not bear HW_PCI_ONE_TIME_USE any more: set one_time_use in "
-        "Nova's device_spec again, or un-reserve it by hand once you know it is clean");
-  }
-  if (sighting.rows.front().owner_cyborg) {
+  const placement::ProviderRow& row = sighting.rows.front();
+  if (row.one_time_use && row.owner_cyborg) {
     return refuse("its provider bears both HW_PCI_ONE_TIME_USE and OWNER_CYBORG: one owner only");
+  }
+  if (!row.one_time_use && !row.owner_cyborg) {
+    return refuse(
+        record.flow == Flow::cyborg
+            ? "its provider does not bear OWNER_CYBORG any more: set the trait again, or "
+              "un-reserve "
+              "it by hand once you know it is clean"
+            : "burned, but its provider does not bear HW_PCI_ONE_TIME_USE any more: set "
+              "one_time_use in Nova's device_spec again, or un-reserve it by hand once you know it "
+              "is clean");
+  }
+  if (row.owner_cyborg) {
+    if (Status allowed = cyborg_allows(sighting, record); !allowed) return allowed.error();
   }
   if (!sighting.view->burned() || !sighting.view->free()) {
     return refuse("not burned and unallocated in Placement");
   }
-  if (!sighting.drive) return refuse("the host shows no NVMe controller at this address");
+  if (!sighting.is_drive()) return refuse("the host shows no NVMe controller at this address");
   const nvme::DriveFacts& drive = *sighting.drive;
   if (!planning.policy) {
     return refuse(

@@ -38,6 +38,14 @@ struct Assessment {
   std::optional<std::uint64_t> host_reads;
   // Why nothing happens though something should; empty when all is well.
   std::string waiting_for;
+  // Nobody has written to it so far, as far as is known: what later writes are told by.
+  std::optional<nvme::Counters> counters;
+  // What Cyborg calls its status now; no value: not known anew.
+  std::optional<std::string> cyborg_status;
+  // Placement and the device's state contradict each other; both are named. Empty: they do not.
+  std::string mismatch;
+  // An ARQ or an instance has got what is not clean: to be said loudly.
+  std::string alarm;
   // Reserved, and nothing tells a hold from a missed tenancy: an operator may say `clean`.
   bool unsure = false;
   // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
@@ -45,10 +53,17 @@ struct Assessment {
   std::optional<std::vector<CleanStep>> plan;
 };
 
+inline constexpr std::string_view kMaintaining = "maintaining";
 inline constexpr std::string_view kInMaintenance = "in maintenance: an operator said hands off";
 
+// The record a device begins with. Whether it is dirty is decided right after, by the same rules as
+// for a device known for long; what the ledger remembers of a lost record comes first.
+[[nodiscard]] Record first_record(const Sighting& sighting, const LedgerEntry* ledger,
+                                  const HostView& host, WallMs now);
+
 // `record` is null for a device never seen before, `ledger` when nothing is remembered of it.
-// Returns nothing for an address that is not ours: no one-time-use provider, no record, no ledger.
+// Returns nothing for an address that is not ours: no one-time-use provider, none of Cyborg's that
+// a device_spec entry matches, no record, no ledger.
 [[nodiscard]] std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
                                                const LedgerEntry* ledger, const HostView& host,
                                                WallMs now);

@@ -21,7 +21,8 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       policies_(std::move(policies)),
       options_(std::move(options)),
       surveyor_(ports.providers, ports.drives),
-      jitter_state_(std::hash<std::string>{}(options_.host)) {
+      jitter_state_(std::hash<std::string>{}(options_.host)),
+      arqs_(options_.host) {
   host_view_.host = options_.host;
   host_view_.compute_id = options_.compute_id;
 }
@@ -81,9 +82,14 @@ HostInfo Conductor::host_info() const {
 void Conductor::load(std::function<void(Status)> started) {
   ports_.store.load(options_.host, [this, started](Result<std::vector<Record>> records) {
     if (!records) return started(std::move(records).error().wrap("loading the host's records"));
-    started(Ok{});
-    for (Record& record : *records) take_over(std::move(record));
-    want_survey(0);
+    ports_.store.load_arqs(options_.host, [this, started, records = std::move(records).value()](
+                                              Result<std::vector<Arq>> arqs) mutable {
+      if (!arqs) return started(std::move(arqs).error().wrap("loading the host's ARQs"));
+      arqs_.load(*arqs);
+      started(Ok{});
+      for (Record& record : records) take_over(std::move(record));
+      want_survey(0);
+    });
   });
 }
 
@@ -108,6 +114,7 @@ void Conductor::take_over(Record record) {
   const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
   // A plain pending device resumes by being surveyed; writing that down would say nothing.
   if (stage == Stage::pending_cleaning && trigger == Trigger::restarted_resume) return;
+  device.interrupted = trigger == Trigger::restarted_error;
   post(address, Event{trigger, 0, {}});
 }
 
@@ -145,7 +152,12 @@ void Conductor::take(const Kick& kick) {
   counters_.kicks += 1;
   ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
-  if (!kick.command.empty()) return command(kick);
+  hear_arq(kick);
+  if (kick.command == "cleanup_device") {
+    cleanup_device(kick);
+  } else if (!kick.command.empty()) {
+    return command(kick);
+  }
   for (const int delay_s : kick.delays_s) {
     // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
     // shall be one survey.
@@ -200,6 +212,7 @@ void Conductor::plan_periodic_survey() {
 void Conductor::run_survey() {
   if (stopping_) return;
   surveying_ = true;
+  save_arqs();
   ports_.store.heartbeat(host_info(), [this](Result<Ok> beat) {
     if (stopping_) return;
     if (!beat && beat.error().code == Errc::conflict) {
@@ -210,11 +223,19 @@ void Conductor::run_survey() {
     }
     host_view_.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
-    if (!beat || !periodic_) return look_around();
-    ports_.store.load(options_.host, [this](Result<std::vector<Record>> stored) {
+    const auto look = [this] {
+      ask_cyborg([this] {
+        if (!stopping_) look_around();
+      });
+    };
+    if (!beat || !periodic_) return look();
+    ports_.store.load(options_.host, [this, look](Result<std::vector<Record>> stored) {
       if (stopping_) return;
-      if (stored) mend_store(*stored);
-      look_around();
+      if (stored) {
+        mend_store(*stored);
+        mend_arqs();
+      }
+      look();
     });
   });
 }
@@ -246,7 +267,10 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
 }
 
 void Conductor::look_around() {
+  survey_began_ = ports_.clock.now().mono;
   SurveyRequest request;
+  request.ours = [this](const Sighting& sighting) { return is_ours(sighting); };
+  request.unregistered = options_.manage_providers;
   std::map<PciAddress, std::uint64_t> epochs;
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);
@@ -293,24 +317,30 @@ void Conductor::after_survey(Result<Survey> survey,
   arm_survey();
 }
 
-void Conductor::assess_one(const Sighting& sighting,
+void Conductor::assess_one(const Sighting& seen,
                            const std::map<PciAddress, std::uint64_t>& epochs) {
+  Sighting sighting = seen;
   Device* device = find(sighting.address);
+  know_of_cyborg(sighting, device == nullptr ? nullptr : &device->record);
   const bool met_anew = device != nullptr && device->met_anew && !device->lane_open;
   if (device != nullptr && device->quarantined && !met_anew) {
     // Towards safety only: what the ledger knows to be dirty must not be offered.
     const auto entry = ports_.ledger.entries().find(sighting.address);
     const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty;
-    if (dirty && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
+    const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
+                       sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
+                       (sighting.holder || !sighting.view->free());
+    if ((dirty || bound) && sighting.view && sighting.view->is_device() &&
+        !sighting.view->burned()) {
       reserve(sighting.address, sighting.view->uuid);
     }
     return;
   }
   if (device != nullptr && !met_anew) {
-    const auto seen = epochs.find(sighting.address);
+    const auto epoch = epochs.find(sighting.address);
     // It moved while the survey was reading: what was read may be older than what is recorded. Who
     // is being cleaned reads for itself.
-    if (seen == epochs.end() || seen->second != device->record.epoch || device->saving) {
+    if (epoch == epochs.end() || epoch->second != device->record.epoch || device->saving) {
       if (device->saving) {
         device->look_again = !is_busy(device->record.stage);
       } else if (!is_busy(device->record.stage)) {
@@ -325,6 +355,9 @@ void Conductor::assess_one(const Sighting& sighting,
   const LedgerEntry* moved = known != nullptr && known->dirty ? nullptr : dirt_of_drive(sighting);
   auto assessment = assess(sighting, device == nullptr || met_anew ? nullptr : &device->record,
                            moved != nullptr ? moved : known, host_view_, ports_.clock.now().wall);
+  if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
+    return register_drive(sighting);
+  }
   if (!assessment) return;
   resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
                  sighting, planning_for(sighting));
@@ -333,6 +366,14 @@ void Conductor::assess_one(const Sighting& sighting,
     device->quarantined = device->met_anew = false;
     device->record = *assessment->first_seen;
     device->dirty_durable = entry != remembered.end() && entry->second.dirty;
+  }
+  const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
+  if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&
+      !assessment->facts.arq) {
+    assessment->facts.arq = "";
+  }
+  if (assessment->facts.arq) {
+    assessment->facts.managed = arq && arq->managed ? *arq->managed : is_managed(sighting);
   }
   device->sighting = sighting;
   device->unsure = assessment->unsure;
@@ -347,6 +388,10 @@ Planning Conductor::planning_for(const Sighting& sighting) const {
   if (sighting.drive) {
     planning.policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id,
                                               sighting.address);
+    const auto known = devices_.find(sighting.address);
+    if (planning.policy && known != devices_.end()) {
+      planning.policy = as_bound(*planning.policy, known->second.record);
+    }
   }
   return planning;
 }
@@ -368,12 +413,14 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
   // being away leaves no dirty device on offer.
   if (assessment.reserve) reserve(address, *assessment.facts.provider);
+  Device& device = devices_.at(address);
+  say_mismatch(device, assessment);
   if (assessment.trigger) {
     post(address, Event{*assessment.trigger, 0, assessment.facts});
     return;
   }
-  Device& device = devices_.at(address);
-  if (device.record.stage != Stage::available && !device.dirty_durable && !device.saving) {
+  if (device.record.stage != Stage::available && device.record.cleanable() &&
+      !device.dirty_durable && !device.saving) {
     // The ledger was lost, and nothing moves that would write its line again.
     device.saving = true;
     return mark_dirty_then(address, device.record, false, [this, address] {
@@ -405,6 +452,17 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   // The next instance of a device whose release was seen only by its being taken.
   if (next.stage == Stage::allocated && assessment.facts.instance) {
     next.instance = *assessment.facts.instance;
+  }
+  if (next.stage != Stage::available && assessment.facts.arq) {
+    next.arq = *assessment.facts.arq;
+    next.managed = assessment.facts.managed.value_or(next.managed);
+  }
+  if (assessment.facts.flow) next.flow = *assessment.facts.flow;
+  if (assessment.facts.type) next.type = *assessment.facts.type;
+  if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
+  if (assessment.counters) {
+    next.certified_host_reads = assessment.counters->host_reads;
+    next.certified_host_writes = assessment.counters->host_writes;
   }
   if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
   if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
@@ -461,6 +519,8 @@ void Conductor::try_admit(const PciAddress& address) {
     return annotate(device, refused);
   }
   device.admitted_view = sighting.view;
+  device.arqs_over =
+      arqs_.about({address, sighting.view->uuid, true, device.record.instance, survey_began_}).over;
   Facts facts;
   facts.plan = *plan;
   facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);

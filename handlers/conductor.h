@@ -16,6 +16,7 @@
 #include <string>
 
 #include "handlers/admission.h"
+#include "handlers/arq_book.h"
 #include "handlers/options.h"
 #include "handlers/survey.h"
 #include "handlers/timers.h"
@@ -110,6 +111,11 @@ class Conductor final {
     // to the drive.
     bool fence = true;
     std::optional<placement::ProviderView> admitted_view;  // what admission decided on
+    std::vector<std::string> arqs_over;  // whose tenancies the cleaning under way ends
+    bool interrupted = false;   // a restart is to end in error, once the release is read back
+    std::string mismatch_told;  // so that each is told once
+    bool registering = false;   // it is being looked at, or Placement is being told of it
+    bool blank = false;         // looked at: it bears nothing that somebody may miss
   };
 
   // conductor.cpp: schedule, survey, admission.
@@ -130,12 +136,39 @@ class Conductor final {
   void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
   void plan_periodic_survey();
   [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
-  void assess_one(const Sighting& sighting, const std::map<PciAddress, std::uint64_t>& epochs);
+  void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
 
+  // conductor_arqs.cpp: ARQs and what Cyborg's API says.
+  void hear_arq(const Kick& kick);
+  void stop_what_is_bound();
+  void ask_cyborg(std::function<void()> then);
+  void cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at);
+  void ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch);
+  void save_arqs();
+  void mend_arqs();
+  void know_of_cyborg(Sighting& sighting, const Record* record);
+  void say_mismatch(Device& device, const Assessment& assessment);
+  [[nodiscard]] bool is_ours(const Sighting& sighting) const;
+  [[nodiscard]] bool is_maintaining(const Device& device) const;
+  [[nodiscard]] std::optional<Arq> binding_of(const Device& device) const;
+  [[nodiscard]] bool is_managed(const Sighting& sighting) const;
+  [[nodiscard]] static DevicePolicy as_bound(DevicePolicy policy, const Record& record);
+  [[nodiscard]] static const placement::CyborgDevice* device_of(const placement::CyborgView& view,
+                                                                const PciAddress& address,
+                                                                const std::string& provider);
+
+  // conductor_register.cpp: drives that Placement is to learn of.
+  [[nodiscard]] bool to_be_registered(const Sighting& sighting, const Record* record) const;
+  void register_drive(const Sighting& sighting);
+  void find_signatures(const PciAddress& address, const nvme::DriveFacts& drive);
+  void register_device(const PciAddress& address, const nvme::DriveFacts& drive);
+  void registration_waits(const PciAddress& address, std::string why);
+
   // conductor_commands.cpp.
+  void cleanup_device(const Kick& kick);
   void command(const Kick& kick);
   bool enrol(Device& device, Facts facts);
   void enrol_from_pool(const PciAddress& address, Facts facts);
@@ -226,6 +259,11 @@ class Conductor final {
   std::uint64_t jitter_state_ = 0;
   HostView host_view_;
   std::string survey_problem_;
+
+  ArqBook arqs_;
+  MonoMs survey_began_;
+  bool cyborg_asked_ = false;                    // an answer is on its way
+  std::optional<placement::CyborgView> cyborg_;  // the last answer; none: it does not answer now
 
   bool stopping_ = false;
   std::size_t stops_pending_ = 0;

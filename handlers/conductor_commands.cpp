@@ -25,6 +25,23 @@ std::int64_t written_at_ms(const std::string& id) {
 
 }  // namespace
 
+// Cyborg's conductor asks for a cleaning: at an unbind, which a survey tells by itself, or for an
+// administrator, whose word it is where the device is in error.
+void Conductor::cleanup_device(const Kick& kick) {
+  const auto address = parse_pci_address(kick.address);
+  const Device* device = address ? find(*address) : nullptr;
+  const std::int64_t written = written_at_ms(kick.id);
+  const bool old = written > 0 && ports_.clock.now().wall.ms - written > kCommandAgeMaxMs;
+  if (device == nullptr || device->quarantined || old || device->record.flow != Flow::cyborg ||
+      device->record.stage != Stage::error) {
+    return;
+  }
+  Facts facts;
+  facts.detail = "Cyborg's cleanup_device";
+  if (!kick.request_id.empty()) facts.request_id = kick.request_id;
+  post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+}
+
 void Conductor::command(const Kick& kick) {
   // What an operator wanted yesterday of the drive that was there then is no order for today.
   const std::int64_t written = written_at_ms(kick.id);
@@ -55,6 +72,11 @@ void Conductor::command(const Kick& kick) {
                                            "says that it is not clean",
                                            kick.address));
       return;
+    }
+    if (arqs_.let_go(*address, device->record.provider)) {
+      ports_.log.warning(
+          kLog, fmt::format("{}: an operator says that no ARQ binds it any more", kick.address));
+      save_arqs();
     }
     post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
   } else if (kick.command == "abort") {
@@ -146,7 +168,7 @@ bool Conductor::stands_unopened(const Device& device) const {
   };
   const auto policy = policies_.device_policy(id(device.record.vendor_id),
                                               id(device.record.product_id), device.record.address);
-  return policy && !policy->managed;
+  return policy && !as_bound(*policy, device.record).managed;
 }
 
 // Maintenance begins and ends between two cleanings, never in the middle of one.

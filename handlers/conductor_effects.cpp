@@ -2,6 +2,8 @@
 // durable, and its answer comes back as an event stamped with that record's epoch.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "handlers/conductor.h"
@@ -9,6 +11,22 @@
 #include "handlers/plan.h"
 
 namespace reclaim {
+namespace {
+
+// The specification names a drive's class after its ids; the classes of Cyborg's drivers of today
+// say nothing of them.
+std::string class_of_cyborg(const Record& record) {
+  if (record.resource_class == "CUSTOM_PCI" || record.resource_class == "CUSTOM_SSD") {
+    return record.resource_class;
+  }
+  std::string ids = fmt::format("CUSTOM_NVME_{}_{}", record.vendor_id, record.product_id);
+  std::transform(ids.begin(), ids.end(), ids.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return ids;
+}
+
+}  // namespace
+
 void Conductor::answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
                        Facts facts) {
   post(address, Event{trigger, epoch, std::move(facts)});
@@ -145,22 +163,25 @@ void Conductor::claim(const PciAddress& address, std::uint64_t epoch) {
     return answer(address, epoch, Trigger::guards_wait, said("no device_spec entry matches it"));
   }
   request.resource_class_override = policy->resource_class;
+  if (!policy->resource_class && device.record.flow == Flow::cyborg) {
+    request.resource_class_override = class_of_cyborg(device.record);
+  }
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
-  request.managed = policy->managed;
+  request.managed = as_bound(*policy, device.record).managed;
   request.rules = policy->rules;
   device.claimed = true;
   device.lane_open = true;
-  ports_.drives.claim(
-      request, [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {
-        if (stopping_) return;
-        if (!report) {
-          const bool settled_by_operator = report.error().code == Errc::failed;
-          return answer(address, epoch,
-                        settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
-                        said(report.error()));
-        }
-        claimed(address, epoch, policy, *report);
-      });
+  ports_.drives.claim(request, [this, address, epoch, policy = as_bound(*policy, device.record)](
+                                   Result<nvme::ClaimReport> report) {
+    if (stopping_) return;
+    if (!report) {
+      const bool settled_by_operator = report.error().code == Errc::failed;
+      return answer(address, epoch,
+                    settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
+                    said(report.error()));
+    }
+    claimed(address, epoch, policy, *report);
+  });
 }
 
 void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,

@@ -17,7 +17,11 @@ constexpr std::int64_t kGuardsAgainMs = 2'500;
 constexpr std::uint32_t kWaitsDoubledMax = 8;
 
 bool wants_ledger_line(const Record& record) {
-  return record.stage != Stage::available;
+  return record.stage != Stage::available && record.cleanable();
+}
+
+bool is_said_once(std::string_view trigger) {
+  return trigger.starts_with("operator_") || trigger.starts_with("restarted_");
 }
 
 // These begin something; the others end it.
@@ -155,15 +159,14 @@ void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry
                             const Error& error, std::function<void()> saved) {
   Device& device = devices_.at(address);
   if (error.code == Errc::conflict) return settle_conflict(address, next, entry, saved);
-  const bool told = entry.trigger.starts_with("operator_") ||
-                    entry.trigger.starts_with("maintenance_") ||
+  const bool told = is_said_once(entry.trigger) || entry.trigger.starts_with("maintenance_") ||
                     entry.trigger.starts_with("certificate_");
   if (!is_busy(device.record.stage) && error.code != Errc::unknown && !told) {
-    // Nothing is under way: the next survey finds the same again. An operator says it only once.
+    // Nothing is under way: the next survey finds the same again. An operator says it only once,
+    // and a start comes only once.
     device.saving = false;
-    std::erase_if(device.inbox, [](const Event& event) {
-      return !to_string(event.trigger).starts_with("operator_");
-    });
+    std::erase_if(device.inbox,
+                  [](const Event& event) { return !is_said_once(to_string(event.trigger)); });
     ports_.log.warning(kLog, fmt::format("{}: the record cannot be written", to_string(address)),
                        {{"why", error.what}});
     return pump(address);
@@ -258,6 +261,10 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
         ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
     });
   }
+  if (update.row->on == Trigger::released || update.row->on == Trigger::released_taken) {
+    arqs_.bury(std::exchange(devices_.at(address).arqs_over, {}));
+    save_arqs();
+  }
   // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.
   if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out(address, update.effect);
   if (record.stage == Stage::pending_cleaning) {
@@ -270,6 +277,10 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
       // libvirt and udev take their seconds; what lasts longer is looked at less and less often.
       const auto waits = static_cast<std::int64_t>(std::min(record.attempts, kWaitsDoubledMax));
       want_survey(std::min(kGuardsAgainMs << waits, options_.survey_interval_ms));
+    } else if (update.row->on == Trigger::look_changed &&
+               std::exchange(devices_.at(address).interrupted, false)) {
+      // It was interrupted, and what it was interrupted in did not happen.
+      post(address, Event{Trigger::restarted_error, 0, {}});
     } else if (update.row->on == Trigger::look_changed ||
                update.row->on == Trigger::placement_changed ||
                update.row->on == Trigger::restarted_resume) {

@@ -22,7 +22,7 @@ void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
   ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
     if (stopping_ || stale(address, epoch)) return;
     if (!now) return answer(address, epoch, Trigger::look_changed, said(now.error()));
-    look_at_placement(address, epoch);
+    ask_cyborg_once_more(address, epoch);
   });
 }
 
@@ -45,6 +45,9 @@ void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch
     }
     if (!view->burned()) {
       return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
+    }
+    if (const auto arq = binding_of(devices_.at(address))) {
+      return answer(address, epoch, Trigger::allocation_seen, said("ARQ " + arq->uuid));
     }
     devices_.at(address).release_view = std::move(view).value();
     answer(address, epoch, Trigger::look_ok);
@@ -89,6 +92,15 @@ void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
 
 void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
   Device& device = devices_.at(address);
+  if (const auto arq = binding_of(device)) {
+    device.release_view.reset();
+    return answer(address, epoch, Trigger::release_conflict, said("ARQ " + arq->uuid));
+  }
+  if (is_maintaining(device)) {
+    device.release_view.reset();
+    return answer(address, epoch, Trigger::release_conflict,
+                  said("Cyborg's status of it is maintaining"));
+  }
   const placement::ProviderView view = *std::exchange(device.release_view, std::nullopt);
   device.fence = true;  // until its outcome is known
   ports_.providers.set_reserved(
@@ -308,8 +320,9 @@ void Conductor::reserve(const PciAddress& address, const std::string& provider) 
   Device& device = devices_.at(address);
   if (device.reserving) return;
   device.reserving = true;
-  ports_.log.warning(
-      kLog, fmt::format("{} is not clean but is offered: reserving it", to_string(address)));
+  ports_.log.warning(kLog,
+                     fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
+                                 to_string(address)));
   const auto over = [this, address](bool look_again_soon) {
     devices_.at(address).reserving = false;
     if (!stopping_) want_survey(look_again_soon ? 0 : options_.retry_min_ms);

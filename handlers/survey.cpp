@@ -41,19 +41,27 @@ void Surveyor::survey(const SurveyRequest& request, std::function<void(Result<Su
     for (const PciAddress& address : request.known) {
       run->survey.sightings[address].address = address;
     }
-    for (const auto& [address, sighting] : run->survey.sightings) {
-      if (sighting.rows.size() != 1 || request.busy.contains(address)) continue;
-      if (sighting.rows.front().one_time_use || request.known.contains(address)) {
-        run->to_read.emplace_back(address, sighting.rows.front().uuid);
-      }
-    }
     std::set<PciAddress> seen;
     for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
-    drives_.discover(seen, [run](Result<std::vector<nvme::DriveFacts>> drives) {
+    drives_.discover(seen, [run, request](Result<std::vector<nvme::DriveFacts>> drives) {
       if (!drives) return run->done(std::move(drives).error().wrap("looking at the host's drives"));
       for (nvme::DriveFacts& facts : *drives) {
         const auto it = run->survey.sightings.find(facts.address);
-        if (it != run->survey.sightings.end()) it->second.drive = std::move(facts);
+        if (it != run->survey.sightings.end()) {
+          it->second.drive = std::move(facts);
+        } else if (request.unregistered) {
+          Sighting& sighting = run->survey.sightings[facts.address];
+          sighting.address = facts.address;
+          sighting.drive = std::move(facts);
+        }
+      }
+      for (const auto& [address, sighting] : run->survey.sightings) {
+        if (sighting.rows.size() != 1 || request.busy.contains(address)) continue;
+        const placement::ProviderRow& row = sighting.rows.front();
+        if (row.one_time_use || request.known.contains(address) ||
+            (row.owner_cyborg && request.ours && request.ours(sighting))) {
+          run->to_read.emplace_back(address, row.uuid);
+        }
       }
       read_next(run);
     });

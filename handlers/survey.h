@@ -15,6 +15,7 @@
 
 #include "nvme/drives.h"
 #include "placement/providers.h"
+#include "state/arq.h"
 #include "state/base/pci_address.h"
 
 namespace reclaim {
@@ -26,6 +27,17 @@ struct Sighting {
   std::optional<placement::ProviderView> view;  // of the one provider, when it was read
   std::optional<nvme::DriveFacts> drive;        // when the host shows such a function
   std::string problem;                          // why the provider could not be read this time
+
+  // Filled in by the conductor, of what may be Cyborg's. Whether it is configured to be ours: by
+  // device_spec, or what is no drive by the whitelist; nothing: the host shows no such function.
+  std::optional<bool> ours;
+  std::optional<Arq> holder;  // an ARQ that binds it
+  std::optional<Arq> ended;   // one that did, and it was not released since
+  // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known anew.
+  std::optional<std::string> cyborg_status;
+  bool cyborg_silent = false;  // the API is configured and does not answer
+
+  [[nodiscard]] bool is_drive() const { return drive && drive->class_code >> 8U == 0x0108; }
 };
 
 struct Survey {
@@ -41,6 +53,10 @@ struct Survey {
 struct SurveyRequest {
   std::set<PciAddress> known;  // addresses to read although no provider is marked one-time-use
   std::set<PciAddress> busy;   // being cleaned: not read, the conductor reads them itself
+  // Of a provider of Cyborg's: is it ours? Only then it is read.
+  std::function<bool(const Sighting&)> ours;
+  // Drives that no provider stands for are told too.
+  bool unregistered = false;
 };
 
 class Surveyor final {

@@ -41,6 +41,11 @@ std::string text_of(const rapidjson::Value& value, std::string_view name) {
   return json::maybe_string(value, name).value_or("");
 }
 
+bool flag_of(const rapidjson::Value& value, std::string_view name) {
+  const auto* member = json::find(value, name);
+  return member != nullptr && member->IsBool() && member->GetBool();
+}
+
 }  // namespace
 
 std::string_view to_string(ArqState state) {
@@ -102,6 +107,10 @@ std::string encode_arq(const Arq& arq) {
   add("created_at", arq.created_at);
   add("updated_at", arq.updated_at);
   add("heard_at", arq.heard_at.ms == 0 ? std::string() : to_iso8601(arq.heard_at));
+  add("held_at", arq.held_at.ms == 0 ? std::string() : to_iso8601(arq.held_at));
+  document.AddMember("listed", arq.listed, allocator);
+  document.AddMember("allocation_seen", arq.allocation_seen, allocator);
+  document.AddMember("released", arq.released, allocator);
   return json::to_text(document);
 }
 
@@ -147,6 +156,14 @@ Result<Arq> decode_arq(std::string_view json_text) {
     if (!at) return at.error().wrap("'heard_at'");
     arq.heard_at = *at;
   }
+  if (const std::string held = text_of(*document, "held_at"); !held.empty()) {
+    const Result<WallMs> at = from_iso8601(held);
+    if (!at) return at.error().wrap("'held_at'");
+    arq.held_at = *at;
+  }
+  arq.listed = flag_of(*document, "listed");
+  arq.allocation_seen = flag_of(*document, "allocation_seen");
+  arq.released = flag_of(*document, "released");
   return arq;
 }
 

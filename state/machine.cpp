@@ -13,7 +13,8 @@ constexpr std::array kRows{
     // clang-format off
     Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance holds it"},
     Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "burned, nobody holds it, and no certificate stands for it as it is now"},
-    Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "the ledger remembers it dirty, yet it is offered: reserve it, then clean it"},
+    Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is offered: reserve it, then clean it"},
+    Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first"},
     Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is mended"},
     Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy nobody saw, not by hand"},
     Row{S::available, T::operator_enrol, S::pending_cleaning, E::reserve, "an operator accepts the drive that is there now: it is cleaned, and so gets its enrolment baseline"},
@@ -23,6 +24,7 @@ constexpr std::array kRows{
     Row{S::allocated, T::dirty_seen, S::pending_cleaning, E::none, "the instance is gone and left it burned"},
     Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, so it must not be offered to another: reserve it"},
     Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: reserve it, then clean it"},
+    Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and it is no NVMe drive: not cleaned, and not given back by us either"},
     Row{S::allocated, T::restarted_resume, S::allocated, E::none, "nothing was under way"},
     Row{S::allocated, T::restarted_error, S::allocated, E::none, "nothing was under way"},
 
@@ -171,7 +173,8 @@ constexpr bool every_stage_survives_a_restart() {
 // The promise, link by link: only `looking` leads to the release, only a former driver put back (or
 // a release that did not happen, itself reached only from there) leads to `looking`, only a
 // verification leads to the driver's return, only an erase that was seen to complete leads to
-// verification, and only a confirmed release leads to `available`.
+// verification, and only a confirmed release leads to `available`: or, without any effect, the end
+// of a tenancy of what is no drive, which never comes near the rest (below, and step()).
 constexpr bool release_only_after_verified_erasure() {
   for (const Row& row : kRows) {
     if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;
@@ -187,7 +190,10 @@ constexpr bool release_only_after_verified_erasure() {
     if (row.to == S::confirming && row.from != S::releasing && row.from != S::confirming)
       return false;
     if (row.to == S::verifying && !(row.from == S::erasing && row.on == T::erased)) return false;
-    if (row.to == S::available && row.from != S::available && row.on != T::released) return false;
+    if (row.to == S::available && row.from != S::available && row.on != T::released &&
+        row.on != T::gone_uncleanable) {
+      return false;
+    }
     if (row.on == T::released && row.from != S::releasing && row.from != S::confirming)
       return false;
     if (row.on == T::released_taken && row.from != S::confirming) return false;
@@ -196,6 +202,18 @@ constexpr bool release_only_after_verified_erasure() {
     }
   }
   return true;
+}
+
+// What is no NVMe drive is shown and nothing else: the row of its own moves a record, and nothing
+// in Placement or on the host.
+constexpr bool uncleanable_devices_are_only_shown() {
+  std::size_t rows = 0;
+  for (const Row& row : kRows) {
+    if (row.on != T::gone_uncleanable) continue;
+    if (row.from != S::allocated || row.to != S::available || row.effect != E::none) return false;
+    rows += 1;
+  }
+  return rows == 1;
 }
 
 // Before anything destructive: a claim, a second look at Placement and, unless adopting, every step
@@ -252,6 +270,7 @@ constexpr bool all_stages_reachable() {
 static_assert(rows_unique());
 static_assert(every_stage_survives_a_restart());
 static_assert(release_only_after_verified_erasure());
+static_assert(uncleanable_devices_are_only_shown());
 static_assert(erase_only_behind_the_guards());
 static_assert(nothing_is_left_claimed());
 static_assert(all_stages_reachable());
@@ -265,6 +284,8 @@ constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_
                                                                     "allocation_gone",
                                                                     "dirty_seen",
                                                                     "reserved_dropped",
+                                                                    "gone_uncleanable",
+                                                                    "unregistered_seen",
                                                                     "policy_unsatisfied",
                                                                     "admitted",
                                                                     "lock_refused",

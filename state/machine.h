@@ -43,6 +43,8 @@ enum class Trigger : std::uint8_t {
   allocation_gone,     // reserved = 0 and nobody holds it, where a tenancy was seen: missed burn
   dirty_seen,          // burned, unallocated, not held
   reserved_dropped,    // not available, yet reserved < total
+  gone_uncleanable,    // its tenancy is over, and Reclaim does not clean its kind
+  unregistered_seen,   // a drive of ours that Placement does not know yet
   policy_unsatisfied,  // offered, but the configured policy cannot be satisfied by this drive
   admitted,            // nothing forbids cleaning it now
   lock_refused,        // another worker holds the lock
@@ -83,7 +85,7 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 43;
+inline constexpr std::size_t kTriggerCount = 45;
 
 enum class EffectKind : std::uint8_t {
   none,

@@ -280,6 +280,11 @@ Result<Record> decode_record(const Fields& fields) {
   read_life(reader, record);
   read_cleaning(reader, record);
   if (reader.problem()) return *reader.problem();
+  if (!record.cleanable() && record.stage != Stage::available && record.stage != Stage::allocated) {
+    return Error{Errc::invalid, fmt::format("field 'stage' is '{}', but what is no {} is available "
+                                            "or allocated",
+                                            to_string(record.stage), kTypeNvme)};
+  }
   return record;
 }
 

@@ -40,6 +40,9 @@ struct CleanStep {
   friend bool operator==(const CleanStep&, const CleanStep&) = default;
 };
 
+// The one kind of device that is cleaned. Any other is shown as it comes and goes.
+inline constexpr std::string_view kTypeNvme = "NVME";
+
 using Fields = std::map<std::string, std::string>;
 
 struct Record {
@@ -50,7 +53,8 @@ struct Record {
   Flow flow = Flow::nova;
   // What it is, in Cyborg's words (cyborg/common/constants.py DEVICE_*): NVME, which is cleaned, or
   // another, which is not and never is given back by us: shown only.
-  std::string type = "NVME";
+  std::string type = std::string(kTypeNvme);
+  [[nodiscard]] bool cleanable() const { return type == kTypeNvme; }
   std::string vendor_id;  // "144d", lower-case hex without 0x
   std::string product_id;
   std::string model;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "state/base/check.h"
+
 namespace reclaim {
 namespace {
 
@@ -14,6 +16,11 @@ void take(T& member, const std::optional<T>& fact) {
 
 void take_facts(Record& record, const Facts& facts) {
   take(record.instance, facts.instance);
+  take(record.flow, facts.flow);
+  take(record.type, facts.type);
+  take(record.arq, facts.arq);
+  take(record.managed, facts.managed);
+  take(record.last_error, facts.last_error);
   take(record.request_id, facts.request_id);
   take(record.provider, facts.provider);
   take(record.provider_name, facts.provider_name);
@@ -164,12 +171,22 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
   }
 }
 
+// The specification's conductor takes a device that is no NVMe from allocated straight to available
+// again; it is never pending, never busy, never in error, and no drive takes that way.
+bool is_its_way(const Record& record, const Row& row) {
+  if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
+  const auto at_rest = [](Stage stage) {
+    return stage == Stage::available || stage == Stage::allocated;
+  };
+  return at_rest(row.from) && at_rest(row.to) && row.effect == EffectKind::none;
+}
+
 }  // namespace
 
 std::optional<Update> step(const Record& record, const Event& event, WallMs now) {
   if (event.epoch != 0 && event.epoch != record.epoch) return std::nullopt;
   const Row* row = find_row(record.stage, event.trigger);
-  if (row == nullptr) return std::nullopt;
+  if (row == nullptr || !is_its_way(record, *row)) return std::nullopt;
 
   Update update{record, row->effect, row};
   Record& next = update.record;
@@ -190,6 +207,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);
   }
+  CHECK(next.cleanable() || row->effect == EffectKind::none);
+  CHECK(row->on != Trigger::gone_uncleanable || !next.cleanable());
   next.clean_step = clean_step_of(next);
   if (next.stage != record.stage || next.step_index != record.step_index) {
     next.progress_percent = 0;
@@ -200,6 +219,11 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
 }
 
 Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {
+  // What Placement does not know yet nobody can have been given, and nothing was begun with it.
+  if (record.flow == Flow::cyborg && record.stage == Stage::pending_cleaning &&
+      record.provider.empty()) {
+    return Trigger::restarted_resume;
+  }
   if (policy == InterruptedCleaning::automatic) {
     policy = record.flow == Flow::cyborg ? InterruptedCleaning::error : InterruptedCleaning::resume;
   }

@@ -16,6 +16,11 @@ namespace reclaim {
 struct Facts {
   std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
   std::optional<std::string> instance;
+  std::optional<Flow> flow;
+  std::optional<std::string> type;
+  std::optional<std::string> arq;
+  std::optional<bool> managed;
+  std::optional<std::string> last_error;  // to be shown though the device is not in error
   std::optional<std::string> request_id;
   std::optional<std::string> provider;
   std::optional<std::string> provider_name;
@@ -50,7 +55,8 @@ struct Update {
   const Row* row = nullptr;  // never null: what was decided and why
 };
 
-// Nothing when the event is stale (another epoch) or the table has no row for it here.
+// Nothing when the event is stale (another epoch) or the table has no row for it here. What is no
+// NVMe drive only ever goes from available to allocated and back.
 [[nodiscard]] std::optional<Update> step(const Record& record, const Event& event, WallMs now);
 
 // [recovery] interrupted_cleaning.

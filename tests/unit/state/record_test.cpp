@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -107,11 +108,25 @@ TEST(Record, FieldsAreReadable) {
             R"([{"interface":"nvme","step":"sanitize_crypto","priority":10,"args":{"ause":0}}])");
 }
 
+TEST(Record, WhatIsNoNvmeIsAvailableOrAllocatedAndNothingElse) {
+  for (const auto& [stage, ok] : std::map<Stage, bool>{{Stage::available, true},
+                                                       {Stage::allocated, true},
+                                                       {Stage::pending_cleaning, false},
+                                                       {Stage::releasing, false},
+                                                       {Stage::error, false}}) {
+    Record record;
+    record.type = "GPU";
+    record.stage = stage;
+    EXPECT_EQ(decode_record(encode_record(record)).ok(), ok) << to_string(stage);
+  }
+}
+
 TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
-  const std::set<std::string> added_later{"step_index", "findings", "enrolment", "accepted",
-                                          "certificate_pending"};
+  const std::set<std::string> added_later{
+      "step_index", "findings",   "enrolment", "accepted", "certificate_pending",
+      "type",       "created_at", "arq",       "managed",  "cyborg_status"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

@@ -26,7 +26,9 @@ Facts with(const std::string& detail) {
 
 TEST(Step, EveryRowIsTakenAndRaisesTheEpoch) {
   for (const Row& row : machine_rows()) {
-    const auto update = step(at(row.from), Event{row.on, 5, {}}, WallMs{9});
+    Record record = at(row.from);
+    if (row.on == Trigger::gone_uncleanable) record.type = "GPU";
+    const auto update = step(record, Event{row.on, 5, {}}, WallMs{9});
     ASSERT_TRUE(update.has_value()) << row.why;
     EXPECT_EQ(update->record.stage, row.to) << row.why;
     EXPECT_EQ(update->effect, row.effect) << row.why;
@@ -42,11 +44,38 @@ TEST(Step, WhatTheTableDoesNotListIsRefused) {
       const auto stage = static_cast<Stage>(s);
       const auto trigger = static_cast<Trigger>(t);
       const bool listed = find_row(stage, trigger) != nullptr;
-      EXPECT_EQ(step(at(stage), Event{trigger, 0, {}}, WallMs{1}).has_value(), listed);
+      Record record = at(stage);
+      if (trigger == Trigger::gone_uncleanable) record.type = "GPU";
+      EXPECT_EQ(step(record, Event{trigger, 0, {}}, WallMs{1}).has_value(), listed);
       refused += listed ? 0U : 1U;
     }
   }
   EXPECT_EQ(refused + machine_rows().size(), kStageCount * kTriggerCount);
+}
+
+TEST(Step, WhatIsNoNvmeNeverComesNearACleaning) {
+  for (const Row& row : machine_rows()) {
+    Record record = at(row.from);
+    record.type = "GPU";
+    const auto update = step(record, Event{row.on, 0, {}}, WallMs{1});
+    if (!update) continue;
+    EXPECT_TRUE(row.from == Stage::available || row.from == Stage::allocated) << row.why;
+    EXPECT_TRUE(row.to == Stage::available || row.to == Stage::allocated) << row.why;
+    EXPECT_EQ(update->effect, EffectKind::none) << row.why;
+  }
+  EXPECT_FALSE(step(at(Stage::allocated), Event{Trigger::gone_uncleanable, 0, {}}, WallMs{1}))
+      << "a drive is cleaned first";
+}
+
+TEST(Step, WhatPlacementNeverKnewIsNotInterruptedByARestart) {
+  Record record = at(Stage::pending_cleaning);
+  record.flow = Flow::cyborg;
+  EXPECT_EQ(restart_trigger(record, InterruptedCleaning::automatic), Trigger::restarted_resume);
+  record.provider = "rp-1";
+  EXPECT_EQ(restart_trigger(record, InterruptedCleaning::automatic), Trigger::restarted_error);
+  record.planned_stop = true;
+  EXPECT_EQ(restart_trigger(record, InterruptedCleaning::automatic), Trigger::restarted_error);
+  EXPECT_EQ(restart_trigger(record, InterruptedCleaning::resume), Trigger::restarted_resume);
 }
 
 TEST(Step, AnAnswerOfAnotherEpochIsDropped) {

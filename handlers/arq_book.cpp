@@ -1,0 +1,361 @@
+#include "handlers/arq_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reclaim {
+namespace {
+
+// What Cyborg's API says may come from a replica of its database that lags. A reading that
+// contradicts what is known counts when one that began so much later still says the same.
+constexpr std::int64_t kReadingsApartMs = 30'000;
+
+// Cyborg says its times with an offset, always that of UTC; nothing: not told, or not understood.
+std::optional<WallMs> time_of(std::string text) {
+  constexpr std::string_view kUtc = "+00:00";
+  if (text.ends_with(kUtc)) text.resize(text.size() - kUtc.size());
+  const auto at = from_iso8601(text);
+  if (!at) return std::nullopt;
+  return *at;
+}
+
+bool older(const std::string& a, const std::string& b) {
+  const auto at = time_of(a);
+  const auto than = time_of(b);
+  return at && than && *at < *than;
+}
+
+// A fake driver's handles name addresses that may well be somebody's drive.
+bool names_a_function(const Arq& arq) {
+  return arq.address && arq.attach_handle_type != "TEST_PCI";
+}
+
+// Whether both speak of one and the same binding, so that hearing of it again is no news.
+bool same_binding(const Arq& a, const Arq& b) {
+  return a.held_at == b.held_at && a.address == b.address && a.device_rp_uuid == b.device_rp_uuid;
+}
+
+// The state that an event leaves behind: its phase counts, for its payload may have been made
+// before the state was changed.
+ArqState state_after(std::string_view event_type, ArqState told) {
+  if (event_type.ends_with(".unbind.end") || event_type.ends_with(".delete.end")) {
+    return ArqState::unbound;
+  }
+  if (event_type.ends_with(".bind.end")) return ArqState::bound;
+  if (event_type.ends_with(".bind.start")) {
+    return told == ArqState::bound ? told : ArqState::bind_started;
+  }
+  if (event_type.ends_with(".unbind.error")) return ArqState::unbind_failed;
+  if (event_type.ends_with(".unbind.start") || event_type.ends_with(".delete.start")) {
+    return ArqState::deleting;
+  }
+  return told;
+}
+
+// These only ever lead out of a binding.
+bool leads_out(std::string_view event_type) {
+  return event_type.find(".unbind.") != std::string_view::npos ||
+         event_type.find(".delete.") != std::string_view::npos;
+}
+
+}  // namespace
+
+bool ArqBook::concerns(const Arq& arq, const PciAddress& address, const std::string& provider) {
+  if (names_a_function(arq) && *arq.address == address) return true;
+  return !provider.empty() && arq.device_rp_uuid == provider;
+}
+
+// The allocation outlives the binding on both ends: Nova allocates before it binds and unbinds
+// before it deallocates. So once it was seen, and Placement, read after the binding was heard of,
+// shows it no more, the binding is over, whatever Cyborg's database has kept of it.
+bool ArqBook::binds(const Entry& entry, const ArqQuestion& question) {
+  const Arq& arq = entry.arq;
+  if (!arq.holds_device() || arq.released) return false;
+  if (!question.free || entry.heard > question.surveyed_from) return true;
+  const bool seen_before = !question.instance.empty() && arq.instance_uuid == question.instance;
+  return !arq.allocation_seen && !seen_before;
+}
+
+void ArqBook::load(const std::vector<Arq>& stored) {
+  for (const Arq& arq : stored) {
+    if (entries_.contains(arq.uuid) || ended_.contains(arq.uuid)) continue;
+    entries_[arq.uuid] = Entry{arq, MonoMs{}, std::nullopt};
+  }
+  make_room();
+}
+
+// A word that comes late, after what it says has ended.
+bool ArqBook::is_past(const Arq& told) const {
+  const auto it = ended_.find(told.uuid);
+  if (it == ended_.end()) return false;
+  if (it->second.deleted) return true;
+  const auto at = time_of(told.updated_at);
+  const auto end = time_of(it->second.updated_at);
+  return at && end && *at <= *end;
+}
+
+void ArqBook::remember_end(const Arq& told, bool deleted) {
+  Ended& ended = ended_[told.uuid];
+  ended.deleted = ended.deleted || deleted;
+  if (!told.updated_at.empty() && !older(told.updated_at, ended.updated_at)) {
+    ended.updated_at = told.updated_at;
+  }
+  while (ended_.size() > kArqsMax) ended_.erase(ended_.begin());
+}
+
+bool ArqBook::end(Entry& entry) {
+  if (!entry.arq.holds_device()) return false;
+  entry.arq.state = ArqState::unbound;
+  unsaved_.insert(entry.arq.uuid);
+  return true;
+}
+
+bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
+  if (told.uuid.empty()) return false;
+  told.state = state_after(event_type, told.state);
+  const auto known = entries_.find(told.uuid);
+  const bool ends = event_type.ends_with(".unbind.end") || event_type.ends_with(".delete.end");
+  if (known != entries_.end() && older(told.updated_at, known->second.arq.updated_at)) return false;
+  if (ends) {
+    remember_end(told, event_type.ends_with(".delete.end"));
+    if (known == entries_.end()) return false;
+    if (!told.updated_at.empty()) known->second.arq.updated_at = told.updated_at;
+    return end(known->second);
+  }
+  if (!told.holds_device()) {
+    if (known == entries_.end()) return false;
+    return end(known->second);
+  }
+  if (is_past(told)) return false;
+  if (known == entries_.end()) {
+    if (told.hostname != host_) return false;
+    Entry entry;
+    take_in(entry, std::move(told), now);
+    put(std::move(entry));
+    return true;
+  }
+  if (!told.hostname.empty() && told.hostname != host_) return end(known->second);
+  if (!known->second.arq.holds_device() && leads_out(event_type)) return false;
+  return renew(known->second, std::move(told), now);
+}
+
+void ArqBook::put(Entry entry) {
+  unsaved_.insert(entry.arq.uuid);
+  const std::string uuid = entry.arq.uuid;
+  entries_[uuid] = std::move(entry);
+  make_room();
+}
+
+// What is told of an ARQ that is known. False: nothing that is new, and then it is not as if it had
+// been heard of just now.
+bool ArqBook::renew(Entry& entry, Arq told, const Now& now) {
+  Entry next = entry;
+  take_in(next, std::move(told), now);
+  Arq compared = next.arq;
+  compared.heard_at = entry.arq.heard_at;
+  if (compared == entry.arq) return false;
+  if (!same_binding(entry.arq, next.arq)) next.heard = now.mono;
+  entry = std::move(next);
+  unsaved_.insert(entry.arq.uuid);
+  return true;
+}
+
+void ArqBook::take_in(Entry& entry, Arq told, const Now& now) {
+  const Arq known = std::move(entry.arq);
+  const bool first = known.uuid.empty();
+  const bool moved = known.address && told.address && *known.address != *told.address;
+  const bool renewed = known.released && older(known.updated_at, told.updated_at);
+  const bool anew = first || !known.holds_device() || moved || renewed;
+  if (!first && !moved) {
+    // What an event or a listing leaves out was not taken back by that.
+    const auto keep = [](std::string& now_told, const std::string& before) {
+      if (now_told.empty()) now_told = before;
+    };
+    keep(told.hostname, known.hostname);
+    keep(told.device_rp_uuid, known.device_rp_uuid);
+    keep(told.instance_uuid, known.instance_uuid);
+    keep(told.project_id, known.project_id);
+    keep(told.device_profile_name, known.device_profile_name);
+    keep(told.attach_handle_type, known.attach_handle_type);
+    keep(told.attach_handle_uuid, known.attach_handle_uuid);
+    keep(told.other_info, known.other_info);
+    keep(told.created_at, known.created_at);
+    keep(told.updated_at, known.updated_at);
+    if (!told.address) told.address = known.address;
+    if (!told.managed) told.managed = known.managed;
+    if (known.state == ArqState::bound && told.state == ArqState::bind_started) {
+      told.state = known.state;
+    }
+  }
+  told.heard_at = now.wall;
+  told.held_at = anew ? now.wall : known.held_at;
+  told.listed = !anew && known.listed;
+  told.allocation_seen = !anew && known.allocation_seen;
+  told.released = !anew && known.released;
+  entry.arq = std::move(told);
+  entry.contradicted.reset();
+  if (anew) entry.heard = now.mono;
+}
+
+bool ArqBook::instance_deleted(const std::string& instance, const Now& /*now*/) {
+  if (instance.empty()) return false;
+  bool changed = false;
+  for (auto& [uuid, entry] : entries_) {
+    if (entry.arq.instance_uuid != instance) continue;
+    ended_[uuid].deleted = true;  // an instance does not come back
+    changed = end(entry) || changed;
+  }
+  return changed;
+}
+
+bool ArqBook::reconcile(const std::vector<Arq>& listed, MonoMs asked_at, const Now& now) {
+  bool changed = false;
+  std::set<std::string> seen;
+  for (const Arq& told : listed) {
+    if (told.uuid.empty() || (!told.hostname.empty() && told.hostname != host_)) continue;
+    seen.insert(told.uuid);
+    changed = listed_now(told, asked_at, now) || changed;
+  }
+  for (auto& [uuid, entry] : entries_) {
+    // What was never listed may be hidden from us: Cyborg lists by project.
+    if (seen.contains(uuid) || !entry.arq.listed || entry.heard > asked_at) continue;
+    if (!entry.arq.holds_device() || !believes(entry, asked_at)) continue;
+    changed = end(entry) || changed;
+  }
+  return changed;
+}
+
+bool ArqBook::believes(Entry& entry, MonoMs asked_at) {
+  if (!entry.contradicted) entry.contradicted = asked_at;
+  if (asked_at.ms - entry.contradicted->ms < kReadingsApartMs) return false;
+  entry.contradicted.reset();
+  return true;
+}
+
+bool ArqBook::listed_now(const Arq& told, MonoMs asked_at, const Now& now) {
+  const auto known = entries_.find(told.uuid);
+  if (known == entries_.end()) {
+    if (!told.holds_device() || is_past(told)) return false;
+    Entry entry;
+    take_in(entry, told, now);
+    entry.arq.listed = true;
+    put(std::move(entry));
+    return true;
+  }
+  Entry& entry = known->second;
+  if (entry.heard > asked_at) return false;  // what was heard since is newer
+  if (!entry.arq.listed) {
+    entry.arq.listed = true;
+    unsaved_.insert(told.uuid);
+  }
+  if (told.holds_device() == entry.arq.holds_device()) {
+    entry.contradicted.reset();
+    return told.holds_device() && renew_listed(entry, told, now);
+  }
+  if (!believes(entry, asked_at)) return false;
+  if (!told.holds_device()) return end(entry);
+  if (is_past(told)) return false;
+  return renew_listed(entry, told, now);
+}
+
+bool ArqBook::renew_listed(Entry& entry, Arq told, const Now& now) {
+  const bool changed = renew(entry, std::move(told), now);
+  entry.arq.listed = true;
+  return changed;
+}
+
+void ArqBook::allocation_seen(const ArqQuestion& question) {
+  for (auto& [uuid, entry] : entries_) {
+    if (entry.arq.allocation_seen || !entry.arq.holds_device() ||
+        !concerns(entry.arq, question.address, question.provider) ||
+        entry.heard > question.surveyed_from) {
+      continue;
+    }
+    entry.arq.allocation_seen = true;
+    unsaved_.insert(uuid);
+  }
+}
+
+bool ArqBook::let_go(const PciAddress& address, const std::string& provider) {
+  bool changed = false;
+  for (auto& [uuid, entry] : entries_) {
+    if (!entry.arq.holds_device() || entry.arq.released ||
+        !concerns(entry.arq, address, provider)) {
+      continue;
+    }
+    entry.arq.released = changed = true;
+    unsaved_.insert(uuid);
+  }
+  return changed;
+}
+
+void ArqBook::bury(const std::vector<std::string>& uuids) {
+  for (const std::string& uuid : uuids) {
+    const auto it = entries_.find(uuid);
+    if (it == entries_.end()) continue;
+    unsaved_.insert(uuid);
+    Arq& arq = it->second.arq;
+    if (arq.holds_device()) {
+      // Cyborg may list it for ever: a leaked one.
+      arq.released = true;
+      arq.held_at = WallMs{};
+      continue;
+    }
+    remember_end(arq, false);
+    entries_.erase(it);
+  }
+}
+
+DeviceArqs ArqBook::about(const ArqQuestion& question) const {
+  DeviceArqs out;
+  for (const auto& [uuid, entry] : entries_) {
+    if (!concerns(entry.arq, question.address, question.provider)) continue;
+    if (binds(entry, question)) {
+      if (!out.holder || out.holder->held_at < entry.arq.held_at) out.holder = entry.arq;
+      continue;
+    }
+    if (entry.arq.held_at.ms == 0) continue;
+    out.over.push_back(uuid);
+    if (!out.ended || out.ended->held_at < entry.arq.held_at) out.ended = entry.arq;
+  }
+  return out;
+}
+
+void ArqBook::make_room() {
+  while (entries_.size() > kArqsMax) {
+    const auto goes_before = [](const auto& a, const auto& b) {
+      const bool a_binds = a.second.arq.holds_device();
+      const bool b_binds = b.second.arq.holds_device();
+      return a_binds != b_binds ? b_binds : a.second.arq.heard_at < b.second.arq.heard_at;
+    };
+    const auto oldest = std::min_element(entries_.begin(), entries_.end(), goes_before);
+    unsaved_.insert(oldest->first);
+    entries_.erase(oldest);
+  }
+}
+
+std::vector<ArqBook::Write> ArqBook::take_unsaved() {
+  std::vector<Write> out;
+  for (const std::string& uuid : std::exchange(unsaved_, {})) {
+    const auto it = entries_.find(uuid);
+    out.push_back({uuid, it == entries_.end() ? std::nullopt : std::optional<Arq>(it->second.arq)});
+  }
+  return out;
+}
+
+void ArqBook::compare(const std::vector<Arq>& stored) {
+  std::set<std::string> same;
+  for (const Arq& arq : stored) {
+    const auto it = entries_.find(arq.uuid);
+    if (it != entries_.end() && it->second.arq == arq) {
+      same.insert(arq.uuid);
+    } else {
+      unsaved_.insert(arq.uuid);
+    }
+  }
+  for (const auto& [uuid, entry] : entries_) {
+    if (!same.contains(uuid)) unsaved_.insert(uuid);
+  }
+}
+
+}  // namespace reclaim

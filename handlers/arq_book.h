@@ -1,0 +1,115 @@
+// The book of a host's ARQs: what was heard of each, by notification or from Cyborg's API, and
+// whether it still binds a device. Cyborg wipes an ARQ's device on unbind, so that nobody could be
+// asked afterwards; and an ARQ carries no authority: it can keep a drive from being cleaned and say
+// whether libvirt rebinds it, and nothing else.
+//
+// An ARQ stops binding when its unbinding or deletion is heard, when Cyborg's API no longer lists
+// what it once listed, when Placement's allocation on its device was seen and is gone, when Nova
+// says that its instance is deleted, or when an operator says so. Never because time has passed.
+//
+// Pure: no I/O, `now` is handed in. Thread: the loop's. Owns the entries; what is to be written to
+// the store is taken out of it (take_unsaved) by whoever can write.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "state/arq.h"
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+
+namespace reclaim {
+
+// More than any host binds; beyond it the oldest that bind nothing go first.
+inline constexpr std::size_t kArqsMax = 4096;
+
+// Which device is asked about, and what Placement said of it in the survey that asks.
+struct ArqQuestion {
+  PciAddress address;
+  std::string provider;  // UUID; empty: not known
+  bool free = false;     // Placement was read, and shows no allocation
+  std::string instance;  // the last consumer that Placement showed on it
+  MonoMs surveyed_from;  // when that reading began
+};
+
+struct DeviceArqs {
+  std::optional<Arq> holder;      // it binds the device
+  std::optional<Arq> ended;       // it did, and the drive was not released since
+  std::vector<std::string> over;  // all that did, by UUID: to be buried with the release
+};
+
+class ArqBook final {
+ public:
+  explicit ArqBook(std::string host) : host_(std::move(host)) {}
+
+  // What an earlier worker kept. What this one heard meanwhile is newer.
+  void load(const std::vector<Arq>& stored);
+
+  // What a notification says ("accelerator_request.bind.end"). True: something changed. An ARQ of
+  // another host is not kept.
+  bool hear(std::string_view event_type, Arq told, const Now& now);
+  // Nova says that the instance is gone.
+  bool instance_deleted(const std::string& instance, const Now& now);
+  // Cyborg's API was asked at `asked_at`, and listed these.
+  bool reconcile(const std::vector<Arq>& listed, MonoMs asked_at, const Now& now);
+  // Placement shows an allocation on the device.
+  void allocation_seen(const ArqQuestion& question);
+  // An operator says that nothing binds the device any more. True: something did.
+  bool let_go(const PciAddress& address, const std::string& provider);
+  // The drive was released: the tenancies of these are history.
+  void bury(const std::vector<std::string>& uuids);
+
+  [[nodiscard]] DeviceArqs about(const ArqQuestion& question) const;
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+  // To be written: the ARQ, or nothing where it is to be removed. What could not be written is
+  // handed back.
+  struct Write {
+    std::string uuid;
+    std::optional<Arq> arq;
+  };
+  [[nodiscard]] std::vector<Write> take_unsaved();
+  void not_saved(const std::string& uuid) { unsaved_.insert(uuid); }
+  // What stands in the store where it is not what stands here is to be written again.
+  void compare(const std::vector<Arq>& stored);
+
+ private:
+  struct Entry {
+    Arq arq;
+    MonoMs heard;                        // 0: by an earlier worker
+    std::optional<MonoMs> contradicted;  // since this reading of the API all say otherwise
+  };
+  // Ended for good, or before it was known that it had begun.
+  struct Ended {
+    std::string updated_at;
+    bool deleted = false;
+  };
+
+  [[nodiscard]] static bool concerns(const Arq& arq, const PciAddress& address,
+                                     const std::string& provider);
+  [[nodiscard]] static bool binds(const Entry& entry, const ArqQuestion& question);
+  [[nodiscard]] bool is_past(const Arq& told) const;
+  bool end(Entry& entry);
+  void put(Entry entry);
+  bool renew(Entry& entry, Arq told, const Now& now);
+  void take_in(Entry& entry, Arq told, const Now& now);
+  static bool believes(Entry& entry, MonoMs asked_at);
+  bool listed_now(const Arq& told, MonoMs asked_at, const Now& now);
+  bool renew_listed(Entry& entry, Arq told, const Now& now);
+  void remember_end(const Arq& told, bool deleted);
+  void make_room();
+
+  std::string host_;
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, Ended>
+      ended_;  // in memory only: a late word of their binding means nothing
+  std::set<std::string> unsaved_;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,245 @@
+// The conductor's ear for Cyborg: ARQs by notification and from Cyborg's API, what binds a device,
+// and the specification's invariant between device state and reservation. None of it carries
+// authority to touch a drive; all of it can keep one from being touched or given back.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "handlers/conductor.h"
+#include "handlers/conductor_words.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.cyborg";
+// A survey waits this long for Cyborg's API; a later answer counts for the next one.
+constexpr std::int64_t kCyborgWaitMs = 3'000;
+
+bool deletes_an_instance(std::string_view event_type) {
+  return event_type == "instance.delete.end" || event_type == "compute.instance.delete.end";
+}
+
+}  // namespace
+
+void Conductor::hear_arq(const Kick& kick) {
+  const Now now = ports_.clock.now();
+  bool changed = deletes_an_instance(kick.reason) && arqs_.instance_deleted(kick.instance, now);
+  if (!kick.arq.empty()) {
+    auto arq = decode_arq(kick.arq);
+    if (!arq) {
+      ports_.log.warning(kLog, fmt::format("{}: its ARQ cannot be read", kick.reason),
+                         {{"why", arq.error().what}});
+    } else {
+      changed = arqs_.hear(kick.reason, *std::move(arq), now) || changed;
+    }
+  }
+  if (!changed) return;
+  save_arqs();
+  stop_what_is_bound();
+}
+
+// Whoever got a device that is being cleaned must not lose what he writes to it. At the release
+// itself the last look, or the next survey, finds it.
+void Conductor::stop_what_is_bound() {
+  for (auto& [address, device] : devices_) {
+    const Stage stage = device.record.stage;
+    if (!is_busy(stage) || stage == Stage::releasing || stage == Stage::confirming) continue;
+    const auto arq = binding_of(device);
+    if (!arq) continue;
+    Facts facts = said(fmt::format("ARQ {} binds it", arq->uuid));
+    facts.arq = arq->uuid;
+    facts.instance = "";
+    ports_.log.error(kLog, fmt::format("{} is being cleaned, and ARQ {} binds it",
+                                       to_string(address), arq->uuid));
+    post(address, Event{Trigger::allocation_seen, 0, std::move(facts)});
+  }
+}
+
+// Of a device that Placement showed free when its cleaning began, and since.
+std::optional<Arq> Conductor::binding_of(const Device& device) const {
+  if (device.record.flow != Flow::cyborg) return std::nullopt;
+  return arqs_
+      .about({device.record.address, device.record.provider, true, device.record.instance,
+              ports_.clock.now().mono})
+      .holder;
+}
+
+// Where either the ARQ that bound it or the configuration says that libvirt does not rebind it, the
+// drive is to be taken from where it stands.
+DevicePolicy Conductor::as_bound(DevicePolicy policy, const Record& record) {
+  if (record.flow == Flow::cyborg && !record.arq.empty() && !record.managed) policy.managed = false;
+  return policy;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Cyborg's API.
+
+void Conductor::ask_cyborg(std::function<void()> then) {
+  // One that is slow is not asked twice at a time, and holds up no survey for long.
+  if (ports_.accelerators == nullptr || cyborg_asked_) return then();
+  const auto once = std::make_shared<std::function<void()>>(std::move(then));
+  const auto go_on = [once] {
+    if (*once) std::exchange(*once, nullptr)();
+  };
+  cyborg_asked_ = true;
+  const MonoMs asked_at = ports_.clock.now().mono;
+  ports_.timers.after(kCyborgWaitMs, [this, go_on, once] {
+    if (stopping_ || !*once) return;
+    cyborg_.reset();
+    go_on();
+  });
+  ports_.accelerators->read(options_.host,
+                            [this, go_on, asked_at](Result<placement::CyborgView> view) {
+                              cyborg_asked_ = false;
+                              if (stopping_) return;
+                              cyborg_answered(std::move(view), asked_at);
+                              go_on();
+                            });
+}
+
+void Conductor::cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at) {
+  if (!view) {
+    cyborg_.reset();
+    ports_.log.warning(kLog, "Cyborg's API does not answer: what Cyborg owns is not cleaned",
+                       {{"why", view.error().what}});
+    return;
+  }
+  cyborg_ = std::move(view).value();
+  if (!arqs_.reconcile(cyborg_->arqs, asked_at, ports_.clock.now())) return;
+  save_arqs();
+  stop_what_is_bound();
+}
+
+const placement::CyborgDevice* Conductor::device_of(const placement::CyborgView& view,
+                                                    const PciAddress& address,
+                                                    const std::string& provider) {
+  const auto it = std::find_if(
+      view.devices.begin(), view.devices.end(), [&](const placement::CyborgDevice& device) {
+        return device.address == address || (!provider.empty() && device.provider == provider);
+      });
+  return it == view.devices.end() ? nullptr : &*it;
+}
+
+// As far as Cyborg's last answer goes.
+bool Conductor::is_maintaining(const Device& device) const {
+  if (device.record.flow != Flow::cyborg || !cyborg_) return false;
+  const auto* known = device_of(*cyborg_, device.record.address, device.record.provider);
+  return known != nullptr && known->status == kMaintaining;
+}
+
+// A device whose status is `maintaining` is never un-reserved, and an administrator may have said
+// so while it was being cleaned. Where Cyborg does not answer, it is asked for as long as the claim
+// holds, as Placement is.
+void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch) {
+  if (ports_.accelerators == nullptr || devices_.at(address).record.flow != Flow::cyborg) {
+    return look_at_placement(address, epoch);
+  }
+  const MonoMs asked_at = ports_.clock.now().mono;
+  ports_.accelerators->read(
+      options_.host, [this, address, epoch, asked_at](Result<placement::CyborgView> view) {
+        if (stopping_ || stale(address, epoch)) return;
+        if (!view) {
+          return answer_later(address, epoch, Trigger::placement_away,
+                              said(fmt::format("Cyborg's API: {}", view.error().what)));
+        }
+        if (arqs_.reconcile(view->arqs, asked_at, ports_.clock.now())) save_arqs();
+        cyborg_ = std::move(view).value();
+        if (is_maintaining(devices_.at(address))) {
+          return answer(address, epoch, Trigger::placement_changed,
+                        said("Cyborg's status of it is maintaining"));
+        }
+        look_at_placement(address, epoch);
+      });
+}
+
+// -------------------------------------------------------------------------------------------------
+// What a survey adds.
+
+bool Conductor::is_ours(const Sighting& sighting) const {
+  if (!sighting.drive) return false;
+  if (sighting.is_drive()) {
+    return policies_
+        .device_policy(sighting.drive->vendor_id, sighting.drive->device_id, sighting.address)
+        .has_value();
+  }
+  return policies_.whitelist && policies_.whitelist(sighting.drive->vendor_id,
+                                                    sighting.drive->device_id, sighting.address);
+}
+
+bool Conductor::is_managed(const Sighting& sighting) const {
+  if (!sighting.drive) return true;
+  const auto policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id,
+                                              sighting.address);
+  return !policy || policy->managed;
+}
+
+void Conductor::know_of_cyborg(Sighting& sighting, const Record* record) {
+  const bool one_row = sighting.rows.size() == 1;
+  const bool cyborg = (one_row && sighting.rows.front().owner_cyborg) ||
+                      (record != nullptr && record->flow == Flow::cyborg);
+  if (sighting.drive) sighting.ours = is_ours(sighting);
+  if (!cyborg) return;
+  ArqQuestion question{sighting.address, one_row ? sighting.rows.front().uuid : "", false,
+                       record == nullptr ? "" : record->instance, survey_began_};
+  question.free = sighting.view && sighting.view->free();
+  if (sighting.view && !sighting.view->free()) {
+    arqs_.allocation_seen(question);
+    save_arqs();
+  }
+  DeviceArqs arqs = arqs_.about(question);
+  sighting.holder = std::move(arqs.holder);
+  sighting.ended = std::move(arqs.ended);
+  if (ports_.accelerators == nullptr) {
+    sighting.cyborg_status = "";
+  } else if (cyborg_) {
+    const auto* device = device_of(*cyborg_, sighting.address, question.provider);
+    sighting.cyborg_status = device == nullptr ? "" : device->status;
+  } else {
+    sighting.cyborg_silent = true;
+  }
+}
+
+// Told once, until it is another one, or over.
+void Conductor::say_mismatch(Device& device, const Assessment& assessment) {
+  if (!assessment.alarm.empty()) {
+    ports_.log.error(kLog,
+                     fmt::format("{}: {}", to_string(device.record.address), assessment.alarm));
+  }
+  if (device.mismatch_told == assessment.mismatch) return;
+  device.mismatch_told = assessment.mismatch;
+  if (assessment.mismatch.empty()) return;
+  ports_.log.warning(kLog,
+                     fmt::format("{}: {}", to_string(device.record.address), assessment.mismatch));
+}
+
+// -------------------------------------------------------------------------------------------------
+// The book in Redis.
+
+void Conductor::save_arqs() {
+  for (const ArqBook::Write& write : arqs_.take_unsaved()) {
+    const auto done = [this, uuid = write.uuid](Result<Ok> saved) {
+      if (saved || stopping_) return;
+      arqs_.not_saved(uuid);  // with the next survey
+      ports_.log.warning(kLog, fmt::format("ARQ {} is not written to Redis", uuid),
+                         {{"why", saved.error().what}});
+    };
+    if (write.arq) {
+      ports_.store.save_arq(options_.host, *write.arq, done);
+    } else {
+      ports_.store.remove_arq(options_.host, write.uuid, done);
+    }
+  }
+}
+
+// As mend_store does for the records: Redis may have lost what was written.
+void Conductor::mend_arqs() {
+  ports_.store.load_arqs(options_.host, [this](Result<std::vector<Arq>> stored) {
+    if (!stored || stopping_) return;
+    arqs_.compare(*stored);
+    save_arqs();
+  });
+}
+
+}  // namespace reclaim
