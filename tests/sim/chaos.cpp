@@ -100,7 +100,12 @@ void World::store_forgets() {
 
 void World::service_trouble() {
   const std::int64_t for_ms = rng.chance(0.8) ? rng.between(100, 30'000) : rng.between(0, 300'000);
-  switch (rng.below(5)) {
+  switch (rng.below(6)) {
+    case 5:
+      say("cyborg's API goes away");
+      cyborg.set_away(true);
+      scheduler.outside(for_ms, [this] { cyborg.set_away(false); });
+      break;
     case 0:
       say("redis goes away");
       store.set_away(true);
@@ -157,7 +162,7 @@ void World::swap_drive(Slot& slot) {
       return;
     }
   }
-  if (slot.phase != Phase::none || drive.guest != 0) return;
+  if (slot.phase != Phase::none || drive.guest != 0 || !slot.is_drive) return;
   say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
   const Record* known = store.stored(slot.address);
   const bool learnt = known != nullptr && !known->serial.empty() && conductor && started &&
@@ -268,6 +273,10 @@ void World::release_is_forgotten(Slot& slot) {
 }
 
 void World::operator_acts(Slot& slot) {
+  if (slot.cyborg && rng.chance(0.4)) {
+    if (rng.chance(0.4)) return cyborg_binds_by_hand(slot);
+    return switch_maintaining(slot, !slot.maintaining);
+  }
   switch (rng.below(8)) {
     case 0:
       command("abort", slot.address);
@@ -298,6 +307,7 @@ void World::unguard_everything() {
   for (const Slot& slot : slots) store.mend(slot.address, false);
   store.set_away(false);
   placement.set_away(false);
+  cyborg.set_away(false);
   disk.full = false;
   for (Slot& slot : slots) {
     Drive& drive = drive_of(slot);
@@ -305,6 +315,8 @@ void World::unguard_everything() {
     drive.present = true;
     if (drive.guest == 0 && slot.managed) drive.driver = "nvme";
     slot.action = nvme::ClearAction::auto_;  // the configuration is mended
+    if (slot.phase == Phase::none) cyborg_unbinds(slot);
+    switch_maintaining(slot, false);
     store.rival_gives_back(slot.address);
   }
 }
@@ -325,6 +337,14 @@ void World::operator_tidies() {
       const Provider* provider = provider_of(slot);
       if (record.stage == Stage::available && !slot.managed && !record.waiting_for.empty() &&
           provider != nullptr && provider->inventory.reserved == 1 && slot.phase == Phase::none) {
+        command("clean", record.address);
+      }
+      if (record.waiting_for.find("--enrol") != std::string::npos) {
+        command("enrol", record.address);
+      }
+      // A leaked ARQ whose end nobody heard of.
+      if (slot.cyborg && record.stage == Stage::allocated && !slot.bound &&
+          slot.phase == Phase::none && provider != nullptr && provider->consumers.empty()) {
         command("clean", record.address);
       }
       if (record.stage != Stage::error || slot.operator_tries >= 3 || slot.phase != Phase::none ||

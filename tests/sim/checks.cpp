@@ -17,8 +17,25 @@ void World::wire_checks() {
   placement.on_release_asked = [this](const placement::ProviderView& view) {
     check_release_asked(view);
   };
+  placement.on_written = [this](const Provider& provider) { check_written(provider); };
+  placement.on_registered = [this](const Provider& provider) {
+    const Slot* slot = slot_of_provider(provider.row.uuid);
+    if (slot == nullptr || !slot->cyborg || !slot->ours) return fail("registered, and not ours");
+    say(to_string(slot->address) + " is registered");
+    if (!drive_of(*slot).signatures.empty() && !slot->enrolled && !slot->given) {
+      fail(to_string(slot->address) + " is registered, and bears what somebody may miss");
+    }
+  };
   placement.on_released = [this](Provider& provider) { check_released(provider); };
-  store.on_saved = [this](const Record& record, const JournalEntry& /*entry*/) {
+  store.on_saved = [this](const Record& record, const JournalEntry& entry) {
+    const auto rests = [](Stage stage) {
+      return stage != Stage::pending_cleaning && !is_busy(stage);
+    };
+    const auto from = parse_stage(entry.from);
+    if (rests(record.stage) || (from && rests(*from))) slot_at(record.address).interrupted = false;
+    if (record.cleanable() && entry.trigger == "gone_uncleanable") {
+      fail(to_string(record.address) + " is a drive, and its tenancy ended as that of none");
+    }
     check_saved(record);
   };
 }
@@ -44,6 +61,7 @@ void World::check_touch(const PciAddress& address, const char* what) {
   }
   if (!store.granted(address)) return fail(where + ": without the lock");
   if (!drives->claimed(address)) return fail(where + ": without a claim");
+  if (std::string why = check_cyborg_touch(slot, drive); !why.empty()) return fail(where + why);
   const Record* saved = store.last_saved(address);
   const Stage wanted = erase                                          ? Stage::erasing
                        : std::string_view(what) == "reset_namespaces" ? Stage::preparing
@@ -76,6 +94,9 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (drive.taken_over) return fail(where + ": without its former driver");
   if (proof.version != drive_of(*slot).version) return fail(where + ": changed since verified");
   if (slot->held) return fail(where + ": an operator holds it");
+  if (cyborg_api_ && cyborg.told_maintaining(slot->address)) {
+    return fail(where + ": Cyborg says that it is maintaining");
+  }
   const Record* saved = store.last_saved(slot->address);
   if (saved == nullptr || saved->stage != Stage::releasing) {
     return fail(where + ": before the record says so");
@@ -107,6 +128,8 @@ void World::check_released(Provider& provider) {
 
 // A tenant is given a drive. Whoever offered it answers for what is on it.
 void World::check_given(Slot& slot, const Provider& provider) {
+  if (!slot.is_drive) return;
+  if (provider.offered != Offered::by_us && drive_of(slot).owner != 0) given_dirty += 1;
   if (provider.offered != Offered::by_us) return;
   const Drive& drive = drive_of(slot);
   const std::string where = fmt::format("{} was given to a tenant", to_string(slot.address));
@@ -131,7 +154,7 @@ void World::check_saved(const Record& record) {
   Slot& slot = slot_at(record.address);
   slot.held = slot.held || (slot.reserved_by_hand && record.held);
   if (record.stage == Stage::erasing) slot.erase_recorded_ms = scheduler.now_ms();
-  if (record.stage == Stage::available) return;
+  if (record.stage == Stage::available || !record.cleanable()) return;
   const auto entry = disk.entries.find(record.address);
   if (entry == disk.entries.end() || !entry->second.dirty) {
     fail(fmt::format("{} is recorded as {}, but the ledger does not know it is dirty",
@@ -147,7 +170,7 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
   const auto clean = [](const Record* record) {
     return record != nullptr && record->stage == Stage::available;
   };
-  if (saved == nullptr || clean(saved) || clean(stored)) return;
+  if (saved == nullptr || clean(saved) || clean(stored) || !saved->cleanable()) return;
   fail(fmt::format("{} was struck from the ledger while it is {}", to_string(address),
                    to_string(saved->stage)));
 }
@@ -174,9 +197,11 @@ void World::check_offered() {
   for (Slot& slot : slots) {
     const Provider* provider = provider_of(slot);
     check_unfit(slot, provider, passed_ms);
+    check_bound(slot, provider, passed_ms);
     const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
                          provider->inventory.reserved == 0 && provider->consumers.empty() &&
-                         drive_of(slot).owner != 0 && disk.entries.contains(slot.address) &&
+                         slot.is_drive && drive_of(slot).owner != 0 &&
+                         disk.entries.contains(slot.address) &&
                          disk.entries.at(slot.address).dirty && !slot.swapped;
     if (!offered || !started || placement.away()) {
       slot.offered_dirty_ms = 0;
@@ -195,8 +220,8 @@ void World::check_unfit(Slot& slot, const Provider* provider, std::int64_t passe
   const Drive& drive = drive_of(slot);
   const bool unfit = provider != nullptr && provider->inventory.reserved == 0 &&
                      provider->consumers.empty() && slot.ours && slot.managed && drive.present &&
-                     drive.driver == drive.home && drive.capabilities.sanicap == 0 &&
-                     slot.action == nvme::ClearAction::sanitize;
+                     slot.is_drive && drive.driver == drive.home &&
+                     drive.capabilities.sanicap == 0 && slot.action == nvme::ClearAction::sanitize;
   if (!unfit || !started || placement.away()) {
     slot.offered_unfit_ms = 0;
     return;
@@ -230,6 +255,9 @@ std::string World::unsettled() {
 
 std::string World::unsettled(const Slot& slot, const Record* record) {
   if (slot.phase != Phase::none) return "a tenant is still there";
+  if (slot.cyborg && !slot.ours) {
+    return record == nullptr ? "" : "it is not ours, and there is a record of it";
+  }
   if (record == nullptr) return "no record";
   const Record* stored = store.stored(slot.address);
   if (stored == nullptr) return "its record is not in the store";
@@ -244,13 +272,19 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
       fmt::format("{} (reserved {}, {}; last error: {}; waits: {})", to_string(record->stage),
                   provider->inventory.reserved, dirty ? "dirty" : "clean", record->last_error,
                   record->waiting_for);
+  if (slot.cyborg) {
+    if (std::string why = unsettled_cyborg(slot, *record, *provider); !why.empty()) {
+      return why + ": " + state;
+    }
+    if (!slot.is_drive) return "";
+  }
   if (record->stage == Stage::available && !dirty) {
     if (slot.held) {
       return record->held && provider->inventory.reserved == 1 ? "" : "not shown as held: " + state;
     }
     // A tenancy that nobody saw and that left the drive untouched looks like an operator's hand.
     if (provider->inventory.reserved != 0 &&
-        (!record->held || (!slot.given && !slot.reserved_by_hand))) {
+        (!record->held || (!slot.given && !slot.reserved_by_hand && !slot.cyborg))) {
       return "reserved for nothing: " + state;
     }
     if (!record->certificate_id.empty() && provider->offered == Offered::by_us &&

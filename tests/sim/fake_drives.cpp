@@ -28,6 +28,7 @@ void settle_sanitize(Drive& drive, std::int64_t now_ms, Rng& rng) {
     return;
   }
   drive.sstat = 1;
+  drive.signatures.clear();
   drive.global_data_erased = true;
   if (drive.kind == Kind::keeps_data) return;
   drive.owner = 0;
@@ -128,15 +129,21 @@ Proof FakeDrives::proof(const PciAddress& address) const {
 // -------------------------------------------------------------------------------------------------
 // Looking.
 
-void FakeDrives::find_signatures(const PciAddress& /*address*/,
+void FakeDrives::find_signatures(const PciAddress& address,
                                  nvme::Callback<std::vector<std::string>> done) {
-  scheduler_.answer(faults_.delay_ms(rng_),
-                    [done = std::move(done)] { done(std::vector<std::string>{}); });
+  scheduler_.answer(faults_.delay_ms(rng_), [this, address, done = std::move(done)] {
+    const Drive* drive = find(address);
+    if (drive == nullptr || !drive->present || drive->driver != "nvme") {
+      return done(Error{Errc::refused, "it cannot be read"});
+    }
+    if (rng_.chance(faults_.command_fails)) return done(Error{Errc::busy, "EBUSY"});
+    done(drive->signatures);
+  });
 }
 
-void FakeDrives::discover(const std::set<PciAddress>& /*others*/,
+void FakeDrives::discover(const std::set<PciAddress>& others,
                           nvme::Callback<std::vector<nvme::DriveFacts>> done) {
-  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
+  scheduler_.answer(faults_.delay_ms(rng_), [this, others, done = std::move(done)] {
     std::vector<nvme::DriveFacts> out;
     for (auto& [address, drive] : hardware_.drives) {
       settle_sanitize(drive, scheduler_.now_ms(), rng_);
@@ -145,8 +152,12 @@ void FakeDrives::discover(const std::set<PciAddress>& /*others*/,
       facts.address = address;
       facts.vendor_id = 0x144d;
       facts.device_id = 0xa80a;
-      facts.class_code = 0x010802;
+      facts.class_code = drive.class_code;
       facts.driver = drive.driver;
+      if (drive.class_code != 0x010802) {
+        if (others.contains(address)) out.push_back(std::move(facts));
+        continue;
+      }
       // A drive in a lane is not opened again; what its claim learnt is told instead.
       const Lane& lane = lanes_[address];
       if (drive.driver == "nvme" && (!lane.busy || lane.counters)) {

@@ -60,7 +60,9 @@ struct Drive {
   std::uint64_t guest = 0;  // tenancy whose guest has it in hand
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
-  std::optional<Errc> steps_end_with;  // instead of being carried out
+  std::optional<Errc> steps_end_with;   // instead of being carried out
+  std::uint32_t class_code = 0x010802;  // another one: no drive, and nothing of the above holds
+  std::vector<std::string> signatures;  // of what somebody once wrote to it
 };
 
 // A drive's media is changed by somebody of the host or a guest.

@@ -19,7 +19,7 @@ placement::ProviderView FakePlacement::view_of(const Provider& provider) const {
 }
 
 void FakePlacement::list_tree(placement::Callback<placement::Tree> done) {
-  requests_.list_tree += 2;
+  requests_.list_tree += 3;
   scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
     Result<placement::Tree> result = Error{Errc::unavailable, "Placement is away"};
     if (!away_ && !rng_.chance(faults_.placement_away)) {
@@ -62,6 +62,7 @@ Status FakePlacement::write(const placement::ProviderView& view, std::int64_t re
   }
   provider->inventory.reserved = reserved;
   provider->row.generation += 1;
+  if (on_written) on_written(*provider);
   if (reserved == 0) {
     provider->offered = Offered::by_us;
     if (on_released) on_released(*provider);
@@ -120,10 +121,10 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
   });
 }
 
-Provider& FakePlacement::create(const std::string& name, bool one_time_use) {
+Provider& FakePlacement::create(const std::string& name, bool one_time_use, bool owner_cyborg) {
   const std::string uuid = fmt::format("00000000-0000-4000-8000-{:012x}", next_uuid_++);
   Provider& provider = providers_[uuid];
-  provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, false};
+  provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, owner_cyborg};
   provider.inventory = placement::Inventory{"CUSTOM_PCI_144D_A80A", 1, 0, 1, 1, 1, 1.0};
   return provider;
 }
@@ -155,9 +156,30 @@ void FakePlacement::deallocate(const std::string& uuid, const std::string& consu
 
 void FakePlacement::register_device(const placement::NewDevice& device,
                                     placement::Callback<placement::ProviderView> done) {
-  scheduler_.answer(faults_.delay_ms(rng_), [name = device.name, done = std::move(done)] {
-    done(Error{Errc::failed, "registering " + name + " is not done yet"});
+  const std::uint64_t worker = scheduler_.worker();
+  // Sent is sent, here as well; the real client's crashes in the middle have a test of their own.
+  scheduler_.outside(faults_.delay_ms(rng_), [this, device, worker, done = std::move(done)] {
+    Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
+    const bool lost = rng_.chance(faults_.put_lost_done);
+    if (!away_ && !rng_.chance(faults_.placement_away)) result = make(device);
+    if (lost && result.ok()) result = Error{Errc::unknown, "lost (done)"};
+    if (worker != scheduler_.worker()) return;
+    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
   });
+}
+
+Result<placement::ProviderView> FakePlacement::make(const placement::NewDevice& device) {
+  if (const Provider* there = find_by_name(device.name)) {
+    if (there->row.uuid == device.uuid) return view_of(*there);
+    return Error{Errc::refused, "another provider bears that name"};
+  }
+  Provider& provider = providers_[device.uuid];
+  provider.row =
+      placement::ProviderRow{device.uuid, device.name, device.parent_uuid, 1, false, true};
+  provider.inventory = placement::Inventory{device.resource_class, 1, 1, 1, 1, 1, 1.0};
+  provider.offered = Offered::no;
+  if (on_registered) on_registered(provider);
+  return view_of(provider);
 }
 
 void FakePlacement::set_reserved_by(Offered who, const std::string& uuid, std::int64_t reserved) {

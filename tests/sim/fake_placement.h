@@ -37,7 +37,7 @@ class FakePlacement final : public placement::Providers {
                        placement::Callback<placement::ProviderView> done) override;
 
   // What Nova and operators do.
-  Provider& create(const std::string& name, bool one_time_use);
+  Provider& create(const std::string& name, bool one_time_use, bool owner_cyborg = false);
   bool remove(const std::string& uuid);  // refused while allocated
   bool allocate(const std::string& uuid, const std::string& consumer);
   void deallocate(const std::string& uuid, const std::string& consumer);
@@ -55,6 +55,10 @@ class FakePlacement final : public placement::Providers {
   std::function<void(const placement::ProviderView&)> on_release_asked;
   std::function<void(Provider&)> on_released;
 
+  // The worker has written `reserved`, and: it has registered a device.
+  std::function<void(const Provider&)> on_written;
+  std::function<void(const Provider&)> on_registered;
+
   // Requests the real client would have sent, counted as placement/providers.h documents them.
   struct Requests {
     int list_tree = 0;
@@ -66,6 +70,7 @@ class FakePlacement final : public placement::Providers {
 
  private:
   [[nodiscard]] placement::ProviderView view_of(const Provider& provider) const;
+  Result<placement::ProviderView> make(const placement::NewDevice& device);
   Status write(const placement::ProviderView& view, std::int64_t reserved);
   void confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,
                placement::Callback<placement::ProviderView> done);

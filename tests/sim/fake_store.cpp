@@ -306,6 +306,7 @@ void FakeStore::mend(const PciAddress& address, bool remove) {
 void FakeStore::lose_everything() {
   damaged_.clear();
   records_.clear();
+  arqs_.clear();
   locks_.clear();
   undo_.clear();
   hosts_.clear();

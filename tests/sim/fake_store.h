@@ -61,6 +61,9 @@ class FakeStore final : public Store {
   bool rival_takes(const PciAddress& address, std::int64_t ttl_ms);
   void rival_gives_back(const PciAddress& address);
 
+  [[nodiscard]] const std::map<std::pair<std::string, std::string>, Arq>& arqs() const {
+    return arqs_;
+  }
   [[nodiscard]] const Record* stored(const PciAddress& address) const;
   // The last record this worker's store took, whatever was lost of it later.
   [[nodiscard]] const Record* last_saved(const PciAddress& address) const;

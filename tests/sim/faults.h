@@ -27,6 +27,14 @@ struct Faults {
   double put_lost_not = 0;   // not written,
   double put_lost_late = 0;  // written later, when nobody expects it any more
 
+  // Cyborg: its API, and notifications of ARQs.
+  double cyborg_away = 0;
+  double cyborg_stale = 0;  // an answer is that of a replica which lags
+  double arq_lost = 0;
+  double arq_late = 0;  // and out of order
+  double arq_twice = 0;
+  double agent_rewrites = 0;  // its periodic report puts reserved = 0
+
   // Ledger and drives.
   double ledger_fails = 0;
   double discover_fails = 0;
@@ -61,6 +69,12 @@ inline Faults Faults::draw(Rng& rng) {
   f.ledger_fails = some(0.1);
   f.discover_fails = some(0.1);
   f.command_fails = some(0.05);
+  f.cyborg_away = some(0.2);
+  f.cyborg_stale = some(0.5);
+  f.arq_lost = some(0.5);
+  f.arq_late = some(0.3);
+  f.arq_twice = some(0.3);
+  f.agent_rewrites = some(0.05);
   return f;
 }
 

@@ -14,12 +14,16 @@ void World::nova_allocates(Slot& slot) {
   slot.consumer = consumer;
   slot.phase = Phase::claimed;
   slot.given = true;
+  slot.by_hand = false;
+  slot.taken_ms = scheduler.now_ms();
   slot.blamed = provider->offered != Offered::by_us;
   say(fmt::format("nova: {} is allocated to {}", to_string(slot.address), consumer));
   check_given(slot, *provider);
 }
 
 void World::nova_burns(Slot& slot) {
+  if (slot.cyborg) cyborg_binds(slot);
+  if (slot.cyborg) return;
   if (Provider* provider = provider_of(slot)) {
     placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
   }
@@ -27,6 +31,10 @@ void World::nova_burns(Slot& slot) {
 }
 
 void World::nova_boots(Slot& slot) {
+  if (!slot.is_drive) {
+    slot.phase = Phase::running;
+    return;
+  }
   Drive& drive = drive_of(slot);
   drive.driver = "vfio-pci";
   drive.guest = slot.tenancy;
@@ -58,6 +66,7 @@ void World::rebind_later(const PciAddress& address, std::int64_t delay_ms) {
 }
 
 void World::guest_leaves(Slot& slot) {
+  if (!slot.is_drive) return;
   Drive& drive = drive_of(slot);
   drive.guest = 0;
   if (!slot.managed) return;  // it stays where it was
@@ -70,16 +79,20 @@ void World::guest_leaves(Slot& slot) {
 void World::nova_deallocates(Slot& slot) {
   if (Provider* provider = provider_of(slot)) {
     placement.deallocate(provider->row.uuid, slot.consumer);
+    // Nobody has burned it: whoever offers it now answers for what is on it.
+    if (slot.cyborg && provider->inventory.reserved == 0) provider->offered = Offered::by_nova;
   }
+  slot.taken_ms = 0;
   say(fmt::format("nova: {} leaves {}", slot.consumer, to_string(slot.address)));
   slot.phase = Phase::none;
 }
 
 void World::nova_ends(Slot& slot) {
   Drive& drive = drive_of(slot);
-  if (rng.chance(0.1) && !drive.running) write_media(drive, slot.tenancy, rng.next() | 1U);
+  if (rng.chance(0.1) && !drive.running && slot.is_drive)
+    write_media(drive, slot.tenancy, rng.next() | 1U);
   Provider* provider = provider_of(slot);
-  if (rng.chance(0.1) && provider != nullptr) {
+  if (!slot.cyborg && rng.chance(0.1) && provider != nullptr) {
     // A migration: the allocation goes by another name from now on.
     std::erase(provider->consumers, slot.consumer);
     slot.consumer = fmt::format("migration-{}", slot.tenancy);
@@ -93,6 +106,8 @@ void World::nova_ends(Slot& slot) {
     return notify(false);
   }
   guest_leaves(slot);
+  // Nova deletes the ARQ before the allocation, and only logs where that fails.
+  if (slot.cyborg && !rng.chance(0.05)) cyborg_unbinds(slot);
   slot.phase = Phase::unplugged;
 }
 
@@ -113,7 +128,7 @@ void World::nova_tick(std::size_t index) {
   switch (slot.phase) {
     case Phase::none:
       if (quiet_) return;
-      if (rng.chance(0.6)) nova_allocates(slot);
+      if (rng.chance(0.6) && !slot.bound) nova_allocates(slot);
       if (slot.phase == Phase::claimed) next_ms = rng.between(0, 3'000);
       break;
     case Phase::claimed:
@@ -124,6 +139,7 @@ void World::nova_tick(std::size_t index) {
     case Phase::building:
       if (rng.chance(0.1) || !drive_of(slot).present || drive_of(slot).driver.empty() ||
           drive_of(slot).taken_over || (drives && drives->holds_group(slot.address))) {
+        cyborg_unbinds(slot);
         nova_deallocates(slot);  // the build failed
         notify(false);
         break;
@@ -141,11 +157,12 @@ void World::nova_tick(std::size_t index) {
       notify(false);
       break;
     case Phase::ghost:
-      if (rng.chance(0.5) && !drive_of(slot).running) {
+      if (rng.chance(0.5) && !drive_of(slot).running && slot.is_drive) {
         write_media(drive_of(slot), slot.tenancy, rng.next() | 1U);
         slot.had_data = true;
       }
       guest_leaves(slot);
+      cyborg_unbinds(slot);
       slot.phase = Phase::none;
       break;
   }
@@ -158,18 +175,18 @@ void World::nova_periodic() {
     Provider* provider = provider_of(slot);
     slot.missed = drive.present ? 0 : slot.missed + 1;
     if (provider == nullptr) {
-      if (!drive.present) continue;
+      if (!drive.present || slot.unregistered) continue;
       say(fmt::format("nova: provider of {} created anew, unreserved", to_string(slot.address)));
-      placement.create(slot.provider_name, true);
+      placement.create(slot.provider_name, !slot.cyborg, slot.cyborg);
       continue;
     }
-    if (slot.missed > 0 && placement.remove(provider->row.uuid)) {
+    if (slot.missed > 0 && !slot.unregistered && placement.remove(provider->row.uuid)) {
       say(fmt::format("nova: {} is gone, its provider deleted", to_string(slot.address)));
       slot.held = slot.reserved_by_hand = false;
       continue;
     }
-    const bool burn = !provider->consumers.empty() && provider->inventory.reserved == 0 &&
-                      slot.phase != Phase::claimed;
+    const bool burn = !slot.cyborg && !provider->consumers.empty() &&
+                      provider->inventory.reserved == 0 && slot.phase != Phase::claimed;
     if (burn) placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
     if (rng.chance(0.1)) placement.touch(provider->row.uuid);
   }

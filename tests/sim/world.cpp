@@ -39,6 +39,7 @@ World::World(const WorldOptions& options)
       faults(options.scripted ? Faults{} : Faults::draw(rng)),
       store(scheduler, rng, faults),
       placement(scheduler, rng, faults),
+      cyborg(scheduler, rng, faults),
       log(scheduler),
       options_(options) {
   log.enabled = options.trace;
@@ -51,6 +52,9 @@ World::World(const WorldOptions& options)
     constexpr std::array kPolicies{InterruptedCleaning::automatic, InterruptedCleaning::automatic,
                                    InterruptedCleaning::error, InterruptedCleaning::resume};
     conductor_options.interrupted_cleaning = kPolicies.at(rng.below(kPolicies.size()));
+    notifier_ = rng.chance(0.6);
+    cyborg_api_ = rng.chance(0.5);
+    conductor_options.manage_providers = rng.chance(0.15);
   }
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
   wire_checks();
@@ -76,6 +80,15 @@ void World::make_slots(int count) {
       if (!slot.managed) drive.home = drive.driver = "vfio-pci";
       draw_capabilities(drive);
       if (rng.chance(0.25)) slot.action = nvme::ClearAction::sanitize;
+    }
+    // Where Reclaim makes providers, Nova is told of no drive that device_spec matches.
+    if (options_.scripted ? options_.cyborg
+                          : conductor_options.manage_providers || rng.chance(0.5)) {
+      draw_cyborg(slot, drive);
+      slot.expected_serial = drive.serial;
+      hardware.drives[slot.address] = drive;
+      slots.push_back(slot);
+      continue;
     }
     Provider& provider = placement.create(slot.provider_name, true);
     if (!options_.scripted && rng.chance(0.4)) {
@@ -139,10 +152,14 @@ void World::start_worker() {
     fail(fmt::format("{}: {}", to_string(at), what));
   };
   drives->on_verified = [this](const Drive& drive) { verified_serials_[drive.serial] += 1; };
+  if (options_.scripted && !options_.cyborg) cyborg_api_ = false;
   ConductorPolicies policies;
+  policies.whitelist = [this](std::uint16_t, std::uint16_t, const PciAddress& at) {
+    return slot_at(at).ours && !slot_at(at).is_drive;
+  };
   policies.device_policy = [this](std::uint16_t, std::uint16_t,
                                   const PciAddress& at) -> std::optional<DevicePolicy> {
-    if (!slot_at(at).ours) return std::nullopt;
+    if (!slot_at(at).ours || !slot_at(at).is_drive) return std::nullopt;
     DevicePolicy policy;
     policy.managed = slot_at(at).managed;
     policy.rules.action = slot_at(at).action;
@@ -155,13 +172,17 @@ void World::start_worker() {
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
   ConductorOptions options = conductor_options;
   options.holder = fmt::format("compute-1:{}:1", incarnation_);
-  conductor = std::make_unique<Conductor>(
-      ConductorPorts{store, *ledger, placement, *drives, scheduler, scheduler, log},
-      std::move(policies), options);
+  conductor =
+      std::make_unique<Conductor>(ConductorPorts{store, *ledger, placement, *drives, scheduler,
+                                                 scheduler, log, cyborg_api_ ? &cyborg : nullptr},
+                                  std::move(policies), options);
   started = false;
   conductor->start([this](Status status) {
     if (status) {
       started = true;
+      scheduler.outside(0, [this, which = incarnation_] {
+        if (which == incarnation_ && conductor) note_interrupted();
+      });
       return;
     }
     say("worker could not load its records");
@@ -213,7 +234,14 @@ void World::kick(std::vector<int> delays_s) {
 void World::command(const std::string& what, const PciAddress& address) {
   if (!conductor || !started) return;
   say(fmt::format("operator: {} {}", what, to_string(address)));
-  if (what == "enrol") slot_at(address).expected_serial = hardware.drives.at(address).serial;
+  Slot& slot = slot_at(address);
+  if (what == "enrol") {
+    slot.expected_serial = hardware.drives.at(address).serial;
+    slot.enrolled = true;
+  }
+  if (what == "enrol" || what == "clean") slot.interrupted = false;
+  // Nobody could tell it from a missed tenancy, and the operator says that it is one.
+  if (what == "clean" && slot.cyborg) slot.held = slot.reserved_by_hand = slot.by_hand = false;
   Kick kick;
   kick.reason = "operator";
   kick.command = what;
@@ -238,6 +266,7 @@ void World::run_active() {
     scheduler.outside(rng.between(0, 30'000), [this, i] { nova_tick(i); });
   }
   scheduler.outside(rng.between(0, 60'000), [this] { nova_periodic(); });
+  scheduler.outside(rng.between(0, 60'000), [this] { cyborg_periodic(); });
   scheduler.outside(rng.between(0, 20'000), [this] { chaos_tick(); });
   pass(rng.between(120'000, 1'200'000));
 }
@@ -295,6 +324,7 @@ void World::tenancy_ends(std::size_t slot) {
   Slot& at = slots.at(slot);
   guest_leaves(at);
   drive_of(at).driver = "nvme";
+  cyborg_unbinds(at);
   nova_deallocates(at);
 }
 

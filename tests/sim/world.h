@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "handlers/conductor.h"
+#include "tests/sim/fake_cyborg.h"
 #include "tests/sim/fake_drives.h"
 #include "tests/sim/fake_ledger.h"
 #include "tests/sim/fake_placement.h"
@@ -38,6 +39,20 @@ struct Slot {
   std::string provider_name;
   bool ours = true;  // a device_spec entry matches it
   bool managed = true;
+  // Cyborg's: nobody burns it, an ARQ binds it.
+  bool cyborg = false;
+  bool reserves = false;  // its Cyborg is the specification's: reserved at bind
+  bool is_drive = true;   // or something that is shown and nothing else
+  std::string arq;        // its last ARQ
+  bool bound = false;     // says Cyborg
+  bool by_hand = false;   // bound without an allocation
+  bool maintaining = false;
+  bool unregistered = false;      // at first: the worker makes its provider
+  bool enrolled = false;          // an operator said so
+  bool interrupted = false;       // the worker found it at work, and nobody has said `clean` since
+  std::uint64_t bound_heard = 0;  // the worker that heard of its binding
+  std::int64_t taken_ms = 0;      // allocated, and not reserved since
+  std::int64_t unreserved_ms = 0;
   nvme::ClearAction action = nvme::ClearAction::auto_;  // sanitize: not every drive can
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
@@ -76,6 +91,7 @@ struct WorldOptions {
   // A scripted world: no faults, no Nova, no chaos; the test does everything by itself.
   bool scripted = false;
   int scripted_slots = 1;
+  bool cyborg = false;  // a scripted world's slots are Cyborg's
 };
 
 class World final {
@@ -95,6 +111,7 @@ class World final {
   [[nodiscard]] const Record& record(std::size_t slot = 0) const;
   [[nodiscard]] Drive& drive(std::size_t slot = 0);
   [[nodiscard]] Provider& provider(std::size_t slot = 0);
+  void tell_arq(Slot& slot, const std::string& event);  // at once
   void tenancy_begins(std::size_t slot = 0);  // allocated, burned, guest running, data written
   void tenancy_ends(std::size_t slot = 0);    // left burned
 
@@ -104,6 +121,7 @@ class World final {
   Faults faults;
   FakeStore store;
   FakePlacement placement;
+  FakeCyborg cyborg;
   LedgerDisk disk;
   Hardware hardware;
   TraceLogger log;
@@ -115,6 +133,9 @@ class World final {
   std::optional<std::string> failure;
   std::uint64_t releases = 0;
   std::uint64_t erases = 0;
+  // From the allocation to our reservation, where Cyborg does not reserve: the window that remains.
+  std::vector<std::int64_t> windows_ms;
+  std::uint64_t given_dirty = 0;  // by somebody else's doing
 
  private:
   // world.cpp
@@ -141,6 +162,23 @@ class World final {
   void rebind_later(const PciAddress& address, std::int64_t delay_ms);
   void nova_periodic();
   void notify(bool mark_allocated);
+
+  // cyborg.cpp
+  void draw_cyborg(Slot& slot, Drive& drive);
+  void cyborg_binds(Slot& slot);
+  void cyborg_unbinds(Slot& slot);
+  void cyborg_binds_by_hand(Slot& slot);
+  void cyborg_periodic();
+  void switch_maintaining(Slot& slot, bool on);
+  void offer(Slot& slot, Provider& provider, std::int64_t reserved);
+  void notify_arq(Slot& slot, const std::string& event);
+  void hand_over(const Slot& slot, const std::string& event, const Arq& arq, int tries);
+  void note_interrupted();
+  void check_written(const Provider& provider);
+  void check_bound(Slot& slot, const Provider* provider, std::int64_t passed_ms);
+  [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
+  [[nodiscard]] std::string unsettled_cyborg(const Slot& slot, const Record& record,
+                                             const Provider& provider);
 
   // chaos.cpp
   void chaos_tick();
@@ -181,6 +219,9 @@ class World final {
   std::uint64_t next_serial_ = 1;
   std::uint64_t incarnation_ = 0;
   std::int64_t last_offer_check_ms_ = 0;
+  bool notifier_ = true;    // Cyborg has one; today's has not
+  bool cyborg_api_ = true;  // and the worker may ask it
+  std::uint64_t next_arq_ = 1;
   std::map<std::string, int> verified_serials_;
   std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
 };

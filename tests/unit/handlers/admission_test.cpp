@@ -40,6 +40,7 @@ struct Scene {
     drive.address = kAddress;
     drive.vendor_id = 0x144d;
     drive.device_id = 0xa80a;
+    drive.class_code = 0x010802;
     drive.identity = nvme::Identity{"S1", "Model", "FW1", 0, {3, 8, 0, 0}};
     drive.counters = nvme::Counters{100, 200};
     sighting.drive = drive;

@@ -1,0 +1,246 @@
+// When an ARQ binds a device, and when it no longer does.
+#include "handlers/arq_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/core.h>
+
+namespace reclaim {
+namespace {
+
+const PciAddress kAddress{0, 0xc1, 0, 0};
+constexpr const char* kHost = "compute-1";
+constexpr const char* kProvider = "11111111-0000-4000-8000-000000000001";
+constexpr const char* kBind = "accelerator_request.bind.end";
+constexpr const char* kUnbind = "accelerator_request.unbind.end";
+
+Now at(std::int64_t ms) {
+  return Now{WallMs{1'000'000 + ms}, MonoMs{ms}};
+}
+
+Arq bound(const std::string& uuid = "arq-1") {
+  Arq arq;
+  arq.uuid = uuid;
+  arq.state = ArqState::bound;
+  arq.hostname = kHost;
+  arq.instance_uuid = "vm-1";
+  arq.attach_handle_type = "PCI";
+  arq.address = kAddress;
+  arq.device_rp_uuid = kProvider;
+  arq.updated_at = "2026-11-21T10:00:00+00:00";
+  return arq;
+}
+
+// As Cyborg leaves it: nobody could tell which device it was.
+Arq wiped(const std::string& uuid = "arq-1") {
+  Arq arq;
+  arq.uuid = uuid;
+  arq.state = ArqState::unbound;
+  arq.updated_at = "2026-11-21T10:05:00+00:00";
+  return arq;
+}
+
+struct Book : ::testing::Test {
+  ArqBook book{kHost};
+
+  [[nodiscard]] DeviceArqs about(bool free = true, std::int64_t surveyed_from = 1'000) const {
+    return book.about({kAddress, kProvider, free, "", MonoMs{surveyed_from}});
+  }
+  [[nodiscard]] bool binds(bool free = true) const { return about(free).holder.has_value(); }
+};
+
+TEST_F(Book, ABoundArqHoldsItsDeviceByAddressOrByProvider) {
+  EXPECT_TRUE(book.hear(kBind, bound(), at(10)));
+  EXPECT_TRUE(binds());
+  EXPECT_TRUE(book.about({PciAddress{0, 9, 0, 0}, kProvider, true, "", MonoMs{99}}).holder);
+  EXPECT_TRUE(book.about({kAddress, "another", true, "", MonoMs{99}}).holder);
+  EXPECT_FALSE(book.about({PciAddress{0, 9, 0, 0}, "another", true, "", MonoMs{99}}).holder);
+}
+
+TEST_F(Book, ABindingThatHasOnlyBegunHoldsToo) {
+  Arq arq = bound();
+  arq.state = ArqState::initial;
+  book.hear("accelerator_request.bind.start", arq, at(10));
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, AnArqOfAnotherHostIsNotKept) {
+  Arq arq = bound();
+  arq.hostname = "compute-2";
+  EXPECT_FALSE(book.hear(kBind, arq, at(10)));
+  EXPECT_EQ(book.size(), 0U);
+  EXPECT_TRUE(book.take_unsaved().empty());
+}
+
+TEST_F(Book, AFakeDriversHandleNamesNoFunction) {
+  Arq arq = bound();
+  arq.attach_handle_type = "TEST_PCI";
+  arq.device_rp_uuid = "another";
+  book.hear(kBind, arq, at(10));
+  EXPECT_FALSE(binds());
+}
+
+class Ends : public Book, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(Ends, TheBindingThoughItsDeviceWasWiped) {
+  book.hear(kBind, bound(), at(10));
+  EXPECT_TRUE(book.hear(GetParam(), wiped(), at(20)));
+  EXPECT_FALSE(binds());
+  // The tenancy is remembered by its device until that is released.
+  ASSERT_TRUE(about().ended.has_value());
+  EXPECT_EQ(about().ended->held_at, at(10).wall);
+  book.bury(about().over);
+  EXPECT_FALSE(about().ended.has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Ends, ::testing::Values(kUnbind, "accelerator_request.delete.end"));
+
+TEST_F(Book, AnUnbindingThatFailedOrOnlyBeganStillHolds) {
+  book.hear(kBind, bound(), at(10));
+  book.hear("accelerator_request.unbind.start", bound(), at(20));
+  EXPECT_TRUE(binds());
+  book.hear("accelerator_request.unbind.error", bound(), at(30));
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, ALateWordOfABindingThatIsOverMeansNothing) {
+  book.hear(kBind, bound(), at(10));
+  book.hear(kUnbind, wiped(), at(20));
+  EXPECT_FALSE(book.hear(kBind, bound(), at(30)));
+  EXPECT_FALSE(binds());
+  // Nor does one whose end was heard before it was known at all.
+  book.hear("accelerator_request.delete.end", wiped("arq-2"), at(40));
+  EXPECT_FALSE(book.hear(kBind, bound("arq-2"), at(50)));
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, ABindingAfterTheUnbindingHolds) {
+  book.hear(kBind, bound(), at(10));
+  book.hear(kUnbind, wiped(), at(20));
+  Arq again = bound();
+  again.updated_at = "2026-11-21T10:06:00+00:00";
+  EXPECT_TRUE(book.hear(kBind, again, at(30)));
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, NovasWordThatTheInstanceIsGoneEndsIt) {
+  book.hear(kBind, bound(), at(10));
+  EXPECT_FALSE(book.instance_deleted("vm-2", at(20)));
+  EXPECT_TRUE(book.instance_deleted("vm-1", at(20)));
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, AnAllocationThatWasSeenAndIsGoneEndsIt) {
+  book.hear(kBind, bound(), at(10));
+  EXPECT_TRUE(binds()) << "none was seen yet";
+  book.allocation_seen({kAddress, kProvider, false, "", MonoMs{20}});
+  EXPECT_TRUE(binds(false));
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, AnAllocationReadBeforeTheBindingWasHeardSaysNothingOfIt) {
+  book.hear(kBind, bound(), at(10));
+  book.allocation_seen({kAddress, kProvider, false, "", MonoMs{9}});
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, ALateWordOfTheTenancyThatPlacementShowedHoldsNothing) {
+  book.hear(kBind, bound(), at(10));
+  const ArqQuestion question{kAddress, kProvider, true, "vm-1", MonoMs{20}};
+  EXPECT_FALSE(book.about(question).holder);
+  const ArqQuestion before{kAddress, kProvider, true, "vm-1", MonoMs{9}};
+  EXPECT_TRUE(book.about(before).holder);
+}
+
+TEST_F(Book, AnOperatorsWordEndsItThoughCyborgListsIt) {
+  book.hear(kBind, bound(), at(10));
+  EXPECT_TRUE(book.let_go(kAddress, kProvider));
+  EXPECT_FALSE(binds());
+  for (int i = 2; i < 6; ++i) {
+    book.reconcile({bound()}, MonoMs{i * 60'000}, at(i * 60'000 + 1));
+  }
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, TimeAloneEndsNothing) {
+  book.hear(kBind, bound(), at(10));
+  EXPECT_TRUE(book.about({kAddress, kProvider, true, "", MonoMs{1'000'000'000}}).holder);
+}
+
+TEST_F(Book, WhatTheApiNoLongerListsIsOver) {
+  book.reconcile({bound()}, MonoMs{10}, at(11));
+  ASSERT_TRUE(binds());
+  for (const std::int64_t ms : {20, 30, 30'000}) book.reconcile({}, MonoMs{ms}, at(ms + 1));
+  EXPECT_TRUE(binds()) << "readings may have come from a replica that lags";
+  book.reconcile({bound()}, MonoMs{30'005}, at(30'006));
+  book.reconcile({}, MonoMs{30'025}, at(30'026));
+  EXPECT_TRUE(binds());
+  book.reconcile({}, MonoMs{60'025}, at(60'026));
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, WhatTheApiNeverListedMayBeHiddenFromUs) {
+  book.hear(kBind, bound(), at(5));
+  for (int i = 1; i < 6; ++i) book.reconcile({}, MonoMs{i * 60'000}, at(i * 60'000 + 1));
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, AReadingThatBeganBeforeItWasHeardSaysNothing) {
+  book.reconcile({bound()}, MonoMs{10}, at(11));
+  book.hear(kUnbind, wiped(), at(20));
+  Arq again = bound();
+  again.updated_at = "2026-11-21T10:06:00+00:00";
+  book.hear(kBind, again, at(30));
+  book.reconcile({bound()}, MonoMs{40}, at(41));
+  book.hear(kUnbind, wiped(), at(100'000));
+  again.updated_at = "2026-11-21T10:07:00+00:00";
+  book.hear(kBind, again, at(100'100));
+  for (const std::int64_t ms : {50, 99'999}) book.reconcile({}, MonoMs{ms}, at(100'200));
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, WhatItSaysIsWrittenAndWhatCouldNotBeIsHandedBack) {
+  book.hear(kBind, bound(), at(10));
+  auto writes = book.take_unsaved();
+  ASSERT_EQ(writes.size(), 1U);
+  ASSERT_TRUE(writes[0].arq.has_value());
+  EXPECT_EQ(writes[0].arq->held_at, at(10).wall);
+  EXPECT_TRUE(book.take_unsaved().empty());
+  book.not_saved(writes[0].uuid);
+  EXPECT_EQ(book.take_unsaved().size(), 1U);
+  book.hear(kBind, bound(), at(20));
+  EXPECT_TRUE(book.take_unsaved().empty()) << "said twice";
+  // Redis has forgotten it.
+  book.compare({});
+  EXPECT_EQ(book.take_unsaved().size(), 1U);
+}
+
+TEST_F(Book, AnotherWorkerGoesOnWithIt) {
+  book.hear(kBind, bound(), at(10));
+  book.allocation_seen({kAddress, kProvider, false, "", MonoMs{20}});
+  const auto text = encode_arq(*book.take_unsaved().at(0).arq);
+  const auto read = decode_arq(text);
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  ArqBook next(kHost);
+  next.load({*read});
+  EXPECT_TRUE(next.about({kAddress, kProvider, false, "", MonoMs{5}}).holder);
+  EXPECT_FALSE(next.about({kAddress, kProvider, true, "", MonoMs{5}}).holder);
+}
+
+TEST_F(Book, IsBoundedAndTheOldestThatHoldNothingGoFirst) {
+  book.hear(kBind, bound("held"), at(1));
+  for (std::size_t i = 0; i < kArqsMax + 10; ++i) {
+    Arq arq = bound(fmt::format("arq-{}", i));
+    arq.address = PciAddress{1, 0, 0, 0};
+    arq.device_rp_uuid.clear();
+    const auto ms = static_cast<std::int64_t>(i) + 10;
+    book.hear(kBind, arq, at(ms));
+    book.hear("accelerator_request.unbind.end", wiped(arq.uuid), at(ms));
+  }
+  EXPECT_EQ(book.size(), kArqsMax);
+  EXPECT_TRUE(binds());
+}
+
+}  // namespace
+}  // namespace reclaim
