@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/plan_registration.h"
 #include "handlers/admission.h"
+#include "handlers/arq_book.h"
 #include "handlers/plan.h"
 #include "handlers/survey.h"
 
@@ -41,7 +42,8 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
     return {"leave", record.plan,
             sighting.view && !sighting.view->free()
                 ? "an instance holds it: " + sighting.view->consumers.front()
-                : "an instance holds it"};
+            : sighting.holder ? "an accelerator request holds it: " + sighting.holder->uuid
+                              : "an instance holds it"};
   }
   if (stage == Stage::available) {
     return {"available", assessment.plan.value_or(std::vector<CleanStep>{}), ""};
@@ -84,15 +86,38 @@ nvme::ClaimRequest claim_request(const Sighting& sighting, const Record& record,
   return request;
 }
 
+// Whether it is configured to be ours: a drive by device_spec, another device by the whitelist.
+bool is_ours(const Sighting& sighting, const config::Settings& settings) {
+  if (!sighting.drive) return false;
+  if (sighting.is_drive()) return policy_of(sighting, settings).has_value();
+  return config::passthrough_whitelist(settings)(sighting.drive->vendor_id,
+                                                 sighting.drive->device_id, sighting.address);
+}
+
 struct Known {
   Survey survey;
+  ArqBook arqs;  // as the worker last kept it
   std::map<PciAddress, Record> records;
   HostView host;
   ConductorOptions options;
 };
 
+// What the worker knows of Cyborg's devices beside the survey.
+void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known, MonoMs now) {
+  const bool one_row = sighting.rows.size() == 1;
+  const bool cyborg = (one_row && sighting.rows.front().owner_cyborg) ||
+                      (record != nullptr && record->flow == Flow::cyborg);
+  if (!cyborg) return;
+  ArqQuestion question{sighting.address, one_row ? sighting.rows.front().uuid : "",
+                       sighting.view && sighting.view->free(),
+                       record == nullptr ? "" : record->instance, now};
+  DeviceArqs arqs = known.arqs.about(question);
+  sighting.holder = std::move(arqs.holder);
+  sighting.ended = std::move(arqs.ended);
+}
+
 Result<Known> look(Session& session, std::ostream& err) {
-  Known known;
+  Known known{{}, ArqBook(session.settings().host), {}, {}, {}};
   known.host.host = session.settings().host;
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();
@@ -103,6 +128,10 @@ Result<Known> look(Session& session, std::ostream& err) {
         [&](auto done) { (*store)->load(known.host.host, std::move(done)); });
     if (!records) return std::move(records).error();
     for (Record& record : *records) known.records.emplace(record.address, std::move(record));
+    const auto arqs = session.wait<std::vector<Arq>>(
+        [&](auto done) { (*store)->load_arqs(known.host.host, std::move(done)); });
+    if (!arqs) return arqs.error();
+    known.arqs.load(*arqs);
   } else {
     err << "reclaim: without what is recorded: " << store.error().what << '\n';
   }
@@ -112,7 +141,7 @@ Result<Known> look(Session& session, std::ostream& err) {
   SurveyRequest request;
   for (const auto& [address, record] : known.records) request.known.insert(address);
   request.ours = [&session](const Sighting& sighting) {
-    return sighting.is_drive() && policy_of(sighting, session.settings()).has_value();
+    return is_ours(sighting, session.settings());
   };
   auto survey = session.wait<Survey>([&](auto done) { surveyor.survey(request, std::move(done)); });
   if (!survey) return std::move(survey).error();
@@ -141,11 +170,10 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   }
   for (auto& [address, sighting] : known->survey.sightings) {
     if (unregistered.contains(address)) continue;
-    if (sighting.drive) {
-      sighting.ours = sighting.is_drive() && policy_of(sighting, session.settings()).has_value();
-    }
+    if (sighting.drive) sighting.ours = is_ours(sighting, session.settings());
     const auto recorded = known->records.find(address);
     const Record* record = recorded == known->records.end() ? nullptr : &recorded->second;
+    know_of_cyborg(sighting, record, *known, session.clock().now().mono);
     auto assessment = assess(sighting, record, nullptr, known->host, session.clock().now().wall);
     if (!assessment) continue;
     const Record& base = record != nullptr ? *record : *assessment->first_seen;
@@ -154,7 +182,8 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     const Planning planning{policy, choose_method, known->options};
     resolve_policy(*assessment, base, sighting, planning);
     Verdict verdict = judge(sighting, base, *assessment, known->host, planning);
-    if (sighting.drive && !is_busy(base.stage) && (verdict.word == "clean" || options.guards)) {
+    if (sighting.is_drive() && !is_busy(base.stage) &&
+        (verdict.word == "clean" || options.guards)) {
       const auto findings =
           session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
             session.drives().inspect(claim_request(seen, base, policy), std::move(done));

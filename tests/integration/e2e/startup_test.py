@@ -3,10 +3,17 @@
 doctor says of that, with a real Keystone."""
 import http.client
 import json
+import os
 import socket
+import sys
 import unittest
+import urllib.parse
 
 from case import FIRST, SECOND, EndToEnd, Setting, tear_down_services
+from services import run
+
+STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../stack/cyborg.py")
+ARQ = "2f59e9d8-5a17-4607-83c5-e2ff83cce2c7"
 
 API = """
 [api]
@@ -65,6 +72,25 @@ class Startup(EndToEnd):
         self.assertEqual(row["Verdict"], "register")
         self.assertIn("CUSTOM_NVME_144D_A80A is made, reserved", row["Why"])
 
+    def test_plan_knows_of_the_request_that_holds_a_drive_of_cyborgs(self):
+        made = Setting(self, ["address=%s,serial=SERIAL1,size=32M" % FIRST])
+        made.register(FIRST, owner="cyborg", one_time_use=False)
+        self.assertEqual(self.plan(made)["Verdict"], "held")
+        bound = {"uuid": ARQ, "state": "Bound", "hostname": made.name, "address": FIRST,
+                 "attach_handle_type": "PCI", "device_rp_uuid": made.providers[FIRST],
+                 "held_at": "2026-05-15T16:30:15Z"}
+        made.services.redis("hset", "reclaim:{%s}:arqs" % made.name, ARQ, json.dumps(bound),
+                            db=made.worker.db)
+        row = self.plan(made)
+        self.assertEqual(row["Verdict"], "leave")
+        self.assertIn(ARQ, row["Why"])
+
+    def plan(self, made):
+        """The row of the first drive."""
+        code, out, err = made.worker.command("plan", "-f", "json")
+        self.assertEqual(code, 0, err)
+        return {row["Address"]: row for row in json.loads(out)}[FIRST]
+
     def test_the_api_is_there_when_the_worker_is_and_gone_when_it_stops(self):
         made = self.setting(start=False)
         worker, port = made.worker, free_port()
@@ -84,6 +110,30 @@ class Startup(EndToEnd):
         self.assertRegex(worker.log_text(), r"; rpc: 0 kicks.*; api: \d+ connections, \d+ requests")
         with self.assertRaises(OSError):
             socket.create_connection(("127.0.0.1", port), timeout=5)
+
+    def test_doctor_reaches_cyborg_and_says_when_it_does_not(self):
+        made = self.setting(start=False)
+        stand_in = os.path.join(made.worker.folder, "cyborg")
+        more = "[cyborg]\nauth_section = placement\nendpoint_override = http://127.0.0.1:%d/v2\n"
+        made.worker.write_config(more=more % free_port())
+        code, row = self.cyborg_row(made)
+        self.assertEqual((code, row["Result"]), (1, "error"), row)
+        self.assertIn("cyborg-api", row["Remedy"])
+        run([sys.executable, STAND_IN, "start", stand_in, "--owner-pid", str(os.getpid())])
+        self.addCleanup(run, [sys.executable, STAND_IN, "stop", stand_in])
+        with open(os.path.join(stand_in, "cyborg.json"), encoding="utf-8") as file:
+            port = urllib.parse.urlsplit(json.load(file)["url"]).port
+        run([sys.executable, STAND_IN, "do", stand_in, "device", "hostname=" + made.name,
+             "address=" + FIRST])
+        made.worker.write_config(more=more % port)
+        code, row = self.cyborg_row(made)
+        self.assertEqual(row["Result"], "ok", row)
+        self.assertIn("(microversion 2.3): 1 devices and 0 accelerator requests", row["Detail"])
+
+    def cyborg_row(self, made):
+        code, out, err = made.worker.command("doctor", "-f", "json")
+        self.assertTrue(out, err)
+        return code, {row["Check"]: row for row in json.loads(out)}["cyborg"]
 
     def checks(self, worker):
         """Check -> [result, what is said of the port], of those of the API."""
