@@ -358,7 +358,7 @@ void Conductor::assess_one(const Sighting& seen,
   if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
     return register_drive(sighting);
   }
-  if (!assessment) return;
+  if (!assessment) return say_foreign(sighting);
   resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
                  sighting, planning_for(sighting));
   if (assessment->first_seen) {

@@ -162,6 +162,7 @@ class Conductor final {
 
   // conductor_register.cpp: drives that Placement is to learn of.
   [[nodiscard]] bool to_be_registered(const Sighting& sighting, const Record* record) const;
+  void say_foreign(const Sighting& sighting);
   void register_drive(const Sighting& sighting);
   void find_signatures(const PciAddress& address, const nvme::DriveFacts& drive);
   void register_device(const PciAddress& address, const nvme::DriveFacts& drive);
@@ -249,6 +250,7 @@ class Conductor final {
   ConductorOptions options_;
   Surveyor surveyor_;
   std::map<PciAddress, Device> devices_;
+  std::map<PciAddress, std::string> foreign_said_;  // somebody else's provider, by UUID
 
   std::set<std::pair<std::int64_t, std::string>> surveys_due_;  // monotonic ms, instance or ""
   std::int64_t periodic_due_ = 0;  // monotonic ms; each survey moves it

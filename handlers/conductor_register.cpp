@@ -38,6 +38,23 @@ bool Conductor::to_be_registered(const Sighting& sighting, const Record* record)
          (never_known || (record->flow == Flow::cyborg && record->provider == ours));
 }
 
+// Somebody else registered it, and neither as a one-time-use device nor as one of Cyborg's: an
+// error of that device alone, told once, and nothing of it is touched.
+void Conductor::say_foreign(const Sighting& sighting) {
+  if (!options_.manage_providers || sighting.rows.empty() || !sighting.is_drive() ||
+      !sighting.ours.value_or(false)) {
+    return;
+  }
+  const placement::ProviderRow& row = sighting.rows.front();
+  std::string& said = foreign_said_[sighting.address];
+  if (said == row.uuid) return;
+  said = row.uuid;
+  ports_.log.error(kLog, fmt::format("{} is not ours: its provider {} ({}) bears neither "
+                                     "OWNER_CYBORG nor HW_PCI_ONE_TIME_USE; delete the provider if "
+                                     "nobody needs it, or take the drive out of device_spec",
+                                     to_string(sighting.address), row.name, row.uuid));
+}
+
 void Conductor::register_drive(const Sighting& sighting) {
   const PciAddress address = sighting.address;
   Device* device = find(address);
