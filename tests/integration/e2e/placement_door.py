@@ -42,7 +42,7 @@ class PlacementDoor:
                     door.refused += 1
                     return self.answer(503, [("Content-Type", "text/plain")], b"no server is up\n")
                 if self.command == "PUT":
-                    door.written.append((self.path, json.loads(body)))
+                    door.written.append((self.path, json.loads(body or b"{}")))
                 request = urllib.request.Request(url + self.path, data=body or None,
                                                  method=self.command)
                 for name, value in self.headers.items():

@@ -16,6 +16,8 @@ STACK = os.path.join(os.path.dirname(HERE), "stack")
 sys.path.insert(0, STACK)
 
 import openstack  # noqa: E402  (stack/openstack.py)
+import openstack_api  # noqa: E402, F401
+import openstack_tls  # noqa: E402, F401
 from bus import Bus  # noqa: E402
 
 VENDOR, PRODUCT = "144d", "a80a"
@@ -135,7 +137,7 @@ class Services:
             self._placement_since = time.monotonic()
         return self._placement
 
-    def register(self, host, address, reserved=0, consumer=None, one_time_use=True, owner="nova",
+    def register(self, host, address, reserved=0, consumer=None, one_time_use=None, owner="nova",
                  traits=(), vendor=VENDOR, product=PRODUCT):
         """As Nova registers a one-time-use device, or Cyborg one of its own; returns its
         provider."""
@@ -143,8 +145,9 @@ class Services:
         with contextlib.redirect_stdout(printed):
             openstack.register(argparse.Namespace(
                 directory=self.path("openstack"), host=host, device=address, vendor=vendor,
-                product=product, one_time_use=one_time_use, reserved=reserved, allocate=consumer,
-                trait=list(traits), owner=owner))
+                product=product, reserved=reserved, allocate=consumer, trait=list(traits),
+                owner=owner,
+                one_time_use=owner == "nova" if one_time_use is None else one_time_use))
         return json.loads(printed.getvalue())
 
     def register_endpoint(self, service_type, url):

@@ -1,0 +1,486 @@
+#!/usr/bin/python3
+"""The device API, asked by what nobody here wrote: the OpenStack SDK, the openstack client with
+Cyborg's plugin, and curl, with tokens of a real Keystone."""
+import datetime
+import json
+import os
+import stat
+import unittest
+
+import cyborg_said
+from api_clients import curl, free_port, openstack_client, sdk, write_cloud
+from case import FIRST, LONG_MS, SECOND, services, tear_down_services
+from cyborg_case import CyborgEndToEnd, new_uuid
+from placement_door import PlacementDoor
+from services import openstack_api, openstack_tls, wait_until
+from worker import EmulatedHost, Programs, Worker
+
+API = """\
+[api]
+bind = 127.0.0.1:{port}
+[keystone_authtoken]
+auth_type = password
+auth_url = {auth_url}
+www_authenticate_uri = {public_url}
+username = {username}
+password = {password}
+user_domain_name = Default
+project_name = service
+project_domain_name = Default
+"""
+GPU = "0000:05:00.0"
+PORTS = {}
+
+
+def setUpModule():
+    # What Cyborg is in the catalog of a cloud that runs it. In production Nova needs that entry for
+    # Cyborg itself: docs/cyborg.md.
+    PORTS["api"] = free_port()
+    services().register_endpoint("accelerator", "http://127.0.0.1:%d/v2" % PORTS["api"])
+
+
+def tearDownModule():
+    tear_down_services()
+
+
+def keys_of(microversion):
+    keys = {"uuid", "type", "vendor", "model", "std_board_info", "vendor_board_info", "hostname",
+            "created_at", "updated_at", "links"}
+    minor = int(microversion.split(".")[1])
+    return keys | ({"status"} if minor >= 3 else set()) | \
+        ({"device_state"} if minor >= 5 else set())
+
+
+class DeviceApi(CyborgEndToEnd):
+    def settings_of(self, port=None, more=""):
+        endpoints = services().endpoints
+        return API.format(port=port or PORTS["api"], auth_url=endpoints["auth_url"],
+                          public_url=endpoints["auth_url"], username=endpoints["service_username"],
+                          password=endpoints["service_password"]) + more
+
+    def serving(self, drives=1, more="", **settings):
+        made = self.cyborg(drives=drives, more=self.settings_of(more=more), **settings)
+        self.url = "http://127.0.0.1:%d" % PORTS["api"]
+        self.token = services().token()
+        return made
+
+    def uuid_of(self, made, address=FIRST):
+        return made.worker.field(address, "uuid")
+
+    def error_device(self, made, address=FIRST):
+        """A tenancy that ends in an erase that did not erase."""
+        made.host.set(address, lies_keeps_data=1)
+        instance = self.bind(made, address=address)
+        made.tell_nova(instance, "create.end")
+        self.wait_reserved(made, address)
+        made.free(instance)
+        made.tell_nova(instance, "delete.end")
+        made.worker.wait_field(address, "device_state", "error")
+        made.host.set(address, lies_keeps_data=0)
+        return instance
+
+    def get(self, path, **more):
+        return curl(self.url + path, **{"token": self.token, **more})
+
+    def wait_state(self, uuid, state):
+        wait_until(lambda: self.get("/v2/devices/" + uuid, version="2.5").json()["device_state"] ==
+                   state, "the API shows %s" % state)
+
+
+    def bind_arq(self, made, arq, managed=None):
+        """Bound, as a notifier of Cyborg's would say."""
+        cyborg_said.notify(made.services, "accelerator_request.bind.end", cyborg_said.arq(
+            arq, made.name, FIRST, new_uuid(), made.providers[FIRST], managed=managed))
+        wait_until(lambda: arq in made.arqs(), "the ARQ is known")
+
+    def hearing_arqs(self):
+        with services().bus() as connection:
+            connection.declare_exchange("cyborg")
+        return self.serving(more="[listener]\nexchanges = nova,cyborg\n")
+
+
+class RealClients(DeviceApi):
+    def test_the_sdk_lists_shows_filters_and_cleans(self):
+        made = self.serving(drives=2)
+        instance = self.error_device(made)
+        uuid = self.uuid_of(made)
+        endpoints = services().endpoints
+
+        devices = sdk(endpoints, "devices")
+        self.assertEqual({device["uuid"] for device in devices},
+                         {uuid, self.uuid_of(made, SECOND)})
+        shown = sdk(endpoints, "device", uuid)
+        self.assertEqual((shown["type"], shown["vendor"], shown["model"], shown["hostname"]),
+                         ("NVME", "144d", "a80a", made.name))
+        self.assertEqual(json.loads(shown["std_board_info"]),
+                         {"product_id": "a80a", "pci_address": FIRST})
+        for filters, count in ((("hostname=" + made.name,), 2), (("hostname=elsewhere",), 0),
+                               (("type=NVME", "vendor=144d"), 2), (("vendor=8086",), 0),
+                               (("type=GPU",), 0)):
+            self.assertEqual(len(sdk(endpoints, "devices", *filters)), count, filters)
+        self.assertEqual(sdk(endpoints, "device", new_uuid())["status"], 404)
+        self.assertEqual(sdk(endpoints, "devices", user="nobody")["status"], 403)
+        self.assertEqual(sdk(endpoints, "clean", uuid, user="nobody")["status"], 403)
+
+        self.assertEqual(made.worker.field(FIRST, "device_state"), "error")
+        self.assertEqual(sdk(endpoints, "clean", uuid), {"status": 202, "body": ""})
+        self.assert_released(made, sanitizes=2)
+        self.assert_certified(made, instance)
+        self.assertEqual(sdk(endpoints, "clean", uuid)["status"], 409)
+
+    def test_the_openstack_client_lists_and_shows(self):
+        made = self.hearing_arqs()
+        uuid = self.uuid_of(made)
+        endpoints = services().endpoints
+
+        def client(*words, **more):
+            code, out, err = openstack_client(endpoints, "accelerator", *words, "-f", "json",
+                                              **more)
+            self.assertEqual(code, 0, err)
+            return json.loads(out)
+        rows = client("device", "list")
+        self.assertEqual([(row["uuid"], row["type"], row["hostname"]) for row in rows],
+                         [(uuid, "NVME", made.name)])
+        self.assertEqual(client("device", "show", uuid)["vendor"], "144d")
+        arq = new_uuid()
+        self.bind_arq(made, arq)
+        self.assertEqual([row["uuid"] for row in client("arq", "list")], [arq])
+        shown = client("arq", "show", arq)
+        self.assertEqual((shown["state"], shown["hostname"], shown["attach_handle_info"]["bus"]),
+                         ("Bound", made.name, "01"))
+        code, _, err = openstack_client(endpoints, "accelerator", "device", "show", new_uuid())
+        self.assertEqual(code, 1)
+        self.assertIn("not found", err)
+
+    def test_the_clients_find_it_beside_cyborgs_own_entry_by_an_endpoint_override(self):
+        made = self.serving()
+        endpoints = dict(services().endpoints, region="NoSuchRegion")
+        override = {"OS_ACCELERATOR_ENDPOINT_OVERRIDE": self.url + "/v2"}
+        self.assertEqual([device["uuid"] for device in sdk(endpoints, "devices", **override)],
+                         [self.uuid_of(made)])
+        cloud = write_cloud(os.path.join(made.folder, "clouds.yaml"), endpoints, self.url + "/v2")
+        code, out, err = openstack_client(endpoints, "--os-cloud", "reclaim", "accelerator",
+                                          "device", "list", "-f", "value", "-c", "uuid", **cloud)
+        self.assertEqual((code, out.strip()), (0, self.uuid_of(made)), err)
+
+
+class EveryCode(DeviceApi):
+    def test_each_listed_code_with_a_useful_body(self):
+        made = self.serving(drives=2, survey_s=5)
+        self.error_device(made)
+        broken, free = self.uuid_of(made), self.uuid_of(made, SECOND)
+        nobody = services().token("nobody")
+
+        def clean(uuid, **more):
+            return curl("%s/v2/devices/%s/clean" % (self.url, uuid),
+                        **{"method": "POST", "version": "2.5", "token": self.token, **more})
+
+        def refused(answer, status, *said):
+            self.assertEqual(answer.status, status, answer.body)
+            self.assertEqual(answer.headers["content-type"].split(";")[0], "application/json")
+            self.assertRegex(answer.headers["x-openstack-request-id"], "^req-")
+            for text in said:
+                self.assertIn(text, answer.body)
+            self.assertGreater(len(answer.body), 20)
+        answer = self.get("/v2/devices")
+        self.assertEqual(answer.status, 200)
+        refused(self.get("/v2/devices", token=None), 401)
+        self.assertIn("Keystone uri=", self.get("/v2/devices", token=None).headers[
+            "www-authenticate"])
+        refused(self.get("/v2/devices", token="gAAAAAnothing"), 401)
+        refused(clean(broken, token=nobody), 403, "cyborg:device:clean")
+        refused(clean(new_uuid()), 404)
+        refused(self.get("/v2/devices/" + new_uuid()), 404)
+        refused(self.get("/v2/nothing"), 404)
+        refused(curl(self.url + "/v2/devices", method="PUT", token=self.token), 405)
+        refused(self.get("/v2/devices", version="9.9"), 406, "2.5")
+        refused(clean(broken, version="2.4"), 406, "2.5")
+        refused(clean(free), 409, "available")
+        taken = self.bind(made, address=SECOND)
+        made.tell_nova(taken, "create.end")
+        made.worker.wait_field(SECOND, "device_state", "allocated")
+        wait_until(lambda: clean(free).body.find("allocated") >= 0, "the view is renewed")
+        refused(clean(free), 409, "allocated")
+        made.host.set(FIRST, duration_ms=LONG_MS)
+        self.assertEqual(clean(broken).status, 202)
+        wait_until(lambda: made.host.sanitize_status(FIRST) == 2, "the drive sanitizes")
+        self.wait_state(broken, "cleaning")
+        refused(clean(broken), 409, "cleaning")
+        refused(curl(self.url + "/v2/devices/%s/clean" % broken, method="POST", token=self.token,
+                     version="2.5", body="x" * 100_000), 413)
+        self.finish_sanitize(made)
+        self.wait_state(broken, "available")
+        made.free(taken)
+
+    def test_what_is_no_drive_and_what_no_worker_can_clean_is_400(self):
+        made = self.serving(registered=False, start=False)
+        self.plug_in_gpu(made)
+        made.register(FIRST)
+        made.register(GPU, vendor="10de", product="25b6")
+        made.worker.write_config(self.settings_of(
+            more='[pci]\npassthrough_whitelist = {"vendor_id": "10de", "product_id": "25b6"}\n'))
+        made.worker.start()
+        made.worker.wait_field(GPU, "type", "GPU")
+
+        def clean(uuid):
+            return curl("%s/v2/devices/%s/clean" % (self.url, uuid), method="POST", version="2.5",
+                        token=self.token)
+        answer = clean(self.uuid_of(made, GPU))
+        self.assertEqual(answer.status, 400, answer.body)
+        self.assertIn("GPU", answer.body)
+        # A host whose worker has not been heard of for long.
+        made.worker.wait_field(FIRST, "device_state", "available")
+        gone = self.copy_to_dead_host(made)
+        answer = wait_until(lambda: (lambda seen: seen if seen.status != 404 else None)(
+            clean(gone)), "the other host is seen")
+        self.assertEqual(answer.status, 400, answer.body)
+        self.assertIn("compute-gone", answer.body)
+
+    def plug_in_gpu(self, made):
+        """A PCI function of the class of a display, without a driver."""
+        folder = os.path.join(made.host.root, "sys/bus/pci/devices", GPU)
+        os.makedirs(folder)
+        for name, text in (("vendor", "0x10de"), ("device", "0x25b6"), ("class", "0x030200")):
+            made.host.write(os.path.join("sys/bus/pci/devices", GPU, name), text + "\n")
+
+    def copy_to_dead_host(self, made):
+        """A device in error of a host whose last heartbeat is an hour old, as Redis would have it;
+        its UUID."""
+        redis, key = made.services.redis, "reclaim:{%s}:device:%s"
+        fields = json.loads(redis("--json", "hgetall", key % (made.name, FIRST), db=made.db))
+        if isinstance(fields, list):
+            fields = dict(zip(fields[::2], fields[1::2]))
+        fields.update(host="compute-gone", device_state="error", stage="error", uuid=new_uuid())
+        for name, value in fields.items():
+            redis("hset", key % ("compute-gone", FIRST), name, value, db=made.db)
+        redis("sadd", "reclaim:{compute-gone}:devices", FIRST, db=made.db)
+        beat = json.loads(redis("hget", "reclaim:hosts", made.name, db=made.db))
+        for name, value in beat.items():
+            if "heartbeat" in name or name.endswith("_at"):
+                beat[name] = "2026-01-01T00:00:00Z" if isinstance(value, str) else \
+                    value - 3_600_000
+        redis("hset", "reclaim:hosts", "compute-gone", json.dumps(beat), db=made.db)
+        return fields["uuid"]
+
+    def test_without_keystone_it_is_503_and_the_cleaning_goes_on(self):
+        door = self.keystone_door()
+        made = self.cyborg(more=self.settings_of(more="[keystone_authtoken]\n"
+                                                 "region_name = DoorRegion\n"))
+        url = "http://127.0.0.1:%d/v2/devices" % PORTS["api"]
+        self.assertEqual(curl(url, token=services().token()).status, 200)
+        door.closed = True
+        fresh = services().token()
+        answer = curl(url, token=fresh)
+        self.assertEqual(answer.status, 503, answer.body)
+        instance = self.bind(made)
+        made.tell_nova(instance, "create.end")
+        self.wait_reserved(made)
+        made.free(instance)
+        made.tell_nova(instance, "delete.end")
+        self.assert_released(made)
+        door.closed = False
+        wait_until(lambda: curl(url, token=fresh).status == 200, "Keystone is back")
+
+
+    def keystone_door(self):
+        """Another region, in which Keystone's endpoint is a door that can be closed."""
+        endpoints = services().endpoints
+        door = PlacementDoor(endpoints["auth_url"].removesuffix("/v3"))
+        self.addCleanup(door.shut_down)
+        keystone = openstack_api.Keystone(endpoints["auth_url"], services().token("admin"))
+        keystone.make("region", id="DoorRegion")
+        keystone.make("endpoint", interface="internal", region="DoorRegion",
+                      service_id=keystone.find("service", "keystone"), url=door.url + "/v3")
+        return door
+
+
+class Microversions(DeviceApi):
+    def test_each_shows_what_came_with_it_and_nothing_else(self):
+        made = self.serving()
+        uuid = self.uuid_of(made)
+        bodies = {}
+        for version in ("2.0", "2.3", "2.4", "2.5"):
+            answer = self.get("/v2/devices/" + uuid, version=version)
+            bodies[version] = answer.body
+            self.assertEqual(set(answer.json()), keys_of(version), version)
+            self.assertEqual(answer.headers["openstack-api-version"], "accelerator " + version)
+            self.assertIn("openstack-api-version", answer.headers["vary"].lower())
+            listed = self.get("/v2/devices", version=version).json()["devices"]
+            self.assertEqual([set(device) for device in listed], [keys_of(version)])
+        self.assertEqual(bodies["2.3"], bodies["2.4"])
+        self.assertEqual(self.get("/v2/devices/" + uuid).body, bodies["2.0"])
+        self.assertEqual(self.get("/v2/devices/" + uuid, version="latest").body, bodies["2.5"])
+        self.assertEqual(json.loads(bodies["2.5"])["device_state"], "available")
+        self.assertEqual(json.loads(bodies["2.5"])["status"], "enabled")
+
+    def test_an_arqs_managed_is_a_boolean_from_2_4_on(self):
+        made = self.hearing_arqs()
+        for managed, shown in ((None, True), (False, False)):
+            arq = new_uuid()
+            self.bind_arq(made, arq, managed=managed)
+            path = "/v2/accelerator_requests/" + arq
+
+            def info(version):
+                answer = self.get(path, version=version)
+                return answer.json()["attach_handle_info"] if answer.status == 200 else None
+            wait_until(lambda: info("2.4"), "the API knows it")
+            self.assertNotIn("managed", info("2.3"))
+            self.assertIs(info("2.4")["managed"], shown)
+            self.assertEqual(self.get("/v2/accelerator_requests/" + new_uuid()).status, 404)
+
+    def test_the_cleaning_steps_are_listed_in_their_order(self):
+        made = self.serving()
+        answer = self.get("/v2/devices/%s/cleaning/steps" % self.uuid_of(made), version="2.5")
+        self.assertEqual(answer.status, 200, answer.body)
+        body = answer.json()
+        steps = body if isinstance(body, list) else next(
+            value for value in body.values() if isinstance(value, list))
+        priorities = [step["priority"] for step in steps]
+        self.assertEqual(priorities, sorted(priorities, reverse=True))
+        self.assertEqual([step["step"] for step in steps],
+                         ["check_health", "recover_sanitize", "reset_controller_state",
+                          "reset_namespaces", "sanitize_crypto"])
+        self.assertEqual({step["interface"] for step in steps}, {"nvme"})
+
+    def test_the_version_document_needs_no_token(self):
+        self.serving()
+        for path, status in (("/", 300), ("/v2", 200), ("/v2/", 200)):
+            answer = curl(self.url + path)
+            self.assertIn(answer.status, (200, status), answer.body)
+            text = answer.body
+            self.assertIn('"2.0"', text)
+            self.assertIn('"2.5"', text)
+            self.assertIn(self.url, text)
+
+
+class Tokens(DeviceApi):
+    def short_token(self, life_s):
+        """A token that ends with the application credential it was got with."""
+        endpoints = services().endpoints
+        token, body = openstack_api.log_in(endpoints["auth_url"], "reclaim",
+                                           endpoints["service_password"], "service")
+        ends = datetime.datetime.utcnow() + datetime.timedelta(seconds=life_s)
+        url = endpoints["auth_url"]
+        credential = openstack_api.call(
+            "POST", "%s/users/%s/application_credentials" % (url, body["user"]["id"]),
+            {"application_credential": {"name": new_uuid(), "expires_at": ends.isoformat()}},
+            token)[1]["application_credential"]
+        headers, _ = openstack_api.call("POST", url + "/auth/tokens", {"auth": {"identity": {
+            "methods": ["application_credential"], "application_credential": {
+                "id": credential["id"], "secret": credential["secret"]}}}})
+        return headers["X-Subject-Token"]
+
+    def test_an_expired_token_is_401_though_it_was_good_and_cached(self):
+        self.serving()
+        token = self.short_token(8)
+        self.assertEqual(self.get("/v2/devices", token=token).status, 200)
+        wait_until(lambda: self.get("/v2/devices", token=token).status == 401, "it expires")
+
+    def test_no_token_is_in_any_log(self):
+        made = self.serving()
+        tokens = [self.token, services().token("nobody"), "gAAAAABnobodyissuedthis"]
+        for token in tokens:
+            for words in ((), ("-H", "X-Service-Token: " + token)):
+                curl(self.url + "/v2/devices?token=" + token, *words, token=token)
+                curl(self.url + "/v2/devices/" + token, *words, token=token)
+        text = made.worker.log_text()
+        self.assertIn("/v2/devices", text)
+        # A token in the path is the caller's own leak; in the headers it is a secret.
+        made.worker.wait_log("/v2/devices")
+        for token in tokens[:2]:
+            self.assertNotIn(token[:60], text.replace("token=" + token, "").replace(
+                "/v2/devices/" + token, ""))
+        kept = made.services.redis("--scan", db=made.db)
+        for token in tokens[:2]:
+            self.assertNotIn(token[:40], kept)
+
+    def test_the_operators_policy_file_decides(self):
+        made = self.serving(start=False)
+        path = os.path.join(made.folder, "policy.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('"cyborg:device:get_all": "role:reader or role:admin"\n'
+                       '"cyborg:device:clean": "!"\n')
+        made.worker.write_config(self.settings_of(more="[oslo_policy]\npolicy_file = %s\n" % path))
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "available")
+        self.assertEqual(self.get("/v2/devices", token=services().token("nobody")).status, 200)
+        answer = curl("%s/v2/devices/%s/clean" % (self.url, self.uuid_of(made)), method="POST",
+                      version="2.5", token=self.token)
+        self.assertEqual(answer.status, 403)
+
+
+class Fleet(DeviceApi):
+    def test_any_worker_answers_for_the_whole_fleet(self):
+        made = self.serving()
+        instance = self.error_device(made)
+        uuid = self.uuid_of(made)
+        host = EmulatedHost(Programs(), os.path.join(made.folder, "second"),
+                            ["address=%s,serial=OTHER,size=32M,duration_ms=300" % FIRST])
+        host.write("etc/machine-id", "eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee\n")
+        name = made.name + "-second"
+        row = made.services.register(name, FIRST, owner="cyborg")
+        host.write("var/lib/nova/compute_id", row["root_uuid"] + "\n")
+        second = Worker(Programs(), made.services, host, name,
+                        os.path.join(made.folder, "second-worker"), db=made.db)
+        port = free_port()
+        second.write_config(self.settings_of(port=port))
+        self.addCleanup(second.kill)
+        second.start()
+        second.wait_field(FIRST, "device_state", "available")
+        both = {uuid: made.name, second.field(FIRST, "uuid"): name}
+        for each in (PORTS["api"], port):
+            self.url = "http://127.0.0.1:%d" % each
+            wait_until(lambda: {device["uuid"]: device["hostname"] for device in
+                                self.get("/v2/devices").json()["devices"]} == both,
+                       "port %d shows both hosts" % each)
+        # Asked by the second node, the first one cleans.
+        answer = curl("%s/v2/devices/%s/clean" % (self.url, uuid), method="POST", version="2.5",
+                      token=self.token)
+        self.assertEqual((answer.status, answer.body), (202, ""))
+        self.assert_released(made, sanitizes=2)
+        self.assert_certified(made, instance)
+        self.assertEqual(host.sanitizes(FIRST), 0)
+        self.assertEqual(second.stop(), 0)
+
+
+class Doors(DeviceApi):
+    """Where it listens."""
+
+    def test_without_authentication_only_the_unix_socket_and_loopback(self):
+        made = self.cyborg(start=False)
+        path = os.path.join(made.folder, "api.sock")
+        made.worker.write_config("[api]\nauth = none\nunix_socket = %s\n" % path)
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "available")
+        answer = curl("http://localhost/v2/devices", "--unix-socket", path)
+        self.assertEqual([device["uuid"] for device in answer.json()["devices"]],
+                         [self.uuid_of(made)])
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        self.assertEqual(made.worker.stop(), 0)
+        self.assertFalse(os.path.exists(path))
+        made.worker.write_config("[api]\nauth = none\nbind = 0.0.0.0:%d\n" % free_port())
+        code, _, err = made.worker.command("serve")
+        self.assertNotEqual(code, 0)
+        self.assertRegex(err, "loopback")
+
+    def test_tls(self):
+        made = self.cyborg(start=False)
+        openstack_tls.make_certificates(made.folder)
+        pem = os.path.join(made.folder, "server.pem")
+        port = free_port()
+        made.worker.write_config(self.settings_of(port=port) +
+                                 "[api]\ncert_file = %s\nkey_file = %s\n" % (pem, pem))
+        made.worker.start()
+        token = services().token()
+        authority = os.path.join(made.folder, "ca.pem")
+        answer = curl("https://localhost:%d/v2/devices" % port, "--cacert", authority, token=token)
+        self.assertEqual(answer.status, 200)
+        self.assertIsNone(curl("https://localhost:%d/" % port, "--cacert",
+                               os.path.join(made.folder, "other-ca.pem"), check=False))
+        self.assertEqual(curl("http://localhost:%d/v2/devices" % port, token=token).status, 400)
+        self.assertEqual(curl("https://localhost:%d/v2/devices" % port, "--cacert", authority,
+                              token=token).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
