@@ -1,18 +1,22 @@
 #!/bin/bash
-# The main job on real services and an emulated drive, shown as it happens: see --help.
+# The main job on real services and emulated drives, shown as it happens: see --help.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
   cat <<'USAGE'
-usage: ./demo.sh [--keep] [--no-install] [--fault KEY=VALUE] [--help]
+usage: ./demo.sh [--flow nova|cyborg] [--keep] [--no-install] [--fault KEY=VALUE] [--help]
        ./demo.sh --stop
 
-A tenant's instance is deleted, and its NVMe drive comes back clean, with a certificate; another
-tenant left its drive locked, and it is quarantined. A real RabbitMQ, Redis, Keystone and Placement,
-the recorded traffic of a real Nova, the shipped worker, and an emulated host. Installs the Debian
-packages that are missing (root or sudo), builds, runs, checks what it shows, and leaves nothing
-behind but build/. No real disk is touched.
+A tenant's instance is deleted, and its NVMe drive comes back clean, with a certificate. A real
+RabbitMQ, Redis, Keystone and Placement, the shipped worker, and an emulated host. Installs the
+Debian packages that are missing (root or sudo), builds, runs, checks what it shows, and leaves
+nothing behind but build/. No real disk is touched.
+
+  --flow nova        a one-time-use drive of Nova's, by the recorded traffic of a real Nova; another
+                     tenant left its drive locked, and it is quarantined (the default)
+  --flow cyborg      a drive of Cyborg's: an accelerator request is bound and unbound, and the
+                     device API is asked by curl and the openstack client
 
   --keep             leave it running and say how to look around in it
   --stop             end a demo that was kept
@@ -31,6 +35,12 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --keep) words+=(--keep); groups+=(demo) ;;
     --stop) exec /usr/bin/python3 tests/demo/demo.py --stop ;;
+    --flow)
+      [[ ${2-} == nova || ${2-} == cyborg ]] ||
+        { echo "demo.sh: --flow takes nova or cyborg" >&2; exit 2; }
+      words+=(--flow "$2")
+      shift
+      ;;
     --no-install) install=no ;;
     --fault)
       [[ ${2-} == *=* ]] || { echo "demo.sh: --fault takes KEY=VALUE" >&2; exit 2; }

@@ -77,6 +77,21 @@ def wrong_with_verification(code, told, tampered_code, tampered_told):
     return wrong
 
 
+def wrong_with_api(listed, device, clean_again, clean_by_reader, uuid):
+    """Of the device API: what the openstack client listed, what curl was shown and told."""
+    wrong = []
+    if uuid not in listed:
+        wrong.append("the openstack client does not list it: " + listed)
+    if (device.get("uuid"), device.get("type"), device.get("device_state")) != (
+            uuid, "NVME", "available"):
+        wrong.append("the device API shows %s" % device)
+    if clean_again != 409:
+        wrong.append("cleaning a clean device was answered with %d" % clean_again)
+    if clean_by_reader != 403:
+        wrong.append("a reader's clean was answered with %d" % clean_by_reader)
+    return wrong
+
+
 def wrong_with_certificate(certificate, serial, instance):
     wrong = []
     if certificate.get("serial") != serial:

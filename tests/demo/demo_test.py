@@ -64,6 +64,20 @@ class Demo(unittest.TestCase):
         self.assertNotIn("\033", text)
         self.assertEqual(run.left_behind(), [])
 
+    def test_cyborgs_flow_ends_well_and_leaves_nothing_behind(self):
+        run = self.start("--flow", "cyborg")
+        code, text = run.end()
+        self.assertEqual(code, 0, text)
+        for shown in ("registered as Cyborg does", "Cyborg of today does not reserve",
+                      "accelerator_request.bind.end", "accelerator_request.unbind.end", "survey",
+                      "guards passed", "sanitize", "verified", "released", "Device API",
+                      "openstack client", "device_state available", "Certificate",
+                      "whole and signed", "byte for byte"):
+            self.assertIn(shown, text)
+        self.assertRegex(text, r"reserved 1 (→|->) 0")
+        self.assertNotIn("\033", text)
+        self.assertEqual(run.left_behind(), [])
+
     def test_a_drive_that_lies_makes_it_fail_and_show_the_log(self):
         run = self.start("--fault", "lies_keeps_data=1")
         code, text = run.end()
@@ -122,6 +136,14 @@ class Checks(unittest.TestCase):
         for index, bad in ((0, 1), (1, "changed"), (2, 0), (3, "whole and signed")):
             told = good[:index] + (bad,) + good[index + 1:]
             self.assertNotEqual(check.wrong_with_verification(*told), [], bad)
+
+    def test_the_device_api(self):
+        good = ("U NVME compute-2", {"uuid": "U", "type": "NVME", "device_state": "available"},
+                409, 403, "U")
+        self.assertEqual(check.wrong_with_api(*good), [])
+        for index, bad in ((0, ""), (1, {**good[1], "device_state": "error"}), (2, 202), (3, 202)):
+            told = good[:index] + (bad,) + good[index + 1:]
+            self.assertNotEqual(check.wrong_with_api(*told), [], bad)
 
     def test_the_certificate(self):
         good = {"serial": "S", "instance": "I", "evidence": {"global_data_erased": True},

@@ -36,12 +36,13 @@ def write(path, text, mode):
         file.write(text)
 
 
-def keep(screen, demo):
+def keep(screen, demo, more, environment=None):
+    """`more`: commands worth trying in this flow, with that in their environment."""
     os.makedirs(os.path.join(KEPT, "bin"), exist_ok=True)
     os.chmod(KEPT, stat.S_IRWXU)
     write(os.path.join(KEPT, "folder"), demo.folder + "\n", 0o600)
-    write(os.path.join(KEPT, "env"), ENVIRONMENT.format(kept=KEPT, **demo.services.endpoints),
-          0o600)
+    write(os.path.join(KEPT, "env"), ENVIRONMENT.format(kept=KEPT, **demo.services.endpoints) +
+          "".join("export %s=%s\n" % pair for pair in (environment or {}).items()), 0o600)
     write(os.path.join(KEPT, "bin", "reclaim"), WRAPPER.format(
         root=demo.host.root, preload=demo.programs.preload, reclaim=demo.programs.reclaim,
         config=demo.worker.config), 0o700)
@@ -52,9 +53,7 @@ def keep(screen, demo):
             "source .demo/env", "reclaim device list", "reclaim device show " + cleaned,
             "reclaim plan --guards", "reclaim doctor", "reclaim watch --from-start",
             "redis-cli -p %d hgetall 'reclaim:{compute-2}:device:%s'" % (port, cleaned),
-            "redis-cli -p %d xrange 'reclaim:{compute-2}:journal' - +" % port,
-            "openstack resource provider list",
-            "openstack resource provider inventory list " + demo.providers[cleaned],
+            "redis-cli -p %d xrange 'reclaim:{compute-2}:journal' - +" % port, *more,
             "tail -f " + demo.worker.log):
         screen.line("      " + screen.paint(command, "36"))
     screen.line()

@@ -32,6 +32,15 @@ class Story:
             percent, eta_s = self.progress()
             self.screen.bar("sanitize", METHODS.get(self.method, self.method), percent, eta_s)
 
+    def read(self, log, position):
+        """Tells the whole lines of the log from that byte on; returns where they end."""
+        with open(log, "rb") as file:
+            file.seek(position)
+            whole, newline, _ = file.read().rpartition(b"\n")
+        for line in whole.decode("utf-8", "replace").split("\n"):
+            self.tell(line)
+        return position + len(whole) + len(newline)
+
     def tell(self, line):
         for pattern, tell in ((HEARD, self.tell_heard), (GUARD, self.tell_guard),
                               (ACCEPTED, self.tell_accepted), (MOVED, self.tell_moved)):
@@ -41,7 +50,12 @@ class Story:
                 return
 
     def tell_heard(self, event, host, instance):
-        if host != self.host or instance != self.instance or not event.endswith("delete.end"):
+        if host != self.host or instance != self.instance:
+            return
+        if event.startswith("accelerator_request."):
+            self.screen.fact("event heard", "%s, for %s" % (event, host))
+            return
+        if not event.endswith("delete.end"):
             return
         kind = "legacy" if event.startswith("compute.") else "versioned"
         if kind not in self.heard:
