@@ -1,0 +1,129 @@
+#!/usr/bin/python3
+"""docs/spec-coverage.md says for each rule of the specifications which code holds it and which test
+proves it. Here: that all it names is there. A row is `| rule | code | test |`, its names in
+backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a file's name below
+tests/ (unique) and TEST a gtest's Suite.Name or a Python method. A rule that is not ours, or not
+done yet, has words and no backticks."""
+import os
+import re
+import sys
+import unittest
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+TABLE = os.path.join(ROOT, "docs/spec-coverage.md")
+ROW = re.compile(r"^\|(.+)\|(.+)\|(.+)\|$")
+TITLES = ("Generic NVMe driver with secure cleanup",
+          "Support VFIO variant driver managed mode in Cyborg",
+          "Support for “one time use” devices",
+          "Implement Cleaning States",
+          "Virtual guest device role tagging")
+WITHOUT_CODE = ("not ours", "not done", "out of scope")
+
+
+def rows_of(text):
+    """[(line number, rule, code, test)] without headings and rules between them."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = ROW.match(line)
+        if match:
+            rule, code, test = (cell.strip() for cell in match.groups())
+            if rule != "rule" and not set(rule) <= set("-: "):
+                found.append((number, rule, code, test))
+    return found
+
+
+def names_in(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def tests_below(folder):
+    """File name -> [(path, text)] of every file that can hold a test."""
+    found = {}
+    for base, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith((".cpp", ".py")):
+                with open(os.path.join(base, name), encoding="utf-8") as file:
+                    found.setdefault(name, []).append(file.read())
+    return found
+
+
+def holds(text, test):
+    """Whether a file's text has that gtest (Suite.Name) or that Python method."""
+    suite, dot, name = test.partition(".")
+    if not dot:
+        return re.search(r"def %s\(" % re.escape(test), text) is not None
+    return re.search(r"\bTEST(_F|_P)?\(\s*%s,\s*%s\s*\)" % (re.escape(suite), re.escape(name)),
+                     text) is not None
+
+
+def wrong_with(text, tests, exists):
+    """Sentences; none if all is well."""
+    wrong = ["the specification “%s” has no section" % title for title in TITLES
+             if "\n## " + title not in text]
+    rows = rows_of(text)
+    for number, rule, code, test in rows:
+        paths, names = names_in(code), names_in(test)
+        where = "line %d (%s)" % (number, rule[:40])
+        if not paths:
+            if not code.startswith(WITHOUT_CODE):
+                wrong.append("%s names no code and is none of: %s" %
+                             (where, ", ".join(WITHOUT_CODE)))
+            if names:
+                wrong.append("%s has a test but no code" % where)
+            continue
+        if not names:
+            wrong.append("%s has code but no test" % where)
+        wrong += ["%s: there is no %s" % (where, path) for path in paths if not exists(path)]
+        for name in names:
+            file, _, method = name.partition(":")
+            texts = tests.get(file, [])
+            if not any(holds(each, method) for each in texts):
+                wrong.append("%s: there is no test %s" % (where, name))
+    return wrong
+
+
+class Table(unittest.TestCase):
+    def test_every_name_in_it_is_there(self):
+        with open(TABLE, encoding="utf-8") as file:
+            text = file.read()
+        wrong = wrong_with(text, tests_below(os.path.join(ROOT, "tests")),
+                           lambda path: os.path.exists(os.path.join(ROOT, path)))
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+        self.assertGreater(len(rows_of(text)), 80)
+
+
+class Checker(unittest.TestCase):
+    """Each way in which a table can be wrong, once."""
+
+    HEADINGS = "".join("\n## %s\n" % title for title in TITLES)
+    TESTS = {"a_test.cpp": ["TEST(Suite, Name) {\nTEST_F(Fixture,\n       Other) {"],
+             "b_test.py": ["    def test_it(self):"]}
+
+    def wrong(self, *rows, headings=None):
+        text = (self.HEADINGS if headings is None else headings) + "\n".join(rows)
+        return wrong_with(text, self.TESTS, lambda path: path == "src/a.cpp")
+
+    def test_a_good_table_passes(self):
+        self.assertEqual(self.wrong(
+            "| rule | code | test |", "|---|---|---|",
+            "| one | `src/a.cpp` | `a_test.cpp:Suite.Name`, `b_test.py:test_it` |",
+            "| two | `src/a.cpp` | `a_test.cpp:Fixture.Other` |",
+            "| three | not ours: Nova's | |"), [])
+
+    def test_what_is_wrong_is_said(self):
+        for row, said in (
+                ("| r | `src/b.cpp` | `a_test.cpp:Suite.Name` |", "there is no src/b.cpp"),
+                ("| r | `src/a.cpp` | `a_test.cpp:Suite.Nam` |", "there is no test"),
+                ("| r | `src/a.cpp` | `b_test.py:test_i` |", "there is no test"),
+                ("| r | `src/a.cpp` | `c_test.cpp:Suite.Name` |", "there is no test"),
+                ("| r | `src/a.cpp` | by eye |", "no test"),
+                ("| r | somewhere | |", "names no code"),
+                ("| r | not done yet | `b_test.py:test_it` |", "a test but no code")):
+            wrong = self.wrong(row)
+            self.assertEqual(len(wrong), 1, (row, wrong))
+            self.assertIn(said, wrong[0])
+        self.assertEqual(len(self.wrong(headings="")), len(TITLES))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
