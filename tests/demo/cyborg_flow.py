@@ -58,8 +58,8 @@ class CyborgFlow(Stage):
                          HOST)
         self.screen.fact(self.cleaned, "%s, 64 MiB; trait OWNER_CYBORG; free: reserved = 0" %
                          self.tenants[self.cleaned].serial)
-        self.screen.fact(self.left, "%s, 64 MiB; trait OWNER_CYBORG; %s has it, yet reserved = 0: "
-                         "Cyborg of today does not reserve" % (left.serial, left.name))
+        self.screen.fact(self.left, "%s, 64 MiB; trait OWNER_CYBORG; %s has it; Cyborg left "
+                         "reserved = 0" % (left.serial, left.name))
 
     def start(self):
         self.port = api_clients.free_port()

@@ -68,7 +68,7 @@ class Demo(unittest.TestCase):
         run = self.start("--flow", "cyborg")
         code, text = run.end()
         self.assertEqual(code, 0, text)
-        for shown in ("registered as Cyborg does", "Cyborg of today does not reserve",
+        for shown in ("registered as Cyborg does", "Cyborg left reserved = 0",
                       "accelerator_request.bind.end", "accelerator_request.unbind.end", "survey",
                       "guards passed", "sanitize", "verified", "released", "Device API",
                       "openstack client", "device_state available", "Certificate",
