@@ -285,6 +285,52 @@ inline void a_certificate_is_kept(const World& world) {
               }).ok());
 }
 
+inline Result<std::vector<Arq>> load_arqs(const World& world) {
+  return ask<std::vector<Arq>>(world, [&](StoreCallback<std::vector<Arq>> done) {
+    world.store().load_arqs(world.host, std::move(done));
+  });
+}
+
+inline void an_arq_is_kept_until_it_is_removed(const World& world) {
+  Arq arq;
+  arq.uuid = "7e88a0a5-6dd9-497e-a7e0-fa2d75728a3b";
+  arq.state = ArqState::bound;
+  arq.hostname = world.host;
+  arq.instance_uuid = "vm-1";
+  arq.address = address_of(1);
+  arq.managed = false;
+  arq.heard_at = arq.held_at = WallMs{1'763'640'000'123};
+  arq.allocation_seen = arq.listed = true;
+  const auto save = [&](const Arq& what) {
+    return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+      world.store().save_arq(world.host, what, std::move(done));
+    });
+  };
+  const auto remove = [&] {
+    return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+      world.store().remove_arq(world.host, arq.uuid, std::move(done));
+    });
+  };
+  ASSERT_TRUE(load_arqs(world).ok());
+  EXPECT_TRUE(load_arqs(world)->empty());
+  ASSERT_TRUE(save(arq).ok());
+  Arq other = arq;
+  other.uuid = "another";
+  ASSERT_TRUE(save(other).ok());
+  arq.released = true;
+  ASSERT_TRUE(save(arq).ok()) << "the newer one counts";
+  world.restart();
+  auto loaded = load_arqs(world);
+  ASSERT_TRUE(loaded.ok());
+  ASSERT_EQ(loaded->size(), 2U);
+  EXPECT_TRUE(loaded->front() == arq || loaded->back() == arq);
+  EXPECT_TRUE(remove().ok());
+  EXPECT_TRUE(remove().ok()) << "gone is gone";
+  loaded = load_arqs(world);
+  ASSERT_EQ(loaded->size(), 1U);
+  EXPECT_EQ(loaded->front(), other);
+}
+
 struct Check {
   const char* name;
   void (*run)(const World& world);
@@ -301,6 +347,7 @@ inline constexpr Check kChecks[] = {
     {"KicksComeInOrderUntilAcknowledged", kicks_come_in_order_until_acknowledged},
     {"AHostNameBelongsToOneMachine", a_host_name_belongs_to_one_machine},
     {"ACertificateIsKept", a_certificate_is_kept},
+    {"AnArqIsKeptUntilItIsRemoved", an_arq_is_kept_until_it_is_removed},
 };
 
 }  // namespace reclaim::contract

@@ -197,7 +197,7 @@ void World::check_offered() {
   for (Slot& slot : slots) {
     const Provider* provider = provider_of(slot);
     check_unfit(slot, provider, passed_ms);
-    check_bound(slot, provider, passed_ms);
+    check_bound(slot, provider);
     const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
                          provider->inventory.reserved == 0 && provider->consumers.empty() &&
                          slot.is_drive && drive_of(slot).owner != 0 &&

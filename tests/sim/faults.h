@@ -40,6 +40,12 @@ struct Faults {
   double discover_fails = 0;
   double command_fails = 0;  // a drive's command ends in an error that says nothing about it
 
+  // Surveys and writes are answered soon, and as they were meant.
+  [[nodiscard]] bool prompt() const {
+    return slow + very_slow + store_lost_not + placement_away + placement_odd + placement_conflict +
+               put_lost_not + put_lost_late + discover_fails ==
+           0;
+  }
   [[nodiscard]] static Faults draw(Rng& rng);
   [[nodiscard]] std::int64_t delay_ms(Rng& rng) const {
     if (rng.chance(very_slow)) return rng.between(10'000, 120'000);

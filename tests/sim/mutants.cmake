@@ -192,7 +192,7 @@ sim_mutant(failed_restore_does_not_matter state/machine.cpp
   [[Row{S::restoring, T::restore_failed, S::looking, E::look,]])
 sim_mutant(everything_is_managed handlers/conductor_effects.cpp
   "an unmanaged drive is never taken over"
-  [[  request.managed = policy->managed;
+  [[  request.managed = as_bound(*policy, device.record).managed;
 ]] "")
 sim_mutant(zeroing_is_adopted handlers/conductor_effects.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
@@ -208,5 +208,67 @@ sim_mutant(enrolment_outlives_its_drive state/step.cpp
 ]] "")
 sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor_commands.cpp
   "an unmanaged drive that was replaced stays in error for ever"
-  [[  return policy && !policy->managed;]]
+  [[  return policy && !as_bound(*policy, device.record).managed;]]
   [[  return false;]])
+
+# Cyborg's devices.
+sim_mutant(bind_not_reserved handlers/admission.cpp
+  "what Cyborg binds is reserved by nobody"
+  [[  out.reserve = !view.burned();
+]]
+  [[  out.reserve = false;
+  if (stage == Stage::allocated) return;
+]])
+sim_mutant(arqs_bind_nothing handlers/arq_book.cpp
+  "a drive is cleaned although an ARQ binds it"
+  [[  if (!arq.holds_device() || arq.released) return false;]]
+  [[  return false;]])
+sim_mutant(binding_while_cleaning handlers/conductor_arqs.cpp
+  "a cleaning goes on although an ARQ came to bind the drive"
+  [[  if (!changed) return;
+  save_arqs();
+  stop_what_is_bound();]]
+  [[  if (!changed) return;
+  save_arqs();]])
+sim_mutant(cyborgs_holds_ignored handlers/admission.cpp
+  "a device of Cyborg's that somebody reserved without a tenancy is erased"
+  [[  if (!record.certified_host_writes) return Hold::held;]]
+  [[  if (!record.certified_host_writes) return Hold::dirty;]])
+sim_mutant(moved_counters_ignored handlers/admission.cpp
+  "a tenancy that nobody saw leaves its data for the next one"
+  [[      drive.counters->host_writes != *record.certified_host_writes) {
+    return]]
+  [[      drive.counters->host_writes != *record.certified_host_writes && false) {
+    return]])
+sim_mutant(maintaining_admitted handlers/admission.cpp
+  "what Cyborg has under maintenance is cleaned"
+  [[  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {]]
+  [[  if (false) {]])
+sim_mutant(maintaining_released handlers/conductor_arqs.cpp
+  "what Cyborg took under maintenance meanwhile is given back"
+  [[  return known != nullptr && known->status == kMaintaining;]]
+  [[  return known == nullptr;]])
+sim_mutant(cyborg_resumes state/step.cpp
+  "what a restart found at work goes on by itself"
+  [[record.flow == Flow::cyborg ? InterruptedCleaning::error :]]
+  [[false ? InterruptedCleaning::error :]])
+sim_mutant(restart_said_once handlers/conductor_inbox.cpp
+  "a restart that Redis did not take is forgotten"
+  [[  return trigger.starts_with("operator_") || trigger.starts_with("restarted_");]]
+  [[  return trigger.starts_with("operator_");]])
+sim_mutant(everything_of_cyborgs_is_ours handlers/admission.cpp
+  "a device of Cyborg's that no device_spec matches is written"
+  [[(row.owner_cyborg && sighting.ours.value_or(false));]]
+  [[row.owner_cyborg;]])
+sim_mutant(drives_are_no_drives handlers/admission.cpp
+  "a drive's tenancy ends as that of a device which is not cleaned"
+  [[  if (record == nullptr && other_kind) base.type = type_of(sighting.drive->class_code);]]
+  [[  if (record == nullptr && sighting.drive) base.type = "PCI";]])
+sim_mutant(signatures_ignored handlers/conductor_register.cpp
+  "a drive that bears what somebody may miss is registered and erased"
+  [[        if (!found->empty()) {]]
+  [[        if (false) {]])
+sim_mutant(registered_at_once handlers/conductor_register.cpp
+  "a drive is registered before anybody has looked what it bears"
+  [[  if (record.accepted || had_before || device->blank) return register_device(address, drive);]]
+  [[  return register_device(address, drive);]])

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -27,6 +28,8 @@ struct Totals {
   std::uint64_t steps = 0;
   std::uint64_t releases = 0;
   std::uint64_t erases = 0;
+  std::uint64_t given_dirty = 0;
+  std::vector<std::int64_t> windows_ms;
 };
 
 bool run_one(std::uint64_t seed, Totals& totals, std::string& failure) {
@@ -38,6 +41,9 @@ bool run_one(std::uint64_t seed, Totals& totals, std::string& failure) {
   totals.steps += world.scheduler.steps();
   totals.releases += world.releases;
   totals.erases += world.erases;
+  totals.given_dirty += world.given_dirty;
+  totals.windows_ms.insert(totals.windows_ms.end(), world.windows_ms.begin(),
+                           world.windows_ms.end());
   if (failed) failure = *failed;
   return !failed;
 }
@@ -154,5 +160,17 @@ int main(int argc, char** argv) {
   }
   fmt::print("{} worlds, {} steps, {} erasures begun, {} releases, {} failures\n", totals.worlds,
              totals.steps, totals.erases, totals.releases, failures);
+  if (!totals.windows_ms.empty()) {
+    std::sort(totals.windows_ms.begin(), totals.windows_ms.end());
+    const auto at = [&totals](std::size_t percent) {
+      return static_cast<double>(
+                 totals.windows_ms.at((totals.windows_ms.size() - 1) * percent / 100)) /
+             1000.0;
+    };
+    fmt::print(
+        "from a bind to its reservation, in seconds: half within {:.1f}, 90 % within {:.1f}, 99 % "
+        "within {:.1f}, all {} within {:.1f}; {} devices given dirty by somebody else\n",
+        at(50), at(90), at(99), totals.windows_ms.size(), at(100), totals.given_dirty);
+  }
   return failures != 0 || expect_caught ? 1 : 0;
 }

@@ -46,6 +46,7 @@ World::World(const WorldOptions& options)
   conductor_options.host = "compute-1";
   conductor_options.machine_id = "m1";
   conductor_options.version = "sim";
+  prompt_ = faults.prompt();
   if (!options.scripted) {
     conductor_options.cleanings_max = static_cast<std::size_t>(rng.between(1, 3));
     moment_ = rng.chance(0.4) ? 0.0 : 0.2 * static_cast<double>(rng.below(100)) / 100.0;

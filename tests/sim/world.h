@@ -52,7 +52,7 @@ struct Slot {
   bool interrupted = false;       // the worker found it at work, and nobody has said `clean` since
   std::uint64_t bound_heard = 0;  // the worker that heard of its binding
   std::int64_t taken_ms = 0;      // allocated, and not reserved since
-  std::int64_t unreserved_ms = 0;
+  std::int64_t unreserved_since_ms = 0;
   nvme::ClearAction action = nvme::ClearAction::auto_;  // sanitize: not every drive can
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
@@ -175,7 +175,7 @@ class World final {
   void hand_over(const Slot& slot, const std::string& event, const Arq& arq, int tries);
   void note_interrupted();
   void check_written(const Provider& provider);
-  void check_bound(Slot& slot, const Provider* provider, std::int64_t passed_ms);
+  void check_bound(Slot& slot, const Provider* provider);
   [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
   [[nodiscard]] std::string unsettled_cyborg(const Slot& slot, const Record& record,
                                              const Provider& provider);
@@ -219,6 +219,7 @@ class World final {
   std::uint64_t next_serial_ = 1;
   std::uint64_t incarnation_ = 0;
   std::int64_t last_offer_check_ms_ = 0;
+  bool prompt_ = true;      // so were the faults drawn
   bool notifier_ = true;    // Cyborg has one; today's has not
   bool cyborg_api_ = true;  // and the worker may ask it
   std::uint64_t next_arq_ = 1;
