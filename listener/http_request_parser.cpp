@@ -181,9 +181,11 @@ bool HttpRequestParser::scan(char byte) {
       return refuse(400, "empty lines stand before the request");
     }
     lines_.line_bytes = 0;
+    lines_.chunk_ended = lines_.extension_seen = false;
     return true;
   }
   if (byte == '\r') return true;
+  if (lines_.chunk_ended) return refuse(400, "a chunk's data does not end in CR LF");
   const auto code = static_cast<unsigned char>(byte);
   if ((code < 0x20 && byte != '\t') || code == 0x7f) {
     return refuse(400, "a control character stands in a header");
@@ -194,10 +196,17 @@ bool HttpRequestParser::scan(char byte) {
     return refuse(400, "more than one space stands between the words of the request line");
   }
   ++lines_.line_bytes;
-  if (lines_.head_seen && lines_.line_bytes > kChunkLineBytesMax) {
-    return refuse(400, "the line before a chunk is too long");
+  return !lines_.head_seen || scan_chunk_line(byte);
+}
+
+// http_parser passes over whatever follows a size; only an extension may, and right behind it.
+bool HttpRequestParser::scan_chunk_line(char byte) {
+  if (byte == ';') lines_.extension_seen = true;
+  if (!lines_.extension_seen && !is_hex(byte)) {
+    return refuse(400, "a chunk's size is no hexadecimal number");
   }
-  return true;
+  return lines_.line_bytes <= kChunkLineBytesMax ||
+         refuse(400, "the line before a chunk is too long");
 }
 
 int HttpRequestParser::on_url(http_parser* parser, const char* at, std::size_t length) {
@@ -260,6 +269,8 @@ int HttpRequestParser::on_body(http_parser* parser, const char* at, std::size_t 
   HttpRequestParser& me = self(parser);
   if (!me.scan_until(at)) return -1;
   me.scanned_ = at + length;
+  // http_parser counts down what is missing of a chunk, and takes any two bytes for its line end.
+  me.lines_.chunk_ended = (parser->flags & F_CHUNKED) != 0 && parser->content_length == 0;
   me.awaits_continue_ = false;
   std::string& body = me.message_.request.body;
   if (length > me.limits_.body_bytes_max - body.size()) {

@@ -76,6 +76,8 @@ class HttpRequestParser final {
     std::size_t blank = 0;  // empty lines before the request line
     bool request_line_seen = false;
     bool head_seen = false;
+    bool chunk_ended = false;     // its data did; CR LF is due
+    bool extension_seen = false;  // of the chunk whose line this is
     char last = '\n';
   };
 
@@ -92,6 +94,7 @@ class HttpRequestParser final {
   [[nodiscard]] bool grow_head(std::size_t bytes, int status, std::string_view why);
   [[nodiscard]] bool scan_until(const char* end);
   [[nodiscard]] bool scan(char byte);
+  [[nodiscard]] bool scan_chunk_line(char byte);
   [[nodiscard]] bool accept_head();
   [[nodiscard]] bool accept_target();
   [[nodiscard]] bool accept_host();
