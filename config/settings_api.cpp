@@ -15,10 +15,13 @@ namespace {
 constexpr std::string_view kGroup = "api";
 constexpr std::size_t kAddressesMax = 16;
 constexpr std::size_t kSocketPathBytesMax = 107;  // of sun_path, less its end
+constexpr std::string_view kEverybodyHere =
+    "every user of this host may connect, and with auth = none do everything";
 
 struct Bound {
   bool good = false;
   bool loopback = false;
+  std::string plain;  // a v4-mapped address, as it has to be written
 };
 
 bool is_port(std::string_view text) {
@@ -34,12 +37,19 @@ Bound look_at(const std::string& text) {
   if (colon == std::string::npos || !is_port(std::string_view(text).substr(colon + 1))) return {};
   const std::string host = text.substr(0, colon);
   in_addr v4{};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return {true, (ntohl(v4.s_addr) >> 24U) == 127};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    return {true, (ntohl(v4.s_addr) >> 24U) == 127, {}};
+  }
   if (host.size() < 4 || host.front() != '[' || host.back() != ']') return {};
   in6_addr v6{};
   if (inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6) != 1) return {};
-  const bool mapped = IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127;
-  return {true, IN6_IS_ADDR_LOOPBACK(&v6) || mapped};
+  std::string plain;
+  if (IN6_IS_ADDR_V4MAPPED(&v6)) {
+    const auto& bytes = v6.s6_addr;
+    plain = fmt::format("{}.{}.{}.{}{}", bytes[12], bytes[13], bytes[14], bytes[15],
+                        text.substr(colon));
+  }
+  return {true, IN6_IS_ADDR_LOOPBACK(&v6) != 0, plain};
 }
 
 void read_bind(const Reading& reading, ApiSettings& api) {
@@ -56,6 +66,11 @@ void read_bind(const Reading& reading, ApiSettings& api) {
                     fmt::format(": '{}' is not ADDRESS:PORT, like 192.0.2.7:6667 or [::1]:6667 (a "
                                 "numeric address, IPv6 in brackets)",
                                 shown));
+    } else if (!bound.plain.empty()) {
+      // The server's IPv6 sockets take IPv6 alone, so that a bind to it would fail.
+      read.complain(
+          kGroup, "bind",
+          fmt::format(": '{}' is an IPv4 address in IPv6's form: write {}", shown, bound.plain));
     } else if (!bound.loopback && api.auth == ApiAuth::none) {
       read.complain(kGroup, "bind",
                     fmt::format(": '{}' is no loopback address, and with auth = none whoever "
@@ -68,6 +83,10 @@ void read_bind(const Reading& reading, ApiSettings& api) {
            fmt::format("[api] bind: tokens come to {} in the clear, for cert_file is not set",
                        shown)});
     }
+  }
+  if (!api.bind.empty() && api.auth == ApiAuth::none) {
+    reading.warnings.push_back(
+        {read.where(kGroup, "bind"), fmt::format("[api] bind: {}", kEverybodyHere)});
   }
 }
 
@@ -92,10 +111,8 @@ void read_socket(const Reading& reading, ApiSettings& api) {
   }
   constexpr std::uint32_t kOthersWrite = 0002;
   if (api.auth == ApiAuth::none && (api.unix_socket_mode & kOthersWrite) != 0) {
-    reading.warnings.push_back(
-        {read.where(kGroup, "unix_socket_mode"),
-         "[api] unix_socket_mode: every user of this host may connect, and with auth = none do "
-         "everything"});
+    reading.warnings.push_back({read.where(kGroup, "unix_socket_mode"),
+                                fmt::format("[api] unix_socket_mode: {}", kEverybodyHere)});
   }
 }
 

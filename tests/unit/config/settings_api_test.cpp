@@ -52,11 +52,11 @@ TEST(ApiSettings, AddressesAreNumeric) {
 }
 
 TEST(ApiSettings, WithoutAuthenticationOnlyThisHostMayConnect) {
-  EXPECT_THAT(api("auth = none\nbind = 127.0.0.1:1,127.9.9.9:1,[::1]:1,[::ffff:127.0.0.1]:1\n"
+  EXPECT_THAT(api("auth = none\nbind = 127.0.0.1:1,127.9.9.9:1,[::1]:1\n"
                   "unix_socket = /s\n"),
               IsEmpty());
   for (const char* open : {"0.0.0.0:6667", "192.0.2.7:6667", "[::]:6667", "[2001:db8::1]:6667",
-                           "[::ffff:192.0.2.7]:6667", "126.255.255.255:1", "128.0.0.1:1"}) {
+                           "126.255.255.255:1", "128.0.0.1:1"}) {
     EXPECT_THAT(api(std::string("auth = none\nbind = 127.0.0.1:1,") + open + "\n"),
                 ElementsAre(AllOf(HasSubstr("r.conf:3: [api] bind: '" + std::string(open) + "'"),
                                   HasSubstr("is no loopback address"), HasSubstr("auth = none"))))
@@ -64,6 +64,28 @@ TEST(ApiSettings, WithoutAuthenticationOnlyThisHostMayConnect) {
   }
   EXPECT_THAT(api("auth = anybody\n"),
               ElementsAre("r.conf:2: [api] auth: 'anybody' is not one of: keystone, none"));
+}
+
+TEST(ApiSettings, AnIpv4AddressIsNotWrittenAsIpv6) {
+  for (const char* auth : {"keystone", "none"}) {
+    EXPECT_THAT(api(std::string("auth = ") + auth + "\nbind = [::ffff:127.0.0.1]:6667\n"),
+                ElementsAre("r.conf:3: [api] bind: '[::ffff:127.0.0.1]:6667' is an IPv4 address in "
+                            "IPv6's form: write 127.0.0.1:6667"));
+  }
+  EXPECT_THAT(api("bind = [::ffff:c000:207]:1\n"), ElementsAre(HasSubstr("write 192.0.2.7:1")));
+}
+
+TEST(ApiSettings, WithoutAuthenticationEveryUserOfTheHostMayDoEverything) {
+  constexpr const char* kWords = "every user of this host may connect, and with auth = none";
+  for (const char* door : {"bind = 127.0.0.1:6667", "bind = [::1]:6667",
+                           "unix_socket = /s\nunix_socket_mode = 0666"}) {
+    EXPECT_THAT(warnings(std::string("[api]\nauth = none\n") + door + "\n"),
+                Contains(HasSubstr(kWords)))
+        << door;
+    EXPECT_THAT(warnings(std::string("[api]\n") + door + "\n"), Not(Contains(HasSubstr(kWords))))
+        << door;
+  }
+  EXPECT_THAT(warnings("[api]\nauth = none\nunix_socket = /s\n"), Not(Contains(HasSubstr(kWords))));
 }
 
 TEST(ApiSettings, TokensInTheClearAreWarnedOf) {
@@ -90,8 +112,6 @@ TEST(ApiSettings, TheSocketAndItsMode) {
               ElementsAre("r.conf:2: [api] unix_socket: 'api.sock' is not an absolute path"));
   EXPECT_THAT(api("unix_socket = /" + std::string(107, 'x') + "\n"),
               ElementsAre(HasSubstr("longer than 107 bytes")));
-  EXPECT_THAT(warnings("[api]\nauth = none\nunix_socket = /s\nunix_socket_mode = 0666\n"),
-              Contains(HasSubstr("every user of this host may connect")));
 }
 
 TEST(ApiSettings, TheOtherOptionsRefuseBadValues) {
