@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 
 #include "config/settings_parts.h"
 #include "state/base/log.h"
@@ -20,6 +21,7 @@ class AuthReader {
     const std::string group = section.empty() ? std::string(owner) : fold_group(section);
     const std::string type = read_.string(group, "auth_type");
     if (type.empty()) {
+      if (complain_of_idle_login(group)) return std::nullopt;
       if (reading_.purpose == Purpose::serve && !needed_for.empty()) {
         problems_.push_back(
             {read_.where(owner, "auth_section"),
@@ -68,6 +70,37 @@ class AuthReader {
     }
     check_auth(a);
     return a;
+  }
+
+  // Whoever writes a password means that somebody logs in with it.
+  bool complain_of_idle_login(std::string_view group) {
+    constexpr std::array<std::string_view, 18> kLogin{"auth_url",
+                                                      "username",
+                                                      "user_id",
+                                                      "password",
+                                                      "application_credential_id",
+                                                      "application_credential_name",
+                                                      "application_credential_secret",
+                                                      "user_domain_name",
+                                                      "user_domain_id",
+                                                      "project_name",
+                                                      "project_id",
+                                                      "project_domain_name",
+                                                      "project_domain_id",
+                                                      "domain_name",
+                                                      "domain_id",
+                                                      "system_scope",
+                                                      "default_domain_name",
+                                                      "default_domain_id"};
+    const auto* const idle = std::find_if(kLogin.begin(), kLogin.end(), [&](std::string_view name) {
+      return read_.given(group, name) && !read_.string(group, name).empty();
+    });
+    if (idle == kLogin.end()) return false;
+    read_.complain(group, *idle,
+                   " is set but auth_type is not, so that nobody would log in with it (accepted: "
+                   "auth_type = password, v3password or v3applicationcredential; or an "
+                   "auth_section that has it)");
+    return true;
   }
 
   void need(const AuthSettings& a, bool there, std::string_view what) {

@@ -7,10 +7,12 @@
 namespace reclaim::config {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr std::string_view kLogin =
     "auth_type = password\nauth_url = http://k\nuser_id = u\npassword = p\nproject_id = x\n";
@@ -45,6 +47,21 @@ TEST(CyborgSettings, ItsApiIsAskedWithALoginOfItsOwnOrOfAnotherGroup) {
                 .problems),
       ElementsAre("c:2: [other] auth_type is not set: Keystone credentials are needed to ask "
                   "Cyborg's REST API (accepted: password, v3password, v3applicationcredential)"));
+}
+
+// Else a login that nobody uses looks as if Cyborg were asked.
+TEST(CyborgSettings, ALoginWithoutAuthTypeIsRefusedAsPlacementsIs) {
+  for (const std::string group : {"cyborg", "placement"}) {
+    EXPECT_THAT(problems("[" + group + "]\nauth_url = http://k\nusername = u\npassword = p\n"),
+                ElementsAre("r.conf:2: [" + group +
+                            "] auth_url is set but auth_type is not, so that nobody would log in "
+                            "with it (accepted: auth_type = password, v3password or "
+                            "v3applicationcredential; or an auth_section that has it)"));
+    EXPECT_THAT(problems("[" + group + "]\nauth_section = other\n[other]\npassword = hunter2\n"),
+                ElementsAre(AllOf(HasSubstr("r.conf:4: [other] password is set but auth_type"),
+                                  Not(HasSubstr("hunter2")))));
+  }
+  EXPECT_THAT(problems("[cyborg]\nregion_name = R\nvalid_interfaces = internal\n"), IsEmpty());
 }
 
 TEST(CyborgSettings, ABadValueNamesItsLine) {
