@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "config/policy_file.h"
 #include "handlers/api_policy.h"
@@ -37,6 +38,7 @@ Error os_error(int number) {
 struct FileText {
   std::string text;
   bool readable_by_all = false;
+  bool writable_by_others = false;  // than its owner
 };
 
 // At most one byte more than the limit, so that the parser can tell that it is too long.
@@ -52,6 +54,7 @@ Result<FileText> read_file(const std::string& path, std::size_t bytes_max) {
   }
   if (S_ISFIFO(status.st_mode)) ::fcntl(fd.number, F_SETFL, 0);
   FileText file;
+  file.writable_by_others = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   file.readable_by_all = (status.st_mode & S_IROTH) != 0;
   std::array<char, 65536> buffer{};
   while (file.text.size() <= bytes_max) {
@@ -133,14 +136,32 @@ class Loader {
     for (const PolicyRule& rule : policy.rules) settings.policy_rules[rule.name] = rule.text;
     if (!policy.problems.empty()) return;
     const auto made = api::Policy::create(settings.policy_rules);
-    if (made.ok()) return;
-    // The error names the rule; the file knows its line.
-    const auto rule =
-        std::find_if(policy.rules.begin(), policy.rules.end(), [&](const PolicyRule& candidate) {
-          return made.error().what.starts_with(fmt::format("policy rule '{}':", candidate.name));
-        });
-    checked.problems.push_back(
-        {{settings.policy_file, rule == policy.rules.end() ? 0 : rule->line}, made.error().what});
+    const auto place_of = [&](const std::function<bool(const PolicyRule&)>& is) {
+      const auto rule = std::find_if(policy.rules.begin(), policy.rules.end(), is);
+      return Location{settings.policy_file, rule == policy.rules.end() ? 0 : rule->line};
+    };
+    if (!made.ok()) {
+      // The error names the rule; the file knows its line.
+      checked.problems.push_back({place_of([&](const PolicyRule& rule) {
+                                    return made.error().what.starts_with(
+                                        fmt::format("policy rule '{}':", rule.name));
+                                  }),
+                                  made.error().what});
+      return;
+    }
+    constexpr std::string_view kClean = "cyborg:device:clean";
+    if (made->allows(kClean, placement::Identity{}, {})) {
+      checked.warnings.push_back(
+          {place_of([&](const PolicyRule& rule) { return rule.name == kClean; }),
+           fmt::format("policy rule '{}': whoever has a token may have drives cleaned, whatever "
+                       "its roles; the default is role:admin",
+                       kClean)});
+    }
+    if (file->writable_by_others) {
+      checked.warnings.push_back({{settings.policy_file, 0},
+                                  "others than its owner may write the file, and so decide who may "
+                                  "have drives cleaned: chmod go-w it"});
+    }
   }
 
   void add(const std::string& path, bool service) {

@@ -173,6 +173,10 @@ Result<Policy> Policy::create(const std::map<std::string, std::string>& override
   for (const auto& [name, text] : policy.texts_) {
     auto check = parse_check(text);
     if (!check) return wrong(name, check.error().what);
+    // Cyborg's own questions are asked with facts of Cyborg's.
+    if (const Status known = check_facts(*check); !known && !is_of_cyborg_only(name)) {
+      return wrong(name, known.error().what);
+    }
     policy.checks_.emplace(name, std::make_shared<const Check>(*std::move(check)));
   }
   References references(policy.checks_);

@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 10> kCredentials{
     "is_admin",  "is_public_api",     "user_id", "user_domain_id", "project_id",
     "domain_id", "project_domain_id", "roles",   "service_roles",  "system_scope"};
 
+// What a rule may compare with: who asks, for that is all a target holds (api.cpp). Of anything
+// else the answer would always be no.
+constexpr std::array<std::string_view, 2> kFacts{"project_id", "user_id"};
+
 bool blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -111,6 +115,9 @@ Result<Check> parse_one(std::string_view text) {
   }
   auto parts = parse_match(match);
   if (!parts) return parts.error();
+  if (kind == "is_admin" && match != "True" && match != "False") {
+    return wrong("never holds: is_admin is True or False", text);
+  }
   check.match = *std::move(parts);
   return check;
 }
@@ -311,6 +318,22 @@ class Question final {
 };
 
 }  // namespace
+
+Status check_facts(const Policy::Check& check) {
+  for (const Check::Part& part : check.match) {
+    if (!part.of_target || std::find(kFacts.begin(), kFacts.end(), part.text) != kFacts.end()) {
+      continue;
+    }
+    return wrong(fmt::format("is no fact of what is asked for, so that the check never holds; "
+                             "accepted are {}",
+                             fmt::join(kFacts, ", ")),
+                 fmt::format("%({})s", part.text));
+  }
+  for (const Check& child : check.children) {
+    if (Status status = check_facts(child); !status) return status;
+  }
+  return Ok{};
+}
 
 Result<Policy::Check> parse_check(std::string_view text) {
   if (text.size() > kPolicyRuleBytesMax) {

@@ -45,6 +45,10 @@ struct Policy::Check {
 // The error says what is wrong in the text, without naming the rule.
 [[nodiscard]] Result<Policy::Check> parse_check(std::string_view text);
 
+// An error where it compares with a fact that no question to this API has. Recurses as deep as the
+// rule is nested.
+[[nodiscard]] Status check_facts(const Policy::Check& check);
+
 using CheckMap = std::map<std::string, std::shared_ptr<const Policy::Check>>;
 
 // Whether the rule `name` allows it. Every rule is asked at most once, however often others refer

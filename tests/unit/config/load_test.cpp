@@ -167,5 +167,28 @@ TEST_F(Load, WhatIsWrongInAPolicyFileNamesItsLine) {
               ElementsAre(HasSubstr(policy + ":1: policy rule 'cyborg:device:clena': nothing")));
 }
 
+TEST_F(Load, APolicyThatLetsEverybodyCleanIsWarnedOf) {
+  const std::string policy = write("p.yaml", "");
+  write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
+  for (const char* rule : {"", "@", "rule:allow", "not role:tenant"}) {
+    write("p.yaml", std::string("# ours\n\"cyborg:device:clean\": \"") + rule + "\"\n");
+    EXPECT_THAT(warnings(), Contains(HasSubstr(policy + ":2: policy rule 'cyborg:device:clean': "
+                                                        "whoever has a token may")))
+        << rule;
+  }
+  write("p.yaml", "\"cyborg:device:clean\": \"role:cleaner\"\n\"cyborg:device:get_all\": \"@\"\n");
+  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("whoever has a token"))));
+}
+
+TEST_F(Load, APolicyFileThatOthersMayWriteIsWarnedOf) {
+  for (const mode_t mode : {0620, 0602, 0666}) {
+    const std::string policy = write("p.yaml", "\"cyborg:device:clean\": \"role:x\"\n", mode);
+    write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
+    EXPECT_THAT(warnings(), Contains(HasSubstr(policy + ": others than its owner may write")));
+  }
+  write("p.yaml", "\"cyborg:device:clean\": \"role:x\"\n", 0644);
+  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("others than its owner"))));
+}
+
 }  // namespace
 }  // namespace reclaim::config

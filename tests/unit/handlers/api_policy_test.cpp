@@ -95,6 +95,22 @@ TEST(ApiPolicyTest, AWrongRuleIsAnErrorThatNamesIt) {
   }
 }
 
+TEST(ApiPolicyTest, ACheckThatCanNeverHoldIsAnError) {
+  for (const char* text : {"role:%(foo)s", "not (role:a or 'x':%(foo)s)", "user_id:%(foo)s"}) {
+    EXPECT_THAT(error_of({{"cyborg:device:clean", text}}),
+                AllOf(HasSubstr("policy rule 'cyborg:device:clean': '%(foo)s' is no fact"),
+                      HasSubstr("accepted are project_id, user_id")))
+        << text;
+  }
+  for (const char* text : {"is_admin:1", "is_admin:true", "is_admin:", "is_admin:%(user_id)s"}) {
+    EXPECT_THAT(error_of({{"cyborg:device:clean", text}}), HasSubstr("is_admin is True or False"))
+        << text;
+  }
+  EXPECT_EQ(error_of({{"cyborg:device:clean", "role:%(user_id)s or is_admin:False"}}), "accepted");
+  // The rules of calls that only Cyborg answers are Cyborg's to judge.
+  EXPECT_EQ(error_of({{"cyborg:arq:delete", "project_id:%(target.arq.project_id)s"}}), "accepted");
+}
+
 TEST(ApiPolicyTest, AReferenceToNothingIsAnError) {
   EXPECT_THAT(error_of({{"cyborg:device:clean", "rule:cleaners"}}),
               HasSubstr("refers to rule 'cleaners', which is not there"));
