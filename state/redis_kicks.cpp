@@ -56,6 +56,11 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallb
       done(reply.error().wrap(fmt::format("the kick for host {}", host)));
     }
   });
+  // A notification may name a host that has no worker and never will. If this one is lost the next
+  // push makes up for it, and the kick itself is written: nobody has to hear of it.
+  client_->command(
+      {"PEXPIRE", redis_keys::of_host(host, "kicks"), std::to_string(options_.kicks_life_ms)},
+      [](const Result<RedisReply>&) {});
 }
 
 void RedisStore::read_kicks(const std::string& host, std::size_t count_max,

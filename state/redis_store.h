@@ -26,8 +26,10 @@ struct RedisStoreOptions {
   RedisOptions redis;
   std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
   std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
-  std::size_t devices_max = 1024;             // per host
-  int watch_block_ms = 5000;                  // how long one wait for a kick lasts
+  // Of a host's stream since its last kick; a worker that comes back later surveys anyway.
+  std::int64_t kicks_life_ms = 7LL * 24 * 3600 * 1000;
+  std::size_t devices_max = 1024;  // per host
+  int watch_block_ms = 5000;       // how long one wait for a kick lasts
 };
 
 // Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what

@@ -227,6 +227,31 @@ TEST(RedisStore, JournalAndKicksAreBounded) {
   EXPECT_LE(std::atoi(redis.server.cli({"XLEN", "reclaim:{compute-1}:kicks"}).c_str()), 200);
 }
 
+TEST(RedisStore, KicksThatNobodyFetchesExpireAndLaterOnesAreHeard) {
+  StoreOnRedis redis;
+  redis.options.kicks_life_ms = 60'000;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  const auto life_ms = [&] {
+    return std::atoi(redis.server.cli({"PTTL", "reclaim:{compute-1}:kicks"}).c_str());
+  };
+  ASSERT_TRUE(contract::push(world, "one").ok());
+  world.run_until([&] { return life_ms() > 0; });
+  EXPECT_LE(life_ms(), 60'000);
+  ASSERT_EQ(contract::read(world, 10).size(), 1U);
+  // Each push begins the time anew.
+  redis.server.cli({"PEXPIRE", "reclaim:{compute-1}:kicks", "30000"});
+  ASSERT_TRUE(contract::push(world, "two").ok());
+  world.run_until([&] { return life_ms() > 30'000; });
+  // It takes the worker's group with it.
+  redis.server.cli({"PEXPIRE", "reclaim:{compute-1}:kicks", "0"});
+  ASSERT_TRUE(contract::push(world, "three").ok());
+  std::vector<Kick> kicks = contract::read(world, 10);
+  ASSERT_EQ(kicks.size(), 1U);
+  EXPECT_EQ(kicks[0].reason, "three");
+}
+
 TEST(RedisStore, KicksTrimmedUnreadDoNoHarm) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());
