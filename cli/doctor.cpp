@@ -17,8 +17,6 @@
 namespace reclaim::cli {
 namespace {
 
-constexpr std::int64_t kHeartbeatAgeMaxMs = 200'000;
-
 void check_configuration(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
   if (settings.nvme.device_specs.empty()) {
@@ -203,7 +201,7 @@ void check_redis(Session& session, Chart& chart) {
   for (const HostInfo& info : *hosts) {
     if (info.host != session.settings().host) continue;
     const std::int64_t age = session.clock().now().wall.ms - info.heartbeat_at.ms;
-    if (age > kHeartbeatAgeMaxMs) {
+    if (age > worker_silence_max_ms(session.settings())) {
       return chart.error("worker", fmt::format("last heartbeat {} s ago", age / 1000),
                          "systemctl status reclaim");
     }
@@ -264,6 +262,12 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
 }
 
 }  // namespace
+
+std::int64_t worker_silence_max_ms(const config::Settings& settings) {
+  constexpr std::int64_t kLeastMs = 200'000;
+  constexpr std::int64_t kMsPerS = 1000;
+  return std::max(kLeastMs, 3 * settings.reclaim.survey_interval_s * kMsPerS);
+}
 
 int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
                std::ostream& err) {

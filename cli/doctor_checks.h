@@ -41,6 +41,9 @@ class Chart final {
   bool failed_ = false;
 };
 
+// A worker beats once a survey: so long it may be silent, and three may be missing.
+[[nodiscard]] std::int64_t worker_silence_max_ms(const config::Settings& settings);
+
 // Whether somebody claims a drive that is there beside the entry that counts.
 void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
                      Chart& chart);

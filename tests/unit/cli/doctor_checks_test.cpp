@@ -101,6 +101,12 @@ TEST(DoctorTimeout, ZeroingIsSaidToBeTooSlowOnlyWhenItSurelyIs) {
   EXPECT_EQ(zeroing_s_over_timeout(0, 1, 60), std::nullopt);
 }
 
+TEST(DoctorWorker, MayMissThreeSurveysHoweverFarApart) {
+  EXPECT_EQ(worker_silence_max_ms(settings_of("")), 200'000);
+  EXPECT_EQ(worker_silence_max_ms(settings_of("[reclaim]\nsurvey_interval_s = 5\n")), 200'000);
+  EXPECT_EQ(worker_silence_max_ms(settings_of("[reclaim]\nsurvey_interval_s = 600\n")), 1'800'000);
+}
+
 nvme::DriveFacts drive(std::uint64_t capacity_bytes) {
   nvme::DriveFacts facts;
   facts.address = PciAddress{0, 0xc1, 0, 0};
