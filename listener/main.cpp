@@ -36,9 +36,20 @@ int complain(const Error& error) {
   return 1;
 }
 
+// EX_CONFIG of sysexits.h: reclaim.service does not start it again, for that would mend nothing.
+constexpr int kExitConfiguration = 78;
+
+int exit_code_of(const Error& error) {
+  return error.code == Errc::invalid ? kExitConfiguration : 1;
+}
+
 int serve(const CommandLine& line) {
+  const auto fail = [](const Error& error) {
+    complain(error);
+    return exit_code_of(error);
+  };
   auto loaded = config::load_settings(line.files);
-  if (!loaded) return complain(loaded.error());
+  if (!loaded) return fail(loaded.error());
   const config::Settings& settings = loaded->settings;
   auto log = make_spdlog_logger(
       LogOptions{settings.debug || line.debug, settings.use_json, settings.log_file});
@@ -53,12 +64,12 @@ int serve(const CommandLine& line) {
   int exit_code = 0;
   {
     auto daemon = listener::Daemon::create(loop.raw(), settings, *machine, **log);
-    if (!daemon) return complain(daemon.error());
+    if (!daemon) return fail(daemon.error());
     const auto stop = [&daemon, &loop] { (*daemon)->stop([&loop] { loop.stop(); }); };
     listener::Signals signals(loop.raw(), stop);
     (*daemon)->start([&](const Error& error) {
       (*log)->error("reclaim.service", error.what);
-      exit_code = 1;
+      exit_code = exit_code_of(error);
       stop();
     });
     loop.run();
@@ -194,7 +205,9 @@ void add_plan(CLI::App& app, CommandLine& line) {
 
 void add_doctor(CLI::App& app, CommandLine& line) {
   CLI::App* doctor = app.add_subcommand(
-      "doctor", "Check configuration, bus, Redis, Keystone, Placement and host, with remedies");
+      "doctor",
+      "Check configuration, bus, Redis, Keystone, Placement, Cyborg, the device API and host, with "
+      "remedies");
   add_format(doctor, line);
   doctor->callback([&line] {
     line.exit_code = with_session(line, [&](cli::Session& session) {

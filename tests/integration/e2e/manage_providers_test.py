@@ -128,7 +128,7 @@ class ManageProviders(CyborgEndToEnd):
                 (MANAGE + "[pci]\npassthrough_whitelist = %s\n" % spec, "passthrough_whitelist")):
             made.worker.write_config(more)
             code, out, err = made.worker.command("serve")
-            self.assertNotEqual(code, 0, out + err)
+            self.assertEqual(code, 78, out + err)
             self.assertIn("InvalidConfiguration", err)
             self.assertIn(FIRST, err)
             self.assertIn(said, err)

@@ -48,7 +48,7 @@ class Startup(EndToEnd):
         worker = made.worker
         worker.write_config(more=TWO_CLAIMS)
         worker.start(wait=False)
-        self.assertEqual(worker.process.wait(60), 1, worker.log_text())
+        self.assertEqual(worker.process.wait(60), 78, worker.log_text())
         self.assertRegex(worker.log_text(),
                          r"InvalidConfiguration: the drive %s \(144d:a80a\) is claimed by two "
                          r"\[nvme\] device_spec entries, at .*reclaim.conf:\d+ and at "
