@@ -116,7 +116,7 @@ void HttpConnection::take_in(std::string_view bytes) {
     in_.append(bytes);
     return;
   }
-  if (!has_output()) written_at_ms_ = now_ms();
+  begin_output();
   tls_->feed(bytes, in_);
   tls_->output(cipher_);
   if (tls_->state() == HttpTlsSession::State::ended) eof_ = true;
@@ -238,8 +238,12 @@ void HttpConnection::answer(api::Response response) {
   phase_ = frame.keep_alive ? Phase::reading : Phase::ending;
 }
 
+void HttpConnection::begin_output() {
+  if (!has_output()) written_at_ms_ = piece_since_ms_ = now_ms();
+}
+
 void HttpConnection::put(std::string text) {
-  if (!has_output()) written_at_ms_ = now_ms();
+  begin_output();
   out_bytes_ += text.size();
   shared_.answer_bytes += text.size();
   out_.push_back(std::move(text));
@@ -284,6 +288,12 @@ bool HttpConnection::send_some(std::string_view bytes, std::size_t& sent) {
   return true;
 }
 
+void HttpConnection::next_piece() {
+  out_.pop_front();
+  out_at_ = 0;
+  piece_since_ms_ = now_ms();
+}
+
 // Moves plain text of the answers into the cipher, as far as that is soon to be sent.
 void HttpConnection::encrypt_some() {
   while (!out_.empty() && cipher_.size() < kEncryptBytes) {
@@ -294,10 +304,7 @@ void HttpConnection::encrypt_some() {
     out_at_ += piece.size();
     out_bytes_ -= piece.size();
     shared_.answer_bytes -= piece.size();
-    if (piece.size() == rest.size()) {
-      out_.pop_front();
-      out_at_ = 0;
-    }
+    if (piece.size() == rest.size()) next_piece();
   }
 }
 
@@ -315,10 +322,7 @@ void HttpConnection::flush() {
       out_at_ += sent;
       out_bytes_ -= sent;
       shared_.answer_bytes -= sent;
-      if (sent == rest.size()) {
-        out_.pop_front();
-        out_at_ = 0;
-      }
+      if (sent == rest.size()) next_piece();
     }
     round += sent;
   }
@@ -357,7 +361,11 @@ void HttpConnection::on_tick() {
   const auto self = shared_from_this();
   const HttpServerOptions& options = shared_.options;
   const std::int64_t now = now_ms();
-  if (has_output() && now - written_at_ms_ > options.write_timeout_ms) return close();
+  // Whoever takes a byte now and then would else hold what answer_bytes_max lets all have.
+  if (has_output() && (now - written_at_ms_ > options.write_timeout_ms ||
+                       now - piece_since_ms_ > options.send_timeout_ms)) {
+    return close();
+  }
   switch (phase_) {
     case Phase::reading:
       if (handshaking()) {

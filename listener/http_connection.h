@@ -88,11 +88,13 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void on_answer(std::uint64_t number, api::Response response);
   void refuse(int status, std::string_view why);
   void answer(api::Response response);
+  void begin_output();
   void put(std::string text);
   void log_access(int status, std::size_t body_bytes, const api::Response& response);
   void go_on();
   void flush();
   [[nodiscard]] bool send_some(std::string_view bytes, std::size_t& sent);
+  void next_piece();
   void encrypt_some();
   void drain();
   void update_watch();
@@ -125,7 +127,8 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   std::int64_t active_at_ms_ = 0;   // the last byte in, or answer out
   std::int64_t head_since_ms_ = 0;  // the request's first byte, or the connection's
   std::int64_t body_since_ms_ = 0;
-  std::int64_t written_at_ms_ = 0;  // the last progress of writing
+  std::int64_t written_at_ms_ = 0;   // the last progress of writing
+  std::int64_t piece_since_ms_ = 0;  // since when the first of out_ is being sent
   std::int64_t drain_since_ms_ = 0;
 };
 

@@ -30,8 +30,9 @@ constexpr std::size_t kHeadBytesMax = 65'536;
 
 // Often enough that no limit is missed by more than a quarter.
 std::uint64_t tick_ms(const HttpServerOptions& options) {
-  const std::int64_t least = std::min({options.head_timeout_ms, options.idle_timeout_ms,
-                                       options.write_timeout_ms, options.answer_timeout_ms});
+  const std::int64_t least =
+      std::min({options.head_timeout_ms, options.idle_timeout_ms, options.write_timeout_ms,
+                options.send_timeout_ms, options.answer_timeout_ms});
   return static_cast<std::uint64_t>(std::clamp(least / 4, kTickMsMin, kTickMsMax));
 }
 

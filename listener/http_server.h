@@ -39,6 +39,7 @@ struct HttpServerOptions {
                                             // for the body
   std::int64_t idle_timeout_ms = 60'000;    // between requests
   std::int64_t write_timeout_ms = 30'000;   // without progress
+  std::int64_t send_timeout_ms = 300'000;   // of one answer, however steadily it is taken
   std::int64_t answer_timeout_ms = 60'000;  // the handler's
 };
 

@@ -1,6 +1,9 @@
 // The HTTP server and clients that are slow, silent, broken or ill-willed: each costs itself only.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
 
 #include "tests/integration/http_crowd.h"
 #include "tests/integration/http_fixture.h"
@@ -185,6 +188,26 @@ TEST_F(HttpHostile, AClientThatReadsNothingLosesItsConnection) {
   ASSERT_TRUE(eventually([&] { return server_counters().requests == 1; }));
   EXPECT_TRUE(eventually([&] { return connections() == 0; }));
   EXPECT_THAT(deaf.hear_all(), Not(HasSubstr("SILENCE")));
+}
+
+TEST_F(HttpHostile, WhoTakesALargeAnswerDropByDropLosesItAtLast) {
+  HttpServerOptions wanted = options();
+  wanted.send_timeout_ms = 400;  // and half a minute without any progress
+  wanted.answer_bytes_max = 40'000'000;
+  serve(wanted);
+  const std::string large = "GET /large?bytes=30000000 HTTP/1.1\r\nHost: h\r\n\r\n";
+  Wire slow = Wire::tcp(port(), 4'096);
+  ASSERT_TRUE(slow.say(large));
+  ASSERT_TRUE(eventually([&] { return server_counters().requests == 1; }));
+  EXPECT_TRUE(eventually([&] {
+    std::array<char, 1'024> drop{};
+    static_cast<void>(recv(slow.fd(), drop.data(), drop.size(), MSG_DONTWAIT));
+    return connections() == 0;
+  }));
+  // What it held is there for others again.
+  Wire next = Wire::tcp(port());
+  ASSERT_TRUE(next.say(large));
+  EXPECT_THAT(next.hear_head(), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST_F(HttpHostile, WhoReadsNothingIsAskedNothing) {
