@@ -17,6 +17,7 @@
 #include "handlers/api_version.h"
 #include "state/base/check.h"
 #include "state/base/log.h"
+#include "state/base/uuid.h"
 
 namespace reclaim::api {
 namespace {
@@ -312,14 +313,18 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     fleet_.devices(std::move(show));
   }
 
+  static Response no_such_device(const Call& call) {
+    return fault(
+        404, fmt::format("Device not found with uuid={}", printable_excerpt(call.route.id, 80)));
+  }
+
   void one_device(const CallPtr& call) {
+    // Nothing is read for what cannot be there.
+    if (!looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_device(*call));
     fleet_.find(
         lower(call->route.id), [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
           if (!found) return answer(*call, redis_fault(*call, found.error()));
-          if (*found == nullptr) {
-            return answer(*call, fault(404, fmt::format("Device not found with uuid={}",
-                                                        printable_excerpt(call->route.id, 80))));
-          }
+          if (*found == nullptr) return answer(*call, no_such_device(*call));
           const Record& record = (*found)->record;
           if (call->route.resource == Resource::clean) return clean(call, **found);
           answer(*call,
@@ -377,6 +382,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
 
   void arqs(const CallPtr& call) {
     const bool list = call->route.resource == Resource::arqs;
+    if (!list && !looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_arq(*call));
     auto filter = list ? parse_arq_filter(call->route.parameters) : Result<ArqFilter>(ArqFilter{});
     if (!filter) return answer(*call, fault(400, filter.error().what));
     // Cyborg's scoping: whoever is no admin sees the own project's, whatever the rule lets pass.
@@ -405,6 +411,10 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (row != arqs.end() && visible(*row, filter.project)) {
       return json_response(200, arq_body(*row, call.negotiated->version, call.base_url()));
     }
+    return no_such_arq(call);
+  }
+
+  static Response no_such_arq(const Call& call) {
     return fault(
         404, fmt::format("ExtArq not found with uuid={}", printable_excerpt(call.route.id, 80)));
   }

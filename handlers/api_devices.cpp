@@ -226,11 +226,15 @@ std::string devices_body(const Devices& devices, const DeviceFilter& filter, Mic
                          const std::string& base_url) {
   const std::string link = link_of(base_url);
   std::string body = R"({"devices":[)";
-  if (filter.all()) body.reserve(devices.size() * kDeviceBytes);
-  for (const Device& device : devices) {
-    if (!passes(filter, device)) continue;
-    if (body.back() == '}') body += ',';
-    append_device(body, device, version, link);
+  std::size_t count = 0;
+  for (const std::vector<Device>& of_host : devices) count += of_host.size();
+  if (filter.all()) body.reserve(count * kDeviceBytes);
+  for (const std::vector<Device>& of_host : devices) {
+    for (const Device& device : of_host) {
+      if (!passes(filter, device)) continue;
+      if (body.back() == '}') body += ',';
+      append_device(body, device, version, link);
+    }
   }
   body += "]}";
   return body;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <tuple>
 
 #include "handlers/api_devices.h"
@@ -14,7 +16,8 @@ namespace {
 template <typename T>
 using Shared = std::shared_ptr<const T>;
 
-// A value that takes long to make: made once for all who ask meanwhile, and kept for `view_ms`.
+// A value that takes long to make: made once for all who ask meanwhile, and kept for `view_ms`, or
+// as long as it took to make, so that whoever asks on and on costs half of the time at most.
 template <typename T>
 class Kept final {
  public:
@@ -22,10 +25,11 @@ class Kept final {
 
   // True: the caller begins to make it, and hands it to settle().
   [[nodiscard]] bool ask(MonoMs now, std::int64_t view_ms, Done done) {
-    if (value_ && now.ms - made_at_.ms < view_ms) {
+    if (value_ && now.ms - made_at_.ms < std::max(view_ms, took_ms_)) {
       done(Shared<T>(value_));
       return false;
     }
+    if (waiting_.empty()) began_at_ = now;
     waiting_.push_back(std::move(done));
     return waiting_.size() == 1;
   }
@@ -33,23 +37,26 @@ class Kept final {
   void settle(MonoMs now, Result<Shared<T>> result) {
     value_ = result ? *result : nullptr;
     made_at_ = now;
+    took_ms_ = now.ms - began_at_.ms;
     const std::vector<Done> waiting = std::exchange(waiting_, {});
     for (const Done& done : waiting) done(result);
   }
 
  private:
   Shared<T> value_;
+  MonoMs began_at_;
   MonoMs made_at_;
+  std::int64_t took_ms_ = 0;
   std::vector<Done> waiting_;
 };
 
-// Reads something of each host, a bounded number of them at a time; the rows come in the order of
-// the hosts.
+// Reads something of each host, a bounded number of them at a time; the rows come by host, in the
+// order of the hosts.
 template <typename Row>
 class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
  public:
   using Load = std::function<void(const std::string& host, StoreCallback<std::vector<Row>>)>;
-  using Done = std::function<void(Result<std::vector<Row>>)>;
+  using Done = std::function<void(Result<std::vector<std::vector<Row>>>)>;
 
   Sweep(std::vector<std::string> hosts, std::size_t loads_max, Load load, Done done)
       : hosts_(std::move(hosts)),
@@ -68,13 +75,7 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
     }
     if (under_way_ > 0) return;
     if (error_) return done_(*error_);
-    std::vector<Row> all;
-    all.reserve(count_);
-    for (std::vector<Row>& rows : rows_) {
-      all.insert(all.end(), std::make_move_iterator(rows.begin()),
-                 std::make_move_iterator(rows.end()));
-    }
-    done_(std::move(all));
+    done_(std::move(rows_));
   }
 
  private:
@@ -82,7 +83,6 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
     under_way_ -= 1;
     if (rows) {
       rows_[host] = *std::move(rows);
-      count_ += rows_[host].size();
     } else if (!error_) {
       error_ = rows.error();
     }
@@ -95,28 +95,36 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
   Done done_;
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::vector<std::vector<Row>> rows_;  // by host
-  std::size_t count_ = 0;
+  std::vector<std::vector<Row>> rows_;
   std::optional<Error> error_;
 };
 
 // An ARQ whose host was not told is kept by every host: the one heard of last counts.
-void merge(std::vector<Arq>& arqs) {
+std::vector<Arq> merged(std::vector<std::vector<Arq>> by_host) {
+  std::vector<Arq> arqs;
+  for (std::vector<Arq>& some : by_host) {
+    arqs.insert(arqs.end(), std::make_move_iterator(some.begin()),
+                std::make_move_iterator(some.end()));
+  }
   std::sort(arqs.begin(), arqs.end(), [](const Arq& a, const Arq& b) {
     return std::tie(a.uuid, b.heard_at) < std::tie(b.uuid, a.heard_at);
   });
   arqs.erase(std::unique(arqs.begin(), arqs.end(),
                          [](const Arq& a, const Arq& b) { return a.uuid == b.uuid; }),
              arqs.end());
+  return arqs;
+}
+
+// A hand may have written anything there, and it goes into links as it is.
+std::string uuid_of(const Record& record) {
+  return looks_like_uuid(record.uuid) ? record.uuid : device_uuid(record.host, record.address);
 }
 
 }  // namespace
 
 Device device_of(const Record& record) {
   Device device;
-  // A hand may have written anything there, and it goes into links as it is.
-  device.uuid =
-      looks_like_uuid(record.uuid) ? record.uuid : device_uuid(record.host, record.address);
+  device.uuid = uuid_of(record);
   device.host = record.host;
   device.address = to_string(record.address);
   device.type = record.type;
@@ -151,15 +159,14 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
 
   void devices(Callback<Devices> done) {
     if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
-    host_of_.clear();  // filled again as the hosts come in
-    sweep<Device>([this](const std::string& host,
-                         StoreCallback<Devices> loaded) { load(host, std::move(loaded)); },
-                  [this](Result<Devices> devices) {
-                    if (!devices) return devices_.settle(now(), devices.error());
-                    host_of_.clear();
-                    for (const Device& device : *devices) host_of_[device.uuid] = device.host;
-                    devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
-                  });
+    sweep<Device>(
+        [this](const std::string& host, StoreCallback<std::vector<Device>> loaded) {
+          load(host, std::move(loaded));
+        },
+        [this](Result<Devices> devices) {
+          if (!devices) return devices_.settle(now(), devices.error());
+          devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
+        });
   }
 
   void devices_of(const std::string& host, Callback<Devices> done) {
@@ -167,9 +174,9 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       if (!hosts) return done(hosts.error());
       // A name that no worker bears goes into no key.
       if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
-      load(host, [done](Result<Devices> devices) {
+      load(host, [done](Result<std::vector<Device>> devices) {
         if (!devices) return done(devices.error());
-        done(std::make_shared<const Devices>(*std::move(devices)));
+        done(std::make_shared<const Devices>(Devices{*std::move(devices)}));
       });
     });
   }
@@ -186,10 +193,10 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
               if (self) loaded(std::move(arqs));
             });
           },
-          [this, devices = *devices](Result<std::vector<Arq>> arqs) {
+          [this, devices = *devices](Result<std::vector<std::vector<Arq>>> arqs) {
             if (!arqs) return arqs_.settle(now(), arqs.error());
-            merge(*arqs);
-            arqs_.settle(now(), std::make_shared<const Arqs>(rows_of(*std::move(arqs), *devices)));
+            arqs_.settle(now(),
+                         std::make_shared<const Arqs>(rows_of(merged(*std::move(arqs)), *devices)));
           });
     });
   }
@@ -211,22 +218,30 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   }
 
   // Every callback of the store passes through one that looks whether we are still there.
-  void load(const std::string& host, StoreCallback<Devices> done) {
-    store_.load(host, [weak = weak_from_this(),
+  void load(const std::string& host, StoreCallback<std::vector<Device>> done) {
+    store_.load(host, [weak = weak_from_this(), host,
                        done = std::move(done)](Result<std::vector<Record>> records) {
       const auto self = weak.lock();
       if (!self) return;
       if (!records) return done(records.error());
-      Devices devices;
+      std::vector<Device> devices;
       devices.reserve(records->size());
-      for (const Record& record : *records) {
-        devices.push_back(device_of(record));
-        self->host_of_[record.uuid] = record.host;
-      }
+      for (const Record& record : *records) devices.push_back(device_of(record));
+      self->remember(host, devices);
       std::sort(devices.begin(), devices.end(),
                 [](const Device& a, const Device& b) { return a.address < b.address; });
       done(std::move(devices));
     });
+  }
+
+  void remember(const std::string& host, const std::vector<Device>& devices) {
+    std::vector<std::string>& uuids = uuids_of_[host];
+    for (const std::string& uuid : uuids) host_of_.erase(uuid);
+    uuids.clear();
+    for (const Device& device : devices) {
+      host_of_[device.uuid] = host;
+      uuids.push_back(device.uuid);
+    }
   }
 
   template <typename Row>
@@ -246,21 +261,25 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   }
 
   static Arqs rows_of(std::vector<Arq> arqs, const Devices& devices) {
-    std::map<std::pair<std::string_view, std::string_view>, bool> managed;
-    for (const Device& device : devices) {
-      managed[{device.host, device.address}] = device.managed;
+    std::unordered_map<std::string_view, const std::vector<Device>*> of_host;
+    for (const std::vector<Device>& some : devices) {
+      if (!some.empty()) of_host[some.front().host] = &some;
     }
+    const auto is_managed = [&](const Arq& arq) {
+      if (arq.managed) return *arq.managed;
+      const auto host = of_host.find(arq.hostname);
+      if (!arq.address || host == of_host.end()) return true;
+      const std::string address = to_string(*arq.address);
+      const auto device = std::lower_bound(
+          host->second->begin(), host->second->end(), address,
+          [](const Device& one, const std::string& wanted) { return one.address < wanted; });
+      return device == host->second->end() || device->address != address || device->managed;
+    };
     Arqs rows;
+    rows.reserve(arqs.size());
     for (Arq& arq : arqs) {
-      bool is_managed = true;
-      if (arq.managed) {
-        is_managed = *arq.managed;
-      } else if (arq.address) {
-        const std::string address = to_string(*arq.address);
-        const auto device = managed.find({arq.hostname, address});
-        if (device != managed.end()) is_managed = device->second;
-      }
-      rows.push_back({std::move(arq), is_managed});
+      const bool managed = is_managed(arq);
+      rows.push_back({std::move(arq), managed});
     }
     return rows;
   }
@@ -268,10 +287,9 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   void search(const std::string& uuid, Callback<Found> done) {
     devices([this, uuid, done = std::move(done)](Result<Shared<Devices>> devices) {
       if (!devices) return done(devices.error());
-      const auto found = std::find_if((*devices)->begin(), (*devices)->end(),
-                                      [&](const Device& device) { return device.uuid == uuid; });
-      if (found == (*devices)->end()) return done(Shared<Found>());
-      look_at(found->host, uuid, done);
+      const auto found = host_of_.find(uuid);
+      if (found == host_of_.end()) return done(Shared<Found>());
+      look_at(found->second, uuid, done);
     });
   }
 
@@ -287,7 +305,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
         if (!self) return;
         if (!records) return done(records.error());
         for (Record& record : *records) {
-          if (record.uuid != uuid) continue;
+          if (uuid_of(record) != uuid) continue;
           found.record = std::move(record);
           return done(std::make_shared<const Found>(std::move(found)));
         }
@@ -302,7 +320,8 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   Kept<std::vector<HostInfo>> hosts_;
   Kept<Devices> devices_;
   Kept<Arqs> arqs_;
-  std::unordered_map<std::string, std::string> host_of_;  // by the device's UUID
+  std::unordered_map<std::string, std::string> host_of_;                // by the device's UUID
+  std::unordered_map<std::string, std::vector<std::string>> uuids_of_;  // the same, by host
 };
 
 Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)

@@ -42,7 +42,8 @@ struct Device {
 
 [[nodiscard]] Device device_of(const Record& record);
 
-using Devices = std::vector<Device>;
+// By host, for nothing should have to pass over a large fleet in one go; by address within one.
+using Devices = std::vector<std::vector<Device>>;
 
 struct ArqRow {
   Arq arq;
@@ -51,7 +52,7 @@ struct ArqRow {
 using Arqs = std::vector<ArqRow>;
 
 struct FleetOptions {
-  std::int64_t view_ms = 1'000;
+  std::int64_t view_ms = 1'000;  // a view is kept so long, or as long as it took to make it
   std::size_t hosts_max = 4'096;
   std::size_t loads_max = 32;  // hosts read at the same time
 };

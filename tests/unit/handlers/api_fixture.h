@@ -215,12 +215,13 @@ class ApiTest : public testing::Test {
     return store.records[host].back();
   }
 
+  void run_one() {
+    const auto next = std::move(queue.front());
+    queue.pop_front();
+    next();
+  }
   void run() {
-    while (!queue.empty()) {
-      const auto next = std::move(queue.front());
-      queue.pop_front();
-      next();
-    }
+    while (!queue.empty()) run_one();
   }
 
   Request request(const std::string& method, const std::string& target,

@@ -14,6 +14,7 @@ using testing::Not;
 
 class ApiFleetTest : public ApiTest {
  protected:
+  const std::string unknown_ = "7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e";
   void many_hosts(int count) {
     store.workers.clear();
     for (int i = 0; i < count; ++i) {
@@ -55,6 +56,45 @@ TEST_F(ApiFleetTest, WhatWasReadIsAnsweredFromForAMomentOnly) {
   EXPECT_EQ(store.loaded.size(), 4U);
 }
 
+TEST_F(ApiFleetTest, AViewIsKeptAsLongAsItTookToMake) {
+  for (const std::string& path : {"/v2/devices/" + unknown_, std::string("/v2/devices"),
+                                  "/v2/accelerator_requests/" + unknown_}) {
+    clock.advance(100'000);
+    store.loaded.clear();
+    api->handle(request("GET", path), [](const Response& /*response*/) {});
+    // Keystone and the hosts answer at once, the last of the records after eight seconds.
+    while (store.loaded.empty()) run_one();
+    clock.advance(8'000);
+    run();
+    ASSERT_EQ(store.loaded.size(), 2U) << path;
+    clock.advance(7'900);
+    static_cast<void>(get(path));
+    EXPECT_EQ(store.loaded.size(), 2U) << path;
+    clock.advance(200);
+    static_cast<void>(get(path));
+    EXPECT_EQ(store.loaded.size(), 4U) << path;
+  }
+}
+
+TEST_F(ApiFleetTest, WhatIsNoUuidIs404AndNothingIsRead) {
+  for (const std::string path : {"/v2/devices/x", "/v2/devices/x/cleaning/steps",
+                                 "/v2/accelerator_requests/x", "/v2/devices/%2A"}) {
+    EXPECT_EQ(get(path).status, 404) << path;
+  }
+  EXPECT_EQ(post("/v2/devices/x/clean").status, 404);
+  EXPECT_EQ(store.hosts_asked, 0);
+}
+
+TEST_F(ApiFleetTest, ADeviceThatIsGoneIsForgotten) {
+  const std::string uuid = drive("compute-2", "0000:02:00.0", Stage::allocated).uuid;
+  EXPECT_EQ(get("/v2/devices/" + uuid).status, 200);
+  store.records["compute-2"].clear();
+  EXPECT_EQ(get("/v2/devices/" + uuid).status, 404);
+  clock.advance(2'000);
+  static_cast<void>(get("/v2/devices"));
+  EXPECT_EQ(get("/v2/devices/" + uuid).status, 404);
+}
+
 TEST_F(ApiFleetTest, HostsAreReadABoundedNumberAtATime) {
   many_hosts(200);
   EXPECT_EQ(get("/v2/devices").status, 200);
@@ -89,9 +129,10 @@ TEST_F(ApiFleetTest, OneDeviceIsReadAnewOfItsHostOnly) {
 
 TEST_F(ApiFleetTest, RedisAwayIs503InWords) {
   store.away = true;
-  for (const std::string path :
-       {"/v2/devices", "/v2/devices?hostname=compute-1", "/v2/devices/x",
-        "/v2/devices/x/cleaning/steps", "/v2/accelerator_requests", "/v2/accelerator_requests/x"}) {
+  for (const std::string& path :
+       {std::string("/v2/devices"), std::string("/v2/devices?hostname=compute-1"),
+        "/v2/devices/" + unknown_, "/v2/devices/" + unknown_ + "/cleaning/steps",
+        std::string("/v2/accelerator_requests"), "/v2/accelerator_requests/" + unknown_}) {
     const Response response = get(path);
     EXPECT_EQ(response.status, 503) << path;
     EXPECT_THAT(fault_of(response), HasSubstr("Redis cannot be asked")) << path;
