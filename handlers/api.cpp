@@ -32,7 +32,7 @@ using Done = std::function<void(Response)>;
 struct Call {
   Request request;
   Route route;
-  std::optional<Negotiated> negotiated;  // nothing: the header could not be read
+  Result<Negotiated> negotiated = Negotiated{};  // the error: a 406's text
   placement::Identity who;
   Done done;
 
@@ -152,12 +152,13 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   }
 
   void handle(Request request, Done done) {
-    auto route = parse_route(request.target);
-    if (!route) return done(fault(400, route.error().what));
     const auto call = std::make_shared<Call>();
     call->request = std::move(request);
-    call->route = *std::move(route);
     call->done = std::move(done);
+    call->negotiated = negotiate(folded(call->request, kVersionHeader));
+    auto route = parse_route(call->request.target);
+    if (!route) return answer(*call, fault(400, route.error().what));
+    call->route = *std::move(route);
     const Resource resource = call->route.resource;
     if (resource == Resource::root || resource == Resource::version) return discovery(call);
     authenticate(call);
@@ -166,10 +167,10 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
  private:
   // Anybody may ask which versions there are, in whatever version.
   void discovery(const CallPtr& call) {
-    if (call->request.method != "GET") return call->done(wrong_method(*call));
+    if (call->request.method != "GET") return answer(*call, wrong_method(*call));
     const bool root = call->route.resource == Resource::root;
-    call->done(json_response(
-        200, root ? root_document(call->base_url()) : version_document(call->base_url())));
+    answer(*call, json_response(200, root ? root_document(call->base_url())
+                                          : version_document(call->base_url())));
   }
 
   static Response wrong_method(const Call& call) {
@@ -211,9 +212,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
           self->ports_.log.warning(
               kLog, "a token cannot be validated",
               {{"why", who.error().what}, {"request_id", call->request.request_id}});
-          call->done(fault(503,
-                           "Keystone does not answer, and without it nobody is let in: try "
-                           "again"));
+          self->answer(*call, fault(503,
+                                    "Keystone does not answer, and without it nobody is let in: "
+                                    "try again"));
         });
   }
 
@@ -221,13 +222,11 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     Response response = fault(401, detail);
     response.headers.push_back(
         {"WWW-Authenticate", fmt::format("Keystone uri=\"{}\"", options_.www_authenticate_uri)});
-    call.done(std::move(response));
+    answer(call, std::move(response));
   }
 
   void admit(const CallPtr& call) {
-    const auto negotiated = negotiate(folded(call->request, kVersionHeader));
-    if (!negotiated) return answer(*call, fault(406, negotiated.error().what));
-    call->negotiated = *negotiated;
+    if (!call->negotiated) return answer(*call, fault(406, call->negotiated.error().what));
     if (auto refused = why_not(*call)) return answer(*call, *std::move(refused));
     switch (call->route.resource) {
       case Resource::devices:
@@ -281,7 +280,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     return target;
   }
 
-  // The answer to somebody who is known, in a version that is known unless it was the fault.
+  // The one way out: whoever asked, and whatever became of it.
   void answer(const Call& call, Response response) {
     auto& headers = response.headers;
     headers.push_back({"Vary", std::string(kVersionHeader)});

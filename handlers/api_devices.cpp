@@ -122,6 +122,25 @@ std::string seconds(std::int64_t ms) {
   return fmt::format("{} s", ms / 1'000);
 }
 
+// Who has it, and what is to be done. An ARQ that was merely heard of may have ended unheard, and
+// only somebody on the host can tell.
+std::string why_allocated(const Record& record) {
+  const bool by_arq = record.flow == Flow::cyborg && !record.arq.empty();
+  const std::string arq =
+      by_arq ? fmt::format(" by accelerator request {}", record.arq) : std::string();
+  if (by_arq && record.instance.empty()) {
+    return fmt::format(
+        "is allocated{}, of which Placement shows no allocation: it is cleaned by itself once its "
+        "unbinding is heard of; if that request is gone for good, run `reclaim device clean {}` "
+        "on the host",
+        arq, to_string(record.address));
+  }
+  return fmt::format(
+      "is allocated{}{}: it is cleaned by itself once nobody holds it; delete the instance or "
+      "detach the device",
+      record.instance.empty() ? "" : fmt::format(" to instance {}", record.instance), arq);
+}
+
 std::optional<Fault> why_state_forbids(const Record& record) {
   const std::string who =
       fmt::format("The device at {} of host {}", to_string(record.address), record.host);
@@ -134,12 +153,7 @@ std::optional<Fault> why_state_forbids(const Record& record) {
     case DeviceState::available:
       return Fault{409, fmt::format("{} is available: it is clean already", who)};
     case DeviceState::allocated:
-      return Fault{
-          409,
-          fmt::format(
-              "{} is allocated{}: it is cleaned by itself once nobody holds "
-              "it; delete the instance or detach the device",
-              who, record.instance.empty() ? "" : fmt::format(" to instance {}", record.instance))};
+      return Fault{409, fmt::format("{} {}", who, why_allocated(record))};
     case DeviceState::pending_cleaning:
       return Fault{409, fmt::format("{} is pending_cleaning: it is going to be cleaned, and needs "
                                     "no further order{}",

@@ -200,6 +200,32 @@ TEST_F(ApiCleanTest, ConflictWhenAllocated) {
               HasSubstr("is allocated to instance a11a5487-696b-4d4e-a487-6b9ec9d7e458"));
 }
 
+TEST_F(ApiCleanTest, ConflictWhenAllocatedNamesTheAcceleratorRequest) {
+  const std::string arq = "2f59e9d8-5a17-4607-83c5-e2ff83cce2c7";
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::allocated);
+  record.arq = arq;
+  record.instance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
+  EXPECT_THAT(fault_of(clean(record.uuid)),
+              HasSubstr("to instance a11a5487-696b-4d4e-a487-6b9ec9d7e458 by accelerator request " +
+                        arq + ": it is cleaned by itself"));
+  // Placement never showed an instance: nothing but the ARQ holds it, and a word on the host ends
+  // that.
+  record.instance.clear();
+  const Response heard_of = clean(record.uuid);
+  EXPECT_EQ(heard_of.status, 409);
+  EXPECT_THAT(fault_of(heard_of), HasSubstr(arq));
+  EXPECT_THAT(fault_of(heard_of), HasSubstr("`reclaim device clean 0000:01:00.0`"));
+  // In the Nova flow no ARQ holds anything.
+  record.flow = Flow::nova;
+  EXPECT_THAT(fault_of(clean(record.uuid)), testing::Not(HasSubstr("accelerator request")));
+}
+
+TEST_F(ApiCleanTest, OneInMaintenanceIsAcceptedAndWaitsAtItsHost) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::error);
+  record.maintenance = true;
+  EXPECT_EQ(clean(record.uuid).status, 202);
+}
+
 TEST_F(ApiCleanTest, ConflictWhenPendingCleaning) {
   Record& record = drive("compute-1", "0000:01:00.0", Stage::pending_cleaning);
   record.waiting_for = "the host driver";
@@ -270,7 +296,7 @@ TEST_F(ApiCleanTest, EveryAttemptIsInTheAuditLog) {
   static_cast<void>(clean(error, "reader"));
   static_cast<void>(clean(available));
   static_cast<void>(get("/v2/devices/" + error));
-  const auto lines = audited();
+  auto lines = audited();
   ASSERT_EQ(lines.size(), 3U);
   for (const std::string& line : lines) {
     EXPECT_THAT(line, HasSubstr(std::string("project_id=") + kOurProject));
@@ -282,6 +308,17 @@ TEST_F(ApiCleanTest, EveryAttemptIsInTheAuditLog) {
   EXPECT_THAT(lines[1], HasSubstr("user_id=user-reader"));
   EXPECT_THAT(lines[1], HasSubstr("outcome=refused with 403"));
   EXPECT_THAT(lines[2], HasSubstr("outcome=refused with 409"));
+  // Nor does one go unseen that Keystone let nobody in for.
+  static_cast<void>(clean(error, ""));
+  static_cast<void>(clean(error, "gAAAAA-wrong"));
+  tokens.trouble = Error{Errc::unavailable, "controller:5000 does not answer"};
+  static_cast<void>(clean(error));
+  lines = audited();
+  ASSERT_EQ(lines.size(), 3U);
+  for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("user_id=- project_id=-"));
+  EXPECT_THAT(lines[0], HasSubstr("outcome=refused with 401"));
+  EXPECT_THAT(lines[1], HasSubstr("outcome=refused with 401"));
+  EXPECT_THAT(lines[2], HasSubstr("outcome=refused with 503"));
 }
 
 }  // namespace

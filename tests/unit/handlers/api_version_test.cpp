@@ -125,6 +125,23 @@ TEST_F(ApiDiscoveryTest, EveryAnswerSaysWhichVersionItIsAndWhichThereAre) {
   EXPECT_EQ(header(get("/v2/devices", ""), "OpenStack-API-Version"), "accelerator 2.0");
 }
 
+TEST_F(ApiDiscoveryTest, WhatIsRefusedOrAskedOfNobodySaysItsVersionToo) {
+  tokens.trouble = Error{Errc::unavailable, "controller:5000 does not answer"};
+  const std::vector<std::pair<int, Request>> table{
+      {401, request("GET", "/v2/devices", "2.3", "")}, {503, request("GET", "/v2/devices", "2.3")},
+      {200, request("GET", "/", "2.3", "")},           {200, request("GET", "/v2", "2.3", "")},
+      {405, request("PUT", "/v2", "2.3", "")},         {400, request("GET", "/v2/%zz", "2.3", "")},
+  };
+  for (const auto& [status, asked] : table) {
+    const Response response = ask(asked);
+    EXPECT_EQ(response.status, status) << asked.target;
+    EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3") << status;
+    EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0") << status;
+    EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.5") << status;
+    EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version") << status;
+  }
+}
+
 TEST_F(ApiDiscoveryTest, AHeaderThatComesTwiceIsOneList) {
   Request asked = request("GET", "/v2/devices", "2.3");
   asked.headers.push_back({"openstack-api-version", "compute 2.90"});
