@@ -92,7 +92,9 @@ TEST_F(ApiFleetTest, ADeviceThatIsGoneIsForgotten) {
   EXPECT_EQ(get("/v2/devices/" + uuid).status, 404);
   clock.advance(2'000);
   static_cast<void>(get("/v2/devices"));
+  store.loaded.clear();
   EXPECT_EQ(get("/v2/devices/" + uuid).status, 404);
+  EXPECT_TRUE(store.loaded.empty()) << "its host is not asked again";
 }
 
 TEST_F(ApiFleetTest, HostsAreReadABoundedNumberAtATime) {
