@@ -64,7 +64,7 @@ class CyborgFlow(Stage):
     def start(self):
         self.port = api_clients.free_port()
         self.url = "http://127.0.0.1:%d" % self.port
-        self.services.register_endpoint("accelerator-cleaning", self.url + "/v2")
+        self.services.register_endpoint("accelerator-cleaning", self.url)
         self.start_worker(CONFIG.format(port=self.port, **self.services.endpoints))
         self.worker.wait_field(self.cleaned, "device_state", "available")
         self.worker.wait_field(self.left, "device_state", "allocated")
@@ -138,7 +138,7 @@ class CyborgFlow(Stage):
 
     def cloud(self):
         return api_clients.write_cloud(os.path.join(self.folder, "clouds.yaml"),
-                                       self.services.endpoints, self.url + "/v2")
+                                       self.services.endpoints)
 
     def show_result(self, before, after, listed):
         certificate, path = self.certificate()

@@ -2,11 +2,16 @@
 which we wrote."""
 import json
 import os
+import re
 import socket
 import subprocess
+import tempfile
+
+import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
+DOCUMENTED = os.path.join(HERE, "../../../docs/device-api.md")
 
 
 def free_port():
@@ -63,37 +68,36 @@ def credentials(endpoints, user="reclaim"):
             "OS_PASSWORD": endpoints["service_password"], "OS_PROJECT_NAME": "service",
             "OS_USER_DOMAIN_NAME": "Default", "OS_PROJECT_DOMAIN_NAME": "Default",
             "OS_IDENTITY_API_VERSION": "3", "OS_REGION_NAME": endpoints["region"],
-            "OS_INTERFACE": "public"}
+            "OS_INTERFACE": "internal"}
 
 
-CLOUD = """\
-clouds:
-  reclaim:
-    auth:
-      auth_url: {auth_url}
-      username: {service_username}
-      password: {service_password}
-      project_name: service
-      user_domain_name: Default
-      project_domain_name: Default
-    region_name: {region}
-    accelerator_endpoint_override: {url}
-"""
-
-
-def write_cloud(path, endpoints, url):
-    """A clouds.yaml whose cloud `reclaim` has the device API in Cyborg's place: the openstack
-    client takes an endpoint override from there only."""
+def write_cloud(path, endpoints, user="reclaim", **more):
+    """The clouds.yaml that the documentation tells operators to write, with this stack's Keystone
+    and one of its users in it; the environment in which clients find its cloud `reclaim`."""
+    with open(DOCUMENTED, encoding="utf-8") as file:
+        block = re.search(r"```yaml\n(clouds:\n.*?)```", file.read(), re.DOTALL).group(1)
+    clouds = yaml.safe_load(block)
+    cloud = clouds["clouds"]["reclaim"]
+    cloud["auth"].update(auth_url=endpoints["auth_url"], username=user, project_name="service",
+                         password=endpoints["service_password"])
+    cloud.update(region_name=endpoints["region"], **more)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
               encoding="utf-8") as file:
-        file.write(CLOUD.format(url=url, **endpoints))
+        yaml.safe_dump(clouds, file)
     return {"OS_CLIENT_CONFIG_FILE": path}
 
 
+def run_client(command, endpoints, user, environment):
+    """As a user of the documented clouds.yaml, unless an environment says otherwise."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = environment or {"OS_CLOUD": "reclaim", **write_cloud(
+            os.path.join(folder, "clouds.yaml"), endpoints, user)}
+        return subprocess.run([PYTHON, *command], text=True, capture_output=True, timeout=120,
+                              check=False, env=clean_environment(**environment))
+
+
 def sdk(endpoints, *words, user="reclaim", **environment):
-    done = subprocess.run([PYTHON, os.path.join(HERE, "sdk_client.py"), *words], text=True,
-                          capture_output=True, timeout=120, check=False,
-                          env=clean_environment(**credentials(endpoints, user), **environment))
+    done = run_client([os.path.join(HERE, "sdk_client.py"), *words], endpoints, user, environment)
     if done.returncode != 0:
         raise AssertionError("the SDK ended with %d: %s" % (done.returncode, done.stderr[-3000:]))
     return json.loads(done.stdout)
@@ -101,7 +105,5 @@ def sdk(endpoints, *words, user="reclaim", **environment):
 
 def openstack_client(endpoints, *words, user="reclaim", **environment):
     """(exit code, output, errors) of `openstack WORDS`."""
-    done = subprocess.run([PYTHON, "/usr/bin/openstack", *words], text=True, capture_output=True,
-                          timeout=120, check=False,
-                          env=clean_environment(**credentials(endpoints, user), **environment))
+    done = run_client(["/usr/bin/openstack", *words], endpoints, user, environment)
     return done.returncode, done.stdout, done.stderr

@@ -283,14 +283,13 @@ def register(args):
 
 
 def endpoint(args):
-    """A service and its endpoints in the catalog."""
+    """A service and its one endpoint in the catalog, as the documentation registers ours."""
     endpoints = read_endpoints(args.directory)
     token, _ = api.log_in(endpoints["auth_url"], "admin", endpoints["admin_password"], "admin")
     keystone = api.Keystone(endpoints["auth_url"], token)
     service = keystone.make("service", type=args.type, name=args.type)
-    for interface in ("internal", "public", "admin"):
-        keystone.make("endpoint", interface=interface, region=endpoints["region"],
-                      service_id=service, url=args.url)
+    keystone.make("endpoint", interface="internal", region=endpoints["region"],
+                  service_id=service, url=args.url)
 
 
 def free(args):
