@@ -90,7 +90,12 @@ std::string or_this_host(const Session& session, const std::string& host) {
 std::optional<Error> refusal_of(const std::string& command, const Record& record) {
   const auto state = to_string(device_state(record.stage));
   const bool unsure = record.stage == Stage::available && !record.waiting_for.empty();
-  if (command == "clean" && record.stage != Stage::error && !unsure) {
+  // Nothing but an ARQ that was heard of says that somebody has it: an operator may know better.
+  const bool only_bound =
+      record.stage == Stage::allocated && record.instance.empty() && !record.arq.empty();
+  const bool due =
+      record.stage == Stage::pending_cleaning && record.waiting_for.starts_with("ARQ ");
+  if (command == "clean" && record.stage != Stage::error && !unsure && !only_bound && !due) {
     return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
                                              to_string(record.address), state)};
   }

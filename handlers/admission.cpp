@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "handlers/plan.h"
 #include "state/base/uuid.h"
 
@@ -77,15 +79,23 @@ bool missed_tenancy(const Record& record, const Sighting& sighting) {
   return sighting.ended && sighting.ended->held_at > record.certificate_at;
 }
 
+// What is only heard of an ARQ may keep a drive from being touched; to undo somebody's hold takes
+// more: its allocation in Placement, or Cyborg's own list.
+bool is_proven(const Arq& arq) {
+  return arq.allocation_seen || arq.listed;
+}
+
 // The same for Cyborg's devices, which are burned by a recorded tenancy only (design "held"):
 // whoever reserves one of those, by hand or by Cyborg's own switch, means it, unless the drive or
-// the ledger tells of a tenant.
+// the ledger tells of a tenant. Once a hold was recognised, no word of an ARQ ends it.
 Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
   if (ledger != nullptr && ledger->dirty && !outlives(record, *ledger)) return Hold::dirty;
   if (record.tenancy_seen_at.ms != 0 && record.tenancy_seen_at > record.certificate_at) {
     return Hold::dirty;
   }
-  if (missed_tenancy(record, sighting)) return Hold::dirty;
+  if (!record.held && missed_tenancy(record, sighting) && is_proven(*sighting.ended)) {
+    return Hold::dirty;
+  }
   if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
       sighting.drive->identity->serial != record.serial) {
     return Hold::dirty;
@@ -94,6 +104,21 @@ Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting
   if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
   return sighting.drive->counters->host_writes == *record.certified_host_writes ? Hold::held
                                                                                 : Hold::dirty;
+}
+
+// Why a device that is reserved and unallocated, and taken for held, is not known to be; empty:
+// nothing speaks against it.
+std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
+  if (sighting.holder || missed_tenancy(record, sighting)) {
+    const bool binds = sighting.holder.has_value();
+    return fmt::format("reserved, and ARQ {} {}, as was heard, but no allocation was seen",
+                       binds ? sighting.holder->uuid : sighting.ended->uuid,
+                       binds ? "binds it" : "bound it");
+  }
+  if (record.certificate_id.empty()) {
+    return "reserved without a tenancy that was seen, and never cleaned by this worker";
+  }
+  return {};
 }
 
 // A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
@@ -110,6 +135,12 @@ void assess_bound(Assessment& out, const Record& record, const Sighting& sightin
   out.reserve = !view.burned();
   if (stage == Stage::allocated) {
     if (!view.burned()) out.trigger = Trigger::reserved_dropped;
+    if (view.free()) {
+      out.waiting_for = fmt::format(
+          "{} binds it, and Placement shows no allocation; if nobody has it, `reclaim device "
+          "clean`",
+          who);
+    }
     return;
   }
   if (stage == Stage::error) {
@@ -127,6 +158,20 @@ void assess_bound(Assessment& out, const Record& record, const Sighting& sightin
       view.burned() ? "it is reserved" : "it is reserved again now");
   out.facts.detail = out.alarm;
   out.facts.last_error = out.alarm;
+}
+
+// Reserved by somebody's hand as far as is known, and an ARQ that nothing else speaks for is said
+// to bind it: the hold stands.
+bool stays_held(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
+  return record.stage == Stage::available && sighting.view->burned() &&
+         !is_proven(*sighting.holder) && cyborg_hold(record, ledger, sighting) != Hold::dirty;
+}
+
+bool is_a_row_of_cyborgs(const Sighting& sighting, const std::string& provider) {
+  return std::any_of(sighting.rows.begin(), sighting.rows.end(),
+                     [&](const placement::ProviderRow& row) {
+                       return row.uuid == provider && row.owner_cyborg && !row.one_time_use;
+                     });
 }
 
 // What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
@@ -183,6 +228,13 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
                  : operator_hold(record, ledger, sighting)) {
     case Hold::held:
       out.held = true;
+      if (const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : ""; !doubt.empty()) {
+        out.unsure = true;
+        out.waiting_for =
+            doubt +
+            ": taken for a hold and left as it is; if nobody reserved it by hand or in "
+            "Cyborg, `reclaim device clean` it";
+      }
       out.strike = ledger != nullptr && ledger->dirty;
       if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
         out.host_reads = sighting.drive->counters->host_reads;
@@ -193,7 +245,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       break;
     case Hold::unknown:
       out.held = record.held || cyborg;
-      if (record.held) break;
+      if (record.held && !cyborg) break;
       out.unsure = true;
       out.waiting_for =
           "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
@@ -336,7 +388,12 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
   if (!is_busy(base.stage)) out.facts.flow = base.flow = flow_of(sighting, base.flow);
   const bool other_kind = sighting.drive && !sighting.is_drive();
-  if (record == nullptr && other_kind) base.type = type_of(sighting.drive->class_code);
+  if (record == nullptr && other_kind && base.flow == Flow::cyborg) {
+    base.type = type_of(sighting.drive->class_code);
+    // What the ledger remembers is of the drive that stood here before.
+    base.stage = Stage::available;
+    base.last_error.clear();
+  }
   if (record != nullptr && !base.cleanable() && sighting.is_drive()) {
     out.facts.type = base.type = kTypeNvme;
   }
@@ -362,6 +419,14 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.waiting_for = fmt::format(
         "{} providers stand for this address ({}, {}): delete the one that does not belong",
         sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
+    // Two pools may offer it now; the one that is ours to write does not.
+    if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
+        base.cleanable() && is_a_row_of_cyborgs(sighting, base.provider)) {
+      out.facts.provider = base.provider;
+      out.reserve = true;
+      out.trigger = Trigger::reserved_dropped;
+      out.facts.detail = out.waiting_for;
+    }
     return out;
   }
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !remembered &&
@@ -399,7 +464,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   out.facts.resource_class = view.inventories.front().resource_class;
 
   const bool cyborg = base.flow == Flow::cyborg;
-  if (cyborg && (!view.free() || sighting.holder)) {
+  if (cyborg && (!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))) {
     assess_bound(out, base, sighting);
   } else if (!view.free()) {
     assess_allocated(out, base, view);

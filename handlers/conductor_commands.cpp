@@ -1,6 +1,7 @@
 // What the conductor is told: an operator's commands, and the planned stop.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <utility>
@@ -184,6 +185,11 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
   Device& device = devices_.at(address);
   const auto& entries = ports_.ledger.entries();
   LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
+  // A record of Redis that is older than the ledger is not written again before the ledger knows.
+  if (device.record.stage != Stage::available && !device.dirty_durable) {
+    remembered = dirty_entry(
+        device.record, std::max(ports_.clock.now().wall, WallMs{erased_at(device.record).ms + 1}));
+  }
   remembered.maintenance = on;
   device.saving = true;
   ports_.ledger.put(address, remembered, [this, address, on](Status kept) {

@@ -1,0 +1,158 @@
+// What is reserved by somebody's hand, or by Cyborg's own switch, stays so whatever is heard of
+// ARQs, and an operator always has a word that helps. In a scripted world, as cyborg_spec_test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/conductor.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kLongMs = 30 * kMinuteMs;
+constexpr std::uint32_t kDisplayClass = 0x030200;
+
+struct CyborgHold : ::testing::Test {
+  static WorldOptions options(bool cyborg) {
+    WorldOptions options;
+    options.scripted = true;
+    options.cyborg = cyborg;
+    return options;
+  }
+  CyborgHold() : world(options(true)) {}
+  void TearDown() override { EXPECT_EQ(world.failure.value_or(""), ""); }
+
+  void start() {
+    world.start_worker();
+    world.pass(kMinuteMs);
+  }
+  [[nodiscard]] std::int64_t reserved() { return world.provider().inventory.reserved; }
+  void look() {
+    world.kick({0});
+    world.pass(kMinuteMs);
+  }
+  void tenancy_and_release() {
+    world.tenancy_begins();
+    look();
+    world.tenancy_ends();
+    look();
+    world.pass(kLongMs);
+    ASSERT_EQ(world.releases, 1U);
+  }
+  void reserve_by_hand() {
+    world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+    look();
+    ASSERT_TRUE(world.record().held);
+  }
+  void hear(const std::string& event, ArqState state, const std::string& updated_at = "") {
+    Arq arq;
+    arq.uuid = "arq-heard";
+    arq.state = state;
+    arq.hostname = "compute-1";
+    arq.address = world.slots.front().address;
+    arq.attach_handle_type = "PCI";
+    arq.instance_uuid = "an-instance";
+    arq.updated_at = updated_at;
+    Kick kick;
+    kick.reason = event;
+    kick.arq = encode_arq(arq);
+    kick.delays_s = {0};
+    world.conductor->take(kick);
+    world.pass(kMinuteMs);
+  }
+
+  World world;
+};
+
+TEST_F(CyborgHold, NoWordOfAnArqUndoesAHoldThatACertificateStandsFor) {
+  start();
+  tenancy_and_release();
+  reserve_by_hand();
+  const std::uint64_t erases = world.erases;
+  hear("accelerator_request.bind.end", ArqState::bound, "2001-01-01T00:00:00Z");
+  hear("accelerator_request.unbind.end", ArqState::unbound, "2001-01-01T00:00:00Z");
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, erases);
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_TRUE(world.record().held);
+}
+
+TEST_F(CyborgHold, NorOneOfADriveThatWasNeverCleaned) {
+  start();
+  reserve_by_hand();
+  hear("accelerator_request.bind.end", ArqState::bound);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("ARQ arq-heard binds it"));
+  hear("accelerator_request.unbind.end", ArqState::unbound);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 0U);
+  EXPECT_EQ(reserved(), 1);
+  // And who knows that nobody reserved it by hand can say so.
+  world.command("clean", world.slots.front().address);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.releases, 1U);
+}
+
+TEST_F(CyborgHold, WithoutAnyBooksItIsHeldWithAReasonAndCanBeCleaned) {
+  world.provider().inventory.reserved = 1;
+  write_media(world.drive(), 7, 7);
+  start();
+  EXPECT_TRUE(world.record().held);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("never cleaned by this worker"));
+  EXPECT_EQ(world.erases, 0U);
+  world.command("clean", world.slots.front().address);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.releases, 1U);
+}
+
+TEST_F(CyborgHold, ABindingThatPlacementDoesNotShowSaysHowItIsLetGo) {
+  start();
+  hear("accelerator_request.bind.start", ArqState::bind_started);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::allocated);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("reclaim device clean"));
+  world.command("clean", world.slots.front().address);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(CyborgHold, WhereNovaMakesAProviderOfItsOwnOursIsNotOnOfferAnyMore) {
+  start();
+  world.placement.create("other_0000:c1:00.0", true);
+  look();
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("2 providers stand for this address"));
+}
+
+TEST_F(CyborgHold, WhatTheLedgerSaysOfADriveIsNothingOfTheCardInItsSlot) {
+  LedgerEntry entry;
+  entry.dirty = entry.error = true;
+  entry.serial = "S1";
+  entry.dirty_since = WallMs{1};
+  world.disk.entries[world.slots.front().address] = entry;
+  world.drive().class_code = kDisplayClass;
+  world.slots.front().is_drive = false;
+  start();
+  EXPECT_TRUE(decode_record(encode_record(world.record())).ok());
+}
+
+TEST(CyborgHoldNot, ABurnedDeviceOfNovasThatIsNoDriveWaitsWithAReason) {
+  World world(CyborgHold::options(false));
+  world.drive().class_code = kDisplayClass;
+  world.slots.front().is_drive = false;
+  world.provider().inventory.reserved = 1;
+  world.start_worker();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("no NVMe controller"));
+}
+
+}  // namespace
+}  // namespace reclaim::sim
