@@ -326,7 +326,8 @@ void Conductor::assess_one(const Sighting& seen,
   if (device != nullptr && device->quarantined && !met_anew) {
     // Towards safety only: what the ledger knows to be dirty must not be offered.
     const auto entry = ports_.ledger.entries().find(sighting.address);
-    const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty;
+    const bool other_kind = sighting.drive && !sighting.is_drive();
+    const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty && !other_kind;
     const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
                        sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
                        (sighting.holder || !sighting.view->free());

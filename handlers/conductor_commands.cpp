@@ -186,7 +186,8 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
   const auto& entries = ports_.ledger.entries();
   LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
   // A record of Redis that is older than the ledger is not written again before the ledger knows.
-  if (device.record.stage != Stage::available && !device.dirty_durable) {
+  if (device.record.cleanable() && device.record.stage != Stage::available &&
+      !device.dirty_durable) {
     remembered = dirty_entry(
         device.record, std::max(ports_.clock.now().wall, WallMs{erased_at(device.record).ms + 1}));
   }
