@@ -26,8 +26,16 @@ unit_mutant(certificate_of_another_tenant conductor handlers/conductor_release.c
 unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
-      if (record.held) break;]]
+      if (record.held && !cyborg) break;]]
   [[      out.held = false;]])
+unit_mutant(heard_of_is_proven conductor handlers/admission.cpp CyborgHold.No*
+  "what an operator or Cyborg reserved is erased on the word of a notification"
+  [[  return arq.allocation_seen || arq.listed;]]
+  [[  return !arq.uuid.empty();]])
+unit_mutant(doubts_are_kept_to_oneself conductor handlers/admission.cpp CyborgHold.Without*
+  "a drive that was never cleaned is held for ever, and no word of an operator helps"
+  [[  if (record.certificate_id.empty()) {]]
+  [[  if (record.uuid.empty()) {]])
 unit_mutant(certificate_overtaken admission handlers/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])

@@ -262,8 +262,10 @@ sim_mutant(everything_of_cyborgs_is_ours handlers/admission.cpp
   [[row.owner_cyborg;]])
 sim_mutant(drives_are_no_drives handlers/admission.cpp
   "a drive's tenancy ends as that of a device which is not cleaned"
-  [[  if (record == nullptr && other_kind) base.type = type_of(sighting.drive->class_code);]]
-  [[  if (record == nullptr && sighting.drive) base.type = "PCI";]])
+  [[    base.type = type_of(sighting.drive->class_code);]]
+  [[  }
+  if (record == nullptr && sighting.drive) {
+    base.type = "PCI";]])
 sim_mutant(signatures_ignored handlers/conductor_register.cpp
   "a drive that bears what somebody may miss is registered and erased"
   [[        if (!found->empty()) {]]
