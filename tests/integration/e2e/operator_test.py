@@ -204,7 +204,7 @@ class Commands(EndToEnd):
         self.assertIn("cleanup_tiemout", err)
         self.assertIn(made.worker.config, err)
         code, _, err = made.worker.command("serve")
-        self.assertEqual(code, 1)
+        self.assertEqual(code, 78)
         self.assertIn("cleanup_tiemout", err)
         _, sample, _ = made.worker.command("config", "sample")
         with open(os.path.join(os.path.dirname(__file__), "../../../config/reclaim.conf.sample"),
