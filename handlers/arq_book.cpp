@@ -1,5 +1,7 @@
 #include "handlers/arq_book.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,9 @@ namespace {
 // What Cyborg's API says may come from a replica of its database that lags. A reading that
 // contradicts what is known counts when one that began so much later still says the same.
 constexpr std::int64_t kReadingsApartMs = 30'000;
+// How far Cyborg's clock may be behind ours: what began so shortly before a release counts as after
+// it, which costs a cleaning at most.
+constexpr std::int64_t kClocksApartMs = 60'000;
 
 // Cyborg says its times with an offset, always that of UTC; nothing: not told, or not understood.
 std::optional<WallMs> time_of(std::string text) {
@@ -23,6 +28,13 @@ bool older(const std::string& a, const std::string& b) {
   const auto at = time_of(a);
   const auto than = time_of(b);
   return at && than && *at < *than;
+}
+
+// When what is told of a binding began. A word may come late, or again after a restart, and is not
+// to be taken for a tenancy of today; where it does not tell, it is.
+WallMs began(const Arq& told, const Now& now) {
+  const auto at = time_of(told.updated_at);
+  return at ? std::min(WallMs{at->ms + kClocksApartMs}, now.wall) : now.wall;
 }
 
 // A fake driver's handles name addresses that may well be somebody's drive.
@@ -84,6 +96,11 @@ void ArqBook::load(const std::vector<Arq>& stored) {
   make_room();
 }
 
+// DNS spells one host as it likes.
+bool ArqBook::is_here(const std::string& hostname) const {
+  return strcasecmp(hostname.c_str(), host_.c_str()) == 0;
+}
+
 // A word that comes late, after what it says has ended.
 bool ArqBook::is_past(const Arq& told) const {
   const auto it = ended_.find(told.uuid);
@@ -94,13 +111,26 @@ bool ArqBook::is_past(const Arq& told) const {
   return at && end && *at <= *end;
 }
 
-void ArqBook::remember_end(const Arq& told, bool deleted) {
+// An end whose time was not told cannot be told from one before the binding that Cyborg's API goes
+// on listing: of these, later readings count more.
+bool ArqBook::is_past_for_good(const Arq& told) const {
+  const auto it = ended_.find(told.uuid);
+  return it != ended_.end() && (it->second.deleted || (it->second.timed && is_past(told)));
+}
+
+void ArqBook::remember_end(const Arq& told, bool deleted, bool timed) {
   Ended& ended = ended_[told.uuid];
+  ended.order = ++ends_;
+  ended.contradicted.reset();
   ended.deleted = ended.deleted || deleted;
+  ended.timed = timed;
   if (!told.updated_at.empty() && !older(told.updated_at, ended.updated_at)) {
     ended.updated_at = told.updated_at;
   }
-  while (ended_.size() > kArqsMax) ended_.erase(ended_.begin());
+  if (ended_.size() <= kArqsMax) return;
+  ended_.erase(std::min_element(ended_.begin(), ended_.end(), [](const auto& a, const auto& b) {
+    return a.second.order < b.second.order;
+  }));
 }
 
 bool ArqBook::end(Entry& entry) {
@@ -112,12 +142,13 @@ bool ArqBook::end(Entry& entry) {
 
 bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
   if (told.uuid.empty()) return false;
+  const bool changed_first = told.holds_device();
   told.state = state_after(event_type, told.state);
   const auto known = entries_.find(told.uuid);
   const bool ends = event_type.ends_with(".unbind.end") || event_type.ends_with(".delete.end");
   if (known != entries_.end() && older(told.updated_at, known->second.arq.updated_at)) return false;
   if (ends) {
-    remember_end(told, event_type.ends_with(".delete.end"));
+    remember_end(told, event_type.ends_with(".delete.end"), !told.updated_at.empty());
     if (known == entries_.end()) return false;
     if (!told.updated_at.empty()) known->second.arq.updated_at = told.updated_at;
     return end(known->second);
@@ -127,14 +158,16 @@ bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
     return end(known->second);
   }
   if (is_past(told)) return false;
+  // A payload made before the state was changed says an earlier time.
+  told.held_at = changed_first ? began(told, now) : now.wall;
   if (known == entries_.end()) {
-    if (told.hostname != host_) return false;
+    if (!is_here(told.hostname)) return false;
     Entry entry;
     take_in(entry, std::move(told), now);
     put(std::move(entry));
     return true;
   }
-  if (!told.hostname.empty() && told.hostname != host_) return end(known->second);
+  if (!told.hostname.empty() && !is_here(told.hostname)) return end(known->second);
   if (!known->second.arq.holds_device() && leads_out(event_type)) return false;
   return renew(known->second, std::move(told), now);
 }
@@ -164,7 +197,9 @@ void ArqBook::take_in(Entry& entry, Arq told, const Now& now) {
   const Arq known = std::move(entry.arq);
   const bool first = known.uuid.empty();
   const bool moved = known.address && told.address && *known.address != *told.address;
-  const bool renewed = known.released && older(known.updated_at, told.updated_at);
+  // An unbinding that failed wipes the device, and is no new binding.
+  const bool renewed =
+      known.released && !told.hostname.empty() && older(known.updated_at, told.updated_at);
   const bool anew = first || !known.holds_device() || moved || renewed;
   if (!first && !moved) {
     // What an event or a listing leaves out was not taken back by that.
@@ -188,7 +223,11 @@ void ArqBook::take_in(Entry& entry, Arq told, const Now& now) {
     }
   }
   told.heard_at = now.wall;
-  told.held_at = anew ? now.wall : known.held_at;
+  if (!anew) {
+    const bool completed = known.state == ArqState::bind_started && told.state == ArqState::bound &&
+                           known.held_at.ms != 0;
+    told.held_at = completed ? std::max(known.held_at, told.held_at) : known.held_at;
+  }
   told.listed = !anew && known.listed;
   told.allocation_seen = !anew && known.allocation_seen;
   told.released = !anew && known.released;
@@ -202,7 +241,7 @@ bool ArqBook::instance_deleted(const std::string& instance, const Now& /*now*/) 
   bool changed = false;
   for (auto& [uuid, entry] : entries_) {
     if (entry.arq.instance_uuid != instance) continue;
-    ended_[uuid].deleted = true;  // an instance does not come back
+    remember_end(entry.arq, true, false);  // an instance does not come back
     changed = end(entry) || changed;
   }
   return changed;
@@ -212,32 +251,39 @@ bool ArqBook::reconcile(const std::vector<Arq>& listed, MonoMs asked_at, const N
   bool changed = false;
   std::set<std::string> seen;
   for (const Arq& told : listed) {
-    if (told.uuid.empty() || (!told.hostname.empty() && told.hostname != host_)) continue;
+    if (told.uuid.empty() || (!told.hostname.empty() && !is_here(told.hostname))) continue;
     seen.insert(told.uuid);
     changed = listed_now(told, asked_at, now) || changed;
   }
   for (auto& [uuid, entry] : entries_) {
     // What was never listed may be hidden from us: Cyborg lists by project.
     if (seen.contains(uuid) || !entry.arq.listed || entry.heard > asked_at) continue;
-    if (!entry.arq.holds_device() || !believes(entry, asked_at)) continue;
+    if (!entry.arq.holds_device() || !believes(entry.contradicted, asked_at)) continue;
     changed = end(entry) || changed;
   }
   return changed;
 }
 
-bool ArqBook::believes(Entry& entry, MonoMs asked_at) {
-  if (!entry.contradicted) entry.contradicted = asked_at;
-  if (asked_at.ms - entry.contradicted->ms < kReadingsApartMs) return false;
-  entry.contradicted.reset();
+bool ArqBook::believes(std::optional<MonoMs>& contradicted, MonoMs asked_at) {
+  if (!contradicted) contradicted = asked_at;
+  if (asked_at.ms - contradicted->ms < kReadingsApartMs) return false;
+  contradicted.reset();
   return true;
 }
 
-bool ArqBook::listed_now(const Arq& told, MonoMs asked_at, const Now& now) {
+bool ArqBook::listed_now(Arq told, MonoMs asked_at, const Now& now) {
   const auto known = entries_.find(told.uuid);
+  told.held_at = began(told, now);
   if (known == entries_.end()) {
-    if (!told.holds_device() || is_past(told)) return false;
+    // One that names no host any more is somebody's, and names no device either.
+    if (!told.holds_device() || told.hostname.empty()) return false;
+    if (is_past(told) &&
+        (is_past_for_good(told) || !believes(ended_.at(told.uuid).contradicted, asked_at))) {
+      return false;
+    }
+    ended_.erase(told.uuid);
     Entry entry;
-    take_in(entry, told, now);
+    take_in(entry, std::move(told), now);
     entry.arq.listed = true;
     put(std::move(entry));
     return true;
@@ -252,9 +298,10 @@ bool ArqBook::listed_now(const Arq& told, MonoMs asked_at, const Now& now) {
     entry.contradicted.reset();
     return told.holds_device() && renew_listed(entry, told, now);
   }
-  if (!believes(entry, asked_at)) return false;
+  if (!believes(entry.contradicted, asked_at)) return false;
   if (!told.holds_device()) return end(entry);
-  if (is_past(told)) return false;
+  if (is_past_for_good(told)) return false;
+  ended_.erase(told.uuid);
   return renew_listed(entry, told, now);
 }
 
@@ -289,19 +336,23 @@ bool ArqBook::let_go(const PciAddress& address, const std::string& provider) {
   return changed;
 }
 
-void ArqBook::bury(const std::vector<std::string>& uuids) {
-  for (const std::string& uuid : uuids) {
-    const auto it = entries_.find(uuid);
+void ArqBook::bury(const PciAddress& address, const std::string& provider,
+                   const std::vector<PastTenancy>& over) {
+  for (const PastTenancy& past : over) {
+    const auto it = entries_.find(past.uuid);
     if (it == entries_.end()) continue;
-    unsaved_.insert(uuid);
     Arq& arq = it->second.arq;
+    // It binds another device by now, or this one anew.
+    if (!concerns(arq, address, provider) || arq.held_at != past.held_at) continue;
+    unsaved_.insert(past.uuid);
     if (arq.holds_device()) {
       // Cyborg may list it for ever: a leaked one.
       arq.released = true;
       arq.held_at = WallMs{};
       continue;
     }
-    remember_end(arq, false);
+    const auto ended = ended_.find(past.uuid);
+    remember_end(arq, false, ended != ended_.end() && ended->second.timed);
     entries_.erase(it);
   }
 }
@@ -315,20 +366,27 @@ DeviceArqs ArqBook::about(const ArqQuestion& question) const {
       continue;
     }
     if (entry.arq.held_at.ms == 0) continue;
-    out.over.push_back(uuid);
+    out.over.push_back({uuid, entry.arq.held_at});
     if (!out.ended || out.ended->held_at < entry.arq.held_at) out.ended = entry.arq;
   }
   return out;
 }
 
 void ArqBook::make_room() {
+  // What holds a device stays, for its device is known by nothing else: this host cannot bind so
+  // many.
+  const auto stays = [](const Entry& entry) {
+    return entry.arq.holds_device() && !entry.arq.released &&
+           (names_a_function(entry.arq) || !entry.arq.device_rp_uuid.empty());
+  };
   while (entries_.size() > kArqsMax) {
-    const auto goes_before = [](const auto& a, const auto& b) {
-      const bool a_binds = a.second.arq.holds_device();
-      const bool b_binds = b.second.arq.holds_device();
-      return a_binds != b_binds ? b_binds : a.second.arq.heard_at < b.second.arq.heard_at;
+    const auto goes_before = [&stays](const auto& a, const auto& b) {
+      const bool a_stays = stays(a.second);
+      const bool b_stays = stays(b.second);
+      return a_stays != b_stays ? b_stays : a.second.arq.heard_at < b.second.arq.heard_at;
     };
     const auto oldest = std::min_element(entries_.begin(), entries_.end(), goes_before);
+    if (stays(oldest->second)) return;
     unsaved_.insert(oldest->first);
     entries_.erase(oldest);
   }

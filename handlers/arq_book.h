@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,10 +39,16 @@ struct ArqQuestion {
   MonoMs surveyed_from;  // when that reading began
 };
 
+// A tenancy that is over: the same ARQ may have another one by the time this is buried.
+struct PastTenancy {
+  std::string uuid;
+  WallMs held_at;
+};
+
 struct DeviceArqs {
   std::optional<Arq> holder;      // it binds the device
   std::optional<Arq> ended;       // it did, and the drive was not released since
-  std::vector<std::string> over;  // all that did, by UUID: to be buried with the release
+  std::vector<PastTenancy> over;  // all that did: to be buried with the release
 };
 
 class ArqBook final {
@@ -62,8 +69,9 @@ class ArqBook final {
   void allocation_seen(const ArqQuestion& question);
   // An operator says that nothing binds the device any more. True: something did.
   bool let_go(const PciAddress& address, const std::string& provider);
-  // The drive was released: the tenancies of these are history.
-  void bury(const std::vector<std::string>& uuids);
+  // The drive was released: its tenancies of these are history.
+  void bury(const PciAddress& address, const std::string& provider,
+            const std::vector<PastTenancy>& over);
 
   [[nodiscard]] DeviceArqs about(const ArqQuestion& question) const;
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
@@ -87,28 +95,34 @@ class ArqBook final {
   };
   // Ended for good, or before it was known that it had begun.
   struct Ended {
-    std::string updated_at;
+    std::string updated_at;  // of its end; where that was not told, of what had been known before
     bool deleted = false;
+    bool timed = false;                  // the time of its end was told
+    std::uint64_t order = 0;             // the later, the greater
+    std::optional<MonoMs> contradicted;  // since this reading of the API all say that it binds
   };
 
   [[nodiscard]] static bool concerns(const Arq& arq, const PciAddress& address,
                                      const std::string& provider);
   [[nodiscard]] static bool binds(const Entry& entry, const ArqQuestion& question);
+  [[nodiscard]] bool is_here(const std::string& hostname) const;
   [[nodiscard]] bool is_past(const Arq& told) const;
+  [[nodiscard]] bool is_past_for_good(const Arq& told) const;
   bool end(Entry& entry);
   void put(Entry entry);
   bool renew(Entry& entry, Arq told, const Now& now);
   void take_in(Entry& entry, Arq told, const Now& now);
-  static bool believes(Entry& entry, MonoMs asked_at);
-  bool listed_now(const Arq& told, MonoMs asked_at, const Now& now);
+  static bool believes(std::optional<MonoMs>& contradicted, MonoMs asked_at);
+  bool listed_now(Arq told, MonoMs asked_at, const Now& now);
   bool renew_listed(Entry& entry, Arq told, const Now& now);
-  void remember_end(const Arq& told, bool deleted);
+  void remember_end(const Arq& told, bool deleted, bool timed);
   void make_room();
 
   std::string host_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, Ended>
       ended_;  // in memory only: a late word of their binding means nothing
+  std::uint64_t ends_ = 0;
   std::set<std::string> unsaved_;
 };
 

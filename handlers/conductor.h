@@ -111,7 +111,7 @@ class Conductor final {
     // to the drive.
     bool fence = true;
     std::optional<placement::ProviderView> admitted_view;  // what admission decided on
-    std::vector<std::string> arqs_over;  // whose tenancies the cleaning under way ends
+    std::vector<PastTenancy> arqs_over;  // whose tenancies the cleaning under way ends
     bool interrupted = false;   // a restart is to end in error, once the release is read back
     std::string mismatch_told;  // so that each is told once
     bool registering = false;   // it is being looked at, or Placement is being told of it

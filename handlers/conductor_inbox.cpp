@@ -262,7 +262,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     });
   }
   if (update.row->on == Trigger::released || update.row->on == Trigger::released_taken) {
-    arqs_.bury(std::exchange(devices_.at(address).arqs_over, {}));
+    arqs_.bury(address, record.provider, std::exchange(devices_.at(address).arqs_over, {}));
     save_arqs();
   }
   // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.

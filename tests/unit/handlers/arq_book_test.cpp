@@ -90,7 +90,7 @@ TEST_P(Ends, TheBindingThoughItsDeviceWasWiped) {
   // The tenancy is remembered by its device until that is released.
   ASSERT_TRUE(about().ended.has_value());
   EXPECT_EQ(about().ended->held_at, at(10).wall);
-  book.bury(about().over);
+  book.bury(kAddress, kProvider, about().over);
   EXPECT_FALSE(about().ended.has_value());
 }
 
@@ -239,6 +239,139 @@ TEST_F(Book, IsBoundedAndTheOldestThatHoldNothingGoFirst) {
     book.hear("accelerator_request.unbind.end", wiped(arq.uuid), at(ms));
   }
   EXPECT_EQ(book.size(), kArqsMax);
+  EXPECT_TRUE(binds());
+}
+
+Now in_2026(std::int64_t ms) {
+  return Now{WallMs{from_iso8601("2026-11-21T12:00:00Z")->ms + ms}, MonoMs{ms}};
+}
+
+TEST_F(Book, AWordThatComesLateTellsOfItsOwnTimeAndOfNoTenancyOfToday) {
+  book.hear(kBind, bound(), in_2026(10));
+  book.hear(kUnbind, wiped(), in_2026(20));
+  ASSERT_TRUE(about().ended);
+  EXPECT_LE(about().ended->held_at, *from_iso8601("2026-11-21T10:01:00Z"));
+  // Its time may be that of the word before it, and then says nothing.
+  Arq begun = bound("arq-2");
+  begun.state = ArqState::initial;
+  book.hear("accelerator_request.bind.start", begun, in_2026(30));
+  ASSERT_TRUE(about().holder);
+  EXPECT_EQ(about().holder->held_at, in_2026(30).wall);
+}
+
+TEST_F(Book, ABindingThatIsCompletedLaterIsOfThatTime) {
+  Arq arq = bound();
+  arq.state = ArqState::bind_started;
+  book.hear("accelerator_request.bind.start", arq, in_2026(10));
+  const WallMs begun = about().holder->held_at;
+  arq.state = ArqState::bound;
+  arq.updated_at = "2026-11-21T11:00:00+00:00";
+  book.hear(kBind, arq, in_2026(20));
+  EXPECT_GT(about().holder->held_at, begun);
+}
+
+TEST_F(Book, ALeakedArqThatIsTouchedInCyborgIsNoNewBinding) {
+  book.hear(kBind, bound(), at(10));
+  book.let_go(kAddress, kProvider);
+  book.bury(kAddress, kProvider, about().over);
+  Arq touched = wiped();
+  touched.state = ArqState::unbind_failed;
+  for (std::int64_t ms = 60'000; ms < 400'000; ms += 60'000) {
+    book.reconcile({touched}, MonoMs{ms}, at(ms + 1));
+  }
+  EXPECT_FALSE(about(true, 1'000'000).holder);
+  EXPECT_FALSE(about(true, 1'000'000).ended);
+}
+
+TEST_F(Book, ArqsThatNameNoHostAreTakenOnlyWhereTheyAreKnown) {
+  book.hear(kBind, bound(), at(10));
+  (void)book.take_unsaved();
+  std::vector<Arq> listed;
+  for (int i = 0; i < 4'200; ++i) {
+    listed.push_back(wiped(fmt::format("foreign-{}", i)));
+    listed.back().state = ArqState::unbind_failed;
+  }
+  book.reconcile(listed, MonoMs{100}, at(101));
+  EXPECT_EQ(book.size(), 1U);
+  EXPECT_TRUE(book.take_unsaved().empty());
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, WhatHoldsADeviceIsNeverForgottenForRoom) {
+  book.hear(kBind, bound(), at(1));
+  for (std::size_t i = 0; i < kArqsMax + 10; ++i) {
+    Arq arq = bound(fmt::format("other-{}", i));
+    arq.address.reset();
+    arq.device_rp_uuid.clear();
+    book.hear(kBind, arq, at(static_cast<std::int64_t>(i) + 10));
+  }
+  EXPECT_EQ(book.size(), kArqsMax);
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, AnUntimedEndYieldsToLaterReadingsThatListItBound) {
+  for (const bool buried : {false, true}) {
+    ArqBook other(kHost);
+    const auto question = ArqQuestion{kAddress, kProvider, false, "", MonoMs{1'000'000}};
+    other.hear(kBind, bound(), at(10));
+    Arq untimed = wiped();
+    untimed.updated_at.clear();
+    other.hear(kUnbind, untimed, at(20));
+    if (buried) other.bury(kAddress, kProvider, other.about(question).over);
+    other.reconcile({bound()}, MonoMs{100}, at(101));
+    EXPECT_FALSE(other.about(question).holder) << buried;
+    other.reconcile({bound()}, MonoMs{30'100}, at(30'101));
+    EXPECT_TRUE(other.about(question).holder) << buried;
+  }
+}
+
+TEST_F(Book, ATimedEndIsNotTakenBackByAReplicaThatLags) {
+  book.hear(kBind, bound(), at(10));
+  book.hear(kUnbind, wiped(), at(20));
+  book.bury(kAddress, kProvider, about().over);
+  for (std::int64_t ms = 60'000; ms < 400'000; ms += 60'000) {
+    book.reconcile({bound()}, MonoMs{ms}, at(ms + 1));
+  }
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, TheReleaseOfOneDeviceLetsGoOfNoOther) {
+  book.hear(kBind, bound(), at(10));
+  book.hear(kUnbind, wiped(), at(20));
+  const auto over = about().over;
+  Arq moved = bound();
+  moved.address = PciAddress{0, 0xc2, 0, 0};
+  moved.device_rp_uuid = "another";
+  moved.updated_at = "2026-11-21T10:06:00+00:00";
+  book.hear(kBind, moved, at(30));
+  book.bury(kAddress, kProvider, over);
+  EXPECT_TRUE(book.about({*moved.address, "another", true, "", MonoMs{99}}).holder);
+}
+
+TEST_F(Book, TheReleaseEndsNoBindingThatCameMeanwhile) {
+  book.hear(kBind, bound(), at(10));
+  book.hear(kUnbind, wiped(), at(20));
+  const auto over = about().over;
+  Arq again = bound();
+  again.updated_at = "2026-11-21T10:06:00+00:00";
+  book.hear(kBind, again, at(30));
+  book.bury(kAddress, kProvider, over);
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, TheOldestEndIsForgottenFirst) {
+  for (std::size_t i = 0; i < kArqsMax; ++i) {
+    book.hear(kUnbind, wiped(fmt::format("z-{}", i)), at(static_cast<std::int64_t>(i)));
+  }
+  book.hear(kUnbind, wiped("a"), at(10'000));
+  EXPECT_FALSE(book.hear(kBind, bound("a"), at(10'001)));
+  EXPECT_TRUE(book.hear(kBind, bound("z-0"), at(10'002)));
+}
+
+TEST_F(Book, AHostIsTheSameInOtherLetters) {
+  Arq arq = bound();
+  arq.hostname = "Compute-1";
+  EXPECT_TRUE(book.hear(kBind, arq, at(10)));
   EXPECT_TRUE(binds());
 }
 
