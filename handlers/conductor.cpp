@@ -424,7 +424,7 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
       !device.dirty_durable && !device.saving) {
     // The ledger was lost, and nothing moves that would write its line again.
     device.saving = true;
-    return mark_dirty_then(address, device.record, false, [this, address] {
+    return mark_dirty_then(address, device.record, Trigger::dirty_seen, [this, address] {
       devices_.at(address).saving = false;
       pump(address);
     });

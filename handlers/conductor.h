@@ -45,6 +45,9 @@ struct ConductorPolicies {
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
   Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
+  // Whether nobody else claims a drive that is to be registered; none: not asked.
+  std::function<Status(std::uint16_t vendor, std::uint16_t product, const PciAddress&)>
+      one_claimant = nullptr;
 };
 
 struct ConductorCounters {
@@ -163,6 +166,7 @@ class Conductor final {
   // conductor_register.cpp: drives that Placement is to learn of.
   [[nodiscard]] bool to_be_registered(const Sighting& sighting, const Record* record) const;
   void say_foreign(const Sighting& sighting);
+  void say_former(const PciAddress& address);
   void register_drive(const Sighting& sighting);
   void find_signatures(const PciAddress& address, const nvme::DriveFacts& drive);
   void register_device(const PciAddress& address, const nvme::DriveFacts& drive);
@@ -182,7 +186,7 @@ class Conductor final {
   void post(const PciAddress& address, Event event);
   void pump(const PciAddress& address);
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
-  void mark_dirty_then(const PciAddress& address, const Record& record, bool enrolled,
+  void mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
                        std::function<void()> next);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);

@@ -37,6 +37,8 @@ void Conductor::cleanup_device(const Kick& kick) {
       device->record.stage != Stage::error) {
     return;
   }
+  // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
+  if (written > 0 && written < device->record.stage_since.ms) return;
   Facts facts;
   facts.detail = "Cyborg's cleanup_device";
   if (!kick.request_id.empty()) facts.request_id = kick.request_id;
@@ -74,7 +76,12 @@ void Conductor::command(const Kick& kick) {
                                            kick.address));
       return;
     }
-    if (arqs_.let_go(*address, device->record.provider)) {
+    // While an instance has it, an ARQ that is let go would be missed when that is gone.
+    const Stage stage = device->record.stage;
+    const bool by_arq_only = stage == Stage::allocated && device->sighting &&
+                             device->sighting->view && device->sighting->view->free();
+    if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
+        arqs_.let_go(*address, device->record.provider)) {
       ports_.log.warning(
           kLog, fmt::format("{}: an operator says that no ARQ binds it any more", kick.address));
       save_arqs();

@@ -76,7 +76,7 @@ void Conductor::pump(const PciAddress& address) {
     };
     device.saving = true;
     if (wants_ledger_line(update->record)) {
-      mark_dirty_then(address, update->record, event.trigger == Trigger::operator_enrol, persist);
+      mark_dirty_then(address, update->record, event.trigger, persist);
     } else {
       persist();
     }
@@ -100,15 +100,18 @@ LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
 
 // Nothing is done for a dirty device before the ledger says so on stable storage. The ledger shows
 // a line before it is durable, so that what is durable is remembered here. It forgets a former
-// baseline only together with a record that does: `enrolled`. `device.saving` is set.
-void Conductor::mark_dirty_then(const PciAddress& address, const Record& record, bool enrolled,
+// baseline only together with a record that does: when enrolled. `device.saving` is set.
+void Conductor::mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
                                 std::function<void()> next) {
+  const bool enrolled = on == Trigger::operator_enrol;
   const auto remembered = ports_.ledger.entries().find(address);
   Device& device = devices_.at(address);
   // A line that an earlier release has not struck yet is older than its certificate, and would be
-  // struck by it: new dirt needs a newer line.
-  if (!enrolled && remembered != ports_.ledger.entries().end() && remembered->second.dirty &&
-      device.dirty_durable && remembered->second.dirty_since > record.certificate_at) {
+  // struck by it: new dirt needs a newer line. So does each tenancy, for Redis may lose the record
+  // that tells it.
+  if (!enrolled && on != Trigger::allocation_seen && remembered != ports_.ledger.entries().end() &&
+      remembered->second.dirty && device.dirty_durable &&
+      remembered->second.dirty_since > record.certificate_at) {
     return next();
   }
   LedgerEntry entry =
@@ -119,7 +122,7 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
     entry.certificate_id.clear();
   }
   const auto strikes = device.strikes;
-  ports_.ledger.put(address, entry, [this, address, record, enrolled, strikes, next](Status kept) {
+  ports_.ledger.put(address, entry, [this, address, record, on, strikes, next](Status kept) {
     if (stopping_) return;
     Device& now = devices_.at(address);
     if (kept) {
@@ -130,8 +133,8 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
                      fmt::format("{}: the ledger cannot be written, nothing is done with it",
                                  to_string(address)),
                      {{"why", kept.error().what}});
-    ports_.timers.after(backoff(now), [this, address, record, enrolled, next] {
-      if (!stopping_) mark_dirty_then(address, record, enrolled, next);
+    ports_.timers.after(backoff(now), [this, address, record, on, next] {
+      if (!stopping_) mark_dirty_then(address, record, on, next);
     });
   });
 }
@@ -265,20 +268,25 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     arqs_.bury(address, record.provider, std::exchange(devices_.at(address).arqs_over, {}));
     save_arqs();
   }
+  // A restart's error is owed by what it found being released, and by nothing after that.
+  const bool interrupted = before.stage == Stage::confirming && devices_.at(address).interrupted;
+  if (record.stage != Stage::releasing && record.stage != Stage::confirming) {
+    devices_.at(address).interrupted = false;
+  }
   // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.
   if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out(address, update.effect);
   if (record.stage == Stage::pending_cleaning) {
     if (before.stage == Stage::available || before.stage == Stage::allocated) {
       settle_kicks_of(record.instance);
       try_admit(address);
+      if (update.row->on == Trigger::unregistered_seen) want_survey(kLookAgainMs);
     } else if (before.stage == Stage::error || update.row->on == Trigger::operator_enrol) {
       want_survey(0);
     } else if (update.row->on == Trigger::guards_wait || update.row->on == Trigger::lock_refused) {
       // libvirt and udev take their seconds; what lasts longer is looked at less and less often.
       const auto waits = static_cast<std::int64_t>(std::min(record.attempts, kWaitsDoubledMax));
       want_survey(std::min(kGuardsAgainMs << waits, options_.survey_interval_ms));
-    } else if (update.row->on == Trigger::look_changed &&
-               std::exchange(devices_.at(address).interrupted, false)) {
+    } else if (interrupted) {
       // It was interrupted, and what it was interrupted in did not happen.
       post(address, Event{Trigger::restarted_error, 0, {}});
     } else if (update.row->on == Trigger::look_changed ||

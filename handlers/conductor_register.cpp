@@ -41,10 +41,8 @@ bool Conductor::to_be_registered(const Sighting& sighting, const Record* record)
 // Somebody else registered it, and neither as a one-time-use device nor as one of Cyborg's: an
 // error of that device alone, told once, and nothing of it is touched.
 void Conductor::say_foreign(const Sighting& sighting) {
-  if (!options_.manage_providers || sighting.rows.empty() || !sighting.is_drive() ||
-      !sighting.ours.value_or(false)) {
-    return;
-  }
+  if (!options_.manage_providers || !sighting.is_drive() || !sighting.ours.value_or(false)) return;
+  if (sighting.rows.empty()) return say_former(sighting.address);
   const placement::ProviderRow& row = sighting.rows.front();
   std::string& said = foreign_said_[sighting.address];
   if (said == row.uuid) return;
@@ -53,6 +51,20 @@ void Conductor::say_foreign(const Sighting& sighting) {
                                      "OWNER_CYBORG nor HW_PCI_ONE_TIME_USE; delete the provider if "
                                      "nobody needs it, or take the drive out of device_spec",
                                      to_string(sighting.address), row.name, row.uuid));
+}
+
+// Nova's device that vanished for a moment comes back; until then nothing tells why it is not
+// registered but this.
+void Conductor::say_former(const PciAddress& address) {
+  const auto entry = ports_.ledger.entries().find(address);
+  if (entry == ports_.ledger.entries().end() || entry->second.provider.empty()) return;
+  const std::string ours = provider_uuid(fmt::format("{}_{}", options_.host, to_string(address)));
+  std::string& said = foreign_said_[address];
+  if (entry->second.provider == ours || said == entry->second.provider) return;
+  said = entry->second.provider;
+  ports_.log.warning(kLog, fmt::format("{} is not registered: its former provider {} was made by "
+                                       "somebody else, and may come back",
+                                       to_string(address), said));
 }
 
 void Conductor::register_drive(const Sighting& sighting) {
@@ -80,10 +92,15 @@ void Conductor::register_drive(const Sighting& sighting) {
     return post(address, Event{Trigger::unregistered_seen, 0, std::move(facts)});
   }
   if (!device->dirty_durable || device->record.stage == Stage::error) return;
-  // What we have had in hand before bears a tenant's signatures, if any.
+  // Asked at the start of those that were there; drives come later too.
+  if (policies_.one_claimant) {
+    const Status alone = policies_.one_claimant(drive.vendor_id, drive.device_id, address);
+    if (!alone) return registration_waits(address, "not registered: " + alone.error().what);
+  }
+  // What a tenant left since its last release is nobody's to be missed.
   const Record& record = device->record;
-  const bool had_before = !record.certificate_id.empty() || record.tenancy_seen_at.ms != 0;
-  if (record.accepted || had_before || device->blank) return register_device(address, drive);
+  const bool tenants = record.tenancy_seen_at > record.certificate_at;
+  if (record.accepted || tenants || device->blank) return register_device(address, drive);
   find_signatures(address, drive);
 }
 

@@ -68,12 +68,16 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   const LedgerEntry entry = dirty_entry(device.record, erased_at(device.record));
   ports_.ledger.put(address, entry, [this, address, epoch](Status kept) {
     if (stopping_ || stale(address, epoch)) return;
+    // A full disk may have kept us longer than the lock stood.
+    if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
     if (kept) return ask_the_drive(address, epoch);
     ports_.log.error(
         kLog, fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
         {{"why", kept.error().what}});
     ports_.timers.after(options_.retry_max_ms, [this, address, epoch] {
-      if (!stopping_ && !stale(address, epoch)) release(address, epoch);
+      if (stopping_ || stale(address, epoch)) return;
+      if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+      release(address, epoch);
     });
   });
 }
@@ -92,6 +96,7 @@ void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
 
 void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
   Device& device = devices_.at(address);
+  if (device.lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
   if (const auto arq = binding_of(device)) {
     device.release_view.reset();
     return answer(address, epoch, Trigger::release_conflict, said("ARQ " + arq->uuid));
@@ -284,6 +289,10 @@ void Conductor::strike(const PciAddress& address, const std::string& certificate
   const auto remembered = ports_.ledger.entries().find(address);
   if (device.record.stage != Stage::available || device.record.certificate_id != certificate_id ||
       remembered == ports_.ledger.entries().end()) {
+    return;
+  }
+  // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
+  if (remembered->second.dirty && remembered->second.dirty_since > device.record.certificate_at) {
     return;
   }
   // What is being recorded now may be the next tenancy: its dirt must stay remembered.

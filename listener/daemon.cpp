@@ -68,8 +68,12 @@ Status Daemon::build(const config::MachineFacts& machine) {
   conductor_ = std::make_unique<Conductor>(
       ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_,
                      accelerators_.get()},
-      ConductorPolicies{config::device_policy_lookup(settings_), config::method_choice(),
-                        [] { return random_uuid(); }, config::passthrough_whitelist(settings_)},
+      ConductorPolicies{
+          config::device_policy_lookup(settings_), config::method_choice(),
+          [] { return random_uuid(); }, config::passthrough_whitelist(settings_),
+          [this](std::uint16_t vendor, std::uint16_t product, const PciAddress& address) {
+            return config::check_claims(settings_, {{address, vendor, product}});
+          }},
       config::conductor_options(settings_, machine, kVersion));
   return build_listeners();
 }

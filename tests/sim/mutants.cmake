@@ -18,7 +18,8 @@ sim_mutant(acts_before_it_persists handlers/conductor_inbox.cpp
 ]])
 sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
   "a ledger line counts before it is on stable storage"
-  [[      device.dirty_durable && remembered]] [[      remembered]])
+  [[      remembered->second.dirty && device.dirty_durable &&]]
+  [[      remembered->second.dirty &&]])
 sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
   "nothing remembers a dirty drive but Redis"
   [[if (wants_ledger_line(update->record)) {]] [[if (false) {]])
@@ -272,5 +273,5 @@ sim_mutant(signatures_ignored handlers/conductor_register.cpp
   [[        if (false) {]])
 sim_mutant(registered_at_once handlers/conductor_register.cpp
   "a drive is registered before anybody has looked what it bears"
-  [[  if (record.accepted || had_before || device->blank) return register_device(address, drive);]]
+  [[  if (record.accepted || tenants || device->blank) return register_device(address, drive);]]
   [[  return register_device(address, drive);]])

@@ -155,6 +155,7 @@ void World::start_worker() {
   drives->on_verified = [this](const Drive& drive) { verified_serials_[drive.serial] += 1; };
   if (options_.scripted && !options_.cyborg) cyborg_api_ = false;
   ConductorPolicies policies;
+  policies.one_claimant = one_claimant;
   policies.whitelist = [this](std::uint16_t, std::uint16_t, const PciAddress& at) {
     return slot_at(at).ours && !slot_at(at).is_drive;
   };

@@ -115,6 +115,7 @@ class World final {
   void tenancy_begins(std::size_t slot = 0);  // allocated, burned, guest running, data written
   void tenancy_ends(std::size_t slot = 0);    // left burned
 
+  std::function<Status(std::uint16_t, std::uint16_t, const PciAddress&)> one_claimant;
   std::vector<Slot> slots;
   Rng rng;
   Scheduler scheduler;

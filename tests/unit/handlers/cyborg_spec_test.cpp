@@ -358,5 +358,237 @@ TEST_F(CyborgSpec, WhatNoDeviceSpecMatchesIsNotOurs) {
   EXPECT_EQ(reserved(), 0);
 }
 
+// -------------------------------------------------------------------------------------------------
+// What comes late, again, or at the wrong moment.
+
+struct CyborgEdge : CyborgSpec {
+  [[nodiscard]] Arq bound_arq(const char* updated_at = "") {
+    Arq arq;
+    arq.uuid = "arq-1";
+    arq.state = ArqState::bound;
+    arq.hostname = "compute-1";
+    arq.address = slot().address;
+    arq.attach_handle_type = "PCI";
+    arq.instance_uuid = "vm-of-old";
+    arq.updated_at = updated_at;
+    return arq;
+  }
+  void hear(const std::string& event, const Arq& arq) {
+    Kick kick;
+    kick.reason = event;
+    kick.arq = encode_arq(arq);
+    kick.delays_s = {0};
+    world.conductor->take(kick);
+  }
+  void hear_unbound(Arq arq) {
+    arq.state = ArqState::unbound;
+    hear("accelerator_request.unbind.end", arq);
+  }
+  void die_once_at(Stage stage) {
+    world.store.on_saved = [this, stage](const Record& record, const JournalEntry&) {
+      if (record.stage != stage || dead_) return;
+      dead_ = true;
+      world.scheduler.outside(0, [this] { world.kill_worker(); });
+    };
+    world.tenancy_ends();
+    world.kick({0});
+    world.pass(kMinuteMs);
+    ASSERT_EQ(world.conductor, nullptr);
+    world.store.on_saved = nullptr;
+  }
+};
+
+TEST_F(CyborgEdge, ATenancyThatBeganAndEndedBetweenTwoSurveysIsCleanedAfter) {
+  hear("accelerator_request.bind.end", bound_arq());
+  hear_unbound(bound_arq());
+  world.pass(kLongMs);
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
+TEST_F(CyborgEdge, WordsOfATenancyBeforeTheReleaseEndNoHold) {
+  use_it();
+  world.tenancy_ends();
+  look();
+  world.pass(kLongMs);
+  ASSERT_EQ(world.releases, 1U);
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  look();
+  ASSERT_TRUE(world.record().held);
+  hear("accelerator_request.bind.end", bound_arq("2001-01-01T00:00:00Z"));
+  hear_unbound(bound_arq("2001-01-01T00:00:00Z"));
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 1U);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(CyborgEdge, AReleaseThatWasReadBackOwesNoErrorToTheNextTenancy) {
+  use_it();
+  world.placement.on_released = [this](Provider&) {
+    if (dead_) return;
+    dead_ = true;
+    world.scheduler.outside(0, [this] { world.kill_worker(); });
+  };
+  world.tenancy_ends();
+  world.kick({0});
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.conductor, nullptr);
+  world.placement.on_released = nullptr;
+  world.start_worker();
+  world.pass(kLongMs);
+  ASSERT_EQ(world.record().stage, Stage::available);
+  use_it();
+  bool once = false;
+  world.store.on_saved = [&](const Record& record, const JournalEntry&) {
+    if (record.stage != Stage::looking || once) return;
+    once = true;
+    world.drives->breaks(slot().address);
+  };
+  world.tenancy_ends();
+  look();
+  world.pass(kLongMs);
+  ASSERT_TRUE(once);
+  EXPECT_EQ(world.record().stage, Stage::available) << world.record().last_error;
+}
+
+TEST_F(CyborgEdge, AReleaseThatCannotBeReadBackBecauseItsProviderIsAnotherIsAnError) {
+  use_it();
+  die_once_at(Stage::releasing);
+  const std::string name = world.provider().row.name;
+  ASSERT_TRUE(world.placement.remove(world.provider().row.uuid));
+  world.placement.create(name, false, true).inventory.reserved = 1;
+  const auto erases = world.erases;
+  world.start_worker();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_EQ(world.erases, erases);
+}
+
+TEST_F(CyborgEdge, TheUnbindsOwnCastHeardAgainEndsNoRestartsError) {
+  use_it();
+  Kick cast;
+  cast.command = "cleanup_device";
+  cast.address = to_string(slot().address);
+  cast.id = std::to_string(world.scheduler.now().wall.ms) + "-0";
+  die_once_at(Stage::erasing);
+  world.start_worker();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::error);
+  world.conductor->take(cast);
+  world.pass(kMinuteMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  // An administrator's, who has seen it.
+  cast.id = std::to_string(world.scheduler.now().wall.ms) + "-0";
+  world.command("clean", slot().address);
+  world.conductor->take(cast);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
+TEST_F(CyborgEdge, CleanLetsGoOfNoArqWhileAnInstanceHasTheDevice) {
+  use_it();
+  world.kick({0});
+  Arq arq = bound_arq();
+  arq.instance_uuid = "other";
+  hear("accelerator_request.bind.end", arq);
+  world.pass(kMinuteMs);
+  world.command("clean", slot().address);
+  world.pass(kMinuteMs);
+  bool released = true;
+  world.store.load_arqs("compute-1", [&](Result<std::vector<Arq>> arqs) {
+    ASSERT_TRUE(arqs.ok());
+    ASSERT_EQ(arqs->size(), 1U);
+    released = arqs->front().released;
+  });
+  world.pass(1'000);
+  EXPECT_FALSE(released);
+}
+
+TEST_F(CyborgEdge, ALockLostWhileTheLedgerIsFullEndsTheRelease) {
+  use_it();
+  world.store.on_saved = [this](const Record& record, const JournalEntry&) {
+    if (record.stage != Stage::releasing || dead_) return;
+    dead_ = true;
+    world.disk.full = true;
+    world.store.lose_everything();
+    EXPECT_TRUE(world.store.rival_takes(slot().address, kLongMs));
+  };
+  world.tenancy_ends();
+  look();
+  world.pass(kLongMs);
+  EXPECT_TRUE(dead_);
+  EXPECT_EQ(world.releases, 0U);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// -------------------------------------------------------------------------------------------------
+// [nvme] manage_providers.
+
+struct Managed : CyborgEdge {
+  // One that Placement does not know.
+  void unknown_drive() {
+    world.kill_worker();
+    world.store.lose_everything();
+    world.disk.entries.clear();
+    (void)world.placement.remove(world.provider().row.uuid);
+    slot().unregistered = true;
+    slot().provider_name = "compute-1_" + to_string(slot().address);
+    world.conductor_options.manage_providers = true;
+  }
+  [[nodiscard]] bool registered() {
+    return world.placement.find_by_name(slot().provider_name) != nullptr;
+  }
+};
+
+TEST_F(Managed, ADriveIsRegisteredWithoutWaitingForTheNextPeriodicSurvey) {
+  unknown_drive();
+  world.start_worker();
+  world.pass(20'000);
+  EXPECT_TRUE(registered());
+}
+
+TEST_F(Managed, ADriveTakenOutOfThePoolThatBearsAFilesystemWaitsForEnrolment) {
+  unknown_drive();
+  world.start_worker();
+  world.pass(kLongMs);
+  ASSERT_TRUE(registered());
+  ASSERT_EQ(world.record().stage, Stage::available);
+  const auto erases = world.erases;
+  ASSERT_TRUE(world.placement.remove(world.provider().row.uuid));
+  world.drive().signatures = {"ext4"};
+  look();
+  world.pass(kLongMs);
+  EXPECT_FALSE(registered());
+  EXPECT_EQ(world.erases, erases);
+  EXPECT_THAT(world.store.stored(slot().address)->waiting_for, HasSubstr("ext4"));
+}
+
+TEST_F(Managed, ADriveOfTwoClaimantsIsNotRegisteredThoughItCameLater) {
+  unknown_drive();
+  world.one_claimant = [](std::uint16_t, std::uint16_t, const PciAddress&) -> Status {
+    return Error{Errc::invalid, "InvalidConfiguration: two claim it"};
+  };
+  world.start_worker();
+  world.pass(kLongMs);
+  EXPECT_FALSE(registered());
+  EXPECT_THAT(world.store.stored(slot().address)->waiting_for, HasSubstr("two claim it"));
+}
+
+TEST_F(Managed, AFormerProviderOfSomebodyElseIsTold) {
+  unknown_drive();
+  LedgerEntry entry;
+  entry.provider = "11111111-2222-4333-8444-555555555555";
+  entry.serial = world.drive().serial;
+  world.disk.entries[slot().address] = entry;
+  world.log.enabled = true;
+  world.start_worker();
+  world.pass(kLongMs);
+  EXPECT_FALSE(registered());
+  const std::string told = "its former provider 11111111-2222-4333-8444-555555555555";
+  const auto first = world.log.text.find(told);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(world.log.text.find(told, first + 1), std::string::npos) << "once";
+}
+
 }  // namespace
 }  // namespace reclaim::sim
