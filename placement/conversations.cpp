@@ -185,7 +185,11 @@ ListTree::Step ListTree::on_marked(const HttpResponse& response) {
 }
 
 ListTree::Step ListTree::after_marks() {
-  if (asked_ == Asked::one_time_use) {
+  // Where every device is Nova's there is none of Cyborg's to be found, and the usual host is
+  // spared a request with each survey.
+  const bool all_novas = std::all_of(tree_.rows.begin(), tree_.rows.end(),
+                                     [](const ProviderRow& row) { return row.one_time_use; });
+  if (asked_ == Asked::one_time_use && !all_novas) {
     asked_ = Asked::owner_cyborg;
     return ask();
   }

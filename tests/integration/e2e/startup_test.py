@@ -78,7 +78,7 @@ class Startup(EndToEnd):
         self.assertEqual(self.plan(made)["Verdict"], "held")
         bound = {"uuid": ARQ, "state": "Bound", "hostname": made.name, "address": FIRST,
                  "attach_handle_type": "PCI", "device_rp_uuid": made.providers[FIRST],
-                 "held_at": "2026-05-15T16:30:15Z"}
+                 "held_at": "2026-05-15T16:30:15Z", "listed": True}
         made.services.redis("hset", "reclaim:{%s}:arqs" % made.name, ARQ, json.dumps(bound),
                             db=made.worker.db)
         row = self.plan(made)
