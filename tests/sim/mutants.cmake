@@ -107,12 +107,12 @@ sim_mutant(never_reserves handlers/conductor_release.cpp
 # Ending well.
 sim_mutant(struck_too_early handlers/conductor_release.cpp
   "the ledger forgets the next tenancy"
-  [[  if (remembered->second.dirty && remembered->second.dirty_since > device.record.certificate_at) {
-    return;
+  [[    return;
   }
   // What is being recorded now may be the next tenancy: its dirt must stay remembered.
   if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
-  [[  if (false) return strike_later(address, certificate_id);]])
+  [[  }
+  if (false) return strike_later(address, certificate_id);]])
 sim_mutant(certificate_not_awaited handlers/conductor_release.cpp
   "the ledger is struck though the certificate was not kept"
   [[        if (!kept) {
