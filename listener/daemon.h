@@ -71,6 +71,9 @@ class Daemon final {
   ServiceManager manager_;
   std::string host_;
 
+  // Goes last: what it asked of the others is still answered, with "cancelled", while they go.
+  std::unique_ptr<Conductor> conductor_;
+
   UvTimers timers_;
   std::unique_ptr<FileLedger> ledger_;
   std::unique_ptr<RedisStore> store_;
@@ -80,7 +83,6 @@ class Daemon final {
   std::unique_ptr<placement::CurlTransport> cyborg_transport_;
   std::unique_ptr<placement::CyborgClient> accelerators_;  // none: Cyborg's API is not asked
   std::unique_ptr<nvme::Lanes> drives_;
-  std::unique_ptr<Conductor> conductor_;
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<AmqpLink> link_;
   std::unique_ptr<RpcServer> rpc_;  // none: not listened to
