@@ -174,6 +174,20 @@ bool is_a_row_of_cyborgs(const Sighting& sighting, const std::string& provider) 
                      });
 }
 
+void assess_several(Assessment& out, const Record& base, const Sighting& sighting) {
+  out.waiting_for = fmt::format(
+      "{} providers stand for this address ({}, {}): delete the one that does not belong",
+      sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
+  // Two pools may offer it now; the one that is ours to write does not.
+  if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
+      base.cleanable() && is_a_row_of_cyborgs(sighting, base.provider)) {
+    out.facts.provider = base.provider;
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = out.waiting_for;
+  }
+}
+
 // What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
 // business of Cyborg's conductor.
 void assess_uncleanable(Assessment& out, const Record& record, const Sighting& sighting) {
@@ -345,6 +359,28 @@ Status cyborg_allows(const Sighting& sighting, const Record& record) {
   return Ok{};
 }
 
+// Exactly one provider stands for the drive, and it was read.
+void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
+  out.held = false;
+  out.facts.provider = view.uuid;
+  out.facts.provider_name = sighting.rows.front().name;
+  out.facts.resource_class = view.inventories.front().resource_class;
+
+  const bool cyborg = base.flow == Flow::cyborg;
+  if (cyborg && (!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))) {
+    assess_bound(out, base, sighting);
+  } else if (!view.free()) {
+    assess_allocated(out, base, view);
+  } else if (view.burned()) {
+    assess_burned(out, base, ledger, sighting);
+  } else {
+    assess_unreserved(out, base, ledger, sighting);
+  }
+  if (cyborg) out.mismatch = mismatch_of(base, out, view);
+}
+
 }  // namespace
 
 Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
@@ -416,17 +452,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
 
   out.held = base.held;  // a survey that cannot see ends no hold
   if (sighting.rows.size() > 1) {
-    out.waiting_for = fmt::format(
-        "{} providers stand for this address ({}, {}): delete the one that does not belong",
-        sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
-    // Two pools may offer it now; the one that is ours to write does not.
-    if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
-        base.cleanable() && is_a_row_of_cyborgs(sighting, base.provider)) {
-      out.facts.provider = base.provider;
-      out.reserve = true;
-      out.trigger = Trigger::reserved_dropped;
-      out.facts.detail = out.waiting_for;
-    }
+    assess_several(out, base, sighting);
     return out;
   }
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !remembered &&
@@ -458,22 +484,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
             : std::string());
     return out;
   }
-  out.held = false;
-  out.facts.provider = view.uuid;
-  out.facts.provider_name = sighting.rows.front().name;
-  out.facts.resource_class = view.inventories.front().resource_class;
-
-  const bool cyborg = base.flow == Flow::cyborg;
-  if (cyborg && (!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))) {
-    assess_bound(out, base, sighting);
-  } else if (!view.free()) {
-    assess_allocated(out, base, view);
-  } else if (view.burned()) {
-    assess_burned(out, base, ledger, sighting);
-  } else {
-    assess_unreserved(out, base, ledger, sighting);
-  }
-  if (cyborg) out.mismatch = mismatch_of(base, out, view);
+  assess_one(out, base, ledger, sighting);
   return out;
 }
 
