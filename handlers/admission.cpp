@@ -381,6 +381,20 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }
 
+// Whether it is a drive, as the host shows it.
+void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting) {
+  const bool other_kind = sighting.drive && !sighting.is_drive();
+  if (record == nullptr && other_kind && base.flow == Flow::cyborg) {
+    base.type = type_of(sighting.drive->class_code);
+    // What the ledger remembers is of the drive that stood here before.
+    base.stage = Stage::available;
+    base.last_error.clear();
+  }
+  if (record != nullptr && !base.cleanable() && sighting.is_drive()) {
+    out.facts.type = base.type = kTypeNvme;
+  }
+}
+
 }  // namespace
 
 Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
@@ -423,16 +437,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   Assessment out;
   Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
   if (!is_busy(base.stage)) out.facts.flow = base.flow = flow_of(sighting, base.flow);
-  const bool other_kind = sighting.drive && !sighting.is_drive();
-  if (record == nullptr && other_kind && base.flow == Flow::cyborg) {
-    base.type = type_of(sighting.drive->class_code);
-    // What the ledger remembers is of the drive that stood here before.
-    base.stage = Stage::available;
-    base.last_error.clear();
-  }
-  if (record != nullptr && !base.cleanable() && sighting.is_drive()) {
-    out.facts.type = base.type = kTypeNvme;
-  }
+  settle_kind(out, base, record, sighting);
   if (base.flow == Flow::cyborg) {
     out.cyborg_status = sighting.cyborg_status;
     const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
