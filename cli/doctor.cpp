@@ -266,7 +266,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
 std::int64_t worker_silence_max_ms(const config::Settings& settings) {
   constexpr std::int64_t kLeastMs = 200'000;
   constexpr std::int64_t kMsPerS = 1000;
-  return std::max(kLeastMs, 3 * settings.reclaim.survey_interval_s * kMsPerS);
+  return std::max(kLeastMs, 3 * kMsPerS * settings.reclaim.survey_interval_s);
 }
 
 int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,

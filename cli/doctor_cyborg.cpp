@@ -23,6 +23,7 @@ void check_claimants(const config::Settings& settings, const std::vector<nvme::D
                      Chart& chart) {
   if (!config::claims_need_drives(settings)) return;
   std::vector<config::PresentDrive> present;
+  present.reserve(drives.size());
   for (const nvme::DriveFacts& drive : drives) {
     present.push_back({drive.address, drive.vendor_id, drive.device_id});
   }
