@@ -5,10 +5,11 @@
 
 #include "config/options.h"
 #include "config/schema_api.h"
+#include "config/schema_auth.h"
 #include "config/schema_bus.h"
 #include "config/schema_cyborg.h"
 #include "config/schema_host.h"
-#include "config/schema_placement.h"
+#include "config/schema_session.h"
 
 namespace reclaim::config {
 namespace {
@@ -22,7 +23,14 @@ constexpr auto joined(const std::array<Option, kSizes>&... parts) {
 }
 
 constexpr auto kOptions =
-    joined(kBusOptions, kPlacementOptions, kCyborgOptions, kHostOptions, kApiOptions);
+    joined(kBusOptions,
+           adapter_options("placement", "placement",
+                           "Placement's URL, instead of the one in the catalog."),
+           session_options("placement"), timeout_option("placement"), kAuthOptions,
+           adapter_options("cyborg", "accelerator",
+                           "Cyborg's URL, with its /v2, instead of the one in the catalog."),
+           session_options("cyborg"), timeout_option("cyborg"), kCyborgOptions, kHostOptions,
+           kApiOptions, session_options("keystone_authtoken"));
 
 }  // namespace
 

@@ -1,5 +1,4 @@
-// The options of Placement and of the login at Keystone. Inner to config/: a part of the
-// table in config/schema.cpp.
+// The options of a login at Keystone. Inner to config/: a part of the table in config/schema.cpp.
 #pragma once
 
 #include <array>
@@ -8,55 +7,7 @@
 
 namespace reclaim::config {
 
-inline constexpr std::array kPlacementOptions = {
-    // ----------------------------------------------------------------------------------- placement
-    Option{.group = "placement",
-           .name = "service_type",
-           .fallback = "placement",
-           .help = "The service type in Keystone's catalog.",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "valid_interfaces",
-           .type = OptionType::list,
-           .fallback = "internal,public",
-           .help = "Endpoint interfaces, the preferred first.",
-           .aliases = "interface,os_interface",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "region_name",
-           .help = "The region of the endpoint.",
-           .aliases = "os_region_name",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "endpoint_override",
-           .help = "Placement's URL, instead of the one in the catalog.",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "cafile",
-           .help = "CA certificates (PEM) for HTTPS.",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "certfile",
-           .help = "Client certificate (PEM) for HTTPS.",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "keyfile",
-           .help = "Client key (PEM) for HTTPS.",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "insecure",
-           .type = OptionType::boolean,
-           .fallback = "false",
-           .help = "Do not verify HTTPS servers.",
-           .shared = true},
-    Option{.group = "placement",
-           .name = "timeout",
-           .type = OptionType::integer,
-           .fallback = "60",
-           .help = "Seconds one HTTP request may take.",
-           .min = 1,
-           .max = 600,
-           .shared = true},
+inline constexpr std::array kAuthOptions = {
     // --------------------------------------------------------------------------------------- @auth
     Option{
         .group = kAuthGroup,
