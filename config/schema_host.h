@@ -85,7 +85,8 @@ inline constexpr std::array kHostOptions = {
            .name = "clean_step_priority_override",
            .type = OptionType::multi,
            .help = "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest "
-                   "comes first, 0 leaves it out. The steps and their priorities are "
+                   "comes first, 0 leaves it out, and no two may be equal. The steps and their "
+                   "priorities are "
                    "nvme.check_health (90, the only one that can be left out), "
                    "nvme.recover_sanitize (85), nvme.reset_controller_state (80) and "
                    "nvme.reset_namespaces (70); the erase follows at 50. May be given several "

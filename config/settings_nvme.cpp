@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <optional>
 
 #include "config/clean_rules.h"
 #include "config/settings_parts.h"
@@ -44,10 +45,13 @@ void read_specs(const Reading& reading, NvmeSettings& nvme) {
 // "nvme.check_health:95", several of them separated by ','.
 void read_priorities(const Reading& reading, NvmeSettings& nvme) {
   constexpr std::string_view kName = "clean_step_priority_override";
+  const std::size_t problems_before = reading.problems.size();
+  std::optional<Location> last;
   for (const Value& value : reading.read.multi(kGroup, kName)) {
     const auto complain = [&](std::string_view text) {
       reading.problems.push_back({value.at, fmt::format("[{}] {}: {}", kGroup, kName, text)});
     };
+    last = value.at;
     for (const std::string& item : split_list(value.text)) {
       const std::size_t colon = item.rfind(':');
       const std::string step(strip(item.substr(0, colon)));
@@ -66,6 +70,12 @@ void read_priorities(const Reading& reading, NvmeSettings& nvme) {
       if (!known.ok()) complain(known.error().what);
       nvme.step_priorities[step] = priority;
     }
+  }
+  // All of them together: one alone may be on its way past another.
+  const Status order = check_step_order(nvme.step_priorities);
+  if (last && !order.ok() && reading.problems.size() == problems_before) {
+    reading.problems.push_back(
+        {*last, fmt::format("[{}] {}: {}", kGroup, kName, order.error().what)});
   }
 }
 

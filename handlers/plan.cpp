@@ -34,6 +34,23 @@ std::string name_of(const StepKind& kind) {
   return fmt::format("{}.{}", kInterface, kind.step);
 }
 
+constexpr bool priorities_are_distinct() {
+  for (std::size_t i = 0; i < kSteps.size(); ++i) {
+    for (std::size_t j = i + 1; j < kSteps.size(); ++j) {
+      if (kSteps[i].priority == kSteps[j].priority) return false;
+    }
+  }
+  return true;
+}
+
+static_assert(priorities_are_distinct(), "unchanged, the order of the steps is one that we say");
+
+// As the operator wants it, else as it is by itself.
+int priority_of(const StepKind& kind, const StepPriorities& priorities) {
+  const auto wanted = priorities.find(name_of(kind));
+  return wanted == priorities.end() ? kind.priority : wanted->second;
+}
+
 std::string known_steps() {
   std::string out;
   for (const StepKind& kind : kSteps) {
@@ -71,12 +88,26 @@ Status check_step_priorities(const StepPriorities& priorities) {
   return Ok{};
 }
 
+Status check_step_order(const StepPriorities& priorities) {
+  for (std::size_t i = 0; i < kSteps.size(); ++i) {
+    const int priority = priority_of(kSteps[i], priorities);
+    if (priority == 0) continue;
+    for (std::size_t j = i + 1; j < kSteps.size(); ++j) {
+      if (priority_of(kSteps[j], priorities) != priority) continue;
+      return Error{Errc::invalid,
+                   fmt::format("{} and {} have the same priority, {}, so that nobody says which of "
+                               "them comes first: give each its own",
+                               name_of(kSteps[i]), name_of(kSteps[j]), priority)};
+    }
+  }
+  return Ok{};
+}
+
 std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
                                  const ConductorOptions& options) {
   std::vector<CleanStep> plan;
   for (const StepKind& kind : kSteps) {
-    const auto wanted = options.step_priorities.find(name_of(kind));
-    const int priority = wanted == options.step_priorities.end() ? kind.priority : wanted->second;
+    const int priority = priority_of(kind, options.step_priorities);
     if (priority <= 0 && kind.may_be_disabled) continue;
     const std::int64_t timeout_ms =
         kind.timeout_ms == kNoLimitOfItsOwn ? options.cleanup_timeout_ms : kind.timeout_ms;

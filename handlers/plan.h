@@ -18,6 +18,10 @@ namespace reclaim {
 // promise needs? Only check_health may be.
 [[nodiscard]] Status check_step_priorities(const StepPriorities& priorities);
 
+// Do the steps that are enabled by these have priorities of their own? Ironic's conductor does not
+// start where two of an interface have not, for nobody has said which of them goes first.
+[[nodiscard]] Status check_step_order(const StepPriorities& priorities);
+
 // The plan, highest priority first, the erase last. Without a method (a drive whose capabilities
 // are only known once it is claimed) the erase is left out; such a plan is not whole.
 [[nodiscard]] std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,

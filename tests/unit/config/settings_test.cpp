@@ -516,6 +516,18 @@ TEST(Settings, HowDrivesAreCleaned) {
                           AllOf(HasSubstr("r.conf:3: "), HasSubstr("cannot be disabled"))));
 }
 
+// Ironic's conductor does not start either (the specification, "tie").
+TEST(Settings, TwoCleanStepsOfOnePriorityAreAnError) {
+  EXPECT_THAT(problems("[nvme]\nclean_step_priority_override = nvme.check_health:60\n"
+                       "clean_step_priority_override = nvme.reset_namespaces:85\n"),
+              ElementsAre(AllOf(HasSubstr("r.conf:3: [nvme] clean_step_priority_override: "),
+                                HasSubstr("nvme.recover_sanitize and nvme.reset_namespaces"),
+                                HasSubstr("85"))));
+  EXPECT_THAT(problems("[nvme]\nclean_step_priority_override = nvme.check_health:85, "
+                       "nvme.recover_sanitize:90\n"),
+              IsEmpty());
+}
+
 TEST(Settings, TheSigningKeyIsAnAbsolutePath) {
   EXPECT_EQ(build("").settings.certificates.signing_key, "");
   EXPECT_EQ(build("[certificates]\nsigning_key = /etc/reclaim/host.key\n")

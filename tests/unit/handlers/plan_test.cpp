@@ -49,6 +49,18 @@ TEST(Plan, KeepsWhatThePromiseNeeds) {
   EXPECT_TRUE(is_whole(make_plan(nvme::EraseMethod::overwrite, options)));
 }
 
+TEST(Plan, NamesTwoStepsOfOnePriority) {
+  EXPECT_TRUE(check_step_order({}).ok());
+  EXPECT_TRUE(check_step_order({{"nvme.check_health", 0}}).ok());
+  EXPECT_TRUE(
+      check_step_order({{"nvme.check_health", 80}, {"nvme.reset_controller_state", 90}}).ok());
+  const Status tie = check_step_order({{"nvme.reset_namespaces", 85}});
+  ASSERT_FALSE(tie.ok());
+  EXPECT_THAT(
+      tie.error().what,
+      HasSubstr("nvme.recover_sanitize and nvme.reset_namespaces have the same priority, 85"));
+}
+
 TEST(Plan, WithoutItsEraseOrAStepIsNotWhole) {
   const auto whole = make_plan(nvme::EraseMethod::sanitize_crypto, ConductorOptions{});
   const auto open = make_plan(std::nullopt, ConductorOptions{});
