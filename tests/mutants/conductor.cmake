@@ -32,6 +32,10 @@ unit_mutant(heard_of_is_proven conductor handlers/admission.cpp CyborgHold.No*
   "what an operator or Cyborg reserved is erased on the word of a notification"
   [[  return arq.allocation_seen || arq.listed;]]
   [[  return !arq.uuid.empty();]])
+unit_mutant(tenancies_of_arqs_are_forgotten conductor handlers/admission.cpp CyborgHold.ATenancy*
+  "a tenancy that nothing but its ARQ told of leaves its data for the next one"
+  [[  return sighting.ended && sighting.ended->held_at > record.certificate_at;]]
+  [[  return sighting.ended && sighting.ended->uuid.empty();]])
 unit_mutant(doubts_are_kept_to_oneself conductor handlers/admission.cpp CyborgHold.Without*
   "a drive that was never cleaned is held for ever, and no word of an operator helps"
   [[  if (record.certificate_id.empty()) {]]

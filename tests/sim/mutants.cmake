@@ -235,6 +235,12 @@ sim_mutant(binding_while_cleaning handlers/conductor_arqs.cpp
   stop_what_is_bound();]]
   [[  if (!changed) return;
   save_arqs();]])
+sim_mutant(nobody_binds_it handlers/conductor_arqs.cpp
+  "a drive that an ARQ comes to bind is cleaned to the end, and given back"
+  [[  if (device.record.flow != Flow::cyborg) return std::nullopt;
+  return arqs_]]
+  [[  if (device.record.flow != Flow::cyborg || true) return std::nullopt;
+  return arqs_]])
 sim_mutant(cyborgs_holds_ignored handlers/admission.cpp
   "a device of Cyborg's that somebody reserved without a tenancy is erased"
   [[  if (!record.certified_host_writes) return Hold::held;]]

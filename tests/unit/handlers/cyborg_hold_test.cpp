@@ -48,6 +48,10 @@ struct CyborgHold : ::testing::Test {
     ASSERT_TRUE(world.record().held);
   }
   void hear(const std::string& event, ArqState state, const std::string& updated_at = "") {
+    tell(event, state, updated_at);
+    world.pass(kMinuteMs);
+  }
+  void tell(const std::string& event, ArqState state, const std::string& updated_at = "") {
     Arq arq;
     arq.uuid = "arq-heard";
     arq.state = state;
@@ -61,7 +65,6 @@ struct CyborgHold : ::testing::Test {
     kick.arq = encode_arq(arq);
     kick.delays_s = {0};
     world.conductor->take(kick);
-    world.pass(kMinuteMs);
   }
 
   World world;
@@ -118,6 +121,17 @@ TEST_F(CyborgHold, ABindingThatPlacementDoesNotShowSaysHowItIsLetGo) {
   EXPECT_THAT(world.record().waiting_for, HasSubstr("reclaim device clean"));
   world.command("clean", world.slots.front().address);
   world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(reserved(), 0);
+}
+
+// Begun and over before the survey that its notifications ask for, and the drive's counters stand.
+TEST_F(CyborgHold, ATenancyThatOnlyItsArqToldOfIsCleanedAfter) {
+  start();
+  tell("accelerator_request.bind.end", ArqState::bound);
+  tell("accelerator_request.unbind.end", ArqState::unbound);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.releases, 1U);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(reserved(), 0);
 }
