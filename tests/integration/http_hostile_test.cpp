@@ -268,7 +268,11 @@ TEST_F(HttpHostile, TlsThatIsBrokenOffOrNeverBegunIsClosed) {
 
 // No time is asserted: what is printed is read by people, and by the end-to-end test.
 TEST_F(HttpHostile, TwoHundredBadClientsLeaveTheLoopAndTheGoodOneAlone) {
-  serve(options());
+  // Clients that were refused come back before the server is done with their old connection: on a
+  // slow machine they are more than 200 connections.
+  HttpServerOptions roomy = options();
+  roomy.connections_max = 2'000;
+  serve(roomy);
   testing::LagProbe probe(thread());
   std::uint64_t served = 0;
   {
@@ -285,8 +289,7 @@ TEST_F(HttpHostile, TwoHundredBadClientsLeaveTheLoopAndTheGoodOneAlone) {
     EXPECT_EQ(counters.turned_away, 0U);
     fmt::print(
         "200 bad clients: {} connections, {} refused requests, {} served; between two ticks of 2 "
-        "ms "
-        "the loop computed for {:.2f} ms at most; with this machine's other work the ticks came "
+        "ms the loop computed for {:.2f} ms at most; with this machine's other work the ticks came "
         "{:.2f} ms late at most, {:.2f} ms on average (aim: 5 ms)\n",
         counters.connections, counters.bad_requests, served, probe.max_own_ms(), probe.max_ms(),
         probe.mean_ms());
