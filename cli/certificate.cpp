@@ -103,12 +103,11 @@ Status verify_folder(const std::string& folder, const std::vector<PublicKey>& ke
   if (!report.ok()) return report.error();
   for (const ChainProblem& problem : report->problems) verdicts.bad(problem.file, problem.what);
   if (report->problems.empty()) {
-    verdicts.good(
-        folder, report->count == 0
-                    ? std::string("no certificate yet")
-                    : fmt::format("{} certificates, {} to {}, whole and signed; the "
-                                  "newest has SHA-256 {}",
-                                  report->count, report->first, report->last, report->last_sha256));
+    verdicts.good(folder, report->count == 0
+                              ? std::string("no certificate yet")
+                              : fmt::format("certificates {} to {}, whole and signed; the "
+                                            "newest has SHA-256 {}",
+                                            report->first, report->last, report->last_sha256));
   }
   return Ok{};
 }
@@ -141,7 +140,8 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   if (!listing.ok()) return complain(err, listing.error());
   Table table{{"Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
                "Verified At"},
-              {}};
+              {},
+              {"Class", "Model", "Method", "Instance", "Serial"}};
   int exit_code = 0;
   for (const ChainFile& file : listing->files) {
     std::uint64_t sequence = 0;

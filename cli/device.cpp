@@ -135,7 +135,8 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
   if (!hosts) return complain(err, hosts.error());
   Table table{{"Host", "Address", "Type", "Device State", "Clean Step", "Progress", "Serial",
                "Model", "Flow", "Instance", "ARQ", "Note"},
-              {}};
+              {},
+              {"ARQ", "Instance", "Model", "Type", "Flow", "Host", "Progress", "Clean Step"}};
   for (const std::string& host : *hosts) {
     auto records = load(session, host);
     if (!records) return complain(err, records.error());

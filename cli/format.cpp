@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "cli/fit.h"
 #include "state/base/check.h"
 
 namespace reclaim::cli {
@@ -198,36 +199,56 @@ bool right_aligned(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
 }
 
-// PrettyTable as cliff sets it up: numbers to the right (by the first row's types), all else to the
-// left; nothing but a line break for a table without rows.
-std::string grid(const Table& table, bool align_numbers) {
-  if (table.rows.empty()) return "\n";
-  const std::size_t count = table.columns.size();
-  std::vector<std::size_t> widths(count);
-  std::vector<std::vector<std::vector<std::string>>> cells;
-  for (std::size_t i = 0; i < count; ++i) widths[i] = display_width(table.columns[i]);
+struct Grid {
+  std::vector<std::size_t> widths;
+  std::vector<std::vector<std::vector<std::string>>> cells;  // row, column, line
+};
+
+Grid measure(const Table& table) {
+  Grid grid;
+  for (const std::string& column : table.columns) grid.widths.push_back(display_width(column));
   for (const auto& row : table.rows) {
-    auto& shown = cells.emplace_back();
-    for (std::size_t i = 0; i < count; ++i) {
+    auto& shown = grid.cells.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
       shown.push_back(lines_of(row[i]));
       for (const std::string& line : shown.back()) {
-        widths[i] = std::max(widths[i], display_width(line));
+        grid.widths[i] = std::max(grid.widths[i], display_width(line));
       }
     }
   }
+  return grid;
+}
+
+void narrow(Grid& grid, std::size_t widest) {
+  for (std::size_t& width : grid.widths) width = std::min(width, widest);
+  for (auto& row : grid.cells) {
+    for (auto& cell : row) {
+      std::vector<std::string> wrapped;
+      for (const std::string& line : cell) {
+        for (std::string& part : wrap(line, widest)) wrapped.push_back(std::move(part));
+      }
+      cell = std::move(wrapped);
+    }
+  }
+}
+
+// PrettyTable as cliff sets it up: numbers to the right (by the first row's types), all else to the
+// left; nothing but a line break for a table without rows.
+std::string draw(const Table& table, const Grid& grid, bool align_numbers) {
+  const std::size_t count = table.columns.size();
   std::string rule = "+";
-  for (const std::size_t width : widths) rule += std::string(width + 2, '-') + '+';
+  for (const std::size_t width : grid.widths) rule += std::string(width + 2, '-') + '+';
   rule += '\n';
 
   const auto pad = [&](std::string_view text, std::size_t column) {
-    const std::string gap(widths[column] - display_width(text), ' ');
+    const std::string gap(grid.widths[column] - display_width(text), ' ');
     const bool right = align_numbers && right_aligned(table.rows[0][column]);
     return right ? fmt::format(" {}{} |", gap, text) : fmt::format(" {}{} |", text, gap);
   };
   std::string out = rule + "|";
   for (std::size_t i = 0; i < count; ++i) out += pad(table.columns[i], i);
   out += '\n' + rule;
-  for (const auto& row : cells) {
+  for (const auto& row : grid.cells) {
     std::size_t height = 1;
     for (const auto& cell : row) height = std::max(height, cell.size());
     for (std::size_t line = 0; line < height; ++line) {
@@ -239,6 +260,34 @@ std::string grid(const Table& table, bool align_numbers) {
     }
   }
   return out + rule;
+}
+
+void drop_column(Table& table, std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  table.columns.erase(table.columns.begin() + at);
+  for (auto& row : table.rows) row.erase(row.begin() + at);
+}
+
+// `width` 0: as wide as it gets. What cannot be made to fit is as wide as it gets, too: a terminal
+// that wraps whole lines is easier to read than columns of a few characters.
+std::string grid(Table table, const View& view, bool align_numbers) {
+  if (table.rows.empty()) return "\n";
+  Grid shown = measure(table);
+  if (view.width == 0) return draw(table, shown, align_numbers);
+  auto widest = widest_that_fits(shown.widths, view.width);
+  std::string dropped;
+  for (auto spare = table.spare.begin(); !widest && spare != table.spare.end(); ++spare) {
+    const auto column = std::find(table.columns.begin(), table.columns.end(), *spare);
+    if (column == table.columns.end() || !view.columns.empty()) continue;
+    drop_column(table, static_cast<std::size_t>(column - table.columns.begin()));
+    dropped += fmt::format("{}{}", dropped.empty() ? "" : ", ", *spare);
+    shown = measure(table);
+    widest = widest_that_fits(shown.widths, view.width);
+  }
+  if (widest) narrow(shown, *widest);
+  std::string out = draw(table, shown, align_numbers);
+  if (!dropped.empty()) out += fmt::format("no room for: {} (-c COLUMN shows one)\n", dropped);
+  return out;
 }
 
 // Which of `columns` are to be shown.
@@ -287,7 +336,7 @@ Result<std::string> format_list(const Table& table, const View& view) {
   for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
   const auto chosen = choose(table.columns, view.columns);
   if (!chosen.ok()) return chosen.error();
-  Table shown;
+  Table shown{{}, {}, table.spare};
   for (const std::size_t i : *chosen) shown.columns.push_back(table.columns[i]);
   for (const auto& row : table.rows) {
     auto& part = shown.rows.emplace_back();
@@ -295,7 +344,7 @@ Result<std::string> format_list(const Table& table, const View& view) {
   }
   switch (view.format) {
     case Format::table:
-      return grid(shown, true);
+      return grid(std::move(shown), view, true);
     case Format::json:
       return json_list(shown);
     case Format::csv:
@@ -321,7 +370,7 @@ Result<std::string> format_show(const Fields& fields, const View& view) {
   }
   switch (view.format) {
     case Format::table:
-      return grid(shown, false);
+      return grid(std::move(shown), view, false);
     case Format::json:
       return json_object(names, cells, "") + '\n';
     case Format::csv:

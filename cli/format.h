@@ -3,9 +3,11 @@
 //
 // A list has columns and rows; a show has one row, printed as Field and Value. Values are typed, so
 // that JSON gets numbers and booleans; everywhere else they are printed as Python's str() does
-// ("True", "None"), for scripts compare with that.
+// ("True", "None"), for scripts compare with that. On a terminal a table fits its width, as with
+// cliff's --fit-width.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,11 +39,15 @@ inline constexpr std::string_view kFormats = "table, json, csv, value";
 struct View {
   Format format = Format::table;
   std::vector<std::string> columns;  // of -c, in any case; empty: all
+  std::size_t width = 0;             // of the terminal that a table has to fit; 0: no terminal
 };
 
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Cell>> rows;  // each as long as `columns`
+  // What a terminal that is too narrow goes without, the first one first, unless -c asks for it; a
+  // line below the table names them.
+  std::vector<std::string> spare = {};
 };
 
 // Field and value, in the order shown.

@@ -160,7 +160,8 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   }
   Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Class", "Verify",
                  "Steps", "Why"},
-                {}};
+                {},
+                {"Steps", "Model", "Provider", "Verify", "Class", "Serial"}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
   const auto unregistered = registrations(session, known->survey, known->records);
   for (const auto& [address, drive] : unregistered) {

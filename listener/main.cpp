@@ -1,6 +1,7 @@
 // reclaim: one binary, the worker and the operator's commands. Parses the command line, loads what
 // the subcommand needs, and runs it. The only translation unit that sees CLI11.
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -104,8 +105,16 @@ void add_format(CLI::App* command, CommandLine& line, const std::string& fallbac
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+// 0 where nobody looks at it, but a program reads it or a file takes it.
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
+}
+
 cli::View view_of(const CommandLine& line) {
-  return cli::View{*cli::parse_format(line.format.empty() ? "table" : line.format), line.columns};
+  return cli::View{*cli::parse_format(line.format.empty() ? "table" : line.format), line.columns,
+                   terminal_width()};
 }
 
 void add_serve(CLI::App& app, CommandLine& line) {

@@ -1,0 +1,74 @@
+#include "cli/fit.h"
+
+#include <algorithm>
+
+#include "cli/format.h"
+#include "state/base/check.h"
+
+namespace reclaim::cli {
+namespace {
+
+// "| " before each cell and " " behind it, and the last "|".
+std::size_t grid_width(const std::vector<std::size_t>& columns, std::size_t widest) {
+  std::size_t sum = 1;
+  for (const std::size_t column : columns) sum += std::min(column, widest) + 3;
+  return sum;
+}
+
+// The bytes at the head of `text` that are one character, or one byte that is none.
+std::size_t character(std::string_view text) {
+  std::size_t bytes = 1;
+  while (bytes < text.size() && bytes < 4 &&
+         (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) {
+    ++bytes;
+  }
+  return bytes;
+}
+
+// Whether a line may end so; not with the slash that a path begins with.
+bool may_end(std::string_view line) {
+  const char last = line.back();
+  if (last == '/') return line.size() > 1 && line[line.size() - 2] != ' ';
+  return last == ' ' || last == ',' || last == '-';
+}
+
+std::string_view without_blanks_at_the_end(std::string_view text) {
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::size_t> widest_that_fits(const std::vector<std::size_t>& columns,
+                                            std::size_t width) {
+  if (columns.empty()) return std::nullopt;
+  std::size_t widest = *std::max_element(columns.begin(), columns.end());
+  while (grid_width(columns, widest) > width) {
+    if (widest <= kColumnMin) return std::nullopt;
+    --widest;
+  }
+  return widest;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  CHECK(width >= 4);  // one step has to fit: a wide character, or bytes that are no character
+  std::vector<std::string> lines;
+  while (display_width(without_blanks_at_the_end(text)) > width) {
+    std::size_t end = 0;
+    std::size_t broken = 0;  // behind the last place where a line may end
+    while (end < text.size()) {
+      const std::size_t next = end + character(text.substr(end));
+      const std::string_view line = text.substr(0, next);
+      if (display_width(without_blanks_at_the_end(line)) > width) break;
+      end = next;
+      if (may_end(line)) broken = end;
+    }
+    if (broken == 0) broken = end;
+    lines.emplace_back(without_blanks_at_the_end(text.substr(0, broken)));
+    text.remove_prefix(broken);
+  }
+  lines.emplace_back(without_blanks_at_the_end(text));
+  return lines;
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,25 @@
+// How a table is made to fit a terminal: columns that are too wide for it are narrowed together,
+// and their texts wrapped. Pure. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reclaim::cli {
+
+// Narrower than this a text is hard to read; a column that is narrower by itself stays as it is.
+inline constexpr std::size_t kColumnMin = 20;
+
+// The width of the widest column so that a grid of such columns fits `width`, none of them narrowed
+// below kColumnMin; nothing if they cannot.
+[[nodiscard]] std::optional<std::size_t> widest_that_fits(const std::vector<std::size_t>& columns,
+                                                          std::size_t width);
+
+// The text in lines of at most `width` terminal columns, broken behind blanks, commas, dashes and
+// slashes, and in the middle of what has none. At least one line. `width` is at least 4.
+[[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+}  // namespace reclaim::cli

@@ -1,0 +1,122 @@
+// Tables on a terminal: what is narrowed, what is left out, and that nothing is lost otherwise.
+#include "cli/fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/format.h"
+
+namespace reclaim::cli {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::size_t kAnyWidth = 0;
+
+std::string list(const Table& table, std::size_t width, std::vector<std::string> columns = {}) {
+  const auto text = format_list(table, {Format::table, std::move(columns), width});
+  EXPECT_TRUE(text.ok()) << text.error().what;
+  return *text;
+}
+
+TEST(Wrap, BreaksBehindBlanksAndDashes) {
+  EXPECT_THAT(wrap("an instance holds it", 12), ElementsAre("an instance", "holds it"));
+  EXPECT_THAT(wrap("c1c9a1de-9c39-4f0a", 14), ElementsAre("c1c9a1de-9c39-", "4f0a"));
+  EXPECT_THAT(wrap("exactly this", 12), ElementsAre("exactly this"));
+}
+
+TEST(Wrap, APathKeepsItsFirstSlash) {
+  EXPECT_THAT(wrap("it is /run/reclaim", 12), ElementsAre("it is /run/", "reclaim"));
+  EXPECT_THAT(wrap("it lies /run", 9), ElementsAre("it lies", "/run"));
+}
+
+TEST(Wrap, BreaksInTheMiddleOfWhatHasNoPlaceForIt) {
+  EXPECT_THAT(wrap("0123456789", 4), ElementsAre("0123", "4567", "89"));
+}
+
+TEST(Wrap, CountsWhatTheTerminalShows) {
+  EXPECT_THAT(wrap("\u65e5\u672c\u8a9e", 4), ElementsAre("\u65e5\u672c", "\u8a9e"));
+  EXPECT_THAT(wrap("\x80\x80\x80\x80\x80", 4), ElementsAre("\x80\x80\x80\x80", "\x80"));
+}
+
+TEST(Wrap, IsOneLineForNothing) {
+  EXPECT_THAT(wrap("", 8), ElementsAre(""));
+  EXPECT_THAT(wrap("             ", 8), ElementsAre(""));
+}
+
+TEST(WidestThatFits, NarrowsTheWideOnly) {
+  EXPECT_EQ(widest_that_fits({12, 7, 60, 90}, 200), 90U);
+  EXPECT_EQ(widest_that_fits({12, 7, 60, 90}, 80), 24U);
+  EXPECT_EQ(widest_that_fits({12, 7, 60, 90}, 72), 20U);
+  EXPECT_EQ(widest_that_fits({12, 7, 60, 90}, 71), std::nullopt);
+  EXPECT_EQ(widest_that_fits({}, 80), std::nullopt);
+}
+
+Table checks() {
+  return {{"Check", "Detail"}, {{"redis", "connected; it persists and does not evict"}}};
+}
+
+TEST(Fit, ATableFitsItsTerminal) {
+  EXPECT_EQ(list(checks(), 40), R"(+-------+------------------------------+
+| Check | Detail                       |
++-------+------------------------------+
+| redis | connected; it persists and   |
+|       | does not evict               |
++-------+------------------------------+
+)");
+}
+
+TEST(Fit, WithoutATerminalNothingChanges) {
+  EXPECT_EQ(list(checks(), kAnyWidth), R"(+-------+-------------------------------------------+
+| Check | Detail                                    |
++-------+-------------------------------------------+
+| redis | connected; it persists and does not evict |
++-------+-------------------------------------------+
+)");
+}
+
+TEST(Fit, OtherFormatsAreNotForTheEye) {
+  const auto text = format_list(checks(), {Format::value, {}, 10});
+  EXPECT_EQ(*text, "redis connected; it persists and does not evict\n");
+}
+
+Table drives() {
+  return {{"Address", "Model", "Instance", "Note"},
+          {{"0000:c1:00.0", "Reclaim Emulated NVMe", "7b0c6f6e-0a0e-4a44-8f5f-5d1f6c0f8a11", "x"}},
+          {"Instance", "Model"}};
+}
+
+TEST(Fit, WhatIsSpareGoesAndIsNamed) {
+  EXPECT_EQ(list(drives(), 60), R"(+--------------+-----------------------+------+
+| Address      | Model                 | Note |
++--------------+-----------------------+------+
+| 0000:c1:00.0 | Reclaim Emulated NVMe | x    |
++--------------+-----------------------+------+
+no room for: Instance (-c COLUMN shows one)
+)");
+}
+
+TEST(Fit, WhatWasAskedForStays) {
+  EXPECT_EQ(list(drives(), 30, {"Address", "Instance"}),
+            R"(+--------------+--------------------------------------+
+| Address      | Instance                             |
++--------------+--------------------------------------+
+| 0000:c1:00.0 | 7b0c6f6e-0a0e-4a44-8f5f-5d1f6c0f8a11 |
++--------------+--------------------------------------+
+)");
+}
+
+TEST(Fit, AShowWrapsItsValues) {
+  const auto text =
+      format_show({{"why", "nobody holds it, and it was written to"}}, {Format::table, {}, 34});
+  EXPECT_EQ(*text, R"(+-------+------------------------+
+| Field | Value                  |
++-------+------------------------+
+| why   | nobody holds it, and   |
+|       | it was written to      |
++-------+------------------------+
+)");
+}
+
+}  // namespace
+}  // namespace reclaim::cli
