@@ -83,6 +83,54 @@ std::string hostname() {
   return name.data();
 }
 
+// Who may do what with the device API: the defaults, unless a file says otherwise. One that
+// nobody named need not be there.
+void read_policy(CheckedSettings& checked, std::vector<std::string>& files) {
+  Settings& settings = checked.settings;
+  const auto file = read_file(settings.policy_file, PolicyLimits{}.file_bytes);
+  if (!file.ok()) {
+    const bool named = !settings.policy_file_at.file.empty();
+    if (named || file.error().raw != ENOENT) {
+      checked.problems.push_back(
+          {settings.policy_file_at, fmt::format("[oslo_policy] policy_file: {} cannot be read: {}",
+                                                settings.policy_file, file.error().what)});
+    }
+    return;
+  }
+  files.push_back(settings.policy_file);
+  const PolicyFile policy = parse_policy_file(file->text, settings.policy_file);
+  checked.problems.insert(checked.problems.end(), policy.problems.begin(), policy.problems.end());
+  for (const PolicyRule& rule : policy.rules) settings.policy_rules[rule.name] = rule.text;
+  if (!policy.problems.empty()) return;
+  const auto made = api::Policy::create(settings.policy_rules);
+  const auto place_of = [&](const std::function<bool(const PolicyRule&)>& is) {
+    const auto rule = std::find_if(policy.rules.begin(), policy.rules.end(), is);
+    return Location{settings.policy_file, rule == policy.rules.end() ? 0 : rule->line};
+  };
+  if (!made.ok()) {
+    // The error names the rule; the file knows its line.
+    checked.problems.push_back({place_of([&](const PolicyRule& rule) {
+                                  return made.error().what.starts_with(
+                                      fmt::format("policy rule '{}':", rule.name));
+                                }),
+                                made.error().what});
+    return;
+  }
+  constexpr std::string_view kClean = "cyborg:device:clean";
+  if (made->allows(kClean, placement::Identity{}, {})) {
+    checked.warnings.push_back(
+        {place_of([&](const PolicyRule& rule) { return rule.name == kClean; }),
+         fmt::format("policy rule '{}': whoever has a token may have drives cleaned, whatever "
+                     "its roles; the default is role:admin",
+                     kClean)});
+  }
+  if (file->writable_by_others) {
+    checked.warnings.push_back({{settings.policy_file, 0},
+                                "others than its owner may write the file, and so decide who may "
+                                "have drives cleaned: chmod go-w it"});
+  }
+}
+
 class Loader {
  public:
   explicit Loader(const LoadRequest& request) : request_(request) {}
@@ -110,60 +158,12 @@ class Loader {
     auto& warnings = report.checked.warnings;
     problems.insert(problems.begin(), problems_.begin(), problems_.end());
     warnings.insert(warnings.begin(), warnings_.begin(), warnings_.end());
-    read_policy(report.checked);
+    read_policy(report.checked, files_);
     report.files = std::move(files_);
     return report;
   }
 
  private:
-  // Who may do what with the device API: the defaults, unless a file says otherwise. One that
-  // nobody named need not be there.
-  void read_policy(CheckedSettings& checked) {
-    Settings& settings = checked.settings;
-    const auto file = read_file(settings.policy_file, PolicyLimits{}.file_bytes);
-    if (!file.ok()) {
-      const bool named = !settings.policy_file_at.file.empty();
-      if (named || file.error().raw != ENOENT) {
-        checked.problems.push_back({settings.policy_file_at,
-                                    fmt::format("[oslo_policy] policy_file: {} cannot be read: {}",
-                                                settings.policy_file, file.error().what)});
-      }
-      return;
-    }
-    files_.push_back(settings.policy_file);
-    const PolicyFile policy = parse_policy_file(file->text, settings.policy_file);
-    checked.problems.insert(checked.problems.end(), policy.problems.begin(), policy.problems.end());
-    for (const PolicyRule& rule : policy.rules) settings.policy_rules[rule.name] = rule.text;
-    if (!policy.problems.empty()) return;
-    const auto made = api::Policy::create(settings.policy_rules);
-    const auto place_of = [&](const std::function<bool(const PolicyRule&)>& is) {
-      const auto rule = std::find_if(policy.rules.begin(), policy.rules.end(), is);
-      return Location{settings.policy_file, rule == policy.rules.end() ? 0 : rule->line};
-    };
-    if (!made.ok()) {
-      // The error names the rule; the file knows its line.
-      checked.problems.push_back({place_of([&](const PolicyRule& rule) {
-                                    return made.error().what.starts_with(
-                                        fmt::format("policy rule '{}':", rule.name));
-                                  }),
-                                  made.error().what});
-      return;
-    }
-    constexpr std::string_view kClean = "cyborg:device:clean";
-    if (made->allows(kClean, placement::Identity{}, {})) {
-      checked.warnings.push_back(
-          {place_of([&](const PolicyRule& rule) { return rule.name == kClean; }),
-           fmt::format("policy rule '{}': whoever has a token may have drives cleaned, whatever "
-                       "its roles; the default is role:admin",
-                       kClean)});
-    }
-    if (file->writable_by_others) {
-      checked.warnings.push_back({{settings.policy_file, 0},
-                                  "others than its owner may write the file, and so decide who may "
-                                  "have drives cleaned: chmod go-w it"});
-    }
-  }
-
   void add(const std::string& path, bool service) {
     if (files_.size() == kConfigFilesMax) {
       problems_.push_back({{path, 0}, fmt::format("more than {} files", kConfigFilesMax)});
@@ -227,6 +227,16 @@ Result<Loaded> load_settings(const LoadRequest& request) {
   }
   return Loaded{std::move(report.checked.settings), std::move(report.checked.warnings),
                 std::move(report.files)};
+}
+
+Result<LoadedPolicy> load_policy(const Settings& settings) {
+  CheckedSettings checked;
+  checked.settings.policy_file = settings.policy_file;
+  checked.settings.policy_file_at = settings.policy_file_at;
+  std::vector<std::string> files;
+  read_policy(checked, files);
+  if (!checked.problems.empty()) return Error{Errc::invalid, to_text(checked.problems)};
+  return LoadedPolicy{std::move(checked.settings.policy_rules), std::move(checked.warnings)};
 }
 
 }  // namespace reclaim::config

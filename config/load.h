@@ -1,7 +1,9 @@
 // Reads the configuration files and builds the Settings. Does file I/O, so it is called before the
-// loop runs (at the start, and by the command line). Thread: any.
+// loop runs (at the start, and by the command line); the policy file, which is one small file, also
+// when an operator asks for it. Thread: any.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,5 +45,12 @@ struct CheckReport {
 
 // For everybody else: the settings, or one error that holds all problems, a line each.
 [[nodiscard]] Result<Loaded> load_settings(const LoadRequest& request);
+
+// The policy file alone, read anew while the worker runs.
+struct LoadedPolicy {
+  std::map<std::string, std::string> rules;  // as Settings::policy_rules
+  std::vector<Problem> warnings;
+};
+[[nodiscard]] Result<LoadedPolicy> load_policy(const Settings& settings);
 
 }  // namespace reclaim::config

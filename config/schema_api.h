@@ -37,7 +37,7 @@ inline constexpr std::array kApiOptions = {
            .name = "cert_file",
            .fallback = "",
            .help = "Certificate chain (PEM), together with key_file: every address of bind then "
-                   "speaks TLS only."},
+                   "speaks TLS only. Both are read anew on SIGHUP."},
     Option{.group = "api", .name = "key_file", .fallback = "", .help = "The key (PEM) to it."},
     Option{.group = "api",
            .name = "connections_max",
@@ -113,7 +113,7 @@ inline constexpr std::array kApiOptions = {
            .fallback = "/etc/reclaim/policy.yaml",
            .help = "Rules that differ from the defaults, as YAML or JSON: a mapping from a rule's "
                    "name to its text, in oslo.policy's language. Unless it is named here it need "
-                   "not be there."},
+                   "not be there. It is read anew on SIGHUP."},
 };
 
 }  // namespace reclaim::config

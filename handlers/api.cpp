@@ -164,6 +164,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     authenticate(call);
   }
 
+  void use(Policy policy) { policy_ = std::move(policy); }
+
  private:
   // Anybody may ask which versions there are, in whatever version.
   void discovery(const CallPtr& call) {
@@ -429,7 +431,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   }
 
   const Ports ports_;
-  const Policy policy_;
+  Policy policy_;
   const Options options_;
   Fleet fleet_;
 };
@@ -441,6 +443,10 @@ Api::~Api() = default;
 
 void Api::handle(Request request, std::function<void(Response)> done) {
   impl_->handle(std::move(request), std::move(done));
+}
+
+void Api::use(Policy policy) {
+  impl_->use(std::move(policy));
 }
 
 }  // namespace reclaim::api

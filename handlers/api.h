@@ -48,7 +48,7 @@ struct Response {
 
 struct Options {
   bool authenticate = true;          // [api] auth = keystone; false: every caller is the admin
-  std::string www_authenticate_uri;  // of a 401's WWW-Authenticate: Keystone uri='…'
+  std::string www_authenticate_uri;  // of a 401's WWW-Authenticate: Keystone uri="…"
   // A worker whose heartbeat is older cannot be said to clean anything.
   std::int64_t heartbeat_max_ms = 300'000;
   std::int64_t fleet_view_ms = 1'000;  // how long what was read of Redis may be answered from
@@ -71,6 +71,9 @@ class Api final {
 
   // `done` is called exactly once, perhaps before handle() returns; never after the Api is gone.
   void handle(Request request, std::function<void(Response)> done);
+
+  // By these rules from now on.
+  void use(Policy policy);
 
  private:
   class Impl;

@@ -281,6 +281,16 @@ void Daemon::measure_lag() {
   });
 }
 
+void Daemon::reload() {
+  if (stopping_) return;
+  if (!api_) {
+    return log_.warning(kLog,
+                        "SIGHUP: only what the device API reads can be read anew, and it is "
+                        "off; the configuration is read at the start");
+  }
+  api_->reload(settings_);
+}
+
 void Daemon::stop(std::function<void()> stopped) {
   if (stopping_) return;
   stopping_ = true;

@@ -45,6 +45,10 @@ class Daemon final {
   // wrong: a record that cannot be read, a Redis that the operator's options refuse.
   void start(std::function<void(Error)> on_fatal);
 
+  // SIGHUP: what the device API reads of files, the policy and its certificate, is read anew; the
+  // configuration is not.
+  void reload();
+
   // Drains: no new message, no new cleaning; drives are left as they are. `stopped` is called once,
   // after a few seconds at the latest.
   void stop(std::function<void()> stopped);

@@ -1,13 +1,21 @@
 #include "listener/device_api.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "config/load.h"
 #include "config/module_options.h"
 
 namespace reclaim::listener {
+namespace {
 
-DeviceApi::DeviceApi(uv_loop_t* loop) : pauses_(loop) {}
+constexpr std::string_view kLog = "reclaim.api";
+
+}  // namespace
+
+DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), pauses_(loop) {}
 
 // The server goes first, so that no request comes to an API that is gone.
 DeviceApi::~DeviceApi() = default;
@@ -15,7 +23,7 @@ DeviceApi::~DeviceApi() = default;
 Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
                                                      const config::Settings& settings, Store& store,
                                                      const Clock& clock, Logger& log) {
-  std::unique_ptr<DeviceApi> out(new DeviceApi(loop));  // NOLINT: private constructor
+  std::unique_ptr<DeviceApi> out(new DeviceApi(loop, log));  // NOLINT: private constructor
   if (settings.api.auth == config::ApiAuth::keystone) {
     if (Status made = out->validate_tokens(loop, settings, clock, log); !made) {
       return made.error().wrap("[keystone_authtoken]");
@@ -34,6 +42,37 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
   if (!server) return server.error().wrap("[api]");
   out->server_ = std::move(server).value();
   return out;
+}
+
+void DeviceApi::reload(const config::Settings& settings) {
+  const Status policy = reload_policy(settings);
+  if (policy) {
+    log_.info(kLog, fmt::format("policy file {} was read anew", settings.policy_file));
+  } else {
+    log_.error(kLog, "the policy stays as it was read last, for the file cannot be used",
+               {{"why", policy.error().what}});
+  }
+  if (settings.api.cert_file.empty()) return;
+  const Status tls = server_->reload_tls();
+  if (tls) {
+    log_.info(kLog, fmt::format("TLS certificate {} was read anew, and new connections get it",
+                                settings.api.cert_file));
+  } else {
+    log_.error(kLog, "the TLS certificate stays as it was read last, for the files cannot be used",
+               {{"why", tls.error().what}});
+  }
+}
+
+Status DeviceApi::reload_policy(const config::Settings& settings) {
+  const auto loaded = config::load_policy(settings);
+  if (!loaded) return loaded.error();
+  for (const config::Problem& warning : loaded->warnings) {
+    log_.warning(kLog, config::to_text({warning}));
+  }
+  auto policy = api::Policy::create(loaded->rules);
+  if (!policy) return policy.error().wrap(settings.policy_file);
+  api_->use(*std::move(policy));
+  return Ok{};
 }
 
 Status DeviceApi::validate_tokens(uv_loop_t* loop, const config::Settings& settings,

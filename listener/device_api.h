@@ -36,15 +36,21 @@ class DeviceApi final {
   [[nodiscard]] std::vector<std::string> addresses() const { return server_->addresses(); }
   [[nodiscard]] HttpServerCounters counters() const { return server_->counters(); }
 
+  // Reads the policy file and the certificate anew. What cannot be used is told in the log, and
+  // what was read before it stays.
+  void reload(const config::Settings& settings);
+
   // As HttpServer::stop().
   void stop(std::function<void()> stopped) { server_->stop(std::move(stopped)); }
 
  private:
-  explicit DeviceApi(uv_loop_t* loop);
+  DeviceApi(uv_loop_t* loop, Logger& log);
 
   [[nodiscard]] Status validate_tokens(uv_loop_t* loop, const config::Settings& settings,
                                        const Clock& clock, Logger& log);
+  [[nodiscard]] Status reload_policy(const config::Settings& settings);
 
+  Logger& log_;
   placement::UvPauses pauses_;
   std::unique_ptr<placement::CurlTransport> transport_;
   std::unique_ptr<placement::TokenValidator> tokens_;

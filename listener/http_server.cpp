@@ -73,14 +73,7 @@ class HttpServer::Impl final {
       return Error{Errc::invalid, "TLS needs both a certificate's file and a key's"};
     }
     if (!options.tls_cert_file.empty()) {
-      auto tls = HttpTls::create(options.tls_cert_file, options.tls_key_file);
-      if (!tls.ok()) return tls.error();
-      shared_.tls = std::move(tls).value();
-      if (shared_.tls->expired()) {
-        shared_.log.warning(kLogName, fmt::format("TLS certificate {} has expired: clients that "
-                                                  "check it will refuse it",
-                                                  options.tls_cert_file));
-      }
+      if (Status read = read_tls(); !read.ok()) return read;
     }
     for (const std::string& address : options.bind) {
       auto listener = HttpListener::tcp(address);
@@ -98,6 +91,25 @@ class HttpServer::Impl final {
       door.poll->watch(UV_READABLE);
     }
     return Ok{};
+  }
+
+  [[nodiscard]] Status read_tls() {
+    const HttpServerOptions& options = shared_.options;
+    auto tls = HttpTls::create(options.tls_cert_file, options.tls_key_file);
+    if (!tls.ok()) return tls.error();
+    // Sessions hold on to the context they were made with.
+    shared_.tls = std::move(tls).value();
+    if (shared_.tls->expired()) {
+      shared_.log.warning(kLogName, fmt::format("TLS certificate {} has expired: clients that "
+                                                "check it will refuse it",
+                                                options.tls_cert_file));
+    }
+    return Ok{};
+  }
+
+  [[nodiscard]] Status reload_tls() {
+    if (shared_.tls == nullptr) return Error{Errc::invalid, "this server speaks no TLS"};
+    return read_tls();
   }
 
   [[nodiscard]] std::vector<std::string> addresses() const {
@@ -267,6 +279,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::create(uv_loop_t* loop,
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
+Status HttpServer::reload_tls() {
+  return impl_->reload_tls();
+}
 std::vector<std::string> HttpServer::addresses() const {
   return impl_->addresses();
 }

@@ -65,6 +65,10 @@ class HttpServer final {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
+  // Reads certificate and key anew, for connections to come; what is wrong with them leaves those
+  // that are in use. Fails without TLS.
+  [[nodiscard]] Status reload_tls();
+
   // Where it listens now: "http://127.0.0.1:6666", "unix:/run/reclaim/api.sock".
   [[nodiscard]] std::vector<std::string> addresses() const;
   [[nodiscard]] HttpServerCounters counters() const;

@@ -67,7 +67,7 @@ int serve(const CommandLine& line) {
     auto daemon = listener::Daemon::create(loop.raw(), settings, *machine, **log);
     if (!daemon) return fail(daemon.error());
     const auto stop = [&daemon, &loop] { (*daemon)->stop([&loop] { loop.stop(); }); };
-    listener::Signals signals(loop.raw(), stop);
+    listener::Signals signals(loop.raw(), stop, [&daemon] { (*daemon)->reload(); });
     (*daemon)->start([&](const Error& error) {
       (*log)->error("reclaim.service", error.what);
       exit_code = exit_code_of(error);

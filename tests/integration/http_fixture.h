@@ -45,6 +45,15 @@ class HttpTest : public ::testing::Test {
     });
     return what;
   }
+  // Why certificate and key could not be read anew; "" if they could.
+  std::string reload_tls() {
+    std::string what;
+    thread_.call([&] {
+      const Status read = server_->reload_tls();
+      if (!read.ok()) what = read.error().what;
+    });
+    return what;
+  }
   void begin_stop() {
     thread_.call([&] { server_->stop([this] { stopped_ = true; }); });
   }

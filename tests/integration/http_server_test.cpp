@@ -201,6 +201,30 @@ TEST_F(HttpTest, SpeaksTlsOnTcp) {
               HasSubstr("GET /u of http://localhost"));
 }
 
+TEST_F(HttpTest, ReadsARotatedCertificateAnew) {
+  make_certificate();
+  HttpServerOptions wanted = options();
+  wanted.tls_cert_file = cert_file();
+  wanted.tls_key_file = key_file();
+  serve(wanted);
+  const std::string former = folder() / "former.pem";
+  std::filesystem::copy_file(cert_file(), former);
+  const auto trusts = [&](const std::string& cert) {
+    return curl("--cacert " + cert + " '" + url() + "/a'").code == 0;
+  };
+  // Half of a rotation: the new key beside the former certificate.
+  make_certificate();
+  std::filesystem::rename(cert_file(), folder() / "new.pem");
+  std::filesystem::copy_file(former, cert_file());
+  EXPECT_THAT(reload_tls(), HasSubstr("does not belong"));
+  EXPECT_TRUE(trusts(former));
+  std::filesystem::rename(folder() / "new.pem", cert_file());
+  EXPECT_FALSE(trusts(cert_file()));
+  EXPECT_EQ(reload_tls(), "");
+  EXPECT_TRUE(trusts(cert_file()));
+  EXPECT_FALSE(trusts(former));
+}
+
 TEST_F(HttpTest, WhatIsWrongWithACertificateNamesTheFile) {
   make_certificate();
   HttpServerOptions wanted = options();

@@ -4,6 +4,7 @@ Cyborg's plugin, and curl, with tokens of a real Keystone."""
 import datetime
 import json
 import os
+import signal
 import stat
 import unittest
 
@@ -397,16 +398,33 @@ class Tokens(DeviceApi):
     def test_the_operators_policy_file_decides(self):
         made = self.serving(start=False)
         path = os.path.join(made.folder, "policy.yaml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write('"cyborg:device:get_all": "role:reader or role:admin"\n'
-                       '"cyborg:device:clean": "!"\n')
+
+        def write(text):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        write('"cyborg:device:get_all": "role:reader or role:admin"\n'
+              '"cyborg:device:clean": "!"\n')
         made.worker.write_config(self.settings_of(more="[oslo_policy]\npolicy_file = %s\n" % path))
         made.worker.start()
         made.worker.wait_field(FIRST, "device_state", "available")
         self.assertEqual(self.get("/v2/devices", token=services().token("nobody")).status, 200)
-        answer = curl("%s/v2/devices/%s/clean" % (self.url, self.uuid_of(made)), method="POST",
-                      version="2.5", token=self.token)
-        self.assertEqual(answer.status, 403)
+        uuid, nobody = self.uuid_of(made), services().token("nobody")
+
+        def clean():
+            return curl("%s/v2/devices/%s/clean" % (self.url, uuid), method="POST",
+                        version="2.5", token=self.token).status
+        self.assertEqual(clean(), 403)
+        # The file is read anew when the worker is told so, and what cannot be used changes nothing.
+        write('"cyborg:device:get_all": "role:admin or"\n')
+        made.worker.process.send_signal(signal.SIGHUP)
+        made.worker.wait_log(r"ERROR reclaim.api .*the policy stays as it was.*%s:1:" % path)
+        self.assertEqual(clean(), 403)
+        self.assertEqual(self.get("/v2/devices", token=nobody).status, 200)
+        write('"cyborg:device:clean": "role:admin"\n')
+        made.worker.process.send_signal(signal.SIGHUP)
+        made.worker.wait_log(r"reclaim.api .*policy file %s was read anew" % path)
+        self.assertEqual(clean(), 409)
+        self.assertEqual(self.get("/v2/devices", token=nobody).status, 403)
 
 
 class Fleet(DeviceApi):
@@ -478,6 +496,12 @@ class Doors(DeviceApi):
         self.assertIsNone(curl("https://localhost:%d/" % port, "--cacert",
                                os.path.join(made.folder, "other-ca.pem"), check=False))
         self.assertEqual(curl("http://localhost:%d/v2/devices" % port, token=token).status, 400)
+        self.assertEqual(curl("https://localhost:%d/v2/devices" % port, "--cacert", authority,
+                              token=token).status, 200)
+        # A certificate of another authority, rotated in place.
+        openstack_tls.make_certificates(made.folder)
+        made.worker.process.send_signal(signal.SIGHUP)
+        made.worker.wait_log(r"TLS certificate %s was read anew" % pem)
         self.assertEqual(curl("https://localhost:%d/v2/devices" % port, "--cacert", authority,
                               token=token).status, 200)
 

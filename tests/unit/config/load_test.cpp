@@ -148,6 +148,22 @@ TEST_F(Load, ThePolicyFileIsReadFromWhereItIsNamed) {
   EXPECT_THAT(loaded->files, ElementsAre(own, policy));
 }
 
+TEST_F(Load, ThePolicyFileAloneIsReadAnew) {
+  const std::string policy = write("p.yaml", "\"cyborg:device:clean\": \"role:cleaner\"\n");
+  write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
+  const auto loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  write("p.yaml", "\"cyborg:device:clean\": \"@\"\n");
+  const auto anew = load_policy(loaded->settings);
+  ASSERT_TRUE(anew.ok()) << anew.error().what;
+  EXPECT_THAT(anew->rules, ElementsAre(testing::Pair("cyborg:device:clean", "@")));
+  EXPECT_EQ(anew->warnings.size(), 1U);
+  write("p.yaml", "\"cyborg:device:clean\": \"role:\n");
+  EXPECT_THAT(load_policy(loaded->settings).error().what, HasSubstr(policy + ":2: no YAML"));
+  std::filesystem::remove(policy);
+  EXPECT_THAT(load_policy(loaded->settings).error().what, HasSubstr("cannot be read"));
+}
+
 TEST_F(Load, APolicyFileThatIsNamedMustBeThere) {
   const std::string own =
       write("reclaim.conf", "[oslo_policy]\npolicy_file = " + root_ + "/no.yaml\n");
