@@ -12,6 +12,7 @@
 #include "handlers/api_devices.h"
 #include "handlers/api_error.h"
 #include "handlers/api_fleet.h"
+#include "handlers/api_pieces.h"
 #include "handlers/api_route.h"
 #include "handlers/api_text.h"
 #include "handlers/api_version.h"
@@ -134,20 +135,14 @@ bool says_nothing(std::string_view body) {
 
 }  // namespace
 
-std::string_view Request::header(std::string_view name) const {
-  for (const Header& header : headers) {
-    if (same_ignoring_case(header.name, name)) return header.value;
-  }
-  return "";
-}
-
 class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
  public:
   Impl(Ports ports, Policy policy, Options options)
       : ports_(ports),
         policy_(std::move(policy)),
         options_(std::move(options)),
-        fleet_(ports.store, ports.clock, {options_.fleet_view_ms, options_.hosts_max}) {
+        fleet_(ports.store, ports.clock, {options_.fleet_view_ms, options_.hosts_max}),
+        pieces_(std::make_shared<Pieces>(ports.turns)) {
     CHECK(ports_.tokens != nullptr || !options_.authenticate);
   }
 
@@ -157,7 +152,13 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     call->done = std::move(done);
     call->negotiated = negotiate(folded(call->request, kVersionHeader));
     auto route = parse_route(call->request.target);
-    if (!route) return answer(*call, fault(400, route.error().what));
+    if (!route) {
+      // Where it was going, for the audit.
+      const std::string_view target = call->request.target;
+      auto path = parse_route(target.substr(0, target.find('?')));
+      if (path) call->route = *std::move(path);
+      return answer(*call, fault(400, route.error().what));
+    }
     call->route = *std::move(route);
     const Resource resource = call->route.resource;
     if (resource == Resource::root || resource == Resource::version) return discovery(call);
@@ -191,13 +192,14 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       call->who.roles = {"admin", "manager", "member", "reader"};
       return admit(call);
     }
-    const std::string token(call->request.header("X-Auth-Token"));
+    // Two of one name are no token: of the two, somebody before us may have judged the other one.
+    const std::string token = folded(call->request, "X-Auth-Token");
     if (token.empty()) {
       return unauthorized(*call,
                           "The request you have made requires authentication: it bears no "
                           "X-Auth-Token");
     }
-    const std::string service_token(call->request.header("X-Service-Token"));
+    const std::string service_token = folded(call->request, "X-Service-Token");
     ports_.tokens->validate(
         token, service_token, [weak = weak_from_this(), call](Result<placement::Identity> who) {
           const auto self = weak.lock();
@@ -285,7 +287,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   // The one way out: whoever asked, and whatever became of it.
   void answer(const Call& call, Response response) {
     auto& headers = response.headers;
-    headers.push_back({"Vary", std::string(kVersionHeader)});
+    headers.push_back({"Vary", std::string(kVersionHeader) + ", X-Auth-Token"});
     headers.push_back({"OpenStack-API-Minimum-Version", to_string(kVersionMin)});
     headers.push_back({"OpenStack-API-Maximum-Version", to_string(kVersionMax)});
     if (call.negotiated) {
@@ -307,8 +309,13 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!filter) return answer(*call, fault(400, filter.error().what));
     auto show = [this, call, filter = *filter](Result<std::shared_ptr<const Devices>> devices) {
       if (!devices) return answer(*call, redis_fault(*call, devices.error()));
-      answer(*call, json_response(200, devices_body(**devices, filter, call->negotiated->version,
-                                                    call->base_url())));
+      const auto list = std::make_shared<DeviceList>(*devices, filter, call->negotiated->version,
+                                                     call->base_url());
+      pieces_->make([this, call, list] {
+        if (list->go_on()) return true;
+        answer(*call, json_response(200, list->take()));
+        return false;
+      });
     };
     if (filter->hostname) return fleet_.devices_of(*filter->hostname, std::move(show));
     fleet_.devices(std::move(show));
@@ -382,9 +389,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   // ----------------------------------------------------------------------------------- the ARQs
 
   void arqs(const CallPtr& call) {
-    const bool list = call->route.resource == Resource::arqs;
-    if (!list && !looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_arq(*call));
-    auto filter = list ? parse_arq_filter(call->route.parameters) : Result<ArqFilter>(ArqFilter{});
+    const bool all = call->route.resource == Resource::arqs;
+    if (!all && !looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_arq(*call));
+    auto filter = all ? parse_arq_filter(call->route.parameters) : Result<ArqFilter>(ArqFilter{});
     if (!filter) return answer(*call, fault(400, filter.error().what));
     // Cyborg's scoping: whoever is no admin sees the own project's, whatever the rule lets pass.
     if (!policy_.allows("admin_api", call->who, own(call->who))) {
@@ -392,13 +399,21 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     }
     fleet_.arqs([this, call, filter = *filter](Result<std::shared_ptr<const Arqs>> arqs) {
       if (!arqs) return answer(*call, redis_fault(*call, arqs.error()));
-      answer(*call, call->route.resource == Resource::arqs ? arq_list(*call, filter, **arqs)
-                                                           : one_arq(*call, filter, **arqs));
+      if (call->route.resource == Resource::arq) {
+        return answer(*call, one_arq(*call, filter, **arqs));
+      }
+      const auto list =
+          std::make_shared<ArqList>(*arqs, filter, call->negotiated->version, call->base_url());
+      pieces_->make([this, call, filter, list] {
+        if (list->go_on()) return true;
+        answer(*call, arq_list(filter, *list));
+        return false;
+      });
     });
   }
 
-  static Response arq_list(const Call& call, const ArqFilter& filter, const Arqs& arqs) {
-    auto body = arqs_body(arqs, filter, call.negotiated->version, call.base_url());
+  static Response arq_list(const ArqFilter& filter, const ArqList& list) {
+    auto body = list.take();
     if (body) return json_response(200, *std::move(body));
     return fault(423, fmt::format("Some of the ARQs of instance {} are not resolved yet: ask again",
                                   *filter.instance));
@@ -434,6 +449,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   Policy policy_;
   const Options options_;
   Fleet fleet_;
+  const std::shared_ptr<Pieces> pieces_;
 };
 
 Api::Api(Ports ports, Policy policy, Options options)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "handlers/api_policy.h"
+#include "handlers/api_turns.h"
 #include "placement/tokens.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
@@ -32,9 +33,6 @@ struct Request {
   std::string body;
   std::string request_id;  // "req-<uuid>", made by the server, echoed as X-Openstack-Request-Id
   std::string base_url;    // "http://host:port" as the client called it, for links; no slash
-
-  // The first header of this name in any case, or "".
-  [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
 struct Response {
@@ -60,6 +58,7 @@ struct Ports {
   placement::Tokens* tokens;  // null with Options::authenticate = false
   const Clock& clock;
   Logger& log;
+  Turns& turns;
 };
 
 class Api final {

@@ -6,12 +6,16 @@
 #include <array>
 
 #include "handlers/api_json.h"
+#include "handlers/api_text.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::api {
 namespace {
+
+// A tenth of a millisecond, about.
+constexpr std::size_t kArqsAPiece = 32;
 
 constexpr std::array<std::string_view, 5> kHandleMembers{"domain", "bus", "device", "function",
                                                          "managed"};
@@ -109,6 +113,7 @@ Result<ArqFilter> parse_arq_filter(const Parameters& parameters) {
     return Error{Errc::invalid, fmt::format("bind_state = '{}'; accepted is resolved",
                                             printable_excerpt(*bind_state, 40))};
   }
+  if (filter.instance) filter.instance = lower(*filter.instance);
   filter.resolved = bind_state.has_value();
   return filter;
 }
@@ -117,28 +122,41 @@ bool visible(const ArqRow& row, const std::optional<std::string>& project) {
   return !project || (!project->empty() && row.arq.project_id == *project);
 }
 
-std::optional<std::string> arqs_body(const Arqs& arqs, const ArqFilter& filter,
-                                     Microversion version, const std::string& base_url) {
-  rapidjson::StringBuffer buffer;
-  JsonWriter writer(buffer);
-  writer.StartObject();
-  put_key(writer, "arqs");
-  writer.StartArray();
-  for (const ArqRow& row : arqs) {
-    if (!visible(row, filter.project)) continue;
-    if (filter.instance &&
-        (is_unbound(row.arq.state) || row.arq.instance_uuid != *filter.instance)) {
-      continue;
-    }
-    if (filter.resolved && !is_resolved(row.arq.state)) {
-      if (filter.instance) return std::nullopt;
-      continue;
-    }
-    put_arq(writer, row, version, base_url);
+ArqList::ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversion version,
+                 std::string base_url)
+    : arqs_(std::move(arqs)),
+      filter_(std::move(filter)),
+      version_(version),
+      base_url_(std::move(base_url)) {
+  writer_.StartObject();
+  put_key(writer_, "arqs");
+  writer_.StartArray();
+}
+
+bool ArqList::go_on() {
+  const std::size_t end = std::min(arqs_->size(), next_ + kArqsAPiece);
+  while (next_ < end && !unresolved_) look_at((*arqs_)[next_++]);
+  if (unresolved_) return false;
+  if (next_ < arqs_->size()) return true;
+  writer_.EndArray();
+  writer_.EndObject();
+  return false;
+}
+
+void ArqList::look_at(const ArqRow& row) {
+  if (!visible(row, filter_.project)) return;
+  const bool wanted = !filter_.instance ||
+                      (!is_unbound(row.arq.state) && row.arq.instance_uuid == *filter_.instance);
+  if (!wanted) return;
+  if (!filter_.resolved || is_resolved(row.arq.state)) {
+    return put_arq(writer_, row, version_, base_url_);
   }
-  writer.EndArray();
-  writer.EndObject();
-  return text_of(buffer);
+  unresolved_ = filter_.instance.has_value();
+}
+
+std::optional<std::string> ArqList::take() const {
+  if (unresolved_) return std::nullopt;
+  return text_of(buffer_);
 }
 
 std::string arq_body(const ArqRow& row, Microversion version, const std::string& base_url) {

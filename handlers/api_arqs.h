@@ -2,10 +2,13 @@
 // Cyborg's own shape. Pure; thread: any.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "handlers/api_fleet.h"
+#include "handlers/api_json.h"
 #include "handlers/api_route.h"
 #include "handlers/api_version.h"
 
@@ -24,10 +27,29 @@ struct ArqFilter {
 
 [[nodiscard]] bool visible(const ArqRow& row, const std::optional<std::string>& project);
 
-// Nothing: some of the instance's ARQs are not resolved yet, which is a 423.
-[[nodiscard]] std::optional<std::string> arqs_body(const Arqs& arqs, const ArqFilter& filter,
-                                                   Microversion version,
-                                                   const std::string& base_url);
+// The body of `GET /v2/accelerator_requests`, made in pieces.
+class ArqList final {
+ public:
+  ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversion version,
+          std::string base_url);
+
+  // Goes through some more of the ARQs; false: that was the last of it.
+  [[nodiscard]] bool go_on();
+  // Nothing: some of the instance's ARQs are not resolved yet, which is a 423.
+  [[nodiscard]] std::optional<std::string> take() const;
+
+ private:
+  void look_at(const ArqRow& row);
+
+  const std::shared_ptr<const Arqs> arqs_;
+  const ArqFilter filter_;
+  const Microversion version_;
+  const std::string base_url_;
+  std::size_t next_ = 0;
+  bool unresolved_ = false;
+  rapidjson::StringBuffer buffer_;
+  JsonWriter writer_{buffer_};
+};
 [[nodiscard]] std::string arq_body(const ArqRow& row, Microversion version,
                                    const std::string& base_url);
 

@@ -1,10 +1,13 @@
 // Devices as the API shows them, and whether one may be told to clean itself. Pure; thread: any.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "handlers/api_fleet.h"
 #include "handlers/api_route.h"
@@ -27,9 +30,25 @@ struct DeviceFilter {
 // The fields of Device that are JSON, out of the others.
 void render(Device& device);
 
-// `base_url` with its mount point, without a slash at its end.
-[[nodiscard]] std::string devices_body(const Devices& devices, const DeviceFilter& filter,
-                                       Microversion version, const std::string& base_url);
+// The body of `GET /v2/devices`, made in pieces. `base_url` with its mount point, without a slash
+// at its end.
+class DeviceList final {
+ public:
+  DeviceList(std::shared_ptr<const Devices> devices, DeviceFilter filter, Microversion version,
+             const std::string& base_url);
+
+  // Goes through some more of the devices; false: those were the last.
+  [[nodiscard]] bool go_on();
+  [[nodiscard]] std::string take() { return std::move(body_); }
+
+ private:
+  const std::shared_ptr<const Devices> devices_;
+  const DeviceFilter filter_;
+  const Microversion version_;
+  const std::string link_;
+  std::size_t next_ = 0;  // of the hosts
+  std::string body_ = R"({"devices":[)";
+};
 [[nodiscard]] std::string device_body(const Device& device, Microversion version,
                                       const std::string& base_url);
 // Of `GET /v2/devices/ID/cleaning/steps`.

@@ -15,7 +15,7 @@ constexpr std::string_view kLog = "reclaim.api";
 
 }  // namespace
 
-DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), pauses_(loop) {}
+DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), turns_(loop), pauses_(loop) {}
 
 // The server goes first, so that no request comes to an API that is gone.
 DeviceApi::~DeviceApi() = default;
@@ -31,8 +31,9 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
   }
   auto policy = api::Policy::create(settings.policy_rules);
   if (!policy) return policy.error().wrap(settings.policy_file);
-  out->api_ = std::make_unique<api::Api>(api::Ports{store, out->tokens_.get(), clock, log},
-                                         *std::move(policy), api_options(settings));
+  out->api_ =
+      std::make_unique<api::Api>(api::Ports{store, out->tokens_.get(), clock, log, out->turns_},
+                                 *std::move(policy), api_options(settings));
   auto server = HttpServer::create(
       loop, http_server_options(settings),
       [api = out->api_.get()](api::Request request, std::function<void(api::Response)> done) {

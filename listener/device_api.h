@@ -14,6 +14,7 @@
 #include "config/settings.h"
 #include "handlers/api.h"
 #include "listener/http_server.h"
+#include "listener/http_turns.h"
 #include "placement/curl_transport.h"
 #include "placement/token_validator.h"
 #include "state/base/clock.h"
@@ -51,6 +52,7 @@ class DeviceApi final {
   [[nodiscard]] Status reload_policy(const config::Settings& settings);
 
   Logger& log_;
+  HttpTurns turns_;  // of the API's own work; the server has as much again for its connections
   placement::UvPauses pauses_;
   std::unique_ptr<placement::CurlTransport> transport_;
   std::unique_ptr<placement::TokenValidator> tokens_;

@@ -12,11 +12,12 @@
 #include <functional>
 #include <utility>
 
+#include "handlers/api_turns.h"
 #include "state/base/uv.h"
 
 namespace reclaim::listener {
 
-class HttpTurns final {
+class HttpTurns final : public api::Turns {
  public:
   explicit HttpTurns(uv_loop_t* loop) : async_(loop, [this] { next_round(); }) {}
 
@@ -40,11 +41,12 @@ class HttpTurns final {
     bool outermost_;
   };
 
-  // Whether something may be begun now. If not: wait().
-  [[nodiscard]] bool may_begin() const { return (in_round_ || waiting_.empty()) && left_ns() > 0; }
+  [[nodiscard]] bool may_begin() const override {
+    return (in_round_ || waiting_.empty()) && left_ns() > 0;
+  }
 
-  // `go` is called in a later round, in order of waiting.
-  void wait(std::function<void()> go) {
+  // In order of waiting.
+  void wait(std::function<void()> go) override {
     waiting_.push_back(std::move(go));
     async_.send();
   }

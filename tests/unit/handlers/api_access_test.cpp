@@ -50,6 +50,16 @@ TEST_F(ApiAccessTest, AServiceTokenGoesToKeystoneToo) {
   EXPECT_EQ(tokens.last_service_token, "service");
 }
 
+TEST_F(ApiAccessTest, TwoTokensAreNone) {
+  for (const std::string name : {"X-Auth-Token", "X-Service-Token"}) {
+    Request asked = request("GET", "/v2/devices");
+    asked.headers.push_back({"X-Service-Token", "service"});
+    asked.headers.push_back({name, "admin"});
+    static_cast<void>(ask(asked));
+    EXPECT_THAT(tokens.last_token + " " + tokens.last_service_token, HasSubstr(","));
+  }
+}
+
 TEST_F(ApiAccessTest, TheAccessLogIsToldWhoItWas) {
   const Response response = get("/v2/devices");
   EXPECT_EQ(response.user_id, "user-admin");

@@ -1,5 +1,6 @@
 // Accelerator requests: Cyborg's shape, and `managed` as the VFIO specification has it ("ARQ attach
 // handle information", "REST API impact").
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
 #include "tests/unit/handlers/api_fixture.h"
@@ -103,6 +104,23 @@ TEST_F(ApiArqsTest, AnUnboundOneShowsNothingOfWhatBoundIt) {
                               R"("attach_handle_info":{})"));
   EXPECT_THAT(body, HasSubstr(R"("hostname":null,"device_rp_uuid":null,"instance_uuid":null)"));
   EXPECT_THAT(uuids(get(std::string("/v2/accelerator_requests?instance=") + kInstance)), IsEmpty());
+}
+
+TEST_F(ApiArqsTest, AListOfManyIsMadeOverManyTurnsOfTheLoop) {
+  for (int i = 0; i < 320; ++i) {
+    arq("compute-1", fmt::format("2f59e9d8-5a17-4607-83c5-{:012}", i), ArqState::bound);
+  }
+  EXPECT_EQ(uuids(get("/v2/accelerator_requests")).size(), 320U);
+  EXPECT_EQ(turns.turns, 10);
+}
+
+TEST_F(ApiArqsTest, AnInstanceIsMeantInWhateverCase) {
+  arq("compute-1", kFirst, ArqState::bound);
+  arq("compute-1", kSecond, ArqState::bind_started);
+  const std::string asked =
+      "/v2/accelerator_requests?instance=A11A5487-696B-4D4E-A487-6B9EC9D7E458";
+  EXPECT_THAT(uuids(get(asked)), ElementsAre(kFirst, kSecond));
+  EXPECT_EQ(get(asked + "&bind_state=resolved").status, 423);
 }
 
 TEST_F(ApiArqsTest, InstanceAndBindStateSelect) {

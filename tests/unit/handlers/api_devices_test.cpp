@@ -313,12 +313,15 @@ TEST_F(ApiCleanTest, EveryAttemptIsInTheAuditLog) {
   static_cast<void>(clean(error, "gAAAAA-wrong"));
   tokens.trouble = Error{Errc::unavailable, "controller:5000 does not answer"};
   static_cast<void>(clean(error));
+  static_cast<void>(post("/v2/devices/" + error + "/clean?%zz"));
   lines = audited();
-  ASSERT_EQ(lines.size(), 3U);
+  ASSERT_EQ(lines.size(), 4U);
   for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("user_id=- project_id=-"));
   EXPECT_THAT(lines[0], HasSubstr("outcome=refused with 401"));
   EXPECT_THAT(lines[1], HasSubstr("outcome=refused with 401"));
   EXPECT_THAT(lines[2], HasSubstr("outcome=refused with 503"));
+  EXPECT_THAT(lines[3], HasSubstr("outcome=refused with 400"));
+  EXPECT_THAT(lines[3], HasSubstr("device=" + error));
 }
 
 }  // namespace

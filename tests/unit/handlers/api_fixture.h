@@ -141,16 +141,40 @@ class MemoryStore final : public Store {
   Queue& queue_;
 };
 
+// Lets that many pieces of an answer be made in one turn.
+class CountedTurns final : public Turns {
+ public:
+  explicit CountedTurns(Queue& queue) : queue_(queue) {}
+
+  int pieces_a_turn = 1;
+  int turns = 0;
+
+  [[nodiscard]] bool may_begin() const override { return left_-- > 0; }
+  void wait(std::function<void()> go) override {
+    queue_.push_back([this, go = std::move(go)] {
+      turns += 1;
+      left_ = pieces_a_turn;
+      go();
+    });
+  }
+
+ private:
+  Queue& queue_;
+  mutable int left_ = 0;
+};
+
 class MemoryTokens final : public placement::Tokens {
  public:
   explicit MemoryTokens(Queue& queue) : queue_(queue) {}
 
   std::map<std::string, placement::Identity> known;
   std::optional<Error> trouble;
+  std::string last_token;
   std::string last_service_token;
 
   void validate(const std::string& token, const std::string& service_token,
                 placement::Callback<placement::Identity> done) override {
+    last_token = token;
     last_service_token = service_token;
     queue_.push_back([this, token, done] {
       if (trouble) return done(*trouble);
@@ -193,9 +217,9 @@ class ApiTest : public testing::Test {
     auto policy = Policy::create(rules);
     ASSERT_TRUE(policy.ok()) << policy.error().what;
     options.www_authenticate_uri = "http://controller:5000";
-    api =
-        std::make_unique<Api>(Ports{store, options.authenticate ? &tokens : nullptr, clock, logger},
-                              *std::move(policy), options);
+    api = std::make_unique<Api>(
+        Ports{store, options.authenticate ? &tokens : nullptr, clock, logger, turns},
+        *std::move(policy), options);
   }
 
   // A drive of `host` at `address` ("0000:01:00.0"), in the words of the specification's examples.
@@ -287,6 +311,7 @@ class ApiTest : public testing::Test {
   TestLogger logger;
   MemoryStore store{queue};
   MemoryTokens tokens{queue};
+  CountedTurns turns{queue};
   std::unique_ptr<Api> api;
 };
 

@@ -45,6 +45,44 @@ TEST_F(ApiFleetTest, WhoAsksAtTheSameTimeIsAnsweredFromOneReading) {
   EXPECT_THAT(store.loaded, ElementsAre("compute-1", "compute-2"));
 }
 
+TEST_F(ApiFleetTest, AListOfALargeFleetIsMadeOverManyTurnsOfTheLoop) {
+  many_hosts(2'000);
+  const Response list = get("/v2/devices");
+  EXPECT_THAT(list.body, HasSubstr("compute-1999"));
+  EXPECT_GE(turns.turns, 7);
+  // A filter that lets nothing through has as much to look at.
+  turns.turns = 0;
+  EXPECT_EQ(get("/v2/devices?vendor=none").body, R"({"devices":[]})");
+  EXPECT_GE(turns.turns, 7);
+  turns.turns = 0;
+  static_cast<void>(get("/v2/devices?hostname=compute-1999"));
+  EXPECT_EQ(turns.turns, 1);
+}
+
+TEST_F(ApiFleetTest, ListsAskedForTogetherAreMadeOneAfterTheOther) {
+  many_hosts(1'000);
+  static_cast<void>(get("/v2/devices"));
+  turns.turns = 0;
+  std::vector<int> answered_in;
+  for (int i = 0; i < 3; ++i) {
+    api->handle(request("GET", "/v2/devices"),
+                [&](const Response& /*response*/) { answered_in.push_back(turns.turns); });
+  }
+  run();
+  EXPECT_THAT(answered_in, ElementsAre(4, 8, 12));
+}
+
+TEST_F(ApiFleetTest, WhoAsksAgainAtOnceIsAnsweredToo) {
+  drive("compute-1", "0000:01:00.0", Stage::available);
+  int answers = 0;
+  api->handle(request("GET", "/v2/devices"), [&](const Response& /*first*/) {
+    answers += 1;
+    api->handle(request("GET", "/v2/devices"), [&](const Response& /*second*/) { answers += 1; });
+  });
+  run();
+  EXPECT_EQ(answers, 2);
+}
+
 TEST_F(ApiFleetTest, WhatWasReadIsAnsweredFromForAMomentOnly) {
   static_cast<void>(get("/v2/devices"));
   clock.advance(900);

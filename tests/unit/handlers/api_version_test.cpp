@@ -120,7 +120,7 @@ TEST_F(ApiDiscoveryTest, EveryAnswerSaysWhichVersionItIsAndWhichThereAre) {
   EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3");
   EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0");
   EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.5");
-  EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version");
+  EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version, X-Auth-Token");
   EXPECT_EQ(header(response, "Content-Type"), "application/json");
   EXPECT_EQ(header(get("/v2/devices", ""), "OpenStack-API-Version"), "accelerator 2.0");
 }
@@ -138,7 +138,7 @@ TEST_F(ApiDiscoveryTest, WhatIsRefusedOrAskedOfNobodySaysItsVersionToo) {
     EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3") << status;
     EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0") << status;
     EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.5") << status;
-    EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version") << status;
+    EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version, X-Auth-Token") << status;
   }
 }
 
