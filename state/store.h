@@ -58,9 +58,8 @@ struct HostInfo {
   std::string host;
   WallMs heartbeat_at;
   std::string version;
-  std::string machine_id;  // one machine per host name (design §5b)
-  std::uint32_t burned =
-      0;  // devices not available and not allocated: who wants an "any host" kick
+  std::string machine_id;    // one machine per host name (design §5b)
+  std::uint32_t burned = 0;  // devices not available, or held: who wants an "any host" kick
 };
 
 // A lock that was granted. Tokens only grow; a write that bears an older one is refused (fencing).

@@ -29,7 +29,7 @@ class Run:
         self.process = subprocess.Popen(
             ["/usr/bin/python3", os.path.join(HERE, "demo.py"), *words], text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "TMPDIR": self.folder.name})
+            env={**os.environ, "TMPDIR": self.folder.name, "COLUMNS": "80"})
 
     def end(self):
         text, _ = self.process.communicate(timeout=300)
@@ -59,9 +59,10 @@ class Demo(unittest.TestCase):
         for shown in ("event heard", "survey", "guards passed", "nvme.check_health", "sanitize",
                       "nvme.reset_namespaces", "verified", "released", "a locking range is locked",
                       "PSID", "Certificate", "whole and signed", "was changed", "byte for byte"):
-            self.assertIn(shown, text)
+            self.assertIn(shown, " ".join(text.split()))  # wherever its line was broken
         self.assertRegex(text, r"reserved 1 (→|->) 0")
         self.assertNotIn("\033", text)
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
         self.assertEqual(run.left_behind(), [])
 
     def test_cyborgs_flow_ends_well_and_leaves_nothing_behind(self):
@@ -73,9 +74,10 @@ class Demo(unittest.TestCase):
                       "guards passed", "sanitize", "verified", "released", "Device API",
                       "openstack client", "device_state available", "Certificate",
                       "whole and signed", "byte for byte"):
-            self.assertIn(shown, text)
+            self.assertIn(shown, " ".join(text.split()))  # wherever its line was broken
         self.assertRegex(text, r"reserved 1 (→|->) 0")
         self.assertNotIn("\033", text)
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
         self.assertEqual(run.left_behind(), [])
 
     def test_a_drive_that_lies_makes_it_fail_and_show_the_log(self):

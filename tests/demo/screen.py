@@ -22,7 +22,7 @@ class Screen:
         self.last_bar = None
 
     def columns(self):
-        return max(60, min(shutil.get_terminal_size((100, 24)).columns, 100))
+        return max(72, min(shutil.get_terminal_size((100, 24)).columns, 100))
 
     def paint(self, text, code):
         return "\033[%sm%s\033[0m" % (code, text) if self.colour else text
@@ -64,8 +64,11 @@ class Screen:
     def step(self, name, text=""):
         """The next numbered step; what follows it are facts."""
         self.number += 1
+        lines = self.wrapped(text)
         self.line("%s  %s%s" % (self.paint("%2d" % self.number, "1;36"),
-                                self.bold(name.ljust(LABEL)), text))
+                                self.bold(name.ljust(LABEL)), lines[0]))
+        for each in lines[1:]:
+            self.line(INDENT + " " * LABEL + each)
 
     def working(self, name, text):
         """Shown while something takes its time; replaced by what comes next."""
@@ -75,16 +78,19 @@ class Screen:
         self.write("%2d  %s%s" % (self.number + 1, name.ljust(LABEL), self.dim(text)))
         self.drawn = True
 
-    def fact(self, name, text, painted=None):
+    def wrapped(self, text):
+        """The lines of a text beside its name."""
         width = self.columns() - len(INDENT) - LABEL
-        lines = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-        for index, each in enumerate(lines):
+        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+
+    def fact(self, name, text, painted=None):
+        for index, each in enumerate(self.wrapped(text)):
             shown = painted(each) if painted else each
             self.line(INDENT + (name if index == 0 else "").ljust(LABEL) + shown)
 
     def bar(self, name, text, percent, eta_s):
         percent = max(0.0, min(100.0, percent))
-        width = 30
+        width = min(30, self.columns() - 60)  # beside name, method, percent and time left
         full = int(width * percent / 100)
         left = "  about %d s left" % eta_s if eta_s > 0 else ""
         shown = "%s  %s%s  %3d %%%s" % (text, "█" * full, "░" * (width - full), percent, left)

@@ -137,7 +137,7 @@ class Stage:
     def show_table(self, before, after, instances, marks):
         def change(of):
             return ["%s → %s" % (of(before[a]), of(after[a])) if of(before[a]) != of(after[a])
-                    else "%s, unchanged" % of(after[a]) for a in self.tenants]
+                    else "%s, same" % of(after[a]) for a in self.tenants]
         self.screen.step("Before and after", "seen from outside: media, Placement, drive")
         self.screen.table([
             ["", *self.tenants],
@@ -222,5 +222,5 @@ def version_of(package):
 def printable(data):
     text = data.decode("ascii", "replace")
     if text.isprintable() and text.isascii():
-        return text[:9] + "…"
-    return " ".join("%02x" % byte for byte in data[:3]) + " …"
+        return text[:7] + "…"
+    return " ".join("%02x" % byte for byte in data[:3]) + "…"

@@ -105,7 +105,9 @@ class Story:
         if not found:
             return
         self.steps += 1
-        self.screen.fact("clean step %d" % self.steps, "%-28s %2s looked at, %s" % found.groups())
+        step, looked_at, reset = found.groups()
+        self.screen.fact("clean step %d" % self.steps, "%-27s %2s looked at, %s" % (
+            step, looked_at, reset.replace("nothing had to be reset", "none reset")))
 
     def tell_erased(self, detail):
         method, self.method = self.method or "", None

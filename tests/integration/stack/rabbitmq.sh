@@ -16,13 +16,22 @@ command=$1
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 
+# Below those that the kernel gives away by itself: the broker listens only seconds later, and
+# somebody's connection would have one of them by then.
 free_ports() {
   python3 - "$1" <<'PY'
-import socket, sys
-socks = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in socks:
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in socks))
+import random, socket, sys
+ports = []
+for port in random.sample(range(10000, 32768), 1000):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+    ports.append(port)
+    if len(ports) == int(sys.argv[1]):
+        break
+print(*ports)
 PY
 }
 

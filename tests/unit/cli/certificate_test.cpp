@@ -71,8 +71,8 @@ TEST_F(CertificateCommands, AWholeChainIsWell) {
   EXPECT_THAT(out_.str(), HasSubstr("no certificate yet"));
   keep(3);
   EXPECT_EQ(verify(), 0);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("certificates 1 to 3"),
-                                HasSubstr(sha256_of(content(path_of(3))))));
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("certificates 1 to 3"), HasSubstr(sha256_of(content(path_of(3))))));
   EXPECT_EQ(verify({id_of(1), path_of(2)}), 0);
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr(id_of(1) + " ok number 1"), HasSubstr(path_of(2) + " ok number 2")));
