@@ -162,6 +162,15 @@ TEST_F(CyborgSpec, AFailureLeavesItInErrorAndReserved) {
   EXPECT_EQ(reserved(), 1);
 }
 
+TEST_F(CyborgSpec, ATimeoutLeavesItInErrorAndReserved) {
+  use_it();
+  world.drive().kind = Kind::stalls;
+  world.tenancy_ends();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_EQ(reserved(), 1);
+}
+
 // "An operator can re-trigger cleanup from error", and the RPC that the call dispatches does.
 class Retried : public CyborgSpec, public ::testing::WithParamInterface<const char*> {};
 

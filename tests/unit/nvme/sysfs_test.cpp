@@ -105,6 +105,14 @@ TEST(Sysfs, ListsNvmeFunctionsOnly) {
   EXPECT_EQ(to_string((*found)[1]), "0000:c1:00.0");
 }
 
+TEST(Sysfs, AHostWithoutNvmeFunctionsIsNoError) {
+  const HostTree tree;
+  tree.write(std::string(HostTree::kFunction) + "/class", "0x010601\n");
+  const auto found = list_nvme_functions(tree.options.sysfs_root);
+  ASSERT_TRUE(found.ok()) << found.error().what;
+  EXPECT_TRUE(found->empty());
+}
+
 TEST(Sysfs, StackedDevicesLeadDownToTheirDisks) {
   const HostTree tree;
   tree.block("sys/devices/virtual/block/md0", "9:0", "1000");
