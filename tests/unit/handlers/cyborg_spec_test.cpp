@@ -153,23 +153,18 @@ TEST_F(CyborgSpec, UnbindLeadsThroughCleaningBackToAvailable) {
 }
 
 // "On failure or timeout the device moves to error with reserved=total".
-TEST_F(CyborgSpec, AFailureLeavesItInErrorAndReserved) {
-  use_it();
-  world.drive().kind = Kind::fails;
-  world.tenancy_ends();
-  look();
-  EXPECT_EQ(world.record().stage, Stage::error);
-  EXPECT_EQ(reserved(), 1);
-}
+class Failing : public CyborgSpec, public ::testing::WithParamInterface<Kind> {};
 
-TEST_F(CyborgSpec, ATimeoutLeavesItInErrorAndReserved) {
+TEST_P(Failing, LeavesItInErrorAndReserved) {
   use_it();
-  world.drive().kind = Kind::stalls;
+  world.drive().kind = GetParam();
   world.tenancy_ends();
   world.pass(kLongMs);
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(reserved(), 1);
 }
+
+INSTANTIATE_TEST_SUITE_P(Sanitize, Failing, ::testing::Values(Kind::fails, Kind::stalls));
 
 // "An operator can re-trigger cleanup from error", and the RPC that the call dispatches does.
 class Retried : public CyborgSpec, public ::testing::WithParamInterface<const char*> {};
