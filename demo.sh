@@ -118,6 +118,14 @@ else
   step 1 Packages "taken as they are (--no-install)"
 fi
 
+for folder in build/release build .; do
+  [[ -e $folder ]] || continue
+  # After a `sudo ./demo.sh` it is root's, and all that CMake says of it is a screenful.
+  [[ -w $folder ]] || { echo "demo.sh: $folder is not writable, it belongs to" \
+    "$(stat -c %U "$folder"): chown it, or run this as that user" >&2; exit 1; }
+  break
+done
+
 : > "$log"
 began=$SECONDS
 build 2>&1 | counted 2 Build || failed "the build failed"
