@@ -9,21 +9,6 @@ import keeping
 from services import wait_until
 from stage import HOST, Stage, Tenant
 
-CONFIG = """\
-[listener]
-exchanges = nova,cyborg
-[api]
-bind = 127.0.0.1:{port}
-[keystone_authtoken]
-auth_type = password
-auth_url = {auth_url}
-username = {service_username}
-password = {service_password}
-user_domain_name = Default
-project_name = service
-project_domain_name = Default
-"""
-
 
 class CyborgFlow(Stage):
     tenants = {
@@ -65,7 +50,8 @@ class CyborgFlow(Stage):
         self.port = api_clients.free_port()
         self.url = "http://127.0.0.1:%d" % self.port
         self.services.register_endpoint("accelerator-cleaning", self.url)
-        self.start_worker(CONFIG.format(port=self.port, **self.services.endpoints))
+        self.start_worker("[listener]\nexchanges = nova,cyborg\n" +
+                          api_clients.worker_settings(self.services.endpoints, self.port))
         self.worker.wait_field(self.cleaned, "device_state", "available")
         self.worker.wait_field(self.left, "device_state", "allocated")
         self.wait_reserved(self.left)

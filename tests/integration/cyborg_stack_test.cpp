@@ -5,7 +5,7 @@
 
 #include "placement/cyborg_client.h"
 #include "tests/integration/cyborg_stand_in.h"
-#include "tests/integration/openstack_stack.h"
+#include "tests/integration/openstack_test.h"
 #include "tests/integration/placement_bench.h"
 
 namespace reclaim::testing {
@@ -38,12 +38,10 @@ class CyborgBench final : public LoopBench {
   std::unique_ptr<CyborgClient> client_;
 };
 
-class CyborgStack : public ::testing::Test {
+class CyborgStack : public OpenStackTest {
  protected:
   static void SetUpTestSuite() {
-    auto started = OpenStackStack::start({});
-    ASSERT_TRUE(started.ok()) << started.error().what;
-    stack_ = started->release();
+    ASSERT_NO_FATAL_FAILURE(OpenStackTest::SetUpTestSuite());
     auto cyborg = CyborgStandIn::start(
         {"--stack", stack_->directory(), "--register", "--max-version", "2.4"});
     ASSERT_TRUE(cyborg.ok()) << cyborg.error().what;
@@ -51,9 +49,8 @@ class CyborgStack : public ::testing::Test {
   }
   static void TearDownTestSuite() {
     delete cyborg_;
-    delete stack_;
     cyborg_ = nullptr;
-    stack_ = nullptr;
+    OpenStackTest::TearDownTestSuite();
   }
 
   static CyborgOptions options(const std::string& user = "reclaim") {
@@ -68,10 +65,8 @@ class CyborgStack : public ::testing::Test {
     return made;
   }
 
-  static OpenStackStack* stack_;
   static CyborgStandIn* cyborg_;
 };
-OpenStackStack* CyborgStack::stack_ = nullptr;
 CyborgStandIn* CyborgStack::cyborg_ = nullptr;
 
 TEST_F(CyborgStack, FollowsABindingFromItsBeginningToItsEnd) {

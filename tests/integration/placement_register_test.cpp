@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "tests/integration/openstack_stack.h"
+#include "tests/integration/openstack_test.h"
 #include "tests/integration/placement_bench.h"
 
 namespace reclaim::testing {
@@ -27,18 +27,8 @@ constexpr const char* kConsumer = "11111111-1111-4111-8111-111111111111";
 constexpr const char* kClass = "CUSTOM_NVME_8086_0001";
 const Inventory kReserved{kClass, 1, 1, 1, 1, 1, 1.0};
 
-class RegisterOnStack : public ::testing::Test {
+class RegisterOnStack : public OpenStackTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = OpenStackStack::start({});
-    ASSERT_TRUE(started.ok()) << started.error().what;
-    stack_ = started->release();
-  }
-  static void TearDownTestSuite() {
-    delete stack_;
-    stack_ = nullptr;
-  }
-
   static Options options(const std::string& host, OpenStackStack* stack = stack_) {
     Options made = stack->options();
     made.root_provider_names = {host};
@@ -83,10 +73,7 @@ class RegisterOnStack : public ::testing::Test {
                                 "\"user_id\":\"u\"}");
     return answer.ok() ? answer->status : 0;
   }
-
-  static OpenStackStack* stack_;
 };
-OpenStackStack* RegisterOnStack::stack_ = nullptr;
 
 TEST_F(RegisterOnStack, ADeviceIsSeenWithClassTraitsAndReserved) {
   const auto root = host_with_a_device("new-host");

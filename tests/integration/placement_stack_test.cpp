@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/integration/openstack_stack.h"
+#include "tests/integration/openstack_test.h"
 #include "tests/integration/placement_bench.h"
 
 namespace reclaim::testing {
@@ -18,17 +18,9 @@ using ::testing::HasSubstr;
 
 constexpr const char* kConsumer = "11111111-1111-4111-8111-111111111111";
 
-class PlacementStack : public ::testing::Test {
+class PlacementStack : public OpenStackTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = OpenStackStack::start({"--tls"});
-    ASSERT_TRUE(started.ok()) << started.error().what;
-    stack_ = started->release();
-  }
-  static void TearDownTestSuite() {
-    delete stack_;
-    stack_ = nullptr;
-  }
+  static void SetUpTestSuite() { start_stack({"--tls"}); }
 
   static Options options(const std::string& host) {
     Options made = stack_->options();
@@ -43,10 +35,7 @@ class PlacementStack : public ::testing::Test {
     EXPECT_TRUE(stack_->run("free", {"--consumer", kConsumer}).ok());
     return *device;
   }
-
-  static OpenStackStack* stack_;
 };
-OpenStackStack* PlacementStack::stack_ = nullptr;
 
 TEST_F(PlacementStack, LogsInWithPassword) {
   PlacementBench bench(options("h"));

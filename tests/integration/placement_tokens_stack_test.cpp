@@ -7,7 +7,7 @@
 
 #include "placement/keystone.h"
 #include "placement/token_validator.h"
-#include "tests/integration/openstack_stack.h"
+#include "tests/integration/openstack_test.h"
 #include "tests/integration/placement_bench.h"
 
 namespace reclaim::testing {
@@ -73,25 +73,14 @@ HttpRequest about(const std::string& method, const Options& who, const std::stri
           ""};
 }
 
-class TokensStack : public ::testing::Test {
+class TokensStack : public OpenStackTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = OpenStackStack::start({});
-    ASSERT_TRUE(started.ok()) << started.error().what;
-    stack_ = started->release();
-  }
-  static void TearDownTestSuite() {
-    delete stack_;
-    stack_ = nullptr;
-  }
   static Options user(const std::string& name) {
     Options options = stack_->options();
     options.username = name;
     return options;
   }
-  static OpenStackStack* stack_;
 };
-OpenStackStack* TokensStack::stack_ = nullptr;
 
 TEST_F(TokensStack, SaysWhoseTokenItIs) {
   TokenBench bench(user("reclaim"));

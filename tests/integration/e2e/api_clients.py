@@ -13,11 +13,29 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DOCUMENTED = os.path.join(HERE, "../../../docs/device-api.md")
 
+WORKER_SETTINGS = """\
+[api]
+bind = 127.0.0.1:{port}
+[keystone_authtoken]
+auth_type = password
+auth_url = {auth_url}
+username = {service_username}
+password = {service_password}
+user_domain_name = Default
+project_name = service
+project_domain_name = Default
+"""
+
 
 def free_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
+
+
+def worker_settings(endpoints, port):
+    """Of a worker that serves the API there and takes the tokens of that Keystone."""
+    return WORKER_SETTINGS.format(port=port, **endpoints)
 
 
 def clean_environment(**more):

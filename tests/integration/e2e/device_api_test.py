@@ -9,26 +9,14 @@ import stat
 import unittest
 
 import cyborg_said
-from api_clients import credentials, curl, free_port, openstack_client, sdk, write_cloud
+from api_clients import (credentials, curl, free_port, openstack_client, sdk, worker_settings,
+                         write_cloud)
 from case import FIRST, LONG_MS, SECOND, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, new_uuid
 from placement_door import PlacementDoor
 from services import openstack_api, openstack_tls, wait_until
 from worker import EmulatedHost, Programs, Worker
 
-API = """\
-[api]
-bind = 127.0.0.1:{port}
-[keystone_authtoken]
-auth_type = password
-auth_url = {auth_url}
-www_authenticate_uri = {public_url}
-username = {username}
-password = {password}
-user_domain_name = Default
-project_name = service
-project_domain_name = Default
-"""
 GPU = "0000:05:00.0"
 PORTS = {}
 
@@ -53,10 +41,7 @@ def keys_of(microversion):
 
 class DeviceApi(CyborgEndToEnd):
     def settings_of(self, port=None, more=""):
-        endpoints = services().endpoints
-        return API.format(port=port or PORTS["api"], auth_url=endpoints["auth_url"],
-                          public_url=endpoints["auth_url"], username=endpoints["service_username"],
-                          password=endpoints["service_password"]) + more
+        return worker_settings(services().endpoints, port or PORTS["api"]) + more
 
     def serving(self, drives=1, more="", **settings):
         made = self.cyborg(drives=drives, more=self.settings_of(more=more), **settings)

@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-from api_clients import curl, free_port
+from api_clients import curl, free_port, worker_settings
 from case import LONG_MS, services, tear_down_services
 from cyborg_case import CyborgEndToEnd
 from services import wait_until
@@ -108,20 +108,9 @@ class Crowd:
 class SlowClients(CyborgEndToEnd):
     def test_a_crowd_of_bad_clients_hinders_neither_a_cleaning_nor_a_good_client(self):
         port = free_port()
-        endpoints = services().endpoints
-        made = self.cyborg(survey_s=5, duration_ms=LONG_MS, more="""\
-[api]
-bind = 127.0.0.1:%d
-head_timeout_s = 3
-[keystone_authtoken]
-auth_type = password
-auth_url = %s
-username = %s
-password = %s
-user_domain_name = Default
-project_name = service
-project_domain_name = Default
-""" % (port, endpoints["auth_url"], endpoints["service_username"], endpoints["service_password"]))
+        made = self.cyborg(survey_s=5, duration_ms=LONG_MS,
+                           more=worker_settings(services().endpoints, port) +
+                           "[api]\nhead_timeout_s = 3\n")
         url = "http://127.0.0.1:%d/v2/devices" % port
         token = services().token()
         instance = self.bind(made)

@@ -58,6 +58,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import openstack_api as api  # noqa: E402  (beside this file)
+import service_process  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 MIN_VERSION = (2, 0)
@@ -437,16 +438,8 @@ class Server(http.server.ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def end_with_owner(pid):
-    """Nobody is left to stop us when the owner was killed; a leaked service would run for ever."""
-    while os.path.exists("/proc/%d" % pid):
-        time.sleep(1)
-    os._exit(0)
-
-
 def serve(args):
-    if args.owner_pid:
-        threading.Thread(target=end_with_owner, args=(args.owner_pid,), daemon=True).start()
+    service_process.end_with_owner(args.owner_pid)
     handler = type("BoundHandler", (Handler,), {
         "world": World(tuple(int(part) for part in args.max_version.split("."))),
         "keystone": Keystone(args.stack), "bare_version": args.bare_version})
@@ -472,7 +465,7 @@ def start(args):
         process = subprocess.Popen(command, pass_fds=(sock.fileno(),), stdout=log, stderr=log,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
     sock.close()
-    api.wait_until_it_answers(url + "/", process, os.path.join(directory, "cyborg.out"))
+    service_process.wait_until_it_answers(url + "/", process, os.path.join(directory, "cyborg.out"))
     about = {"url": url, "endpoint": url + "/v2", "pid": process.pid}
     if args.register:
         register(Keystone(args.stack).endpoints, about["endpoint"])
@@ -495,23 +488,13 @@ def about(directory):
         return json.load(file)
 
 
-def is_ours(pid, directory):
-    """A pid may have been given to somebody else since."""
-    try:
-        with open("/proc/%d/cmdline" % pid, "rb") as file:
-            words = file.read().decode(errors="replace").split("\0")
-    except OSError:
-        return False
-    return directory in words and any(word.endswith("cyborg.py") for word in words)
-
-
 def stop(args):
     directory = os.path.abspath(args.directory)
     path = os.path.join(directory, "cyborg.json")
     if not os.path.exists(path):
         return
     pid = about(directory)["pid"]
-    if is_ours(pid, directory):
+    if service_process.is_ours(pid, "cyborg.py", directory):
         os.kill(pid, signal.SIGTERM)
     os.unlink(path)
 

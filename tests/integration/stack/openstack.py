@@ -32,6 +32,7 @@ sys.path.insert(0, HERE)
 
 import openstack_api as api  # noqa: E402  (beside this file)
 import openstack_tls  # noqa: E402
+import service_process  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # Debian's, for which its packages are; never another one in the PATH
 REGION = "RegionOne"
@@ -203,7 +204,7 @@ def start(args):
     try:
         for service, url in (("keystone", endpoints["auth_url"]),
                              ("placement", endpoints["placement_url"] + "/")):
-            api.wait_until_it_answers(url, processes[service],
+            service_process.wait_until_it_answers(url, processes[service],
                                       os.path.join(directory, service + ".out"))
         set_up_keystone(endpoints)
     except BaseException:
@@ -213,30 +214,23 @@ def start(args):
     print(json.dumps({key: endpoints[key] for key in ("auth_url", "placement_url", "region")}))
 
 
-def is_ours(pid, directory):
-    """A pid may have been given to somebody else since."""
-    try:
-        with open("/proc/%d/cmdline" % pid, "rb") as file:
-            words = file.read().decode(errors="replace").split("\0")
-    except OSError:
-        return False
-    return directory in words and any(word.endswith("openstack_service.py") for word in words)
-
-
 def stop(args):
     directory = os.path.abspath(args.directory)
     path = os.path.join(directory, "pids.json")
     if not os.path.exists(path):
         return
+
+    def is_ours(pid):
+        return service_process.is_ours(pid, "openstack_service.py", directory)
     with open(path) as file:
-        pids = [pid for pid in json.load(file).values() if is_ours(pid, directory)]
+        pids = [pid for pid in json.load(file).values() if is_ours(pid)]
     for pid in pids:
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + 10
-    while any(is_ours(pid, directory) for pid in pids):
+    while any(is_ours(pid) for pid in pids):
         if time.monotonic() > deadline:
             for pid in pids:
-                if is_ours(pid, directory):
+                if is_ours(pid):
                     os.kill(pid, signal.SIGKILL)
             break
         time.sleep(0.02)

@@ -36,24 +36,6 @@ def call(method, url, body=None, token=None, microversion=None):
         raise HttpError(method, url, error.code, error.read().decode(errors="replace")) from None
 
 
-def wait_until_it_answers(url, process, log, deadline_s=90):
-    deadline = time.monotonic() + deadline_s
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise SystemExit("%s: the service ended with status %s; see %s" %
-                             (url, process.returncode, log))
-        try:
-            call("GET", url)
-            return
-        except HttpError as error:
-            if error.status == 300:
-                return
-            raise
-        except (urllib.error.URLError, socket.timeout, ConnectionError):
-            time.sleep(0.05)
-    raise SystemExit("%s does not answer after %d s; see %s" % (url, deadline_s, log))
-
-
 def log_in(auth_url, user, password, project):
     domain = {"id": "default"}
     headers, body = call("POST", auth_url + "/auth/tokens", {"auth": {

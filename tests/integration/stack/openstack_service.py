@@ -10,8 +10,9 @@ import sqlite3
 import ssl
 import sys
 import threading
-import time
 from unittest import mock
+
+import service_process  # beside this file
 
 # What Nova and Cyborg use and Debian 12's os-traits does not know yet. Placement's API creates
 # CUSTOM_ traits only, so they are put where a newer os-traits would have put them.
@@ -77,13 +78,6 @@ def slowed(app, latency_ms):
     return slow_app if latency_ms else app
 
 
-def end_with_owner(pid):
-    """Nobody is left to stop us when the owner was killed; a leaked service would run for ever."""
-    while os.path.exists("/proc/%d" % pid):
-        time.sleep(1)
-    os._exit(0)
-
-
 def listen(app, fd, tls=None):
     from werkzeug import serving
 
@@ -123,8 +117,7 @@ def main():
     args = parser.parse_args()
     make_database(args.directory, args.service)
     sys.argv = sys.argv[:1]  # oslo.config would take our arguments for its own
-    if args.owner_pid:
-        threading.Thread(target=end_with_owner, args=(args.owner_pid,), daemon=True).start()
+    service_process.end_with_owner(args.owner_pid)
     if args.service == "keystone":
         app = keystone_app(args.directory, {"admin_password": os.environ["ADMIN_PASSWORD"],
                                             "region": args.region, "auth_url": args.auth_url})
