@@ -309,7 +309,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!filter) return answer(*call, fault(400, filter.error().what));
     auto show = [this, call, filter = *filter](Result<std::shared_ptr<const Devices>> devices) {
       if (!devices) return answer(*call, redis_fault(*call, devices.error()));
-      const auto list = std::make_shared<DeviceList>(*devices, filter, call->negotiated->version,
+      const auto list = std::make_shared<DeviceList>(**devices, filter, call->negotiated->version,
                                                      call->base_url());
       pieces_->make([this, call, list] {
         if (list->go_on()) return true;

@@ -238,29 +238,29 @@ void render(Device& device) {
   device.json_times = members_of(times);
 }
 
-DeviceList::DeviceList(std::shared_ptr<const Devices> devices, DeviceFilter filter,
-                       Microversion version, const std::string& base_url)
+DeviceList::DeviceList(Devices devices, DeviceFilter filter, Microversion version,
+                       const std::string& base_url)
     : devices_(std::move(devices)),
       filter_(std::move(filter)),
       version_(version),
       link_(link_of(base_url)) {
   if (!filter_.all()) return;
   std::size_t count = 0;
-  for (const std::vector<Device>& of_host : *devices_) count += of_host.size();
+  for (const HostDevices& of_host : devices_) count += of_host->size();
   body_.reserve(count * kDeviceBytes);
 }
 
 bool DeviceList::go_on() {
-  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_->size(); ++next_) {
-    const std::vector<Device>& of_host = (*devices_)[next_];
-    seen += of_host.size();
-    for (const Device& device : of_host) {
+  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.size(); ++next_) {
+    const HostDevices of_host = std::move(devices_[next_]);
+    seen += of_host->size();
+    for (const Device& device : *of_host) {
       if (!passes(filter_, device)) continue;
       if (body_.back() == '}') body_ += ',';
       append_device(body_, device, version_, link_);
     }
   }
-  if (next_ < devices_->size()) return true;
+  if (next_ < devices_.size()) return true;
   body_ += "]}";
   return false;
 }

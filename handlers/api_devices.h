@@ -34,7 +34,7 @@ void render(Device& device);
 // at its end.
 class DeviceList final {
  public:
-  DeviceList(std::shared_ptr<const Devices> devices, DeviceFilter filter, Microversion version,
+  DeviceList(Devices devices, DeviceFilter filter, Microversion version,
              const std::string& base_url);
 
   // Goes through some more of the devices; false: those were the last.
@@ -42,7 +42,7 @@ class DeviceList final {
   [[nodiscard]] std::string take() { return std::move(body_); }
 
  private:
-  const std::shared_ptr<const Devices> devices_;
+  Devices devices_;  // those still to come, for the last who holds on to a host's frees them
   const DeviceFilter filter_;
   const Microversion version_;
   const std::string link_;

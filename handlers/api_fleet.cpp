@@ -29,7 +29,10 @@ class Kept final {
       done(Shared<T>(value_));
       return false;
     }
-    if (waiting_.empty()) began_at_ = now;
+    if (waiting_.empty()) {
+      began_at_ = now;
+      value_ = nullptr;
+    }
     waiting_.push_back(std::move(done));
     return waiting_.size() == 1;
   }
@@ -52,11 +55,11 @@ class Kept final {
 
 // Reads something of each host, a bounded number of them at a time; the rows come by host, in the
 // order of the hosts.
-template <typename Row>
-class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
+template <typename Rows>
+class Sweep final : public std::enable_shared_from_this<Sweep<Rows>> {
  public:
-  using Load = std::function<void(const std::string& host, StoreCallback<std::vector<Row>>)>;
-  using Done = std::function<void(Result<std::vector<std::vector<Row>>>)>;
+  using Load = std::function<void(const std::string& host, StoreCallback<Rows>)>;
+  using Done = std::function<void(Result<std::vector<Rows>>)>;
 
   Sweep(std::vector<std::string> hosts, std::size_t loads_max, Load load, Done done)
       : hosts_(std::move(hosts)),
@@ -69,7 +72,7 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
     while (!error_ && next_ < hosts_.size() && under_way_ < loads_max_) {
       under_way_ += 1;
       const std::size_t host = next_++;
-      load_(hosts_[host], [self = this->shared_from_this(), host](Result<std::vector<Row>> rows) {
+      load_(hosts_[host], [self = this->shared_from_this(), host](Result<Rows> rows) {
         self->loaded(host, std::move(rows));
       });
     }
@@ -79,7 +82,7 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
   }
 
  private:
-  void loaded(std::size_t host, Result<std::vector<Row>> rows) {
+  void loaded(std::size_t host, Result<Rows> rows) {
     under_way_ -= 1;
     if (rows) {
       rows_[host] = *std::move(rows);
@@ -95,7 +98,7 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Row>> {
   Done done_;
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::vector<std::vector<Row>> rows_;
+  std::vector<Rows> rows_;
   std::optional<Error> error_;
 };
 
@@ -159,14 +162,13 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
 
   void devices(Callback<Devices> done) {
     if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
-    sweep<Device>(
-        [this](const std::string& host, StoreCallback<std::vector<Device>> loaded) {
-          load(host, std::move(loaded));
-        },
-        [this](Result<Devices> devices) {
-          if (!devices) return devices_.settle(now(), devices.error());
-          devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
-        });
+    sweep<HostDevices>([this](const std::string& host,
+                              StoreCallback<HostDevices> loaded) { load(host, std::move(loaded)); },
+                       [this](Result<Devices> devices) {
+                         if (!devices) return devices_.settle(now(), devices.error());
+                         devices_.settle(now(),
+                                         std::make_shared<const Devices>(*std::move(devices)));
+                       });
   }
 
   void devices_of(const std::string& host, Callback<Devices> done) {
@@ -174,7 +176,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       if (!hosts) return done(hosts.error());
       // A name that no worker bears goes into no key.
       if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
-      load(host, [done](Result<std::vector<Device>> devices) {
+      load(host, [done](Result<HostDevices> devices) {
         if (!devices) return done(devices.error());
         done(std::make_shared<const Devices>(Devices{*std::move(devices)}));
       });
@@ -185,7 +187,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     if (!arqs_.ask(now(), options_.view_ms, std::move(done))) return;
     devices([this](Result<Shared<Devices>> devices) {
       if (!devices) return arqs_.settle(now(), devices.error());
-      sweep<Arq>(
+      sweep<std::vector<Arq>>(
           [this](const std::string& host, StoreCallback<std::vector<Arq>> loaded) {
             store_.load_arqs(host, [weak = weak_from_this(),
                                     loaded = std::move(loaded)](Result<std::vector<Arq>> arqs) {
@@ -218,7 +220,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   }
 
   // Every callback of the store passes through one that looks whether we are still there.
-  void load(const std::string& host, StoreCallback<std::vector<Device>> done) {
+  void load(const std::string& host, StoreCallback<HostDevices> done) {
     store_.load(host, [weak = weak_from_this(), host,
                        done = std::move(done)](Result<std::vector<Record>> records) {
       const auto self = weak.lock();
@@ -227,25 +229,27 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       std::vector<Device> devices;
       devices.reserve(records->size());
       for (const Record& record : *records) devices.push_back(device_of(record));
-      self->remember(host, devices);
       std::sort(devices.begin(), devices.end(),
                 [](const Device& a, const Device& b) { return a.address < b.address; });
-      done(std::move(devices));
+      auto shared = std::make_shared<const std::vector<Device>>(std::move(devices));
+      self->remember(host, shared);
+      done(std::move(shared));
     });
   }
 
-  void remember(const std::string& host, const std::vector<Device>& devices) {
-    std::vector<std::string>& uuids = uuids_of_[host];
-    for (const std::string& uuid : uuids) host_of_.erase(uuid);
-    uuids.clear();
-    for (const Device& device : devices) {
-      host_of_[device.uuid] = host;
-      uuids.push_back(device.uuid);
+  // Until it is read anew, so that a fleet is forgotten host by host, each in the turn in which it
+  // was read again.
+  void remember(const std::string& host, HostDevices devices) {
+    HostDevices& known = devices_of_[host];
+    if (known != nullptr) {
+      for (const Device& device : *known) host_of_.erase(device.uuid);
     }
+    for (const Device& device : *devices) host_of_[device.uuid] = host;
+    known = std::move(devices);
   }
 
-  template <typename Row>
-  void sweep(typename Sweep<Row>::Load load, typename Sweep<Row>::Done done) {
+  template <typename Rows>
+  void sweep(typename Sweep<Rows>::Load load, typename Sweep<Rows>::Done done) {
     hosts([this, load = std::move(load),
            done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
       if (!hosts) return done(hosts.error());
@@ -256,14 +260,14 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       std::vector<std::string> names;
       for (const HostInfo& host : **hosts) names.push_back(host.host);
       std::sort(names.begin(), names.end());
-      std::make_shared<Sweep<Row>>(std::move(names), options_.loads_max, load, done)->run();
+      std::make_shared<Sweep<Rows>>(std::move(names), options_.loads_max, load, done)->run();
     });
   }
 
   static Arqs rows_of(std::vector<Arq> arqs, const Devices& devices) {
     std::unordered_map<std::string_view, const std::vector<Device>*> of_host;
-    for (const std::vector<Device>& some : devices) {
-      if (!some.empty()) of_host[some.front().host] = &some;
+    for (const HostDevices& some : devices) {
+      if (!some->empty()) of_host[some->front().host] = some.get();
     }
     const auto is_managed = [&](const Arq& arq) {
       if (arq.managed) return *arq.managed;
@@ -320,8 +324,8 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   Kept<std::vector<HostInfo>> hosts_;
   Kept<Devices> devices_;
   Kept<Arqs> arqs_;
-  std::unordered_map<std::string, std::string> host_of_;                // by the device's UUID
-  std::unordered_map<std::string, std::vector<std::string>> uuids_of_;  // the same, by host
+  std::unordered_map<std::string, std::string> host_of_;     // by the device's UUID
+  std::unordered_map<std::string, HostDevices> devices_of_;  // as last read
 };
 
 Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)

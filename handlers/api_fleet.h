@@ -42,8 +42,10 @@ struct Device {
 
 [[nodiscard]] Device device_of(const Record& record);
 
-// By host, for nothing should have to pass over a large fleet in one go; by address within one.
-using Devices = std::vector<std::vector<Device>>;
+// By address.
+using HostDevices = std::shared_ptr<const std::vector<Device>>;
+// By host, for nothing should have to pass over a large fleet in one go, not even to forget it.
+using Devices = std::vector<HostDevices>;
 
 struct ArqRow {
   Arq arq;
