@@ -412,7 +412,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     });
   }
 
-  static Response arq_list(const ArqFilter& filter, const ArqList& list) {
+  static Response arq_list(const ArqFilter& filter, ArqList& list) {
     auto body = list.take();
     if (body) return json_response(200, *std::move(body));
     return fault(423, fmt::format("Some of the ARQs of instance {} are not resolved yet: ask again",
@@ -422,10 +422,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   // Another project's is not found, as if there were none.
   static Response one_arq(const Call& call, const ArqFilter& filter, const Arqs& arqs) {
     const std::string uuid = lower(call.route.id);
-    const auto row = std::find_if(arqs.begin(), arqs.end(),
-                                  [&](const ArqRow& one) { return one.arq.uuid == uuid; });
-    if (row != arqs.end() && visible(*row, filter.project)) {
-      return json_response(200, arq_body(*row, call.negotiated->version, call.base_url()));
+    const auto row = arqs.find(uuid);
+    if (row != arqs.end() && visible(*row->second, filter.project)) {
+      return json_response(200, arq_body(*row->second, call.negotiated->version, call.base_url()));
     }
     return no_such_arq(call);
   }

@@ -16,6 +16,7 @@ namespace {
 
 // A tenth of a millisecond, about.
 constexpr std::size_t kArqsAPiece = 32;
+constexpr std::size_t kArqBytes = 768;  // about what one takes in a list
 
 constexpr std::array<std::string_view, 5> kHandleMembers{"domain", "bus", "device", "function",
                                                          "managed"};
@@ -127,20 +128,27 @@ ArqList::ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversio
     : arqs_(std::move(arqs)),
       filter_(std::move(filter)),
       version_(version),
-      base_url_(std::move(base_url)) {
+      base_url_(std::move(base_url)),
+      next_(arqs_->begin()) {
+  if (!filter_.instance && !filter_.project) body_.reserve(arqs_->size() * kArqBytes);
   writer_.StartObject();
   put_key(writer_, "arqs");
   writer_.StartArray();
 }
 
 bool ArqList::go_on() {
-  const std::size_t end = std::min(arqs_->size(), next_ + kArqsAPiece);
-  while (next_ < end && !unresolved_) look_at((*arqs_)[next_++]);
-  if (unresolved_) return false;
-  if (next_ < arqs_->size()) return true;
-  writer_.EndArray();
-  writer_.EndObject();
-  return false;
+  for (std::size_t seen = 0; seen < kArqsAPiece && next_ != arqs_->end(); ++seen, ++next_) {
+    look_at(*next_->second);
+    if (unresolved_) return false;
+  }
+  const bool more = next_ != arqs_->end();
+  if (!more) {
+    writer_.EndArray();
+    writer_.EndObject();
+  }
+  body_.append(buffer_.GetString(), buffer_.GetSize());
+  buffer_.Clear();
+  return more;
 }
 
 void ArqList::look_at(const ArqRow& row) {
@@ -154,9 +162,9 @@ void ArqList::look_at(const ArqRow& row) {
   unresolved_ = filter_.instance.has_value();
 }
 
-std::optional<std::string> ArqList::take() const {
+std::optional<std::string> ArqList::take() {
   if (unresolved_) return std::nullopt;
-  return text_of(buffer_);
+  return std::move(body_);
 }
 
 std::string arq_body(const ArqRow& row, Microversion version, const std::string& base_url) {

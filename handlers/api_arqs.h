@@ -36,7 +36,7 @@ class ArqList final {
   // Goes through some more of the ARQs; false: that was the last of it.
   [[nodiscard]] bool go_on();
   // Nothing: some of the instance's ARQs are not resolved yet, which is a 423.
-  [[nodiscard]] std::optional<std::string> take() const;
+  [[nodiscard]] std::optional<std::string> take();
 
  private:
   void look_at(const ArqRow& row);
@@ -45,9 +45,10 @@ class ArqList final {
   const ArqFilter filter_;
   const Microversion version_;
   const std::string base_url_;
-  std::size_t next_ = 0;
+  Arqs::const_iterator next_;
   bool unresolved_ = false;
-  rapidjson::StringBuffer buffer_;
+  std::string body_;
+  rapidjson::StringBuffer buffer_;  // of the piece that is being made
   JsonWriter writer_{buffer_};
 };
 [[nodiscard]] std::string arq_body(const ArqRow& row, Microversion version,

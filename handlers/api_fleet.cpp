@@ -3,9 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
-#include <tuple>
 
 #include "handlers/api_devices.h"
 #include "state/base/uuid.h"
@@ -103,19 +100,11 @@ class Sweep final : public std::enable_shared_from_this<Sweep<Rows>> {
 };
 
 // An ARQ whose host was not told is kept by every host: the one heard of last counts.
-std::vector<Arq> merged(std::vector<std::vector<Arq>> by_host) {
-  std::vector<Arq> arqs;
-  for (std::vector<Arq>& some : by_host) {
-    arqs.insert(arqs.end(), std::make_move_iterator(some.begin()),
-                std::make_move_iterator(some.end()));
-  }
-  std::sort(arqs.begin(), arqs.end(), [](const Arq& a, const Arq& b) {
-    return std::tie(a.uuid, b.heard_at) < std::tie(b.uuid, a.heard_at);
-  });
-  arqs.erase(std::unique(arqs.begin(), arqs.end(),
-                         [](const Arq& a, const Arq& b) { return a.uuid == b.uuid; }),
-             arqs.end());
-  return arqs;
+void put(Arqs& arqs, const std::shared_ptr<const ArqRow>& row) {
+  const auto [known, fresh] = arqs.emplace(row->arq.uuid, row);
+  if (fresh || row->arq.heard_at <= known->second->arq.heard_at) return;
+  arqs.erase(known);
+  arqs.emplace(row->arq.uuid, row);
 }
 
 // A hand may have written anything there, and it goes into links as it is.
@@ -187,18 +176,14 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     if (!arqs_.ask(now(), options_.view_ms, std::move(done))) return;
     devices([this](Result<Shared<Devices>> devices) {
       if (!devices) return arqs_.settle(now(), devices.error());
-      sweep<std::vector<Arq>>(
-          [this](const std::string& host, StoreCallback<std::vector<Arq>> loaded) {
-            store_.load_arqs(host, [weak = weak_from_this(),
-                                    loaded = std::move(loaded)](Result<std::vector<Arq>> arqs) {
-              const auto self = weak.lock();
-              if (self) loaded(std::move(arqs));
-            });
+      const auto made = std::make_shared<Arqs>();
+      sweep<Ok>(
+          [this, made](const std::string& host, StoreCallback<Ok> loaded) {
+            load_arqs(host, made, std::move(loaded));
           },
-          [this, devices = *devices](Result<std::vector<std::vector<Arq>>> arqs) {
-            if (!arqs) return arqs_.settle(now(), arqs.error());
-            arqs_.settle(now(),
-                         std::make_shared<const Arqs>(rows_of(merged(*std::move(arqs)), *devices)));
+          [this, made](const Result<std::vector<Ok>>& all) {
+            if (!all) return arqs_.settle(now(), all.error());
+            arqs_.settle(now(), Shared<Arqs>(made));
           });
     });
   }
@@ -264,28 +249,36 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
-  static Arqs rows_of(std::vector<Arq> arqs, const Devices& devices) {
-    std::unordered_map<std::string_view, const std::vector<Device>*> of_host;
-    for (const HostDevices& some : devices) {
-      if (!some->empty()) of_host[some->front().host] = some.get();
-    }
-    const auto is_managed = [&](const Arq& arq) {
-      if (arq.managed) return *arq.managed;
-      const auto host = of_host.find(arq.hostname);
-      if (!arq.address || host == of_host.end()) return true;
-      const std::string address = to_string(*arq.address);
-      const auto device = std::lower_bound(
-          host->second->begin(), host->second->end(), address,
-          [](const Device& one, const std::string& wanted) { return one.address < wanted; });
-      return device == host->second->end() || device->address != address || device->managed;
-    };
-    Arqs rows;
-    rows.reserve(arqs.size());
-    for (Arq& arq : arqs) {
-      const bool managed = is_managed(arq);
-      rows.push_back({std::move(arq), managed});
-    }
-    return rows;
+  void load_arqs(const std::string& host, const std::shared_ptr<Arqs>& made,
+                 StoreCallback<Ok> done) {
+    store_.load_arqs(host, [weak = weak_from_this(), host, made,
+                            done = std::move(done)](Result<std::vector<Arq>> arqs) {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (!arqs) return done(arqs.error());
+      // As with the devices: kept until they are read anew.
+      auto& rows = self->arqs_of_[host];
+      rows.clear();
+      for (Arq& arq : *arqs) {
+        const bool managed = self->is_managed(arq);
+        rows.push_back(std::make_shared<const ArqRow>(ArqRow{std::move(arq), managed}));
+        put(*made, rows.back());
+      }
+      done(Ok{});
+    });
+  }
+
+  // The devices were read just before.
+  [[nodiscard]] bool is_managed(const Arq& arq) const {
+    if (arq.managed) return *arq.managed;
+    const auto known = devices_of_.find(arq.hostname);
+    if (!arq.address || known == devices_of_.end()) return true;
+    const std::vector<Device>& devices = *known->second;
+    const std::string address = to_string(*arq.address);
+    const auto device = std::lower_bound(
+        devices.begin(), devices.end(), address,
+        [](const Device& one, const std::string& wanted) { return one.address < wanted; });
+    return device == devices.end() || device->address != address || device->managed;
   }
 
   void search(const std::string& uuid, Callback<Found> done) {
@@ -326,6 +319,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   Kept<Arqs> arqs_;
   std::unordered_map<std::string, std::string> host_of_;     // by the device's UUID
   std::unordered_map<std::string, HostDevices> devices_of_;  // as last read
+  std::unordered_map<std::string, std::vector<std::shared_ptr<const ArqRow>>> arqs_of_;
 };
 
 Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)

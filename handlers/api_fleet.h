@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,7 +52,8 @@ struct ArqRow {
   Arq arq;
   bool managed = true;  // by its own marker, else by the record of the device that it binds
 };
-using Arqs = std::vector<ArqRow>;
+// By UUID, which is the row's own text.
+using Arqs = std::map<std::string_view, std::shared_ptr<const ArqRow>>;
 
 struct FleetOptions {
   std::int64_t view_ms = 1'000;  // a view is kept so long, or as long as it took to make it
