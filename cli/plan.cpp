@@ -117,7 +117,7 @@ void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known
 }
 
 Result<Known> look(Session& session, std::ostream& err) {
-  Known known{{}, ArqBook(session.settings().host), {}, {}, {}};
+  Known known{{}, ArqBook({session.settings().host, {}}), {}, {}, {}};
   known.host.host = session.settings().host;
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();

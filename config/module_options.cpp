@@ -71,6 +71,14 @@ void fill_endpoint(const T& from, placement::Options& out) {
   out.timeout_ms = from.timeout_s * static_cast<int>(kMsPerS);
 }
 
+// An operator's word stands alone; else what nova-compute is most likely to have chosen.
+std::vector<std::string> node_names(const Settings& settings, const MachineFacts& machine) {
+  if (!settings.reclaim.provider_name.empty()) return {settings.reclaim.provider_name};
+  std::vector<std::string> names{settings.host};
+  if (!machine.fqdn.empty() && machine.fqdn != settings.host) names.push_back(machine.fqdn);
+  return names;
+}
+
 }  // namespace
 
 Result<placement::Options> placement_options(const Settings& settings,
@@ -80,15 +88,7 @@ Result<placement::Options> placement_options(const Settings& settings,
     return std::move(filled).error();
   }
   fill_endpoint(settings.placement, out);
-  // An operator's word stands alone; else what nova-compute is most likely to have chosen.
-  if (!settings.reclaim.provider_name.empty()) {
-    out.root_provider_names = {settings.reclaim.provider_name};
-  } else {
-    out.root_provider_names = {settings.host};
-    if (!machine.fqdn.empty() && machine.fqdn != settings.host) {
-      out.root_provider_names.push_back(machine.fqdn);
-    }
-  }
+  out.root_provider_names = node_names(settings, machine);
   return out;
 }
 
@@ -149,6 +149,7 @@ ConductorOptions conductor_options(const Settings& settings, const MachineFacts&
                                    const std::string& version) {
   ConductorOptions out;
   out.host = settings.host;
+  out.node_names = node_names(settings, machine);
   out.machine_id = machine.machine_id;
   out.compute_id = machine.compute_id;
   out.version = version;

@@ -1,7 +1,5 @@
 #include "handlers/arq_book.h"
 
-#include <strings.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -96,11 +94,6 @@ void ArqBook::load(const std::vector<Arq>& stored) {
   make_room();
 }
 
-// DNS spells one host as it likes.
-bool ArqBook::is_here(const std::string& hostname) const {
-  return strcasecmp(hostname.c_str(), host_.c_str()) == 0;
-}
-
 // A word that comes late, after what it says has ended.
 bool ArqBook::is_past(const Arq& told) const {
   const auto it = ended_.find(told.uuid);
@@ -161,13 +154,13 @@ bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
   // A payload made before the state was changed says an earlier time.
   told.held_at = changed_first ? began(told, now) : now.wall;
   if (known == entries_.end()) {
-    if (!is_here(told.hostname)) return false;
+    if (!names_.has(told.hostname)) return false;
     Entry entry;
     take_in(entry, std::move(told), now);
     put(std::move(entry));
     return true;
   }
-  if (!told.hostname.empty() && !is_here(told.hostname)) return end(known->second);
+  if (!told.hostname.empty() && !names_.has(told.hostname)) return end(known->second);
   if (!known->second.arq.holds_device() && leads_out(event_type)) return false;
   return renew(known->second, std::move(told), now);
 }
@@ -251,7 +244,7 @@ bool ArqBook::reconcile(const std::vector<Arq>& listed, MonoMs asked_at, const N
   bool changed = false;
   std::set<std::string> seen;
   for (const Arq& told : listed) {
-    if (told.uuid.empty() || (!told.hostname.empty() && !is_here(told.hostname))) continue;
+    if (told.uuid.empty() || (!told.hostname.empty() && !names_.has(told.hostname))) continue;
     seen.insert(told.uuid);
     changed = listed_now(told, asked_at, now) || changed;
   }
@@ -313,7 +306,12 @@ bool ArqBook::renew_listed(Entry& entry, Arq told, const Now& now) {
 
 void ArqBook::allocation_seen(const ArqQuestion& question) {
   for (auto& [uuid, entry] : entries_) {
-    if (entry.arq.allocation_seen || !entry.arq.holds_device() ||
+    // Somebody else's allocation is not this ARQ's, and its end not the end of this binding.
+    const std::string& instance = entry.arq.instance_uuid;
+    const bool of_another = !instance.empty() && !question.consumers.empty() &&
+                            std::find(question.consumers.begin(), question.consumers.end(),
+                                      instance) == question.consumers.end();
+    if (of_another || entry.arq.allocation_seen || !entry.arq.holds_device() ||
         !concerns(entry.arq, question.address, question.provider) ||
         entry.heard > question.surveyed_from) {
       continue;

@@ -23,6 +23,7 @@
 
 #include "state/arq.h"
 #include "state/base/clock.h"
+#include "state/base/host_names.h"
 #include "state/base/pci_address.h"
 
 namespace reclaim {
@@ -33,10 +34,11 @@ inline constexpr std::size_t kArqsMax = 4096;
 // Which device is asked about, and what Placement said of it in the survey that asks.
 struct ArqQuestion {
   PciAddress address;
-  std::string provider;  // UUID; empty: not known
-  bool free = false;     // Placement was read, and shows no allocation
-  std::string instance;  // the last consumer that Placement showed on it
-  MonoMs surveyed_from;  // when that reading began
+  std::string provider;                     // UUID; empty: not known
+  bool free = false;                        // Placement was read, and shows no allocation
+  std::string instance;                     // the last consumer that Placement showed on it
+  MonoMs surveyed_from;                     // when that reading began
+  std::vector<std::string> consumers = {};  // who has it now, as Placement shows; empty: not told
 };
 
 // A tenancy that is over: the same ARQ may have another one by the time this is buried.
@@ -53,7 +55,7 @@ struct DeviceArqs {
 
 class ArqBook final {
  public:
-  explicit ArqBook(std::string host) : host_(std::move(host)) {}
+  explicit ArqBook(HostNames names) : names_(std::move(names)) {}
 
   // What an earlier worker kept. What this one heard meanwhile is newer.
   void load(const std::vector<Arq>& stored);
@@ -105,7 +107,6 @@ class ArqBook final {
   [[nodiscard]] static bool concerns(const Arq& arq, const PciAddress& address,
                                      const std::string& provider);
   [[nodiscard]] static bool binds(const Entry& entry, const ArqQuestion& question);
-  [[nodiscard]] bool is_here(const std::string& hostname) const;
   [[nodiscard]] bool is_past(const Arq& told) const;
   [[nodiscard]] bool is_past_for_good(const Arq& told) const;
   bool end(Entry& entry);
@@ -118,7 +119,7 @@ class ArqBook final {
   void remember_end(const Arq& told, bool deleted, bool timed);
   void make_room();
 
-  std::string host_;
+  HostNames names_;
   std::map<std::string, Entry> entries_;
   std::map<std::string, Ended>
       ended_;  // in memory only: a late word of their binding means nothing

@@ -22,7 +22,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       options_(std::move(options)),
       surveyor_(ports.providers, ports.drives),
       jitter_state_(std::hash<std::string>{}(options_.host)),
-      arqs_(options_.host) {
+      arqs_({options_.host, options_.node_names}) {
   host_view_.host = options_.host;
   host_view_.compute_id = options_.compute_id;
 }
@@ -69,6 +69,7 @@ void Conductor::not_ours(const Error& error) {
 HostInfo Conductor::host_info() const {
   HostInfo info;
   info.host = options_.host;
+  info.nodes = options_.node_names;
   info.heartbeat_at = ports_.clock.now().wall;
   info.version = options_.version;
   info.machine_id = options_.machine_id;

@@ -90,7 +90,7 @@ void Conductor::ask_cyborg(std::function<void()> then) {
     cyborg_.reset();
     go_on();
   });
-  ports_.accelerators->read(options_.host,
+  ports_.accelerators->read({options_.host, options_.node_names},
                             [this, go_on, asked_at](Result<placement::CyborgView> view) {
                               cyborg_asked_ = false;
                               if (stopping_) return;
@@ -115,11 +115,15 @@ void Conductor::cyborg_answered(Result<placement::CyborgView> view, MonoMs asked
 const placement::CyborgDevice* Conductor::device_of(const placement::CyborgView& view,
                                                     const PciAddress& address,
                                                     const std::string& provider) {
-  const auto it = std::find_if(
-      view.devices.begin(), view.devices.end(), [&](const placement::CyborgDevice& device) {
-        return device.address == address || (!provider.empty() && device.provider == provider);
-      });
-  return it == view.devices.end() ? nullptr : &*it;
+  const placement::CyborgDevice* found = nullptr;
+  for (const placement::CyborgDevice& device : view.devices) {
+    const bool it_is =
+        device.address == address || (!provider.empty() && device.provider == provider);
+    if (!it_is) continue;
+    if (device.status == kMaintaining) return &device;  // of two drivers, whichever was disabled
+    if (found == nullptr) found = &device;
+  }
+  return found;
 }
 
 // As far as Cyborg's last answer goes.
@@ -137,21 +141,23 @@ void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t ep
     return look_at_placement(address, epoch);
   }
   const MonoMs asked_at = ports_.clock.now().mono;
-  ports_.accelerators->read(
-      options_.host, [this, address, epoch, asked_at](Result<placement::CyborgView> view) {
-        if (stopping_ || stale(address, epoch)) return;
-        if (!view) {
-          return answer_later(address, epoch, Trigger::placement_away,
-                              said(fmt::format("Cyborg's API: {}", view.error().what)));
-        }
-        if (arqs_.reconcile(view->arqs, asked_at, ports_.clock.now())) save_arqs();
-        cyborg_ = std::move(view).value();
-        if (is_maintaining(devices_.at(address))) {
-          return answer(address, epoch, Trigger::placement_changed,
-                        said("Cyborg's status of it is maintaining"));
-        }
-        look_at_placement(address, epoch);
-      });
+  ports_.accelerators->read({options_.host, options_.node_names},
+                            [this, address, epoch, asked_at](Result<placement::CyborgView> view) {
+                              if (stopping_ || stale(address, epoch)) return;
+                              if (!view) {
+                                return answer_later(
+                                    address, epoch, Trigger::placement_away,
+                                    said(fmt::format("Cyborg's API: {}", view.error().what)));
+                              }
+                              if (arqs_.reconcile(view->arqs, asked_at, ports_.clock.now()))
+                                save_arqs();
+                              cyborg_ = std::move(view).value();
+                              if (is_maintaining(devices_.at(address))) {
+                                return answer(address, epoch, Trigger::placement_changed,
+                                              said("Cyborg's status of it is maintaining"));
+                              }
+                              look_at_placement(address, epoch);
+                            });
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -185,6 +191,7 @@ void Conductor::know_of_cyborg(Sighting& sighting, const Record* record) {
                        record == nullptr ? "" : record->instance, survey_began_};
   question.free = sighting.view && sighting.view->free();
   if (sighting.view && !sighting.view->free()) {
+    question.consumers = sighting.view->consumers;
     arqs_.allocation_seen(question);
     save_arqs();
   }

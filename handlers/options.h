@@ -42,7 +42,9 @@ using Whitelist = std::function<bool(std::uint16_t vendor_id, std::uint16_t prod
                                      const PciAddress& address)>;
 
 struct ConductorOptions {
-  std::string host;        // [DEFAULT] host: keys and kicks go by it
+  std::string host;  // [DEFAULT] host: keys and kicks go by it
+  std::vector<std::string>
+      node_names;          // what Nova may call it; one of them names its root provider
   std::string machine_id;  // of /etc/machine-id
   std::string version;
   std::string compute_id;  // of Nova's compute_id file; empty: there is none

@@ -7,6 +7,7 @@
 
 #include "handlers/oslo_envelope.h"
 #include "state/arq.h"
+#include "state/base/host_names.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/embedded_json.h"
@@ -125,7 +126,7 @@ RpcDecision decide_cleanup(RpcDecision decision, const rapidjson::Value& args,
   DeviceReading reading = read_device(args);
   decision.device = std::move(reading.device);
   if (reading.failure) return refused(std::move(decision), *std::move(reading.failure));
-  if (!decision.device.hostname.empty() && decision.device.hostname != host) {
+  if (!decision.device.hostname.empty() && !same_host(decision.device.hostname, host)) {
     const std::string message =
         fmt::format("the Device is of host '{}', this is the agent's queue of '{}'",
                     printable_excerpt(decision.device.hostname, kExcerptBytes), host);

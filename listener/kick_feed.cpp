@@ -54,7 +54,8 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   if (decision.arq) {
     kick.arq = encode_arq(*decision.arq);
     // Whose book knows the ARQ need not have a burned device: the ARQ may be what says so.
-    if (decision.any_host) to = KickHosts::all;
+    // Nova binds by the name of the node.
+    to = decision.any_host ? KickHosts::all : KickHosts::called;
   }
   push_.push(std::move(kick), to, std::move(decision.hosts),
              [this, tag, incarnation] { ack_(tag, incarnation); });

@@ -2,13 +2,27 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "state/base/host_names.h"
 
 namespace reclaim::listener {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.listener";
 constexpr std::int64_t kRetryMs = 1'000;
+
+// The host whose worker goes by this name; the name itself where none does.
+std::string known_as(const std::string& name, const std::vector<HostInfo>& hosts) {
+  const auto named = std::find_if(hosts.begin(), hosts.end(),
+                                  [&](const HostInfo& info) { return info.host == name; });
+  if (named != hosts.end()) return name;
+  const auto called = std::find_if(hosts.begin(), hosts.end(), [&](const HostInfo& info) {
+    return HostNames{info.host, info.nodes}.has(name);
+  });
+  return called == hosts.end() ? name : called->host;
+}
 
 }  // namespace
 
@@ -27,9 +41,13 @@ void KickPush::dispatch(std::uint64_t id) {
     const auto found = pending_.find(id);
     if (found == pending_.end()) return;
     if (!hosts) return retry(id, hosts.error());
-    const bool all = std::exchange(found->second.to, KickHosts::named) == KickHosts::all;
+    const KickHosts to = std::exchange(found->second.to, KickHosts::named);
+    if (to == KickHosts::called) {
+      for (std::string& name : found->second.hosts) name = known_as(name, *hosts);
+      return push_next(id);
+    }
     for (const HostInfo& info : *hosts) {
-      if (all || info.burned > 0) found->second.hosts.push_back(info.host);
+      if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
     }
     push_next(id);
   });

@@ -18,6 +18,7 @@ namespace reclaim::listener {
 
 enum class KickHosts {
   named,   // the hosts given
+  called,  // the same, by any of their names: the name of a node is not always that of its host
   burned,  // every known host that has burned devices
   all,     // every known host
 };
@@ -26,7 +27,8 @@ class KickPush final {
  public:
   KickPush(Store& store, Timers& timers, Logger& log) : store_(store), timers_(timers), log_(log) {}
 
-  // `done` is called once every host is told; `hosts` is read with KickHosts::named only.
+  // `done` is called once every host is told; `hosts` is read with KickHosts::named and
+  // KickHosts::called only.
   void push(Kick kick, KickHosts to, std::vector<std::string> hosts, std::function<void()> done);
   // Forgets what waits: the connection it came over is gone, and the broker brings it again.
   void clear() { pending_.clear(); }
@@ -36,7 +38,7 @@ class KickPush final {
  private:
   struct Pending {
     Kick kick;
-    KickHosts to = KickHosts::named;  // anything else: hosts are still to be found
+    KickHosts to = KickHosts::named;  // anything else: hosts are still to be found out
     std::vector<std::string> hosts;   // still to be told
     std::function<void()> done;
   };

@@ -11,6 +11,7 @@
 
 #include "placement/providers.h"
 #include "state/arq.h"
+#include "state/base/host_names.h"
 #include "state/base/pci_address.h"
 
 namespace reclaim::placement {
@@ -38,7 +39,7 @@ class Accelerators {
 
   // ARQs, devices and deployables of one host. Not atomic: what was bound between the requests may
   // be in one and not in the other.
-  virtual void read(const std::string& host, Callback<CyborgView> done) = 0;
+  virtual void read(const HostNames& names, Callback<CyborgView> done) = 0;
 };
 
 }  // namespace reclaim::placement

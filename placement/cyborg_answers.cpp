@@ -124,14 +124,14 @@ Status read_texts(const Value& value, Arq& arq) {
   return Ok{};
 }
 
-// Reads one ARQ as far as it concerns `host`; nothing: it does not.
-Result<std::optional<Arq>> read_arq(const Value& value, std::string_view host, WallMs now) {
+// Reads one ARQ as far as it concerns the host; nothing: it does not.
+Result<std::optional<Arq>> read_arq(const Value& value, const HostNames& names, WallMs now) {
   if (!value.IsObject()) return wrong("it is no object");
   Arq arq;
   arq.heard_at = now;
   auto hostname = text_or_none(value, "hostname");
   if (!hostname.ok()) return std::move(hostname).error();
-  if (!hostname->empty() && *hostname != host) return std::optional<Arq>();
+  if (!hostname->empty() && !names.has(*hostname)) return std::optional<Arq>();
   arq.hostname = *std::move(hostname);
   auto uuid = need_uuid(value);
   if (!uuid.ok()) return std::move(uuid).error();
@@ -188,7 +188,8 @@ Result<std::optional<DeployableAnswer>> read_deployable(const Value& value, std:
   DeployableAnswer deployable;
   const auto name = json::get_string(value, "name");
   if (!name.ok()) return name.error();
-  if (name->size() <= host.size() || !name->starts_with(host) || (*name)[host.size()] != '_') {
+  if (name->size() <= host.size() || (*name)[host.size()] != '_' ||
+      !same_host(std::string_view(*name).substr(0, host.size()), host)) {
     return std::optional<DeployableAnswer>();
   }
   const auto address = parse_pci_address(std::string_view(*name).substr(host.size() + 1));
@@ -232,11 +233,11 @@ Status read_list(std::string_view body, std::string_view name, CyborgLimits limi
 
 }  // namespace
 
-Result<std::vector<Arq>> parse_arqs(std::string_view body, std::string_view host, WallMs now,
+Result<std::vector<Arq>> parse_arqs(std::string_view body, const HostNames& names, WallMs now,
                                     CyborgLimits limits) {
   std::vector<Arq> arqs;
   Status read = read_list(body, "arqs", limits, [&](const Value& value) -> Status {
-    auto arq = read_arq(value, host, now);
+    auto arq = read_arq(value, names, now);
     if (!arq.ok()) return std::move(arq).error();
     if (*arq) arqs.push_back(**std::move(arq));
     return Ok{};
@@ -251,7 +252,7 @@ Result<std::vector<DeviceAnswer>> parse_devices(std::string_view body, std::stri
   Status read = read_list(body, "devices", limits, [&](const Value& value) -> Status {
     auto hostname = json::get_string(value, "hostname");
     if (!hostname.ok()) return std::move(hostname).error();
-    if (*hostname != host) return Ok{};
+    if (!same_host(*hostname, host)) return Ok{};
     auto device = read_device(value, with_status);
     if (!device.ok()) return std::move(device).error();
     device->hostname = *std::move(hostname);

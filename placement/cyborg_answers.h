@@ -22,9 +22,9 @@ struct CyborgLimits {
   std::size_t rows = 0;
 };
 
-// GET /v2/accelerator_requests: those of `host`, and those that hold a device and name no host (an
-// unbinding that fails half way wipes it).
-[[nodiscard]] Result<std::vector<Arq>> parse_arqs(std::string_view body, std::string_view host,
+// GET /v2/accelerator_requests: those of the host, and those that hold a device and name no host
+// (an unbinding that fails half way wipes it).
+[[nodiscard]] Result<std::vector<Arq>> parse_arqs(std::string_view body, const HostNames& names,
                                                   WallMs now, CyborgLimits limits);
 
 struct DeviceAnswer {

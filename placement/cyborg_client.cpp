@@ -36,15 +36,15 @@ Result<std::unique_ptr<CyborgClient>> CyborgClient::create(CyborgOptions options
 CyborgClient::CyborgClient(CyborgOptions options, Ports ports)
     : options_(std::move(options)), clock_(ports.clock), api_(kCyborg, options_.session, ports) {}
 
-void CyborgClient::read(const std::string& host, Callback<CyborgView> done) {
-  api_.later([this, host, done = std::move(done)] {
-    api_.need_session("", [this, host, done](const Result<Session>& session) {
+void CyborgClient::read(const HostNames& names, Callback<CyborgView> done) {
+  api_.later([this, names, done = std::move(done)] {
+    api_.need_session("", [this, names, done](const Result<Session>& session) {
       const Status good = session.ok() ? check_roles(*session) : Status(session.error());
       if (!good.ok()) {
         done(good.error().wrap("Cyborg"));
         return;
       }
-      api_.converse(ReadAccelerators(options_, host, clock_.now(), session->microversion, known_),
+      api_.converse(ReadAccelerators(options_, names, clock_.now(), session->microversion, known_),
                     done);
     });
   });

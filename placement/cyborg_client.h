@@ -30,7 +30,7 @@ class CyborgClient final : public Accelerators {
   CyborgClient(const CyborgClient&) = delete;
   CyborgClient& operator=(const CyborgClient&) = delete;
 
-  void read(const std::string& host, Callback<CyborgView> done) override;
+  void read(const HostNames& names, Callback<CyborgView> done) override;
 
   // Logs in if that has not been done, and says where to.
   void log_in(Callback<LoginFacts> done);

@@ -33,7 +33,7 @@ class ReadAccelerators final {
   using Step = ConversationStep<CyborgView>;
 
   // `known` is looked at, and changed when the deployables were read again; it outlives this.
-  ReadAccelerators(const CyborgOptions& options, std::string host, Now now, Microversion spoken,
+  ReadAccelerators(const CyborgOptions& options, HostNames names, Now now, Microversion spoken,
                    KnownDeployables& known);
 
   [[nodiscard]] Step start();
@@ -47,7 +47,7 @@ class ReadAccelerators final {
   [[nodiscard]] Step finish();
 
   const CyborgOptions& options_;
-  std::string host_;
+  HostNames names_;
   Now now_;
   Microversion spoken_;
   KnownDeployables& known_;

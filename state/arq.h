@@ -40,7 +40,7 @@ struct Arq {
   std::string project_id;  // empty: not told; so are all texts here
   std::string device_profile_name;
   std::int64_t device_profile_group_id = 0;
-  std::string hostname;  // Cyborg's CONF.host of the device's agent
+  std::string hostname;  // of the device's host: Nova's name of the node, by which it binds
   std::string device_rp_uuid;
   std::string instance_uuid;
   std::string attach_handle_type;  // "PCI", "TEST_PCI", "MDEV"; empty while unbound

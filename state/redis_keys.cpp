@@ -130,6 +130,11 @@ std::string encode_host(const HostInfo& info) {
   document.AddMember("version", json_string(info.version, allocator), allocator);
   document.AddMember("machine_id", json_string(info.machine_id, allocator), allocator);
   document.AddMember("burned", info.burned, allocator);
+  rapidjson::Value nodes(rapidjson::kArrayType);
+  for (const std::string& node : info.nodes) {
+    nodes.PushBack(json_string(node, allocator), allocator);
+  }
+  document.AddMember("nodes", nodes, allocator);
   return json::to_text(document);
 }
 
@@ -155,6 +160,13 @@ Result<HostInfo> decode_host(const std::string& host, std::string_view json_text
   info.version = *std::move(version);
   info.machine_id = *std::move(machine_id);
   info.burned = static_cast<std::uint32_t>(*burned);
+  // A worker of an older version does not say.
+  const rapidjson::Value* nodes = json::find(*document, "nodes");
+  if (nodes != nullptr && nodes->IsArray()) {
+    for (const rapidjson::Value& node : nodes->GetArray()) {
+      if (node.IsString()) info.nodes.emplace_back(node.GetString(), node.GetStringLength());
+    }
+  }
   return info;
 }
 

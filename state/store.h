@@ -60,6 +60,7 @@ struct HostInfo {
   std::string version;
   std::string machine_id;    // one machine per host name (design §5b)
   std::uint32_t burned = 0;  // devices not available, or held: who wants an "any host" kick
+  std::vector<std::string> nodes = {};  // what else it is called (state/base/host_names.h)
 };
 
 // A lock that was granted. Tokens only grow; a write that bears an older one is refused (fencing).

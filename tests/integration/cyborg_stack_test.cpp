@@ -28,7 +28,7 @@ class CyborgBench final : public LoopBench {
     client_ = *std::move(made);
   }
   Result<CyborgView> read(const std::string& host) {
-    return wait<CyborgView>([&](auto done) { client_->read(host, std::move(done)); });
+    return wait<CyborgView>([&](auto done) { client_->read({host, {}}, std::move(done)); });
   }
   Result<placement::LoginFacts> log_in() {
     return wait<placement::LoginFacts>([&](auto done) { client_->log_in(std::move(done)); });

@@ -21,8 +21,7 @@ void FakeCyborg::changing() {
   changed_ms_ = scheduler_.now_ms();
 }
 
-void FakeCyborg::read(const std::string& /*host*/,
-                      placement::Callback<placement::CyborgView> done) {
+void FakeCyborg::read(const HostNames& /*names*/, placement::Callback<placement::CyborgView> done) {
   scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
     Result<placement::CyborgView> result = Error{Errc::unavailable, "Cyborg is away"};
     if (!away_ && !rng_.chance(faults_.cyborg_away)) {

@@ -11,6 +11,7 @@ namespace {
 
 const PciAddress kAddress{0, 0xc1, 0, 0};
 constexpr const char* kHost = "compute-1";
+constexpr const char* kNode = "compute-1.example.org";
 constexpr const char* kProvider = "11111111-0000-4000-8000-000000000001";
 constexpr const char* kBind = "accelerator_request.bind.end";
 constexpr const char* kUnbind = "accelerator_request.unbind.end";
@@ -42,13 +43,40 @@ Arq wiped(const std::string& uuid = "arq-1") {
 }
 
 struct Book : ::testing::Test {
-  ArqBook book{kHost};
+  ArqBook book{HostNames{kHost, {kNode}}};
 
   [[nodiscard]] DeviceArqs about(bool free = true, std::int64_t surveyed_from = 1'000) const {
     return book.about({kAddress, kProvider, free, "", MonoMs{surveyed_from}});
   }
   [[nodiscard]] bool binds(bool free = true) const { return about(free).holder.has_value(); }
 };
+
+// Nova binds by the name of the node, and MySQL takes any case of letters for the same.
+TEST_F(Book, AnArqIsOfThisHostByAnyOfItsNames) {
+  for (const std::string& name : {std::string("COMPUTE-1"), std::string("Compute-1.Example.org")}) {
+    Arq arq = bound("arq-" + name);
+    arq.hostname = name;
+    EXPECT_TRUE(book.hear(kBind, arq, at(10))) << name;
+    EXPECT_TRUE(book.hear(kBind, arq, at(20)) || binds()) << name;
+    Arq listed = bound("listed-" + name);
+    listed.hostname = name;
+    EXPECT_TRUE(book.reconcile({listed}, MonoMs{30}, at(30))) << name;
+  }
+  Arq elsewhere = bound("arq-elsewhere");
+  elsewhere.hostname = "compute-1.other.org";
+  EXPECT_FALSE(book.hear(kBind, elsewhere, at(10)));
+}
+
+// Two ARQs of one device, one of them leaked: the end of the other's tenancy is not that of both.
+TEST_F(Book, TheAllocationOfAnotherInstanceSaysNothingOfThisBinding) {
+  EXPECT_TRUE(book.hear(kBind, bound(), at(10)));
+  const std::string mine = bound().instance_uuid;
+  ASSERT_FALSE(mine.empty());
+  book.allocation_seen({kAddress, kProvider, false, "", MonoMs{20}, {"another-instance"}});
+  EXPECT_TRUE(book.about({kAddress, kProvider, true, "another-instance", MonoMs{99}}).holder);
+  book.allocation_seen({kAddress, kProvider, false, "", MonoMs{20}, {mine}});
+  EXPECT_FALSE(book.about({kAddress, kProvider, true, "another-instance", MonoMs{99}}).holder);
+}
 
 TEST_F(Book, ABoundArqHoldsItsDeviceByAddressOrByProvider) {
   EXPECT_TRUE(book.hear(kBind, bound(), at(10)));
@@ -222,7 +250,7 @@ TEST_F(Book, AnotherWorkerGoesOnWithIt) {
   const auto text = encode_arq(*book.take_unsaved().at(0).arq);
   const auto read = decode_arq(text);
   ASSERT_TRUE(read.ok()) << read.error().what;
-  ArqBook next(kHost);
+  ArqBook next(HostNames{kHost, {}});
   next.load({*read});
   EXPECT_TRUE(next.about({kAddress, kProvider, false, "", MonoMs{5}}).holder);
   EXPECT_FALSE(next.about({kAddress, kProvider, true, "", MonoMs{5}}).holder);
@@ -311,7 +339,7 @@ TEST_F(Book, WhatHoldsADeviceIsNeverForgottenForRoom) {
 
 TEST_F(Book, AnUntimedEndYieldsToLaterReadingsThatListItBound) {
   for (const bool buried : {false, true}) {
-    ArqBook other(kHost);
+    ArqBook other(HostNames{kHost, {}});
     const auto question = ArqQuestion{kAddress, kProvider, false, "", MonoMs{1'000'000}};
     other.hear(kBind, bound(), at(10));
     Arq untimed = wiped();

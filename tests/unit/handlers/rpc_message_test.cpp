@@ -136,6 +136,8 @@ TEST(RpcMessage, TheDeviceIsTakenByNameAndVersion) {
               HasSubstr("ValueError: the Device's uuid is no text"));
   // A device of another host's in this host's queue is nobody's order to this host.
   EXPECT_THAT(failure(args_of(device(R"({"hostname": "cmp2"})"))), HasSubstr("of host 'cmp2'"));
+  EXPECT_EQ(decide(request("1.1", args_of(device(R"({"hostname": "CMP1"})")))).verdict,
+            Verdict::kick);
 }
 
 TEST(RpcMessage, ACallNamesWhereItsAnswerGoes) {

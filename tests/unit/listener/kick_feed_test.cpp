@@ -74,6 +74,18 @@ std::string arq_event(std::string_view event_type, std::string_view hostname) {
          std::string(hostname) + R"(,"instance_uuid":"d1e3ff56-feef-4495-8e4f-1cf6ea59ffbc"}})";
 }
 
+// Nova binds by the name of the node, which is not always [DEFAULT] host.
+TEST_F(KickFeedTest, AnArqFindsItsHostByAnyOfItsNames) {
+  HostInfo host;
+  host.host = "a";
+  host.nodes = {"a.example.org"};
+  store.known = {burned("b"), host};
+  take(arq_event("accelerator_request.bind.end", "\"A.example.org\""));
+  take(arq_event("accelerator_request.bind.end", "\"B\""));
+  take(arq_event("accelerator_request.bind.end", "\"nobody\""));
+  EXPECT_THAT(store.told, ElementsAre("a", "b", "nobody"));
+}
+
 TEST_F(KickFeedTest, AnArqTravelsInItsKick) {
   take(arq_event("accelerator_request.bind.end", "\"a\""));
   EXPECT_THAT(store.told, ElementsAre("a"));

@@ -34,7 +34,7 @@ std::string bound(const std::string& handle) {
 constexpr const char* kHandle = R"("domain": "0000", "bus": "0c", "device": "01", "function": "2")";
 
 Result<std::vector<Arq>> arqs(const std::string& body, const std::string& host = "h") {
-  return parse_arqs(body, host, kNow, kLimits);
+  return parse_arqs(body, {host, {"h.node"}}, kNow, kLimits);
 }
 
 TEST(CyborgArqs, ReadsTheSampleOfItsOwnHost) {
@@ -75,6 +75,17 @@ TEST(CyborgArqs, KeepsWhatADriverAddsToTheHandle) {
       arqs(bound("{" + std::string(kHandle) + R"(, "asked_type": "nvidia-35", "x": 1})"));
   EXPECT_EQ(read->front().other_info, R"({"asked_type":"nvidia-35"})");
   EXPECT_EQ(to_string(*read->front().address), "0000:0c:01.2");
+}
+
+TEST(CyborgArqs, AreOfTheHostByAnyOfItsNames) {
+  const auto of = [](const std::string& name) {
+    const auto read = arqs(arq_list(R"("state": "BindStarted", "hostname": ")" + name + "\""));
+    return read.ok() ? read->size() : 99;
+  };
+  EXPECT_EQ(of("H"), 1U);
+  EXPECT_EQ(of("h.node"), 1U);
+  EXPECT_EQ(of("H.Node"), 1U);
+  EXPECT_EQ(of("h.nod"), 0U);
 }
 
 // An unbinding that fails half way wipes the host: only the UUID tells which ARQ it was.
@@ -130,9 +141,10 @@ TEST(CyborgArqs, WhatIsWrongOnAnotherHostIsNoTroubleHere) {
 TEST(CyborgArqs, NoListNoAnswer) {
   EXPECT_THAT(arqs(R"({"devices": []})").error().what, HasSubstr("'arqs': a list is needed"));
   EXPECT_THAT(arqs("<html>").error().what, HasSubstr("Cyborg's answer"));
-  EXPECT_EQ(parse_arqs(sample("accelerator_requests-list"), "h", kNow, {1 << 20, 1}).error().code,
-            Errc::limit);
-  EXPECT_FALSE(parse_arqs(sample("accelerator_requests-list"), "h", kNow, {100, 100}).ok());
+  EXPECT_EQ(
+      parse_arqs(sample("accelerator_requests-list"), {"h", {}}, kNow, {1 << 20, 1}).error().code,
+      Errc::limit);
+  EXPECT_FALSE(parse_arqs(sample("accelerator_requests-list"), {"h", {}}, kNow, {100, 100}).ok());
 }
 
 TEST(CyborgDevices, ReadsTheSample) {
@@ -157,6 +169,13 @@ TEST(CyborgDevices, AStatusThatIsNotToldOrNotKnownIsAnError) {
   EXPECT_EQ(of_status("\"maintaining\"")->front().status, "maintaining");
   EXPECT_THAT(of_status("\"broken\"").error().what, HasSubstr("'broken'"));
   EXPECT_THAT(of_status("3").error().what, HasSubstr("'status'"));
+}
+
+// Whatever the database takes for the same host: a device that is disabled must not be passed over.
+TEST(CyborgDevices, AreOfTheHostInAnyCaseOfLetters) {
+  const auto read = parse_devices(sample("devices-list"), "ComputeNode", false, kLimits);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->size(), 1U);
 }
 
 TEST(CyborgDevices, ABoardsInfoIsJsonOrPythonOrAnything) {
@@ -185,6 +204,7 @@ TEST(CyborgDeployables, AreOfTheHostWhoseNameTheyBear) {
     return read.ok() ? read->size() : 0;
   };
   EXPECT_EQ(count("h_0000:c1:00.0", "h"), 1U);
+  EXPECT_EQ(count("H_0000:C1:00.0", "h"), 1U);
   EXPECT_EQ(count("h_1_0000:c1:00.0", "h_1"), 1U);
   EXPECT_EQ(count("h_1_0000:c1:00.0", "h"), 0U);
   EXPECT_EQ(count("h_0000:c1:00.0", "h2"), 0U);

@@ -61,7 +61,7 @@ class CyborgClientTest : public ::testing::Test {
   Result<CyborgView> read(const std::string& host = "h") {
     std::optional<Result<CyborgView>> slot;
     transport_.sent.clear();
-    client_->read(host, [&slot](Result<CyborgView> view) {
+    client_->read({host, {}}, [&slot](Result<CyborgView> view) {
       EXPECT_FALSE(slot.has_value()) << "called twice";
       slot = std::move(view);
     });

@@ -1,0 +1,31 @@
+// The names that one host goes by: [DEFAULT] host of its services, and what Nova calls its node,
+// which is its root provider's name in Placement and often the full one. Cyborg's agent says the
+// former; Nova binds an ARQ by the latter (nova/conductor/manager.py). Pure; thread: any.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reclaim {
+
+// DNS spells one host as it likes, and so does MySQL, which compares Cyborg's.
+[[nodiscard]] inline bool same_host(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+struct HostNames {
+  std::string host;
+  std::vector<std::string> nodes;
+
+  [[nodiscard]] bool has(std::string_view name) const {
+    return same_host(host, name) ||
+           std::any_of(nodes.begin(), nodes.end(),
+                       [&](const std::string& node) { return same_host(node, name); });
+  }
+};
+
+}  // namespace reclaim
