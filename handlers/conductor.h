@@ -99,15 +99,16 @@ class Conductor final {
     std::string seen_serial;           // of the drive that answered the last survey
     std::optional<placement::ProviderView> release_view;  // read by `look`, for the PUT
     bool progress_in_flight = false;
-    bool look_again = false;       // a survey came while its record was being written
-    bool dirty_durable = false;    // the ledger's line stands on stable storage
-    std::uint64_t strikes = 0;     // times the line was struck: tells an older write's answer
-    bool keeping = false;          // its certificate is being sealed
-    std::string certificate_kept;  // its id, until the record says so
-    bool reserving = false;        // a PUT of reserved = total is on its way
-    bool unsure = false;           // reserved, and nothing tells a hold from a missed tenancy
-    bool quarantined = false;      // its record in the store cannot be read: shown, never touched
-    bool met_anew = false;         // that record was removed: the next survey begins another
+    bool look_again = false;            // a survey came while its record was being written
+    bool dirty_durable = false;         // the ledger's line stands on stable storage
+    std::uint64_t strikes = 0;          // times the line was struck: tells an older write's answer
+    bool keeping = false;               // its certificate is being sealed
+    std::string certificate_kept;       // its id, until the record says so
+    bool reserving = false;             // a PUT of reserved = total is on its way
+    std::int64_t reserve_retry_ms = 0;  // grows while it is refused
+    bool unsure = false;                // reserved, and nothing tells a hold from a missed tenancy
+    bool quarantined = false;  // its record in the store cannot be read: shown, never touched
+    bool met_anew = false;     // that record was removed: the next survey begins another
     std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
     // A release whose outcome nobody waited for may still be made: one of this worker, or of one
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done

@@ -31,14 +31,19 @@ std::int64_t written_at_ms(const std::string& id) {
 void Conductor::cleanup_device(const Kick& kick) {
   const auto address = parse_pci_address(kick.address);
   const Device* device = address ? find(*address) : nullptr;
-  const std::int64_t written = written_at_ms(kick.id);
-  const bool old = written > 0 && ports_.clock.now().wall.ms - written > kCommandAgeMaxMs;
-  if (device == nullptr || device->quarantined || old || device->record.flow != Flow::cyborg ||
+  if (device == nullptr || device->quarantined || device->record.flow != Flow::cyborg ||
       device->record.stage != Stage::error) {
     return;
   }
+  const std::int64_t written = written_at_ms(kick.id);
+  const bool old = written > 0 && ports_.clock.now().wall.ms - written > kCommandAgeMaxMs;
   // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
-  if (written > 0 && written < device->record.stage_since.ms) return;
+  if (old || (written > 0 && written < device->record.stage_since.ms)) {
+    ports_.log.warning(kLog, fmt::format("cleanup_device for {}: asked before it came into error, "
+                                         "or long ago, as Redis's clock tells: it stays there",
+                                         kick.address));
+    return;
+  }
   Facts facts;
   facts.detail = "Cyborg's cleanup_device";
   if (!kick.request_id.empty()) facts.request_id = kick.request_id;

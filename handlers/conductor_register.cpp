@@ -100,7 +100,11 @@ void Conductor::register_drive(const Sighting& sighting) {
   // What a tenant left since its last release is nobody's to be missed.
   const Record& record = device->record;
   const bool tenants = record.tenancy_seen_at > record.certificate_at;
-  if (record.accepted || tenants || device->blank) return register_device(address, drive);
+  // That is said of the drive on record; another may have been put there since.
+  const bool same = drive.identity && drive.identity->serial == record.serial;
+  if ((same && (record.accepted || tenants)) || device->blank) {
+    return register_device(address, drive);
+  }
   find_signatures(address, drive);
 }
 
@@ -130,7 +134,10 @@ void Conductor::find_signatures(const PciAddress& address, const nvme::DriveFact
 
 void Conductor::register_device(const PciAddress& address, const nvme::DriveFacts& drive) {
   auto wanted = new_device(options_.host, host_view_.root_uuid, drive);
-  if (!wanted) return registration_waits(address, "not registered: " + wanted.error().what);
+  if (!wanted) {
+    devices_.at(address).blank = false;
+    return registration_waits(address, "not registered: " + wanted.error().what);
+  }
   devices_.at(address).registering = true;
   ports_.providers.register_device(
       *wanted, [this, address, name = wanted->name](Result<placement::ProviderView> made) {

@@ -3,6 +3,7 @@
 // §5a and §6).
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "handlers/conductor.h"
@@ -332,14 +333,30 @@ void Conductor::reserve(const PciAddress& address, const std::string& provider) 
   ports_.log.warning(kLog,
                      fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
                                  to_string(address)));
-  const auto over = [this, address](bool look_again_soon) {
-    devices_.at(address).reserving = false;
-    if (!stopping_) want_survey(look_again_soon ? 0 : options_.retry_min_ms);
+  // Success or not: a survey says where it stands now. What is refused once is refused again.
+  const auto over = [this, address](const Result<placement::ProviderView>& after) {
+    Device& now = devices_.at(address);
+    now.reserving = false;
+    if (stopping_) return;
+    if (after) {
+      now.reserve_retry_ms = 0;
+      return want_survey(0);
+    }
+    now.reserve_retry_ms =
+        std::clamp(now.reserve_retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
+    ports_.log.error(kLog,
+                     fmt::format("{} is on offer and could not be reserved; trying again in {} ms",
+                                 to_string(address), now.reserve_retry_ms),
+                     {{"why", after.error().what}});
+    want_survey(now.reserve_retry_ms);
   };
   ports_.providers.read(provider, [this, address, over, certificate = device.record.certificate_id](
                                       Result<placement::ProviderView> view) {
     if (stopping_) return;
-    if (!view || !view->is_device()) return over(false);
+    if (view && !view->is_device()) {
+      view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
+    }
+    if (!view) return over(view);
     const Record& record = devices_.at(address).record;
     const bool released = record.stage == Stage::releasing || record.stage == Stage::confirming ||
                           record.certificate_id != certificate;
@@ -349,8 +366,7 @@ void Conductor::reserve(const PciAddress& address, const std::string& provider) 
     }
     ports_.providers.set_reserved(
         *view, view->inventories.front().total,
-        // Success or not: a survey says where it stands now.
-        [over](Result<placement::ProviderView> after) { over(after.ok()); });
+        [over](const Result<placement::ProviderView>& after) { over(after); });
   });
 }
 

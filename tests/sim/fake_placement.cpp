@@ -104,7 +104,9 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
       return answer(Error{Errc::unavailable, "503"});
     }
     if (rng_.chance(faults_.placement_conflict)) return answer(Error{Errc::conflict, "409"});
-    if (rng_.chance(faults_.placement_odd)) return answer(Error{Errc::refused, "403"});
+    if (read_only_ || rng_.chance(faults_.placement_odd)) {
+      return answer(Error{Errc::refused, "403"});
+    }
     if (rng_.chance(faults_.put_lost_not)) return answer(Error{Errc::unknown, "lost (not done)"});
     if (rng_.chance(faults_.put_lost_late)) {
       scheduler_.outside(rng_.between(0, kLateMs),

@@ -48,7 +48,8 @@ class FakePlacement final : public placement::Providers {
   [[nodiscard]] std::map<std::string, Provider>& all() { return providers_; }
 
   void set_away(bool away) { away_ = away; }
-  [[nodiscard]] bool away() const { return away_; }
+  void set_read_only(bool read_only) { read_only_ = read_only; }  // our role may only read
+  [[nodiscard]] bool away() const { return away_ || read_only_; }
   std::string root_uuid = "00000000-0000-4000-8000-000000000001";
 
   // The worker asks for reserved = 0, and: it has just become so by the worker's hand.
@@ -79,6 +80,7 @@ class FakePlacement final : public placement::Providers {
   Rng& rng_;
   const Faults& faults_;
   bool away_ = false;
+  bool read_only_ = false;
   std::uint64_t next_uuid_ = 0x100;
   std::map<std::string, Provider> providers_;
   Requests requests_;

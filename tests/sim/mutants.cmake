@@ -283,5 +283,5 @@ sim_mutant(signatures_ignored handlers/conductor_register.cpp
   [[        if (false) {]])
 sim_mutant(registered_at_once handlers/conductor_register.cpp
   "a drive is registered before anybody has looked what it bears"
-  [[  if (record.accepted || tenants || device->blank) return register_device(address, drive);]]
-  [[  return register_device(address, drive);]])
+  [[  if ((same && (record.accepted || tenants)) || device->blank) {]]
+  [[  {]])

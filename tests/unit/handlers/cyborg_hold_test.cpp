@@ -145,6 +145,45 @@ TEST_F(CyborgHold, WhereNovaMakesAProviderOfItsOwnOursIsNotOnOfferAnyMore) {
   EXPECT_THAT(world.record().waiting_for, HasSubstr("2 providers stand for this address"));
 }
 
+// A role that may read and not write: said with its reason, and not asked for all the time.
+TEST_F(CyborgHold, AReservationThatPlacementRefusesIsSaidAndTriedLessAndLess) {
+  start();
+  world.placement.set_read_only(true);
+  world.log.enabled = true;
+  const int before = world.placement.requests().set_reserved;
+  world.tenancy_begins();
+  world.kick({0});
+  world.pass(10 * kMinuteMs);
+  EXPECT_THAT(world.log.text, HasSubstr("could not be reserved"));
+  EXPECT_THAT(world.log.text, HasSubstr("403"));
+  EXPECT_LT(world.placement.requests().set_reserved - before, 100);
+  world.placement.set_read_only(false);
+  world.pass(kMinuteMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// What was said of the drive that stood there is not said of the one that stands there now.
+TEST_F(CyborgHold, ADriveThatWasPutInATenantsPlaceIsLookedAtBeforeItIsRegistered) {
+  const std::string name = "compute-1_" + to_string(world.slots.front().address);
+  world.slots.front().provider_name = name;
+  world.conductor_options.manage_providers = true;
+  ASSERT_TRUE(world.placement.remove(world.provider().row.uuid));
+  start();
+  world.pass(kLongMs);
+  ASSERT_EQ(world.releases, 1U);
+  world.tenancy_begins();
+  look();
+  world.kill_worker();
+  world.tenancy_ends();
+  ASSERT_TRUE(world.placement.remove(world.placement.find_by_name(name)->row.uuid));
+  world.drive().serial = "ANOTHER";
+  world.drive().signatures = {"ext4"};
+  start();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.placement.find_by_name(name), nullptr);
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("ext4"));
+}
+
 TEST_F(CyborgHold, WhatTheLedgerSaysOfADriveIsNothingOfTheCardInItsSlot) {
   LedgerEntry entry;
   entry.dirty = entry.error = true;
