@@ -8,6 +8,7 @@
 
 #include "placement/url.h"
 #include "state/base/log.h"
+#include "state/base/pci_address.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::placement {
@@ -24,6 +25,13 @@ bool trait_is_unknown(const HttpResponse& response, std::string_view trait) {
 
 std::string provider_path(std::string_view uuid, std::string_view rest) {
   return fmt::format("/resource_providers/{}{}", uuid, rest);
+}
+
+// Whether a row may be a device's: <host>_<PCI address>.
+bool names_a_function(std::string_view name) {
+  const std::size_t underscore = name.rfind('_');
+  return underscore != std::string_view::npos &&
+         parse_pci_address(name.substr(underscore + 1)).ok();
 }
 
 template <typename T>
@@ -67,10 +75,18 @@ ListTree::Step ListTree::ask() {
       request_ = list(RequestKind::list_tree, "");
       break;
     case Asked::one_time_use:
-      request_ = list(RequestKind::list_by_trait, kOneTimeUse);
+      request_ = list(RequestKind::list_by_trait,
+                      cyborgs_known_ ? fmt::format("{},!{}", kOneTimeUse, kOwnerCyborg)
+                                     : std::string(kOneTimeUse));
       break;
     case Asked::owner_cyborg:
-      request_ = list(RequestKind::list_by_trait, kOwnerCyborg);
+      request_ =
+          list(RequestKind::list_by_trait, novas_known_ && !some_novas_
+                                               ? fmt::format("{},!{}", kOwnerCyborg, kOneTimeUse)
+                                               : std::string(kOwnerCyborg));
+      break;
+    case Asked::both:
+      request_ = list(RequestKind::list_by_trait, fmt::format("{},{}", kOneTimeUse, kOwnerCyborg));
       break;
   }
   return request_;
@@ -79,11 +95,14 @@ ListTree::Step ListTree::ask() {
 ListTree::Step ListTree::on_answer(Result<HttpResponse> answer) {
   if (!answer.ok()) return Finished<Tree>{std::move(answer).error()};
   if (asked_ == Asked::tree && answer->status == 404) return look_up_again();
-  if (asked_ == Asked::one_time_use && trait_is_unknown(*answer, kOneTimeUse)) {
-    return after_marks();
+  const bool of_traits = asked_ != Asked::root && asked_ != Asked::tree;
+  if (of_traits && novas_known_ && trait_is_unknown(*answer, kOneTimeUse)) {
+    novas_known_ = false;
+    return on_unknown_trait();
   }
-  if (asked_ == Asked::owner_cyborg && trait_is_unknown(*answer, kOwnerCyborg)) {
-    return after_marks();
+  if (of_traits && cyborgs_known_ && trait_is_unknown(*answer, kOwnerCyborg)) {
+    cyborgs_known_ = false;
+    return on_unknown_trait();
   }
   auto good = triage(request_, *std::move(answer));
   if (!good.ok()) return Finished<Tree>{std::move(good).error()};
@@ -94,6 +113,7 @@ ListTree::Step ListTree::on_answer(Result<HttpResponse> answer) {
       return on_tree(*good);
     case Asked::one_time_use:
     case Asked::owner_cyborg:
+    case Asked::both:
       break;
   }
   return on_marked(*good);
@@ -179,21 +199,44 @@ ListTree::Step ListTree::on_marked(const HttpResponse& response) {
   std::sort(bearers.begin(), bearers.end());
   for (ProviderRow& row : tree_.rows) {
     if (!std::binary_search(bearers.begin(), bearers.end(), row.uuid)) continue;
-    (asked_ == Asked::one_time_use ? row.one_time_use : row.owner_cyborg) = true;
+    row.one_time_use = row.one_time_use || asked_ != Asked::owner_cyborg;
+    row.owner_cyborg = row.owner_cyborg || asked_ != Asked::one_time_use;
+    some_novas_ = some_novas_ || row.one_time_use;
   }
   return after_marks();
 }
 
+// What was asked for by a trait that Placement does not know nobody bears; the other one is asked
+// for alone.
+ListTree::Step ListTree::on_unknown_trait() {
+  if (!novas_known_ && !cyborgs_known_) return Finished<Tree>{std::move(tree_)};
+  asked_ = novas_known_ ? Asked::one_time_use : Asked::owner_cyborg;
+  return ask();
+}
+
+// Rows do not show their traits. Nova's are first asked for as those that are not Cyborg's as well:
+// where that is every device there is none of Cyborg's to be found, and the usual host is spared a
+// request with each survey. A provider that bears both is asked for only where one may be.
 ListTree::Step ListTree::after_marks() {
-  // Where every device is Nova's there is none of Cyborg's to be found, and the usual host is
-  // spared a request with each survey.
   const bool all_novas = std::all_of(tree_.rows.begin(), tree_.rows.end(),
                                      [](const ProviderRow& row) { return row.one_time_use; });
-  if (asked_ == Asked::one_time_use && !all_novas) {
+  if (asked_ == Asked::one_time_use && cyborgs_known_ && !all_novas) {
     asked_ = Asked::owner_cyborg;
     return ask();
   }
+  if (asked_ == Asked::owner_cyborg && novas_known_ && may_bear_both()) {
+    asked_ = Asked::both;
+    return ask();
+  }
   return Finished<Tree>{std::move(tree_)};
+}
+
+// Beside some of Nova's, all of Cyborg's were asked for, else those that are not Nova's as well.
+bool ListTree::may_bear_both() const {
+  return std::any_of(tree_.rows.begin(), tree_.rows.end(), [&](const ProviderRow& row) {
+    if (some_novas_) return row.owner_cyborg;
+    return !row.owner_cyborg && names_a_function(row.name);
+  });
 }
 
 ReadProvider::ReadProvider(const Options& options, std::string provider_uuid)

@@ -35,14 +35,16 @@ class ListTree final {
   [[nodiscard]] Step on_answer(Result<HttpResponse> answer);
 
  private:
-  enum class Asked { root, tree, one_time_use, owner_cyborg };
+  enum class Asked { root, tree, one_time_use, owner_cyborg, both };
 
   [[nodiscard]] Step ask();
   [[nodiscard]] Step next_name();
   [[nodiscard]] Step on_root(const HttpResponse& response);
   [[nodiscard]] Step on_tree(const HttpResponse& response);
   [[nodiscard]] Step on_marked(const HttpResponse& response);
+  [[nodiscard]] Step on_unknown_trait();
   [[nodiscard]] Step after_marks();
+  [[nodiscard]] bool may_bear_both() const;
   [[nodiscard]] Step look_up_again();
   [[nodiscard]] Result<std::vector<RowAnswer>> rows(const HttpResponse& response) const;
 
@@ -51,6 +53,9 @@ class ListTree final {
   Asked asked_ = Asked::root;
   std::size_t name_ = 0;
   bool looked_up_ = false;
+  bool novas_known_ = true;    // Placement knows HW_PCI_ONE_TIME_USE,
+  bool cyborgs_known_ = true;  // and OWNER_CYBORG
+  bool some_novas_ = false;
   std::string not_root_;  // a name that was found, but deeper in somebody's tree
   Tree tree_;
 };

@@ -130,6 +130,20 @@ TEST_F(PlacementStack, MarksCyborgsRows) {
   EXPECT_FALSE(tree->rows.front().one_time_use);
 }
 
+TEST_F(PlacementStack, MarksARowOfBothOwnersWhereEveryDeviceIsNovas) {
+  ASSERT_TRUE(stack_->register_device("both-host", "0000:01:00.0", {"--one-time-use"}).ok());
+  const auto both = stack_->register_device("both-host", "0000:02:00.0",
+                                            {"--one-time-use", "--trait", "OWNER_CYBORG"});
+  ASSERT_TRUE(both.ok());
+  const auto tree = PlacementBench(options("both-host")).list_tree();
+  ASSERT_TRUE(tree.ok()) << tree.error().what;
+  ASSERT_EQ(tree->rows.size(), 2U);
+  for (const ProviderRow& row : tree->rows) {
+    EXPECT_TRUE(row.one_time_use) << row.name;
+    EXPECT_EQ(row.owner_cyborg, row.uuid == both->provider_uuid) << row.name;
+  }
+}
+
 TEST_F(PlacementStack, ReadsAndReleasesWithinTenRequests) {
   const auto device = burned("release-host", "0000:01:00.0");
   PlacementBench bench(options("release-host"));

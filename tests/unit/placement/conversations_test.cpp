@@ -41,7 +41,7 @@ TEST(ListTree, FindsTheRootAndMarksItsRows) {
   EXPECT_THAT(played.asked, ElementsAre("GET /resource_providers?name=compute-2",
                                         std::string("GET /resource_providers?in_tree=") + kRoot,
                                         std::string("GET /resource_providers?in_tree=") + kRoot +
-                                            "&required=HW_PCI_ONE_TIME_USE"));
+                                            "&required=HW_PCI_ONE_TIME_USE,!OWNER_CYBORG"));
   ASSERT_TRUE(played.result.ok()) << played.result.error().what;
   const Tree& tree = *played.result;
   EXPECT_EQ(tree.root_uuid, kRoot);
@@ -54,9 +54,10 @@ TEST(ListTree, FindsTheRootAndMarksItsRows) {
 
 TEST(ListTree, ListsRowsWithoutTheTraitToo) {
   const Options options = options_for();
-  const auto played = play(ListTree(options, Root{kRoot, "compute-2"}),
-                           {tree_with_root(), answer(200, kEmpty), answer(200, kEmpty)});
-  ASSERT_EQ(played.asked.size(), 3U);
+  const auto played =
+      play(ListTree(options, Root{kRoot, "compute-2"}),
+           {tree_with_root(), answer(200, kEmpty), answer(200, kEmpty), answer(200, kEmpty)});
+  ASSERT_EQ(played.asked.size(), 4U);
   ASSERT_TRUE(played.result.ok());
   ASSERT_EQ(played.result->rows.size(), 3U);
   for (const ProviderRow& row : played.result->rows) EXPECT_FALSE(row.one_time_use);
@@ -86,14 +87,64 @@ TEST(ListTree, MarksCyborgsRows) {
   EXPECT_TRUE(played.result->rows[1].owner_cyborg);
 }
 
+std::string row(const std::string& uuid, const std::string& name) {
+  return R"({"uuid": ")" + uuid + R"(", "name": ")" + name + R"(", "generation": 1, )" +
+         R"("parent_provider_uuid": ")" + kRoot + R"(", "root_provider_uuid": ")" + kRoot + "\"}";
+}
+HttpResponse listed(const std::vector<std::string>& rows) {
+  std::string body;
+  for (const std::string& each : rows) body += (body.empty() ? "" : ", ") + each;
+  return answer(200, R"({"resource_providers": [)" + body + "]}");
+}
+
+// A device of two owners must not be taken for the one whose trait was asked for first.
+TEST(ListTree, MarksARowOfBothOwnersAsThat) {
+  const Options options = options_for();
+  const std::string root = row(kRoot, "compute-2");
+  const std::string nova = row(kProvider, "compute-2_0000:01:00.0");
+  const std::string second = row("22222222-2222-4333-8444-555555555555", "compute-2_0000:02:00.0");
+  // Alone on its host.
+  auto played = play(ListTree(options, Root{kRoot, "compute-2"}),
+                     {listed({root, second}), listed({}), listed({}), listed({second})});
+  ASSERT_TRUE(played.result.ok());
+  EXPECT_THAT(played.asked[2], HasSubstr("&required=OWNER_CYBORG,!HW_PCI_ONE_TIME_USE"));
+  EXPECT_THAT(played.asked[3], HasSubstr("&required=HW_PCI_ONE_TIME_USE,OWNER_CYBORG"));
+  EXPECT_TRUE(played.result->rows[0].one_time_use && played.result->rows[0].owner_cyborg);
+  // Beside one of Nova's.
+  played = play(ListTree(options, Root{kRoot, "compute-2"}),
+                {listed({root, nova, second}), listed({nova}), listed({second}), listed({second})});
+  ASSERT_TRUE(played.result.ok());
+  EXPECT_TRUE(played.result->rows[0].one_time_use && !played.result->rows[0].owner_cyborg);
+  EXPECT_TRUE(played.result->rows[1].one_time_use && played.result->rows[1].owner_cyborg);
+}
+
+// What is neither Nova's nor Cyborg's costs a host of Nova's no request more.
+TEST(ListTree, AsksForBothOwnersOnlyWhereOneRowMayHaveThem) {
+  const Options options = options_for();
+  const std::string root = row(kRoot, "compute-2");
+  const std::string nova = row(kProvider, "compute-2_0000:01:00.0");
+  const std::string plain = row("22222222-2222-4333-8444-555555555555", "compute-2_0000:02:00.0");
+  EXPECT_EQ(play(ListTree(options, Root{kRoot, "compute-2"}),
+                 {listed({root, nova, plain}), listed({nova}), listed({})})
+                .asked.size(),
+            3U);
+  // Nor one of Cyborg's, where nothing else is a device.
+  const std::string bridge = row("33333333-2222-4333-8444-555555555555", "compute-2:br-ex");
+  EXPECT_EQ(play(ListTree(options, Root{kRoot, "compute-2"}),
+                 {listed({root, nova, bridge}), listed({}), listed({nova})})
+                .asked.size(),
+            3U);
+}
+
 TEST(ListTree, TriesTheNamesInOrderAndEncodesThem) {
   const Options options = options_for({"a host/1", "other", "compute-2"});
   const HttpResponse child =
       replaced(replaced(recorded("placement-16/get-root.http"), "\"compute-2\"", "\"other\""),
                "\"root_provider_uuid\": \"5d27", "\"root_provider_uuid\": \"6d27");
-  const auto played = play(ListTree(options, std::nullopt),
-                           {answer(200, kEmpty), child, recorded("placement-16/get-root.http"),
-                            tree_with_root(), answer(200, kEmpty), answer(200, kEmpty)});
+  const auto played =
+      play(ListTree(options, std::nullopt),
+           {answer(200, kEmpty), child, recorded("placement-16/get-root.http"), tree_with_root(),
+            answer(200, kEmpty), answer(200, kEmpty), answer(200, kEmpty)});
   EXPECT_EQ(played.asked[0], "GET /resource_providers?name=a%20host%2F1");
   EXPECT_EQ(played.asked[1], "GET /resource_providers?name=other");
   ASSERT_TRUE(played.result.ok());
@@ -116,10 +167,10 @@ TEST(ListTree, LooksTheRootUpAgainWhenItIsGone) {
        {answer(200, kEmpty), recorded("placement-16/get-provider-not-found.http")}) {
     const auto played = play(ListTree(options, Root{former, "compute-2"}),
                              {gone, recorded("placement-16/get-root.http"), tree_with_root(),
-                              answer(200, kEmpty), answer(200, kEmpty)});
+                              answer(200, kEmpty), answer(200, kEmpty), answer(200, kEmpty)});
     ASSERT_TRUE(played.result.ok());
     EXPECT_EQ(played.result->root_uuid, kRoot);
-    EXPECT_EQ(played.asked.size(), 5U);
+    EXPECT_EQ(played.asked.size(), 6U);
   }
   // But not for ever.
   const auto played = play(ListTree(options, std::nullopt),
