@@ -1,5 +1,5 @@
 // reclaim device list|show and the commands that go to a device's worker.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "handlers/plan.h"
+#include "state/base/log.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::cli {
@@ -35,9 +36,8 @@ Result<std::vector<Record>> load(Session& session, const std::string& host) {
 }
 
 Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOptions& options) {
-  if (!options.all_hosts) {
-    return options.hosts.empty() ? std::vector<std::string>{session.settings().host}
-                                 : options.hosts;
+  if (!options.all_hosts && options.hosts.empty()) {
+    return std::vector<std::string>{session.settings().host};
   }
   auto store = session.store();
   if (!store) return std::move(store).error();
@@ -46,7 +46,15 @@ Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOpti
   if (!infos) return std::move(infos).error();
   std::vector<std::string> names;
   for (const HostInfo& info : *infos) names.push_back(info.host);
-  return names;
+  if (options.all_hosts) return names;
+  for (const std::string& host : options.hosts) {
+    if (std::find(names.begin(), names.end(), host) != names.end()) continue;
+    return Error{Errc::not_found,
+                 fmt::format("no worker of a host '{}' is known here; known: {}",
+                             printable_excerpt(host, 80),
+                             names.empty() ? "none" : fmt::to_string(fmt::join(names, ", ")))};
+  }
+  return options.hosts;
 }
 
 // What an operator should know at a glance: the error, what it waits for, whose hand is on it.

@@ -101,6 +101,9 @@ class Commands(EndToEnd):
         worker = made.worker
         _, out, _ = worker.command("device", "list")
         self.assertTrue(out.startswith("+---"), out)
+        code, _, err = worker.command("device", "list", "--host", "compute-7")
+        self.assertEqual((code, err), (1, "reclaim: no worker of a host 'compute-7' is known here; "
+                                          "known: %s\n" % worker.name))
         _, out, _ = worker.command("device", "list", "-f", "csv")
         rows = list(csv.DictReader(io.StringIO(out)))
         self.assertEqual([row["Serial"] for row in rows], ["SERIAL1", "SERIAL2"])
