@@ -96,9 +96,10 @@ void check_cyborg(Session& session, Chart& chart) {
                        "is cyborg-api up, and its endpoint in the catalog? endpoint_override "
                        "names it otherwise");
   }
-  const auto view = session.wait<placement::CyborgView>([&](auto done) {
-    (*client)->read({settings.host, {settings.reclaim.provider_name}}, std::move(done));
-  });
+  const auto machine = session.machine();
+  if (!machine) return;  // told by its own check
+  const auto view = session.wait<placement::CyborgView>(
+      [&](auto done) { (*client)->read(config::host_names(settings, *machine), std::move(done)); });
   if (!view) {
     return chart.error(kCheck, view.error().what, "the service user of [cyborg] needs role admin");
   }

@@ -117,10 +117,10 @@ void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known
 }
 
 Result<Known> look(Session& session, std::ostream& err) {
-  Known known{{}, ArqBook({session.settings().host, {}}), {}, {}, {}};
-  known.host.host = session.settings().host;
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();
+  Known known{{}, ArqBook(config::host_names(session.settings(), *machine)), {}, {}, {}};
+  known.host.host = session.settings().host;
   known.host.compute_id = machine->compute_id;
   known.options = config::conductor_options(session.settings(), *machine, "");
   if (auto store = session.store()) {

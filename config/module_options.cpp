@@ -71,15 +71,18 @@ void fill_endpoint(const T& from, placement::Options& out) {
   out.timeout_ms = from.timeout_s * static_cast<int>(kMsPerS);
 }
 
+}  // namespace
+
 // An operator's word stands alone; else what nova-compute is most likely to have chosen.
-std::vector<std::string> node_names(const Settings& settings, const MachineFacts& machine) {
-  if (!settings.reclaim.provider_name.empty()) return {settings.reclaim.provider_name};
-  std::vector<std::string> names{settings.host};
-  if (!machine.fqdn.empty() && machine.fqdn != settings.host) names.push_back(machine.fqdn);
+HostNames host_names(const Settings& settings, const MachineFacts& machine) {
+  HostNames names{settings.host, {settings.host}};
+  if (!settings.reclaim.provider_name.empty()) {
+    names.nodes = {settings.reclaim.provider_name};
+  } else if (!machine.fqdn.empty() && machine.fqdn != settings.host) {
+    names.nodes.push_back(machine.fqdn);
+  }
   return names;
 }
-
-}  // namespace
 
 Result<placement::Options> placement_options(const Settings& settings,
                                              const MachineFacts& machine) {
@@ -88,7 +91,7 @@ Result<placement::Options> placement_options(const Settings& settings,
     return std::move(filled).error();
   }
   fill_endpoint(settings.placement, out);
-  out.root_provider_names = node_names(settings, machine);
+  out.root_provider_names = host_names(settings, machine).nodes;
   return out;
 }
 
@@ -149,7 +152,7 @@ ConductorOptions conductor_options(const Settings& settings, const MachineFacts&
                                    const std::string& version) {
   ConductorOptions out;
   out.host = settings.host;
-  out.node_names = node_names(settings, machine);
+  out.node_names = host_names(settings, machine).nodes;
   out.machine_id = machine.machine_id;
   out.compute_id = machine.compute_id;
   out.version = version;

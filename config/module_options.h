@@ -10,6 +10,7 @@
 #include "placement/cyborg_options.h"
 #include "placement/options.h"
 #include "placement/token_options.h"
+#include "state/base/host_names.h"
 #include "state/redis_options.h"
 
 namespace reclaim::config {
@@ -24,6 +25,9 @@ struct MachineFacts {
   std::string compute_id;  // empty: Nova's file is not there
   std::string fqdn;        // usual name of the root provider; empty: not known
 };
+
+// What this host is called: by its services, and what Nova may call its node, the likeliest first.
+[[nodiscard]] HostNames host_names(const Settings& settings, const MachineFacts& machine);
 
 // Errc::invalid where [placement] is not configured at all.
 [[nodiscard]] Result<placement::Options> placement_options(const Settings& settings,

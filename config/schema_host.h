@@ -118,11 +118,12 @@ inline constexpr std::array kHostOptions = {
                "the certificates of erasures are signed with. Default: STATE_PATH/certificate.key, "
                "made at the first start. The public half stands beside it in certificate.key.pub."},
     // ------------------------------------------------------------------------------------- reclaim
-    Option{.group = "reclaim",
-           .name = "provider_name",
-           .help =
-               "The name of this host's root resource provider where it is not [DEFAULT] host: the "
-               "hypervisor's host name."},
+    Option{
+        .group = "reclaim",
+        .name = "provider_name",
+        .help =
+            "The name of this host's root resource provider, the hypervisor's host name. Default: "
+            "[DEFAULT] host, and where no provider bears that, its fully qualified name."},
     Option{.group = "reclaim",
            .name = "survey_interval_s",
            .type = OptionType::integer,

@@ -242,7 +242,6 @@ class Builder {
   void host(const Reading& reading) {
     HostSettings& h = out_.settings.reclaim;
     h.provider_name = read_.string("reclaim", "provider_name");
-    if (h.provider_name.empty()) h.provider_name = out_.settings.host;
     h.survey_interval_s = read_.integer("reclaim", "survey_interval_s");
     h.survey_delays_s = delays();
     h.sysfs_root = read_absolute_path(reading, "reclaim", "sysfs_root");

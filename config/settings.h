@@ -153,7 +153,7 @@ struct TokenSettings {
 };
 
 struct HostSettings {
-  std::string provider_name;  // of the root provider; the host's name unless set
+  std::string provider_name;  // of the root provider; empty: host_names() says
   int survey_interval_s = 60;
   std::vector<int> survey_delays_s;  // ascending
   std::string sysfs_root, dev_root, proc_root;

@@ -73,11 +73,12 @@ void read_status(std::string_view body) {
 
 // What is kept of an ARQ stands in Redis as text and is read back as the same.
 void read_arqs(std::string_view body) {
-  const auto arqs = parse_arqs(body, "h", WallMs{1}, {kBytesMax, kRowsMax});
+  const auto arqs = parse_arqs(body, {"h", {"n"}}, WallMs{1}, {kBytesMax, kRowsMax});
   if (!arqs.ok()) return;
   for (const Arq& arq : *arqs) {
     CHECK(looks_like_uuid(arq.uuid));
-    CHECK(arq.hostname == "h" || (arq.hostname.empty() && arq.holds_device()));
+    CHECK(same_host(arq.hostname, "h") || same_host(arq.hostname, "n") ||
+          (arq.hostname.empty() && arq.holds_device()));
     const auto again = decode_arq(encode_arq(arq));
     CHECK(again.ok() && again->uuid == arq.uuid && again->state == arq.state);
     CHECK(again->address == arq.address && again->managed == arq.managed);

@@ -1,6 +1,7 @@
 // What the modules are told is what the operator wrote.
 #include "config/module_options.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace reclaim::config {
@@ -46,6 +47,20 @@ TEST(ModuleOptions, TheWhitelistTellsManagedOfTheDevicesItMatches) {
   const Whitelist listed = passthrough_whitelist(settings);
   EXPECT_TRUE(listed(0x10de, 1, {0, 2, 0, 0}));
   EXPECT_FALSE(listed(0x10de, 1, {0, 1, 0, 0}));
+}
+
+// Nova's name of the node is the hypervisor's: with most, the full one of this host.
+TEST(ModuleOptions, TheNodeIsCalledAsTheHostOrInFullUnlessTheOperatorSaysOtherwise) {
+  using ::testing::ElementsAre;
+  MachineFacts machine;
+  machine.fqdn = "node-1.example.org";
+  EXPECT_THAT(host_names(settings_of(""), machine).nodes,
+              ElementsAre("node-1", "node-1.example.org"));
+  EXPECT_THAT(host_names(settings_of("[reclaim]\nprovider_name = hv.example\n"), machine).nodes,
+              ElementsAre("hv.example"));
+  EXPECT_THAT(host_names(settings_of(""), {}).nodes, ElementsAre("node-1"));
+  EXPECT_EQ(host_names(settings_of("[reclaim]\nprovider_name = hv.example\n"), machine).host,
+            "node-1");
 }
 
 TEST(ModuleOptions, ManageProvidersReachesTheConductor) {

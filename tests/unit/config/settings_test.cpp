@@ -24,7 +24,7 @@ TEST(Settings, DefaultsAreTheDocumentedOnes) {
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   const Settings& s = checked.settings;
   EXPECT_EQ(s.host, "node-1");
-  EXPECT_EQ(s.reclaim.provider_name, "node-1");
+  EXPECT_EQ(s.reclaim.provider_name, "");
   EXPECT_EQ(s.state_path, "/var/lib/reclaim");
   EXPECT_EQ(s.rabbit.url.hosts[0].host, "localhost");
   EXPECT_EQ(s.rabbit.heartbeat_timeout_s, 60);
