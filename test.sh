@@ -15,7 +15,7 @@ release and ASan+UBSan in full, TSan for what has threads.
                   time, longer simulations
   --release-only  only the release build and its tests (the quick loop of a developer)
   --no-install    take the machine as it is: never run apt
-  --jobs N        build and test N at a time (default: one per processor)
+  --jobs N        build N at a time and test twice as many (default: one per processor)
   --help          this text
 
 The exit code is 0 only when every stage passed. Outputs stand under build/test-logs/.
@@ -89,11 +89,12 @@ build() {
     "${steady[@]}" cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
+# Twice as many tests as processors: half of them wait for services rather than compute.
 run_ctest() {
   local preset=$1
   shift
   "${steady[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --parallel "$jobs" "$@"
+    --parallel "$((jobs * 2))" "$@"
 }
 
 # check PRESET [LABEL]: builds the preset, or what the tests of the label need, and runs the tests.

@@ -63,6 +63,8 @@ def main():
     what, url, exchange, server, *rest = sys.argv[1:]
     conf = cfg.CONF  # where oslo.messaging registers the options of its metrics
     conf([], project="oslo_rpc")
+    # A thread of theirs outlives the last request by this many seconds, and we wait for it to end.
+    conf.set_override("metrics_thread_stop_timeout", 0, group="oslo_messaging_metrics")
     transport = oslo_messaging.get_rpc_transport(
         conf, url=url, allowed_remote_exmods=["oslo_messaging.rpc.dispatcher"])
     {"client": client, "agent": agent}[what](transport, exchange, server, *rest)

@@ -76,6 +76,8 @@ def main():
     url, host, kind, name, version, content = sys.argv[1:]
     conf = cfg.CONF  # where oslo.messaging registers the options of its metrics
     conf([], project="cyborg")
+    # A thread of theirs outlives the last request by this many seconds, and we wait for it to end.
+    conf.set_override("metrics_thread_stop_timeout", 0, group="oslo_messaging_metrics")
     oslo_messaging.set_transport_defaults(control_exchange="cyborg")
     get = oslo_messaging.get_notification_transport if kind == "notify" else \
         oslo_messaging.get_rpc_transport
