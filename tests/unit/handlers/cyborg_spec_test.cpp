@@ -45,18 +45,21 @@ struct CyborgSpec : ::testing::Test {
     world.start_worker();
     world.pass(1'000);
   }
-  // Found in the middle of a cleaning when the worker is killed.
-  void die_at(Stage stage) {
+  // Killed in the middle of a cleaning.
+  void die_once_at(Stage stage) {
     world.store.on_saved = [this, stage](const Record& record, const JournalEntry&) {
       if (record.stage != stage || dead_) return;
       dead_ = true;
       world.scheduler.outside(0, [this] { world.kill_worker(); });
     };
     world.tenancy_ends();
-    world.kick({0});
-    world.pass(kMinuteMs);
+    look();
     ASSERT_EQ(world.conductor, nullptr);
     world.store.on_saved = nullptr;
+  }
+  // And found there by the next one.
+  void die_at(Stage stage) {
+    ASSERT_NO_FATAL_FAILURE(die_once_at(stage));
     world.start_worker();
     world.pass(kMinuteMs);
   }
@@ -387,18 +390,6 @@ struct CyborgEdge : CyborgSpec {
   void hear_unbound(Arq arq) {
     arq.state = ArqState::unbound;
     hear("accelerator_request.unbind.end", arq);
-  }
-  void die_once_at(Stage stage) {
-    world.store.on_saved = [this, stage](const Record& record, const JournalEntry&) {
-      if (record.stage != stage || dead_) return;
-      dead_ = true;
-      world.scheduler.outside(0, [this] { world.kill_worker(); });
-    };
-    world.tenancy_ends();
-    world.kick({0});
-    world.pass(kMinuteMs);
-    ASSERT_EQ(world.conductor, nullptr);
-    world.store.on_saved = nullptr;
   }
 };
 
