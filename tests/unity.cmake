@@ -1,9 +1,7 @@
 # Several sources in one translation unit, because most of a cold compilation is headers and what
-# their templates become. RECLAIM_UNITY says where: `all` (the sanitizers), `tests` (release, which
-# compiles what ships file by file: a missing include has to be seen) or `off`. Which sources may
-# stand together tests/tidy/batches.py finds out at every configuration.
-set(RECLAIM_UNITY off CACHE STRING "What is compiled in batches: all, tests or off")
-set_property(CACHE RECLAIM_UNITY PROPERTY STRINGS all tests off)
+# their templates become. With RECLAIM_UNITY, for the sanitizers; release compiles file by file, for
+# a missing include has to be seen. Which sources may stand together tests/tidy/batches.py finds out
+# at every configuration.
 
 # The targets of a directory and of those below it, except where each is one source anyway.
 function(reclaim_targets_below directory out)
@@ -18,14 +16,7 @@ function(reclaim_targets_below directory out)
 endfunction()
 
 function(reclaim_unity)
-  if(RECLAIM_UNITY STREQUAL "off")
-    return()
-  elseif(RECLAIM_UNITY STREQUAL "all")
-    reclaim_targets_below(${CMAKE_SOURCE_DIR} targets)
-  else()
-    reclaim_targets_below(${CMAKE_SOURCE_DIR}/tests targets)
-  endif()
-  list(FILTER targets EXCLUDE REGEX "^sim_mutant_")
+  reclaim_targets_below(${CMAKE_SOURCE_DIR} targets)
   set(text "")
   foreach(target IN LISTS targets)
     get_target_property(kind ${target} TYPE)
