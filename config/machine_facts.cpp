@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "state/base/host_names.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::config {
@@ -35,7 +36,7 @@ std::string full_name(const std::string& host) {
   if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return {};
   const std::string name = found->ai_canonname == nullptr ? "" : found->ai_canonname;
   freeaddrinfo(found);
-  return name.find('.') == std::string::npos ? "" : name;
+  return is_full_name_of(name, host) ? name : "";
 }
 
 }  // namespace

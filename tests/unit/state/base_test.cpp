@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "state/base/clock.h"
+#include "state/base/host_names.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/pci_address.h"
@@ -33,6 +34,24 @@ TEST(PciAddress, RefusesWhatIsNone) {
     EXPECT_FALSE(parse_pci_address(text).ok()) << text;
   }
   EXPECT_EQ(to_string(*parse_pci_address("10000:e1:1f.7")), "10000:e1:1f.7");
+}
+
+TEST(HostNames, AreAHostsInAnyCaseOfLetters) {
+  const HostNames names{"cmp1", {"cmp1.example.org"}};
+  EXPECT_TRUE(names.has("CMP1"));
+  EXPECT_TRUE(names.has("cmp1.Example.org"));
+  for (const char* other : {"", "cmp", "cmp11", "cmp1.example", "cmp2.example.org"}) {
+    EXPECT_FALSE(names.has(other)) << other;
+  }
+}
+
+TEST(HostNames, AFullNameBeginsWithTheHosts) {
+  EXPECT_TRUE(is_full_name_of("cmp1.example.org", "cmp1"));
+  EXPECT_TRUE(is_full_name_of("CMP1.example.org", "cmp1"));
+  for (const char* other :
+       {"", "cmp1", "cmp1.", "cmp11.example.org", "storage.example.org", "localhost.localdomain"}) {
+    EXPECT_FALSE(is_full_name_of(other, "cmp1")) << other;
+  }
 }
 
 TEST(Clock, WritesAndReadsBack) {
