@@ -284,7 +284,8 @@ std::string grid(Table table, const View& view, bool align_numbers) {
     shown = measure(table);
     widest = widest_that_fits(shown.widths, view.width);
   }
-  if (widest) narrow(shown, *widest);
+  const std::size_t natural = *std::max_element(shown.widths.begin(), shown.widths.end());
+  if (widest && *widest < natural) narrow(shown, *widest);
   std::string out = draw(table, shown, align_numbers);
   if (!dropped.empty()) out += fmt::format("no room for: {} (-c COLUMN shows one)\n", dropped);
   return out;

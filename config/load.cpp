@@ -236,6 +236,9 @@ Result<LoadedPolicy> load_policy(const Settings& settings) {
   std::vector<std::string> files;
   read_policy(checked, files);
   if (!checked.problems.empty()) return Error{Errc::invalid, to_text(checked.problems)};
+  if (files.empty()) {
+    checked.warnings.push_back({{settings.policy_file, 0}, "it is not there: the defaults count"});
+  }
   return LoadedPolicy{std::move(checked.settings.policy_rules), std::move(checked.warnings)};
 }
 

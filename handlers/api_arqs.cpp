@@ -130,13 +130,16 @@ ArqList::ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversio
       version_(version),
       base_url_(std::move(base_url)),
       next_(arqs_->begin()) {
-  if (!filter_.instance && !filter_.project) body_.reserve(arqs_->size() * kArqBytes);
   writer_.StartObject();
   put_key(writer_, "arqs");
   writer_.StartArray();
 }
 
 bool ArqList::go_on() {
+  // Room is taken by the list that is being made, not by those that wait.
+  if (next_ == arqs_->begin() && !filter_.instance && !filter_.project) {
+    body_.reserve(arqs_->size() * kArqBytes);
+  }
   for (std::size_t seen = 0; seen < kArqsAPiece && next_ != arqs_->end(); ++seen, ++next_) {
     look_at(*next_->second);
     if (unresolved_) return false;

@@ -243,14 +243,15 @@ DeviceList::DeviceList(Devices devices, DeviceFilter filter, Microversion versio
     : devices_(std::move(devices)),
       filter_(std::move(filter)),
       version_(version),
-      link_(link_of(base_url)) {
-  if (!filter_.all()) return;
-  std::size_t count = 0;
-  for (const HostDevices& of_host : devices_) count += of_host->size();
-  body_.reserve(count * kDeviceBytes);
-}
+      link_(link_of(base_url)) {}
 
 bool DeviceList::go_on() {
+  // Room is taken by the list that is being made, not by those that wait.
+  if (next_ == 0 && filter_.all()) {
+    std::size_t count = 0;
+    for (const HostDevices& of_host : devices_) count += of_host->size();
+    body_.reserve(count * kDeviceBytes);
+  }
   for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.size(); ++next_) {
     const HostDevices of_host = std::move(devices_[next_]);
     seen += of_host->size();

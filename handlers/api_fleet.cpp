@@ -260,7 +260,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       auto& rows = self->arqs_of_[host];
       rows.clear();
       for (Arq& arq : *arqs) {
-        const bool managed = self->is_managed(arq);
+        const bool managed = self->is_managed(host, arq);
         rows.push_back(std::make_shared<const ArqRow>(ArqRow{std::move(arq), managed}));
         put(*made, rows.back());
       }
@@ -268,11 +268,11 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
-  // The devices were read just before.
-  [[nodiscard]] bool is_managed(const Arq& arq) const {
+  // The devices were read just before. An ARQ's own name of the host may be that of the node.
+  [[nodiscard]] bool is_managed(const std::string& host, const Arq& arq) const {
     if (arq.managed) return *arq.managed;
-    const auto known = devices_of_.find(arq.hostname);
-    if (!arq.address || known == devices_of_.end()) return true;
+    const auto known = devices_of_.find(host);
+    if (!arq.address || arq.hostname.empty() || known == devices_of_.end()) return true;
     const std::vector<Device>& devices = *known->second;
     const std::string address = to_string(*arq.address);
     const auto device = std::lower_bound(

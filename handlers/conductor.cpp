@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kGatherMs = 100;       // how long a kick waits for its likes
-constexpr std::int64_t kCoalesceMs = 200;     // surveys wanted so close together are one
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
 constexpr std::int64_t kMayPassSoonMs = 5'000;
 
@@ -414,8 +413,12 @@ const LedgerEntry* Conductor::dirt_of_drive(const Sighting& sighting) const {
 void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
   // being away leaves no dirty device on offer.
-  if (assessment.reserve) reserve(address, *assessment.facts.provider);
   Device& device = devices_.at(address);
+  if (assessment.reserve) {
+    reserve(address, *assessment.facts.provider);
+  } else {
+    device.reserve_retry_ms = device.reserve_due = 0;
+  }
   say_mismatch(device, assessment);
   if (assessment.trigger) {
     post(address, Event{*assessment.trigger, 0, assessment.facts});

@@ -84,6 +84,8 @@ class Conductor final {
   [[nodiscard]] const std::string& survey_problem() const { return survey_problem_; }
 
  private:
+  static constexpr std::int64_t kCoalesceMs = 200;  // surveys wanted so close together are one
+
   struct Device {
     Record record;
     bool persisted = false;  // a record of it stands in the store
@@ -106,6 +108,7 @@ class Conductor final {
     std::string certificate_kept;       // its id, until the record says so
     bool reserving = false;             // a PUT of reserved = total is on its way
     std::int64_t reserve_retry_ms = 0;  // grows while it is refused
+    std::int64_t reserve_due = 0;       // when the next try is due by itself
     bool unsure = false;                // reserved, and nothing tells a hold from a missed tenancy
     bool quarantined = false;  // its record in the store cannot be read: shown, never touched
     bool met_anew = false;     // that record was removed: the next survey begins another

@@ -339,11 +339,15 @@ void Conductor::reserve(const PciAddress& address, const std::string& provider) 
     now.reserving = false;
     if (stopping_) return;
     if (after) {
-      now.reserve_retry_ms = 0;
+      now.reserve_retry_ms = now.reserve_due = 0;
       return want_survey(0);
     }
+    // Surveys that kicks asked for try as well, and begin no retries of their own.
+    const std::int64_t mono_ms = ports_.clock.now().mono.ms;
+    if (mono_ms + kCoalesceMs < now.reserve_due) return;
     now.reserve_retry_ms =
         std::clamp(now.reserve_retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
+    now.reserve_due = mono_ms + now.reserve_retry_ms;
     ports_.log.error(kLog,
                      fmt::format("{} is on offer and could not be reserved; trying again in {} ms",
                                  to_string(address), now.reserve_retry_ms),
@@ -361,7 +365,9 @@ void Conductor::reserve(const PciAddress& address, const std::string& provider) 
     const bool released = record.stage == Stage::releasing || record.stage == Stage::confirming ||
                           record.certificate_id != certificate;
     if (view->burned() || released) {
-      devices_.at(address).reserving = false;
+      Device& now = devices_.at(address);
+      now.reserving = false;
+      now.reserve_retry_ms = now.reserve_due = 0;
       return;
     }
     ports_.providers.set_reserved(

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "state/base/host_names.h"
@@ -13,15 +13,21 @@ namespace {
 constexpr std::string_view kLog = "reclaim.listener";
 constexpr std::int64_t kRetryMs = 1'000;
 
-// The host whose worker goes by this name; the name itself where none does.
-std::string known_as(const std::string& name, const std::vector<HostInfo>& hosts) {
-  const auto named = std::find_if(hosts.begin(), hosts.end(),
-                                  [&](const HostInfo& info) { return info.host == name; });
-  if (named != hosts.end()) return name;
-  const auto called = std::find_if(hosts.begin(), hosts.end(), [&](const HostInfo& info) {
-    return HostNames{info.host, info.nodes}.has(name);
-  });
-  return called == hosts.end() ? name : called->host;
+// The hosts whose workers go by one of these names, all of them: one that was renamed is still
+// known by its old name, and a kick too many is a survey. A name that none goes by stays.
+std::vector<std::string> known_as(const std::vector<std::string>& names,
+                                  const std::vector<HostInfo>& hosts) {
+  std::set<std::string> out;
+  for (const std::string& name : names) {
+    bool known = false;
+    for (const HostInfo& info : hosts) {
+      if (!HostNames{info.host, info.nodes}.has(name)) continue;
+      known = true;
+      out.insert(info.host);
+    }
+    if (!known) out.insert(name);
+  }
+  return {out.begin(), out.end()};
 }
 
 }  // namespace
@@ -43,7 +49,7 @@ void KickPush::dispatch(std::uint64_t id) {
     if (!hosts) return retry(id, hosts.error());
     const KickHosts to = std::exchange(found->second.to, KickHosts::named);
     if (to == KickHosts::called) {
-      for (std::string& name : found->second.hosts) name = known_as(name, *hosts);
+      found->second.hosts = known_as(found->second.hosts, *hosts);
       return push_next(id);
     }
     for (const HostInfo& info : *hosts) {

@@ -106,6 +106,11 @@ TEST(Fit, WhatWasAskedForStays) {
 )");
 }
 
+// Nothing has to be narrowed, and no column is as wide as what can be wrapped.
+TEST(Fit, ANarrowTableStaysAsItIs) {
+  EXPECT_EQ(list({{"ARQ"}, {{""}}, {}}, 80), "+-----+\n| ARQ |\n+-----+\n|     |\n+-----+\n");
+}
+
 TEST(Fit, AShowWrapsItsValues) {
   const auto text =
       format_show({{"why", "nobody holds it, and it was written to"}}, {Format::table, {}, 34});

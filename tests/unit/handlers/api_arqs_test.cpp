@@ -84,6 +84,9 @@ TEST_F(ApiArqsTest, ManagedIsTheRecordsWhereTheArqSaysNothing) {
   drive("compute-1", "0000:25:00.4", Stage::allocated).managed = false;
   drive("compute-2", "0000:25:00.4", Stage::allocated).managed = true;
   EXPECT_THAT(show(kFirst, "2.5"), HasSubstr(R"("managed":false)"));
+  store.books["compute-1"][0].hostname = "compute-1.example.org";  // the node's, as Nova has it
+  clock.advance(5'000);
+  EXPECT_THAT(show(kFirst, "2.5"), HasSubstr(R"("managed":false)"));
   store.books["compute-1"][0].managed = true;
   EXPECT_THAT(show(kFirst, "2.5"), HasSubstr(R"("managed":true)")) << "the ARQ's marker is first";
 }

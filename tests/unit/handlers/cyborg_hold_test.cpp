@@ -157,6 +157,18 @@ TEST_F(CyborgHold, AReservationThatPlacementRefusesIsSaidAndTriedLessAndLess) {
   EXPECT_THAT(world.log.text, HasSubstr("could not be reserved"));
   EXPECT_THAT(world.log.text, HasSubstr("403"));
   EXPECT_LT(world.placement.requests().set_reserved - before, 100);
+  const auto tries_of_ten_minutes = [this] {
+    const int earlier = world.placement.requests().set_reserved;
+    world.pass(10 * kMinuteMs);
+    return world.placement.requests().set_reserved - earlier;
+  };
+  const int alone = tries_of_ten_minutes();
+  // What kicks ask for is tried, and begins no series of tries of its own.
+  for (int kick = 0; kick < 20; ++kick) {
+    world.kick({0});
+    world.pass(1'000);
+  }
+  EXPECT_LT(tries_of_ten_minutes(), alone + 10);
   world.placement.set_read_only(false);
   world.pass(kMinuteMs);
   EXPECT_EQ(reserved(), 1);

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 HostInfo burned(const std::string& name) {
   HostInfo info;
@@ -84,6 +85,16 @@ TEST_F(KickFeedTest, AnArqFindsItsHostByAnyOfItsNames) {
   take(arq_event("accelerator_request.bind.end", "\"B\""));
   take(arq_event("accelerator_request.bind.end", "\"nobody\""));
   EXPECT_THAT(store.told, ElementsAre("a", "b", "nobody"));
+}
+
+// Its old name still stands in reclaim:hosts; who goes by it now hears as well.
+TEST_F(KickFeedTest, AnArqFindsAHostThatWasRenamed) {
+  HostInfo renamed;
+  renamed.host = "a";
+  renamed.nodes = {"a.example.org"};
+  store.known = {burned("a.example.org"), renamed};
+  take(arq_event("accelerator_request.bind.end", "\"a.example.org\""));
+  EXPECT_THAT(store.told, UnorderedElementsAre("a", "a.example.org"));
 }
 
 TEST_F(KickFeedTest, AnArqTravelsInItsKick) {
