@@ -16,6 +16,7 @@
 #include "handlers/api_route.h"
 #include "handlers/api_text.h"
 #include "handlers/api_version.h"
+#include "state/base/ascii.h"
 #include "state/base/check.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
@@ -41,10 +42,6 @@ struct Call {
   [[nodiscard]] std::string base_url() const { return request.base_url + route.mount; }
 };
 using CallPtr = std::shared_ptr<Call>;
-
-bool same_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && lower(a) == lower(b);
-}
 
 std::string_view title_of(int status) {
   switch (status) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "placement/url.h"
+#include "state/base/ascii.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
 
@@ -18,13 +19,6 @@ constexpr int kConflict = 409;
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-// Placement on MySQL takes names that differ in case only for the same.
-bool same_name(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 // Whose it is by its traits, where it is not Cyborg's; empty: nobody said.
@@ -161,8 +155,9 @@ RegisterDevice::Step RegisterDevice::on_found(const HttpResponse& response) {
   auto rows = parse_rows(response.body, static_cast<std::size_t>(options_.body_bytes_max),
                          static_cast<std::size_t>(options_.tree_rows_max));
   if (!rows.ok()) return Finished<Registered>{std::move(rows).error()};
+  // Placement on MySQL takes names that differ in case only for the same.
   const auto row = std::find_if(rows->begin(), rows->end(), [&](const RowAnswer& each) {
-    return same_name(each.name, device_.name);
+    return same_ignoring_case(each.name, device_.name);
   });
   if (row == rows->end()) {
     provider_.clear();

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "state/base/ascii.h"
+
 namespace reclaim {
 
 // DNS spells one host as it likes, and so does MySQL, which compares Cyborg's.
 [[nodiscard]] inline bool same_host(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+  return same_ignoring_case(a, b);
 }
 
 // Whether `name` is the fully qualified one of `host`. What DNS calls a host may be another's name:
