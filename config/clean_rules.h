@@ -2,8 +2,6 @@
 // Inner to config/. Pure.
 #pragma once
 
-#include <rapidjson/document.h>
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "config/device_spec.h"
 #include "nvme/rules.h"
+#include "state/base/rapidjson.h"
 #include "state/base/result.h"
 
 namespace reclaim::config {

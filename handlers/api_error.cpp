@@ -1,9 +1,7 @@
 #include "handlers/api_error.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include "state/base/log.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim::api {
 namespace {

@@ -1,9 +1,7 @@
 #include "handlers/api_json.h"
 
-#include <rapidjson/encodings.h>
-#include <rapidjson/memorystream.h>
-
 #include "state/base/log.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim::api {
 namespace {

@@ -2,11 +2,10 @@
 // UTF-8. Pure; thread: any.
 #pragma once
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
-
 #include <string>
 #include <string_view>
+
+#include "state/base/rapidjson.h"
 
 namespace reclaim::api {
 

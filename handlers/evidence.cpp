@@ -1,11 +1,10 @@
 #include "handlers/evidence.h"
 
 #include <fmt/format.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 
 #include "handlers/plan.h"
 #include "state/base/json.h"
+#include "state/base/rapidjson.h"
 #include "state/embedded_json.h"
 
 namespace reclaim {

@@ -2,14 +2,13 @@
 // catalog puts a service. Pure functions.
 #pragma once
 
-#include <rapidjson/document.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "placement/http.h"
 #include "placement/options.h"
+#include "state/base/rapidjson.h"
 #include "state/base/result.h"
 
 namespace reclaim::placement {

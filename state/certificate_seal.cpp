@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 #include <openssl/evp.h>
-#include <rapidjson/schema.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +10,7 @@
 #include "certificate_schema.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/rapidjson_schema.h"
 #include "state/base/uuid.h"
 
 namespace reclaim {

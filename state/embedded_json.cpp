@@ -1,12 +1,11 @@
 #include "state/embedded_json.h"
 
 #include <fmt/core.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/stringbuffer.h>
 
 #include <algorithm>
 
 #include "state/base/json.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim {
 namespace {

@@ -3,12 +3,11 @@
 // people and jq see one document; any other text, also the empty one, as a string. Pure.
 #pragma once
 
-#include <rapidjson/document.h>
-
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "state/base/rapidjson.h"
 #include "state/base/result.h"
 
 namespace reclaim {

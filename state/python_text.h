@@ -2,11 +2,10 @@
 // prints of a dict ("{'product_id': '0001', 'controller': None}"). Pure; thread: any.
 #pragma once
 
-#include <rapidjson/document.h>
-
 #include <cstddef>
 #include <string_view>
 
+#include "state/base/rapidjson.h"
 #include "state/base/result.h"
 
 namespace reclaim {

@@ -2,10 +2,10 @@
 // "NS_object.data": {…}} in whatever namespace. Pure; thread: any.
 #pragma once
 
-#include <rapidjson/document.h>
-
 #include <string>
 #include <string_view>
+
+#include "state/base/rapidjson.h"
 
 namespace reclaim {
 

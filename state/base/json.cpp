@@ -1,13 +1,73 @@
 #include "state/base/json.h"
 
 #include <fmt/core.h>
-#include <rapidjson/encodedstream.h>
-#include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
+
+#include "state/base/check.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim::json {
+namespace {
+
+// RapidJSON 1.1.0 adds up an exponent and a number's decimals in an int, and asserts on what comes
+// of a wrap. Within four digits, and a text's size, nothing wraps; a double ends at e308.
+constexpr std::size_t kExponentDigitsMax = 4;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Where an exponent begins that is written with more digits than that; nothing: nowhere. The text
+// need not be JSON: the parser decides that afterwards.
+std::optional<std::size_t> find_long_exponent(std::string_view text) {
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+      continue;
+    }
+    if (c == '"') in_string = true;
+    if (c != 'e' && c != 'E') continue;
+    std::size_t end = i + 1;
+    if (end < text.size() && (text[end] == '-' || text[end] == '+')) ++end;
+    const std::size_t digits = end;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (end - digits > kExponentDigitsMax) return i;
+    i = end - 1;
+  }
+  return std::nullopt;
+}
+
+// What RapidJSON asserts on while it parses.
+struct AssertionFailed {
+  const char* expression;
+};
+
+thread_local bool parsing = false;
+
+// An exception of RapidJSON's own assertion, or nothing: the parser has said what it has to say.
+std::optional<AssertionFailed> parse_into(rapidjson::Document& document, std::string_view text) {
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+  CHECK(!parsing);
+  parsing = true;
+  std::optional<AssertionFailed> failed;
+  try {
+    document.Parse<kFlags>(text.data(), text.size());
+  } catch (const AssertionFailed& assertion) {
+    failed = assertion;
+  }
+  parsing = false;
+  return failed;
+}
+
+}  // namespace
+
+void assertion_failed(const char* expression, const char* file, int line) {
+  if (parsing) throw AssertionFailed{expression};
+  check_failed(expression, file, line);
+}
 
 Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max) {
   if (text.size() > bytes_max) {
@@ -18,10 +78,17 @@ Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max) 
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return Error{Errc::invalid, fmt::format("not JSON: a NUL byte (at byte {})", nul)};
   }
+  if (const auto exponent = find_long_exponent(text)) {
+    return Error{Errc::limit, fmt::format("a number's exponent has more than {} digits (at byte "
+                                          "{})",
+                                          kExponentDigitsMax, *exponent)};
+  }
   rapidjson::Document document;
-  constexpr unsigned kFlags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
-  document.Parse<kFlags>(text.data(), text.size());
+  if (const auto failed = parse_into(document, text)) {
+    return Error{Errc::invalid,
+                 fmt::format("not JSON that can be read: the parser's assertion '{}' failed",
+                             failed->expression)};
+  }
   if (document.HasParseError()) {
     return Error{Errc::invalid, fmt::format("not JSON: {} (at byte {})",
                                             rapidjson::GetParseError_En(document.GetParseError()),

@@ -2,19 +2,19 @@
 // the stack on deep nesting) and only up to a stated size; getters name the member that is wrong.
 #pragma once
 
-#include <rapidjson/document.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "state/base/rapidjson.h"
 #include "state/base/result.h"
 
 namespace reclaim::json {
 
 // Parses one JSON text of at most `bytes_max` bytes; UTF-8 is validated; full stop at the end of
-// the text. The error says at which byte it went wrong.
+// the text; no exponent of more than four digits. The error says at which byte it went wrong. This
+// is the one place where a text becomes a document: an assertion of RapidJSON's is an error here.
 [[nodiscard]] Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max);
 
 // The member `name` of an object, or nullptr when `value` is no object or has no such member.

@@ -1,13 +1,12 @@
 #include "state/base/spdlog_logger.h"
 
-#include <rapidjson/stringbuffer.h>
-#include <rapidjson/writer.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "state/base/clock.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim {
 namespace {

@@ -18,8 +18,9 @@ using namespace reclaim;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20U;
 
-// What RapidJSON judges otherwise than we do, on purpose: unpaired surrogates and numbers too big
-// for a double pass here, a NUL byte ends a text for it, and depth has no bound there.
+// What RapidJSON judges otherwise than we do, on purpose: unpaired surrogates, numbers too big for
+// a double and exponents that json::parse() refuses pass here, a NUL byte ends a text for it, and
+// depth has no bound there.
 bool comparable(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return false;
   if (text.find("\\ud") != std::string_view::npos || text.find("\\uD") != std::string_view::npos) {
@@ -113,7 +114,8 @@ Slow judge(const rapidjson::Value& message) {
 
 Slow unreadable(const Error& error) {
   Slow slow;
-  slow.readable = error.what.find("Number too big") == std::string::npos;
+  slow.readable = error.what.find("Number too big") == std::string::npos &&
+                  error.what.find("exponent") == std::string::npos;
   return slow;
 }
 

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidjson/document.h>
 
 #include <fstream>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "handlers/notification_json.h"
 #include "state/base/json.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim::cli {
 namespace {

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidjson/prettywriter.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "handlers/api_policy.h"
 #include "handlers/api_version.h"
 #include "state/base/json.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim::api {
 namespace {

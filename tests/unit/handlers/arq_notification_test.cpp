@@ -79,6 +79,14 @@ Result<Arq> decode_info(std::string_view info) {
                 std::string(info) + "}");
 }
 
+// The number ended the process in RapidJSON's reader, and the message came again and again.
+TEST(ArqNotification, ANumberThatTheJsonReaderCannotTakeRejectsTheMessage) {
+  const Decision decision = decide_arq("accelerator_request.bind.end",
+                                       flat(R"("more": 1.00000000000000000000e-2147483639, )"));
+  EXPECT_EQ(decision.verdict, Verdict::reject);
+  EXPECT_THAT(decision.why, HasSubstr("exponent"));
+}
+
 TEST(ArqNotification, EveryFieldIsTaken) {
   for (const std::string& payload : {flat(), object(flat())}) {
     const Result<Arq> arq = decode(payload);

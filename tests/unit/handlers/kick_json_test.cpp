@@ -1,12 +1,12 @@
 // The scanner beside RapidJSON: both must take the same texts, and see the same in them.
 #include <gtest/gtest.h>
-#include <rapidjson/writer.h>
 
 #include <fstream>
 #include <random>
 
 #include "handlers/notification_json.h"
 #include "state/base/json.h"
+#include "state/base/rapidjson.h"
 
 namespace reclaim {
 namespace {

@@ -79,6 +79,33 @@ TEST(Json, NothingHidesBehindANul) {
   EXPECT_FALSE(json::parse(std::string_view("{}\0junk", 7), 100).ok());
 }
 
+// Each of these tripped an assertion, or wrapped an int, of RapidJSON's number reader.
+TEST(Json, ALongExponentIsRefused) {
+  for (const std::string_view text :
+       {"1.00000000000000000000e-2147483639", "[1.0000000000000000e-2147483647]",
+        R"({"a":{"b":[0.1E-21474836400000]}})", "1e-00000000000000000001", "1E+99999"}) {
+    const auto parsed = json::parse(text, 100);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.error().code, Errc::limit) << text;
+    EXPECT_NE(parsed.error().what.find("exponent"), std::string::npos) << parsed.error().what;
+  }
+}
+
+TEST(Json, ExponentsOfDoublesAndTextsThatLookLikeOnesAreRead) {
+  for (const std::string_view text :
+       {"1e308", "1.5E-0300", "-1e-9999", R"(["1e123456789", "\"1e123456789", true, false])",
+        R"({"1e-2147483639": "feature12345"})"}) {
+    EXPECT_TRUE(json::parse(text, 100).ok()) << text;
+  }
+}
+
+TEST(Json, AnAssertionOfTheParserIsAnErrorAndAnyOtherEndsTheProcess) {
+  EXPECT_DEATH(RAPIDJSON_ASSERT(1 == 2), "1 == 2");
+  const auto document = json::parse("3", 100);
+  ASSERT_TRUE(document.ok());
+  EXPECT_DEATH((void)document->GetString(), "CHECK");
+}
+
 TEST(Json, GettersNameTheMember) {
   const auto document = json::parse(R"({"a":"x","n":3})", 100);
   ASSERT_TRUE(document.ok());
