@@ -8,6 +8,7 @@
 #include "cli/plan_registration.h"
 #include "handlers/admission.h"
 #include "handlers/arq_book.h"
+#include "handlers/device_kind.h"
 #include "handlers/plan.h"
 #include "handlers/survey.h"
 
@@ -32,6 +33,9 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
               const HostView& host, const Planning& planning) {
   if (assessment.trigger == Trigger::policy_unsatisfied) {
     return {"exclude", {}, assessment.facts.detail};
+  }
+  if (assessment.facts.type.value_or(record.type) != kTypeNvme) {
+    return {"leave", {}, std::string(kNotListed)};
   }
   const Stage stage = stage_after(record, assessment);
   if (is_busy(stage)) return {"cleaning", record.plan, record.clean_step};

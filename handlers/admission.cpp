@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "handlers/device_kind.h"
 #include "handlers/plan.h"
 #include "state/base/uuid.h"
 
@@ -26,24 +27,6 @@ Flow flow_of(const Sighting& sighting, Flow otherwise) {
   const placement::ProviderRow& row = sighting.rows.front();
   if (row.one_time_use == row.owner_cyborg) return otherwise;
   return row.owner_cyborg ? Flow::cyborg : Flow::nova;
-}
-
-// Cyborg's word for a PCI function by its class (cyborg/common/constants.py DEVICE_*).
-std::string type_of(std::uint32_t class_code) {
-  switch (class_code >> 16U) {
-    case 0x01:
-      return class_code >> 8U == 0x0108 ? std::string(kTypeNvme) : "SSD";
-    case 0x02:
-      return "NIC";
-    case 0x03:
-      return "GPU";
-    case 0x0b:
-      return "QAT";
-    case 0x12:
-      return "AICHIP";
-    default:
-      return "PCI";
-  }
 }
 
 enum class Hold { held, dirty, unknown };
@@ -191,6 +174,7 @@ void assess_several(Assessment& out, const Record& base, const Sighting& sightin
 // What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
 // business of Cyborg's conductor.
 void assess_uncleanable(Assessment& out, const Record& record, const Sighting& sighting) {
+  if (record.flow == Flow::nova) out.waiting_for = kNotListed;
   if (!sighting.view) {
     out.waiting_for = sighting.problem;
     return;
@@ -341,6 +325,14 @@ std::string mismatch_of(const Record& record, const Assessment& assessment,
                                           : "held, and left as it is");
 }
 
+// Of a drive that was ours: whoever had it, nobody has cleaned it since as far as is known.
+std::string gone_entry(const Sighting& sighting) {
+  return fmt::format(
+      "no [nvme] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
+      "to be clean, so that it stays reserved until an entry matches it again and it is cleaned",
+      sighting.drive->vendor_id, sighting.drive->device_id, to_string(sighting.address));
+}
+
 Error refuse(std::string why) {
   return Error{Errc::refused, std::move(why)};
 }
@@ -381,20 +373,6 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }
 
-// Whether it is a drive, as the host shows it.
-void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting) {
-  const bool other_kind = sighting.drive && !sighting.is_drive();
-  if (record == nullptr && other_kind && base.flow == Flow::cyborg) {
-    base.type = type_of(sighting.drive->class_code);
-    // What the ledger remembers is of the drive that stood here before.
-    base.stage = Stage::available;
-    base.last_error.clear();
-  }
-  if (record != nullptr && !base.cleanable() && sighting.is_drive()) {
-    out.facts.type = base.type = kTypeNvme;
-  }
-}
-
 }  // namespace
 
 Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
@@ -431,13 +409,14 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   for (const placement::ProviderRow& row : sighting.rows) {
     marked = marked || row.one_time_use || (row.owner_cyborg && sighting.ours.value_or(false));
   }
-  const bool remembered = ledger != nullptr && (ledger->dirty || ledger->error);
+  const bool remembered = remembers(ledger);
   if (!marked && record == nullptr && !remembered) return std::nullopt;
+  if (is_unknown(sighting, record, ledger)) return std::nullopt;
 
   Assessment out;
   Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
   if (!is_busy(base.stage)) out.facts.flow = base.flow = flow_of(sighting, base.flow);
-  settle_kind(out, base, record, sighting);
+  settle_kind(out, base, record, sighting, ledger);
   if (base.flow == Flow::cyborg) {
     out.cyborg_status = sighting.cyborg_status;
     const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
@@ -455,14 +434,17 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.facts.serial = sighting.drive->identity->serial;
   }
 
+  // Recorded as it is first; the next survey then tells what follows from it.
+  if (record != nullptr && !record->cleanable() && base.cleanable()) return out;
+
   out.held = base.held;  // a survey that cannot see ends no hold
-  if (sighting.rows.size() > 1) {
-    assess_several(out, base, sighting);
-    return out;
-  }
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !remembered &&
       !sighting.ours.value_or(true)) {
     out.waiting_for = "its configuration does not match it any more: not ours to touch";
+    return out;
+  }
+  if (sighting.rows.size() > 1) {
+    assess_several(out, base, sighting);
     return out;
   }
   if (sighting.rows.empty()) {
@@ -490,6 +472,9 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     return out;
   }
   assess_one(out, base, ledger, sighting);
+  if (was_ours(sighting, base) && base.stage == Stage::error && out.waiting_for.empty()) {
+    out.waiting_for = gone_entry(sighting);
+  }
   return out;
 }
 
@@ -558,9 +543,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   if (!sighting.is_drive()) return refuse("the host shows no NVMe controller at this address");
   const nvme::DriveFacts& drive = *sighting.drive;
   if (!planning.policy) {
-    return refuse(
-        fmt::format("no [nvme] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch",
-                    drive.vendor_id, drive.device_id, to_string(record.address)));
+    return refuse(gone_entry(sighting));
   }
   if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);

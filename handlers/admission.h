@@ -23,7 +23,8 @@ struct HostView {
 };
 
 struct Assessment {
-  // A device seen for the first time: the record to begin with.
+  // A device seen for the first time, or recorded by an older version as what it is not: the record
+  // to begin with.
   std::optional<Record> first_seen;
   // What the state machine is told, if anything.
   std::optional<Trigger> trigger;
@@ -63,7 +64,8 @@ inline constexpr std::string_view kInMaintenance = "in maintenance: an operator 
 
 // `record` is null for a device never seen before, `ledger` when nothing is remembered of it.
 // Returns nothing for an address that is not ours: no one-time-use provider, none of Cyborg's that
-// a device_spec entry matches, no record, no ledger.
+// a device_spec entry matches, no record, no ledger; and for one at which the host shows nothing
+// and of which nothing is known. What is no drive of ours is told as such (handlers/device_kind.h).
 [[nodiscard]] std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
                                                const LedgerEntry* ledger, const HostView& host,
                                                WallMs now);

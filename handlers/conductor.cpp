@@ -364,7 +364,7 @@ void Conductor::assess_one(const Sighting& seen,
                  sighting, planning_for(sighting));
   if (assessment->first_seen) {
     device = &devices_[sighting.address];
-    device->quarantined = device->met_anew = false;
+    device->quarantined = device->met_anew = device->persisted = false;
     device->record = *assessment->first_seen;
     device->dirty_durable = entry != remembered.end() && entry->second.dirty;
   }
@@ -381,7 +381,9 @@ void Conductor::assess_one(const Sighting& seen,
   if (sighting.drive && sighting.drive->identity) {
     device->seen_serial = sighting.drive->identity->serial;
   }
+  const bool listed_now = assessment->facts.type == kTypeNvme && !device->record.cleanable();
   apply(sighting.address, *assessment);
+  if (listed_now) want_survey(kLookAgainMs);
 }
 
 Planning Conductor::planning_for(const Sighting& sighting) const {
@@ -474,13 +476,14 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (next == device.record && device.persisted) return;
   next.epoch += 1;
   next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{to_string(next.address),
-                     std::string(to_string(next.stage)),
-                     device.persisted ? "noted" : "first_seen",
-                     std::string(to_string(next.stage)),
-                     device.persisted ? "a survey saw it" : "no record of it stood in Redis",
-                     next.held ? "held by an operator" : next.waiting_for,
-                     next.updated_at};
+  JournalEntry entry{
+      to_string(next.address),
+      std::string(to_string(next.stage)),
+      device.persisted ? "noted" : "first_seen",
+      std::string(to_string(next.stage)),
+      device.persisted ? "a survey saw it" : "no record of it as it is stood in Redis",
+      next.held ? "held by an operator" : next.waiting_for,
+      next.updated_at};
   const PciAddress address = next.address;
   if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
     ports_.log.warning(kLog, fmt::format("{} waits: {}", to_string(address), next.waiting_for));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "handlers/conductor.h"
+#include "handlers/device_kind.h"
 
 namespace reclaim {
 namespace {
@@ -116,7 +117,9 @@ bool Conductor::enrol(Device& device, Facts facts) {
   const PciAddress address = device.record.address;
   const Stage stage = device.record.stage;
   std::string why;
-  if (stage == Stage::allocated) {
+  if (!device.record.cleanable()) {
+    why = std::string(kNotListed);
+  } else if (stage == Stage::allocated) {
     why = "an instance holds it; enrol it when that is gone, before it is cleaned";
   } else if (find_row(stage, Trigger::operator_enrol) == nullptr) {
     why = "it is being cleaned; enrol it when that is over, or abort it first";

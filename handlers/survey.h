@@ -28,9 +28,10 @@ struct Sighting {
   std::optional<nvme::DriveFacts> drive;        // when the host shows such a function
   std::string problem;                          // why the provider could not be read this time
 
-  // Filled in by the conductor, of what may be Cyborg's. Whether it is configured to be ours: by
-  // device_spec, or what is no drive by the whitelist; nothing: the host shows no such function.
+  // Filled in by the conductor. Whether it is configured to be ours: by device_spec, or what is no
+  // drive by the whitelist; nothing: the host shows no such function.
   std::optional<bool> ours;
+  // The rest of what may be Cyborg's.
   std::optional<Arq> holder;  // an ARQ that binds it
   std::optional<Arq> ended;   // one that did, and it was not released since
   // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known anew.

@@ -273,6 +273,11 @@ void World::release_is_forgotten(Slot& slot) {
 }
 
 void World::operator_acts(Slot& slot) {
+  const Provider* provider = provider_of(slot);
+  if (!slot.ours && provider != nullptr && provider->consumers.empty() && rng.chance(0.5)) {
+    // What is not ours he cleans by a workflow of his own.
+    return placement.set_reserved_by(Offered::by_operator, provider->row.uuid, 0);
+  }
   if (slot.cyborg && rng.chance(0.4)) {
     if (rng.chance(0.4)) return cyborg_binds_by_hand(slot);
     return switch_maintaining(slot, !slot.maintaining);

@@ -163,6 +163,9 @@ void World::check_saved(const Record& record) {
 }
 
 void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
+  if (entry.dirty && !slot_at(address).ours && !options_.scripted) {
+    return fail(to_string(address) + " is not ours, and the ledger calls it dirty");
+  }
   if (entry.dirty) return;
   // Either it recorded the release itself, or it found that somebody had.
   const Record* saved = store.last_saved(address);
@@ -259,6 +262,10 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     return record == nullptr ? "" : "it is not ours, and there is a record of it";
   }
   if (record == nullptr) return "no record";
+  if (!slot.ours) {
+    const bool shown = record->stage == Stage::available && !record->cleanable();
+    return shown ? "" : "it is not ours, and recorded as " + std::string(to_string(record->stage));
+  }
   const Record* stored = store.stored(slot.address);
   if (stored == nullptr) return "its record is not in the store";
   if (stored->stage != record->stage) return "its record in the store is another";
@@ -296,9 +303,8 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
   const Kind kind = drive_of(slot).kind;
   const bool can_be_cleaned =
       (kind == Kind::healthy || kind == Kind::gde_stuck) && !drive_of(slot).locked;
-  if (slot.ours && can_be_cleaned) return state;
+  if (can_be_cleaned) return state;
   if (provider->inventory.reserved != 1) return "dirty, and offered: " + state;
-  if (!slot.ours) return record->stage == Stage::pending_cleaning ? "" : state;
   return record->stage == Stage::error && slot.operator_tries >= 3 ? "" : state;
 }
 

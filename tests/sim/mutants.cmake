@@ -267,16 +267,23 @@ sim_mutant(restart_said_once handlers/conductor_inbox.cpp
   "a restart that Redis did not take is forgotten"
   [[  return trigger.starts_with("operator_") || trigger.starts_with("restarted_");]]
   [[  return trigger.starts_with("operator_");]])
+sim_mutant(everything_of_novas_is_ours handlers/device_kind.cpp
+  "a one-time-use device that no device_spec matches is reserved again after its operator"
+  [[  if (!sighting.drive) return;
+  if (record == nullptr) {]]
+  [[  if (record == nullptr || base.cleanable()) return;
+  if (record == nullptr) {]])
 sim_mutant(everything_of_cyborgs_is_ours handlers/admission.cpp
   "a device of Cyborg's that no device_spec matches is written"
   [[(row.owner_cyborg && sighting.ours.value_or(false));]]
   [[row.owner_cyborg;]])
-sim_mutant(drives_are_no_drives handlers/admission.cpp
+sim_mutant(drives_are_no_drives handlers/device_kind.cpp
   "a drive's tenancy ends as that of a device which is not cleaned"
-  [[    base.type = type_of(sighting.drive->class_code);]]
-  [[  }
-  if (record == nullptr && sighting.drive) {
-    base.type = "PCI";]])
+  [[  if (record == nullptr) {
+    if (is_listed]]
+  [[  if (record == nullptr) {
+    base.type = "PCI";
+    if (is_listed]])
 sim_mutant(signatures_ignored handlers/conductor_register.cpp
   "a drive that bears what somebody may miss is registered and erased"
   [[        if (!found->empty()) {]]

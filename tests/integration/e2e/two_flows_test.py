@@ -8,7 +8,7 @@ from cyborg_case import CyborgEndToEnd, CyborgSetting, new_uuid
 from placement_door import PlacementDoor
 from services import wait_until
 
-THIRD, FOURTH = "0000:03:00.0", "0000:04:00.0"
+THIRD, FOURTH, FIFTH = "0000:03:00.0", "0000:04:00.0", "0000:05:00.0"
 BOTH_OWNERS = {"owner": "nova", "traits": ["OWNER_CYBORG"]}
 
 
@@ -18,15 +18,16 @@ def tearDownModule():
 
 class TwoFlows(CyborgEndToEnd):
     """FIRST is Nova's and burned, SECOND Cyborg's and allocated, THIRD has both traits, and of
-    FOURTH, which is Cyborg's, no device_spec entry speaks."""
+    FOURTH, which is Cyborg's, and FIFTH, which is Nova's, no device_spec entry speaks."""
 
     def host(self, duration_ms=300):
         door = PlacementDoor(services().endpoints["placement_url"])
         self.addCleanup(door.shut_down)
         made = CyborgSetting(self, [
             "address=%s,serial=SERIAL%d,size=32M,duration_ms=%d%s" % (
-                address, number, duration_ms, ",device=0xa808" if address == FOURTH else "")
-            for number, address in enumerate((FIRST, SECOND, THIRD, FOURTH), 1)])
+                address, number, duration_ms,
+                ",device=0xa808" if address in (FOURTH, FIFTH) else "")
+            for number, address in enumerate((FIRST, SECOND, THIRD, FOURTH, FIFTH), 1)])
         made.door = door
         made.worker.settings["region"] += "\nendpoint_override = " + door.url
         made.worker.write_config()
@@ -37,6 +38,7 @@ class TwoFlows(CyborgEndToEnd):
         made.register(SECOND, consumer=self.instances[SECOND])
         made.register(THIRD, reserved=1, **BOTH_OWNERS)
         made.register(FOURTH)
+        made.register(FIFTH, owner="nova", reserved=1)
         self.generations = {address: made.services.generation(made.providers[address])
                             for address in (THIRD, FOURTH)}
         made.worker.start()
@@ -79,6 +81,22 @@ class TwoFlows(CyborgEndToEnd):
         rows = made.worker.devices()
         self.assertRegex(rows[THIRD]["Note"], "OWNER_CYBORG|both|two")
         self.assertNotIn(FOURTH, rows)
+
+    def test_what_no_device_spec_entry_matches_is_its_operators(self):
+        made = self.host()
+        made.worker.wait_field(FIFTH, "type", "SSD")
+        self.assertEqual(made.worker.field(FIFTH, "device_state"), "available")
+        # He has cleaned it by a workflow of his own; whatever is surveyed now, it stays as he says.
+        made.services.reserve(made.providers[FIFTH], 0)
+        generation = made.services.generation(made.providers[FIFTH])
+        self.delete_both(made)
+        self.assert_given_back(made, FIRST, "nova")
+        self.assert_given_back(made, SECOND, "cyborg")
+        self.assertEqual(made.reserved(FIFTH), 0)
+        self.assertEqual(made.services.generation(made.providers[FIFTH]), generation)
+        self.assertEqual([path for path, _ in made.door.written if made.providers[FIFTH] in path],
+                         [])
+        self.assertEqual(made.host.sanitizes(FIFTH), 0)
 
     def test_after_a_kill_novas_goes_on_and_cyborgs_waits_for_an_operator(self):
         made = self.host(duration_ms=LONG_MS)

@@ -44,6 +44,7 @@ struct Scene {
     drive.identity = nvme::Identity{"S1", "Model", "FW1", 0, {3, 8, 0, 0}};
     drive.counters = nvme::Counters{100, 200};
     sighting.drive = drive;
+    sighting.ours = true;
     host.host = "compute-2";
     host.root_uuid = kRoot;
     record.host = "compute-2";

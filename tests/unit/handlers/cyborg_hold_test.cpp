@@ -208,15 +208,16 @@ TEST_F(CyborgHold, WhatTheLedgerSaysOfADriveIsNothingOfTheCardInItsSlot) {
   EXPECT_TRUE(decode_record(encode_record(world.record())).ok());
 }
 
-TEST(CyborgHoldNot, ABurnedDeviceOfNovasThatIsNoDriveWaitsWithAReason) {
+TEST(CyborgHoldNot, ABurnedDeviceOfNovasThatIsNoDriveIsShownWithAReason) {
   World world(CyborgHold::options(false));
   world.drive().class_code = kDisplayClass;
   world.slots.front().is_drive = false;
   world.provider().inventory.reserved = 1;
   world.start_worker();
   world.pass(kLongMs);
-  EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
-  EXPECT_THAT(world.record().waiting_for, HasSubstr("no NVMe controller"));
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(world.record().type, "GPU");
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("no [nvme] device_spec entry matches it"));
 }
 
 }  // namespace
