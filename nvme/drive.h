@@ -99,7 +99,7 @@ class Drive final {
                                      const Patience& patience, StopFlag& stop);
   [[nodiscard]] Status remove_namespaces(const LayoutPlan& plan, const ControllerState& layout,
                                          const Patience& patience);
-  [[nodiscard]] Status make_namespace(const NamespaceToMake& make);
+  [[nodiscard]] Status make_namespace(const NamespaceToMake& make, const Patience& patience);
 
   // One sanitize under way.
   struct Run {

@@ -6,6 +6,7 @@
 #include "nvme/admin_change.h"
 #include "nvme/admin_state.h"
 #include "nvme/drive.h"
+#include "nvme/size_search.h"
 #include "nvme/status.h"
 
 namespace reclaim::nvme {
@@ -24,9 +25,9 @@ Error failed(const Error& error) {
   return Error{code, fmt::format("{}: {}", kSurface, error.what), error.raw};
 }
 
-// What the drive says of its namespaces after they were changed; rounding is the drive's own now,
-// whatever the erase will be. The same plan as a sanitize would have, since that has nothing to do
-// only where the layout is as it should be.
+// What the drive says of its namespaces after they were changed: the same plan as a sanitize would
+// have, since that has nothing to do only where the layout is as it should be; and for all other
+// methods nothing may be left beside them.
 Result<std::vector<StepFinding>> judge_change(const ControllerState& layout,
                                               const ControllerState* yardstick, EraseMethod method,
                                               bool can_manage) {
@@ -34,6 +35,7 @@ Result<std::vector<StepFinding>> judge_change(const ControllerState& layout,
   const EraseMethod as_if = managed ? EraseMethod::sanitize_block : method;
   auto after = plan_namespaces(layout, yardstick, as_if, can_manage);
   if (!after) return std::move(after).error();
+  if (auto covered = check_covered(layout, method); !covered) return std::move(covered).error();
   if (after->nothing_to_do()) return std::move(after->findings);
   return Error{Errc::failed,
                fmt::format("namespaces: after the reset they are still not as they should be: {}; "
@@ -120,7 +122,8 @@ Status Drive::change_layout(const LayoutPlan& plan, const ControllerState& layou
   }
   if (plan.make) {
     if (auto removed = remove_namespaces(plan, layout, patience); !removed) return removed;
-    if (auto made = make_namespace(*plan.make); !made) {
+    if (auto made = make_namespace(*plan.make, patience); !made) {
+      if (made.error().code == Errc::cancelled) return made;
       return Error{made.error().code == Errc::unknown ? Errc::unknown : Errc::failed,
                    made.error().what +
                        "; the drive has no namespace now, the next cleaning makes "
@@ -161,11 +164,12 @@ Status Drive::remove_namespaces(const LayoutPlan& plan, const ControllerState& l
   return Ok{};
 }
 
-// Over all that is unallocated, or as near to it as the drive's own granularity lets it.
-Status Drive::make_namespace(const NamespaceToMake& make) {
+// Over all that is unallocated: the largest that the drive takes. What it rounds away is for
+// check_covered() to judge.
+Status Drive::make_namespace(const NamespaceToMake& make, const Patience& patience) {
   const int controller = claim_.controller_fd();
   const std::uint32_t timeout_ms = std::max(options_.admin_timeout_ms, kManagementTimeoutMs);
-  const auto empty = read_namespace_layout(controller, options_.admin_timeout_ms);
+  const auto empty = read_namespace_layout(controller, options_.admin_timeout_ms, patience);
   if (!empty) return empty.error();
   if (!empty->namespaces.empty()) {
     return Error{Errc::failed, fmt::format("namespace {} is still there after it was deleted",
@@ -173,16 +177,28 @@ Status Drive::make_namespace(const NamespaceToMake& make) {
   }
   const std::uint64_t bytes =
       empty->unallocated_bytes != 0 ? empty->unallocated_bytes : empty->capacity_bytes;
-  const std::uint64_t slack = std::min(kCapacitySlackBytes, bytes / 10);
+  SizeSearch search(make.block_bytes != 0 ? bytes / make.block_bytes : 0);
   Result<std::uint32_t> nsid = Error{Errc::failed, "the drive does not say how large it is"};
-  for (const std::uint64_t wanted : {bytes, bytes - slack, bytes - bytes / 100}) {
-    const std::uint64_t blocks = wanted / (make.block_bytes + make.metadata_bytes);
-    if (blocks == 0) break;
-    nsid = create_namespace(controller, make, blocks, timeout_ms);
-    if (nsid || status_code(nsid.error().raw) != kInsufficientCapacity) break;
+  while (const auto blocks = search.next()) {
+    if (auto going = patience.check(); !going) return going;
+    if (nsid) {
+      if (auto gone = delete_namespace(controller, *nsid, timeout_ms); !gone) return gone;
+    }
+    nsid = create_namespace(controller, make, *blocks, timeout_ms);
+    if (nsid) {
+      search.taken();
+    } else if (status_code(nsid.error().raw) == kInsufficientCapacity) {
+      search.refused();
+    } else {
+      return std::move(nsid).error();
+    }
+  }
+  if (!nsid && search.largest() != 0) {
+    nsid = create_namespace(controller, make, search.largest(), timeout_ms);
   }
   if (!nsid) return std::move(nsid).error();
-  log_.info(kLogger, fmt::format("{}: namespace {} made", to_string(claim_.sys().address), *nsid));
+  log_.info(kLogger, fmt::format("{}: namespace {} of {} blocks made",
+                                 to_string(claim_.sys().address), *nsid, search.largest()));
   return attach_namespace(controller, *nsid, empty->controller_id, true, timeout_ms);
 }
 

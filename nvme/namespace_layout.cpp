@@ -71,6 +71,23 @@ std::string cover_fault(const ControllerState& now) {
   return "";
 }
 
+// What no namespace covers, by what the drive says of itself; 0 also where it is less than a block
+// of the smallest format, which no layout can allocate.
+std::uint64_t uncovered_bytes(const ControllerState& now) {
+  std::uint64_t taken = 0;
+  std::uint64_t smallest = ~std::uint64_t{0};
+  for (const NamespaceState& ns : now.namespaces) {
+    taken += ns.bytes_taken();
+    smallest = std::min<std::uint64_t>(smallest, ns.block_bytes);
+  }
+  for (const LbaFormat& each : now.formats) {
+    if (each.block_bytes != 0) smallest = std::min<std::uint64_t>(smallest, each.block_bytes);
+  }
+  const std::uint64_t missing = now.capacity_bytes - std::min(now.capacity_bytes, taken);
+  const std::uint64_t uncovered = std::max(missing, now.unallocated_bytes);
+  return uncovered < smallest ? 0 : uncovered;
+}
+
 // What is wrong with the only namespace of a drive whose namespaces can be managed.
 std::string single_fault(const ControllerState& now, const NamespaceState* wanted) {
   const NamespaceState& ns = now.namespaces.front();
@@ -214,15 +231,7 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
                     "clear_action=sanitize, which covers the whole drive",
                     hidden, now.namespaces.size(), to_string(method), describe_all(now))};
   }
-  if (now.namespace_management() && !is_sanitize(method)) {
-    if (const std::string fault = cover_fault(now); !fault.empty()) {
-      return Error{Errc::failed,
-                   fmt::format("namespaces: {}, and its namespaces ({}) cannot be made anew, so "
-                               "that {} may not reach all that was written; clean the device with "
-                               "clear_action=sanitize, which covers the whole drive",
-                               fault, describe_all(now), to_string(method))};
-    }
-  }
+  if (auto covered = check_covered(now, method); !covered) return std::move(covered).error();
   plan.findings.push_back(found(describe_all(now)));
   if (hidden != 0) {
     plan.findings.push_back(
@@ -260,6 +269,18 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
 }
 
 }  // namespace
+
+Status check_covered(const ControllerState& now, EraseMethod method) {
+  if (is_sanitize(method) || !now.namespace_management()) return Ok{};
+  const std::uint64_t uncovered = uncovered_bytes(now);
+  if (uncovered == 0) return Ok{};
+  return Error{Errc::failed,
+               fmt::format("namespaces: {} bytes of the drive are in none of its namespaces ({}), "
+                           "where {} does not reach what a tenant may have written; clean the "
+                           "device with clear_action=sanitize, which covers the whole drive, or "
+                           "replace it",
+                           uncovered, describe_all(now), to_string(method))};
+}
 
 bool about_equal(std::uint64_t a_bytes, std::uint64_t b_bytes) {
   const std::uint64_t larger = std::max(a_bytes, b_bytes);

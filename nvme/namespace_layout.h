@@ -16,7 +16,7 @@ namespace reclaim::nvme {
 
 // Drives round: a difference of up to this much, the larger of both but never more than a tenth, is
 // put up with (an Intel P4510 gives 64 MiB less than it promises), and only where it cannot hide
-// anything: a sanitize reaches it, or we made the namespace ourselves.
+// anything: where a sanitize reaches it.
 inline constexpr std::uint64_t kCapacitySlackBytes = std::uint64_t{64} << 20U;
 inline constexpr std::uint64_t kCapacitySlackPercent = 1;
 
@@ -53,6 +53,11 @@ struct LayoutPlan {
 [[nodiscard]] Result<LayoutPlan> plan_namespaces(const ControllerState& now,
                                                  const ControllerState* enrolled,
                                                  EraseMethod method, bool can_manage);
+
+// Whether the namespaces cover all that `method` has to reach, to the block: what is left beside
+// them keeps what a tenant wrote there, and another layout brings it to light. Errc::failed, with
+// the remedy; never of a sanitize, nor of a drive that never could manage namespaces.
+[[nodiscard]] Status check_covered(const ControllerState& now, EraseMethod method);
 
 // Whether two capacities are the same but for rounding.
 [[nodiscard]] bool about_equal(std::uint64_t a_bytes, std::uint64_t b_bytes);

@@ -105,6 +105,37 @@ TEST_F(NamespacesTest, WhatATenantDeletedIsOverwrittenToo) {
   EXPECT_EQ(bytes.find('S'), std::string::npos);
 }
 
+constexpr EraseMethod kClears[] = {EraseMethod::write_zeroes, EraseMethod::overwrite,
+                                   EraseMethod::format_crypto, EraseMethod::format_user_data};
+
+// The drive takes no namespace over its whole capacity, and hands blocks out again unerased: what
+// stays beside the largest comes to light in the next tenant's namespace.
+TEST_F(NamespacesTest, WhatStaysUnallocatedQuarantinesUnlessASanitizeReachesIt) {
+  make_drive("capacity=16M,namespace_headroom=64K,recycles_blocks=1");
+  take_again();
+  for (const EraseMethod clear : kClears) {
+    // Nor does trying again help.
+    for (int i = 0; i < 2; ++i) {
+      expect_error(step("reset_namespaces", "", clear), Errc::failed,
+                   "65536 bytes of the drive are in none of its namespaces");
+      take_again();
+    }
+  }
+  EXPECT_EQ(resets(step("reset_namespaces")), 0U);
+}
+
+TEST_F(NamespacesTest, TheLargestNamespaceThatTheDriveTakesIsMade) {
+  make_drive("capacity=16M,namespace_headroom=70000", false);
+  (*host_->drive(kAddress))->with([](emulator::Controller&, emulator::DriveState& state) {
+    state.namespaces[0] = emulator::NamespaceState{};
+  });
+  ASSERT_TRUE(host_->reset(kAddress).ok());
+  take_again();
+  expect_finding(step("reset_namespaces"), "namespaces", "no namespace", true);
+  ASSERT_EQ(sizes_of(*drive_).size(), 1U);
+  EXPECT_EQ(sizes_of(*drive_)[0].first, (16 * kMiB - 70'000) / 512 * 512);
+}
+
 TEST_F(NamespacesTest, AShrunkNamespaceGrowsBack) {
   make_drive("capacity=64M", false);
   take_again();
@@ -222,8 +253,7 @@ TEST_F(NamespacesTest, WithoutNamespaceManagementOnlyASanitizeReachesHiddenOnes)
   take_again();
   const auto report = step("reset_namespaces");
   expect_finding(report, "namespaces", "sanitize_crypto erases them too", false);
-  for (const EraseMethod clear : {EraseMethod::write_zeroes, EraseMethod::overwrite,
-                                  EraseMethod::format_crypto, EraseMethod::format_user_data}) {
+  for (const EraseMethod clear : kClears) {
     expect_error(step("reset_namespaces", "", clear), Errc::failed, "clear_action=sanitize");
   }
 }

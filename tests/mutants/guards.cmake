@@ -81,3 +81,7 @@ unit_mutant(shrinks_bit_by_bit verdict nvme/namespace_layout.cpp NamespacePlan.*
   "a namespace is measured against the last cleaning, not against the drive"
   [[  if (std::string fault = cover_fault(now); !fault.empty()) return fault;
 ]] "")
+unit_mutant(slack_stays verdict nvme/namespace_layout.cpp NamespaceCover.*
+  "what a drive keeps beside its namespace is met by the next tenant after an overwrite"
+  [[  return uncovered < smallest ? 0 : uncovered;]]
+  [[  return uncovered < (1U << 26U) ? 0 : uncovered;]])

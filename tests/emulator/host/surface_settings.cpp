@@ -27,6 +27,7 @@ host       settle_ms= (from bind or reset to nodes and live) vfio_user=0|1 (a gu
 faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroes_nothing=
            zeroes_half= drops_zero_writes= format_keeps_data= ignores_features= ignores_delete=
            lacks_namespace_commands= (0|1)
+           namespace_headroom=SIZE (stays beside each namespace that is made)
            power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
            probe_fails=unbound|dead|released|off (of nvme, until a reset mends it)
            write_error_at=NSID:OFFSET:LENGTH|off write_error_times=N (0 = always)
@@ -298,6 +299,9 @@ void add_faults(SettingTable& table) {
   };
   table["keeps_region"] = [](auto& s, auto& v) {
     return region(v, s.faults.keeps_nsid, s.faults.keeps_offset, s.faults.keeps_length);
+  };
+  table["namespace_headroom"] = [](auto& s, auto& v) {
+    return size(v, s.faults.namespace_headroom);
   };
   table["hides_namespace"] = [](auto& s, auto& v) { return number(v, s.faults.hidden_nsid); };
 }

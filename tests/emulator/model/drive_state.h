@@ -12,7 +12,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 4;
+inline constexpr std::uint32_t kStateVersion = 5;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 // Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
 // which the kernel makes a disk without a size. The last is only set as a tenant's doing.
@@ -112,31 +112,32 @@ enum class ProbeFault : std::uint8_t {
 
 // How the drive betrays its host. `Faults{}` is an honest drive.
 struct Faults {
-  bool lies_keeps_data;            // reports success and GDE, erases nothing
-  bool erases_half;                // erases the first half of every namespace only
-  bool no_gde;                     // never sets Global Data Erased
-  bool wrong_scdw10;               // the log shows another command than the one given
-  bool serial_changes;             // Identify answers with a serial that is not the enrolled one
-  bool garbage_identify;           // Identify answers with noise
-  bool unexpected_deallocation;    // a sanitize ends with SSTAT 4
-  bool never_writes;               // writes succeed and change nothing
-  bool reset_fails;                // a reset mends nothing and leaves the controller dead
-  ProbeFault probe_fails;          // until a reset mends it, if that does not fail too
-  bool garbage_sanitize_log;       // log page 81h answers with noise
-  bool unreadable_after_crypto;    // blocks not written since a crypto erase cannot be read
-  bool recycles_blocks;            // a new namespace shows the blocks of the deleted one
-  bool zeroes_nothing;             // Write Zeroes and deallocation succeed and change nothing
-  bool zeroes_half;                // the same do the first half of every range only
-  bool drops_zero_writes;          // a Write of zeros only succeeds and changes nothing
-  bool format_keeps_data;          // Format NVM with SES succeeds and erases nothing
-  bool ignores_features;           // Set Features succeeds and changes nothing
-  bool ignores_delete;             // Namespace Management: delete succeeds and deletes nothing
-  bool lacks_namespace_commands;   // OACS says that namespaces can be managed; they cannot
-  std::int8_t stalls_at = -1;      // percent at which SPROG stands still for ever
-  std::int8_t fails_at = -1;       // percent at which a sanitize fails
-  std::int8_t power_loss_at = -1;  // percent of a sanitize at which power is lost, once
-  std::int8_t reset_at = -1;       // percent of a sanitize at which the controller resets, once
-  std::uint32_t hidden_nsid;       // a namespace that no list and no Identify shows; 0 = none
+  bool lies_keeps_data;              // reports success and GDE, erases nothing
+  bool erases_half;                  // erases the first half of every namespace only
+  bool no_gde;                       // never sets Global Data Erased
+  bool wrong_scdw10;                 // the log shows another command than the one given
+  bool serial_changes;               // Identify answers with a serial that is not the enrolled one
+  bool garbage_identify;             // Identify answers with noise
+  bool unexpected_deallocation;      // a sanitize ends with SSTAT 4
+  bool never_writes;                 // writes succeed and change nothing
+  bool reset_fails;                  // a reset mends nothing and leaves the controller dead
+  ProbeFault probe_fails;            // until a reset mends it, if that does not fail too
+  bool garbage_sanitize_log;         // log page 81h answers with noise
+  bool unreadable_after_crypto;      // blocks not written since a crypto erase cannot be read
+  bool recycles_blocks;              // a new namespace shows the blocks of the deleted one
+  bool zeroes_nothing;               // Write Zeroes and deallocation succeed and change nothing
+  bool zeroes_half;                  // the same do the first half of every range only
+  bool drops_zero_writes;            // a Write of zeros only succeeds and changes nothing
+  bool format_keeps_data;            // Format NVM with SES succeeds and erases nothing
+  bool ignores_features;             // Set Features succeeds and changes nothing
+  bool ignores_delete;               // Namespace Management: delete succeeds and deletes nothing
+  bool lacks_namespace_commands;     // OACS says that namespaces can be managed; they cannot
+  std::uint64_t namespace_headroom;  // bytes that must be left beside a namespace that is made
+  std::int8_t stalls_at = -1;        // percent at which SPROG stands still for ever
+  std::int8_t fails_at = -1;         // percent at which a sanitize fails
+  std::int8_t power_loss_at = -1;    // percent of a sanitize at which power is lost, once
+  std::int8_t reset_at = -1;         // percent of a sanitize at which the controller resets, once
+  std::uint32_t hidden_nsid;         // a namespace that no list and no Identify shows; 0 = none
   std::uint64_t serial_changes_after;  // admin commands; from then on as serial_changes; 0 = never
   std::uint16_t refuses_sanitize;      // NVMe status answered to Sanitize, 0 = none
   std::uint16_t refuses_format;        // the same for Format NVM

@@ -100,7 +100,8 @@ Completion Controller::create_namespace(const Command& command) {
   if (wanted.nsze == 0 || wanted.ncap != wanted.nsze) return Completion{kInvalidField, 0};
   const std::uint64_t block = lba_format == 1 ? 4096 : 512;
   const std::uint64_t free_bytes = unallocated_bytes();
-  if (wanted.nsze > free_bytes / block) return Completion{kInsufficientCapacity, 0};
+  const std::uint64_t headroom = std::min(state_.faults.namespace_headroom, free_bytes);
+  if (wanted.nsze > (free_bytes - headroom) / block) return Completion{kInsufficientCapacity, 0};
   for (std::uint32_t nsid = 1; nsid <= kNamespacesMax; ++nsid) {
     NamespaceState& each = state_.namespaces[nsid - 1];
     if (each.allocated) continue;

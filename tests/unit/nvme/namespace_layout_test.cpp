@@ -141,6 +141,42 @@ TEST(NamespacePlan, RoomThatCannotBeAllocatedNeedsASanitize) {
   EXPECT_TRUE(plan_namespaces(now, nullptr, EraseMethod::overwrite, true).ok());
 }
 
+// Rounding is for a sanitize, which reaches what no namespace covers.
+TEST(NamespaceCover, WithoutASanitizeItIsWholeToTheBlock) {
+  ControllerState whole = drive({ns(1, 100 * kGiB)});
+  EXPECT_TRUE(check_covered(whole, EraseMethod::overwrite).ok());
+  ControllerState rounded = drive({ns(1, 100 * kGiB - 512)});
+  EXPECT_TRUE(check_covered(rounded, kPurge).ok());
+  ControllerState left = whole;  // whatever its size says
+  left.unallocated_bytes = 512;
+  ControllerState missing = rounded;  // whatever it says is left
+  missing.unallocated_bytes = 0;
+  for (const EraseMethod clear : {EraseMethod::write_zeroes, EraseMethod::overwrite,
+                                  EraseMethod::format_crypto, EraseMethod::format_user_data}) {
+    for (const ControllerState& each : {rounded, left, missing}) {
+      const auto covered = check_covered(each, clear);
+      ASSERT_FALSE(covered.ok());
+      EXPECT_EQ(covered.error().code, Errc::failed);
+      EXPECT_NE(covered.error().what.find("512 bytes of the drive are in none"), std::string::npos);
+      EXPECT_FALSE(plan_namespaces(each, nullptr, clear, false).ok());
+    }
+  }
+  rounded.oacs = 2;  // it never could: what is beside was never within reach
+  EXPECT_TRUE(check_covered(rounded, EraseMethod::overwrite).ok());
+}
+
+// Blocks of 4096 leave a rest in which one of 512 would fit; less than that nobody can have.
+TEST(NamespaceCover, TheSmallestFormatCounts) {
+  ControllerState now = drive({ns(1, 100 * kGiB - 4096, 4096)});
+  now.unallocated_bytes = 0;
+  now.capacity_bytes = 100 * kGiB - 4096 + 511;
+  EXPECT_TRUE(check_covered(now, EraseMethod::overwrite).ok());
+  now.capacity_bytes += 1;
+  EXPECT_FALSE(check_covered(now, EraseMethod::overwrite).ok());
+  now.formats = {LbaFormat{4096, 0, 0}};
+  EXPECT_TRUE(check_covered(now, EraseMethod::overwrite).ok());
+}
+
 TEST(NamespacePlan, TheEnrolledFormatAndSharingAreMadeAgain) {
   ControllerState enrolled = drive({ns(1, 100 * kGiB, 4096)});
   enrolled.namespaces[0].sharing = 1;
