@@ -144,6 +144,10 @@ std::string clean_for_storage(std::string_view body, std::size_t bytes_max) {
   return out;
 }
 
+std::string unread_excerpt(std::string_view body) {
+  return excerpt_of_text(body, kExcerptBytesMax);
+}
+
 std::string safe_excerpt(std::string_view body, std::size_t bytes_max) {
   // Ten times the excerpt is enough of a message to clean; a longer one is cut before its context.
   return printable_excerpt(clean_for_storage(body, std::max<std::size_t>(10 * bytes_max, 16384)),

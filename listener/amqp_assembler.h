@@ -9,20 +9,9 @@
 #include <string_view>
 
 #include "listener/amqp_connection.h"
+#include "listener/amqp_delivery.h"
 
 namespace reclaim::listener {
-
-struct AmqpDelivery {
-  std::uint64_t tag = 0;
-  std::uint64_t incarnation = 0;  // of the connection; acks name both
-  bool redelivered = false;
-  bool oversized = false;  // body_bytes is over the limit and `body` is empty
-  std::uint64_t body_bytes = 0;
-  // The views last as long as the callback.
-  std::string_view exchange;
-  std::string_view routing_key;
-  std::string_view body;
-};
 
 class AmqpAssembler final {
  public:

@@ -92,6 +92,8 @@ class AmqpLink final {
   // dead-letter queue together with `why`, then it is acked. Over the same channel, so that the
   // broker reads them in this order and a lost connection loses neither.
   void dead_letter(const AmqpDelivery& delivery, std::string_view why);
+  // The same without reading the body: only its first bytes are kept.
+  void dead_letter_unread(const AmqpDelivery& delivery, std::string_view why);
   // The delivery is dealt with and its sender waits for an answer: `body` goes to `queue`, through
   // the default exchange, then the delivery is acked. A connection lost before that loses no
   // answer: the delivery comes again. A queue that is gone takes nothing, and nobody waits there.
@@ -121,6 +123,7 @@ class AmqpLink final {
 
   AmqpLink(uv_loop_t* loop, AmqpOptions options, Logger& logger, AmqpCallbacks callbacks);
 
+  void put_aside(const AmqpDelivery& delivery, std::string_view why, std::string body);
   void begin_attempt();
   void on_attempt(Attempt attempt);
   void connected(AmqpConsuming consuming);

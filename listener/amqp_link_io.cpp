@@ -233,6 +233,14 @@ void AmqpLink::ack(std::uint64_t tag, std::uint64_t incarnation) {
 }
 
 void AmqpLink::dead_letter(const AmqpDelivery& delivery, std::string_view why) {
+  put_aside(delivery, why, clean_for_storage(delivery.body, options_.dead_letter_bytes_max));
+}
+
+void AmqpLink::dead_letter_unread(const AmqpDelivery& delivery, std::string_view why) {
+  put_aside(delivery, why, unread_excerpt(delivery.body));
+}
+
+void AmqpLink::put_aside(const AmqpDelivery& delivery, std::string_view why, std::string body) {
   if (connection_ == nullptr || delivery.incarnation != state_.incarnation) {
     ++counters_.acks_dropped;
     return;
@@ -244,7 +252,7 @@ void AmqpLink::dead_letter(const AmqpDelivery& delivery, std::string_view why) {
   letter.why = printable_excerpt(why, 500);
   letter.exchange = printable_excerpt(delivery.exchange, 255);
   letter.routing_key = printable_excerpt(delivery.routing_key, 255);
-  letter.body = clean_for_storage(delivery.body, options_.dead_letter_bytes_max);
+  letter.body = std::move(body);
   outgoing_.push_back(std::move(letter));
   if (!pumping_) write_what_is_due();
 }

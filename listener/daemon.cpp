@@ -107,18 +107,25 @@ Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
       *store_, timers_, log_, settings_.listener.body_bytes_max, settings_.reclaim.survey_delays_s,
       [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
-  AmqpCallbacks callbacks;
-  callbacks.on_delivery = [this](const AmqpDelivery& delivery) {
+  RedeliverySettle settle;
+  settle.read = [this](const AmqpDelivery& delivery) {
     if (delivery.oversized) return link_->dead_letter(delivery, "longer than body_bytes_max");
     feed_->take(delivery.body, delivery.tag, delivery.incarnation,
                 [this, &delivery](std::string_view why) { link_->dead_letter(delivery, why); });
   };
+  settle.set_aside = [this](const AmqpDelivery& delivery, std::string_view why) {
+    link_->dead_letter_unread(delivery, why);
+  };
+  redeliveries_ = std::make_unique<Redeliveries>(*store_, timers_, log_, std::move(settle));
+  AmqpCallbacks callbacks;
+  callbacks.on_delivery = [this](const AmqpDelivery& delivery) { redeliveries_->take(delivery); };
   auto link = AmqpLink::create(loop_, amqp_options(settings_), log_, std::move(callbacks));
   if (!link) return std::move(link).error();
   link_ = std::move(link).value();
 
   if (settings_.cyborg.listen_rpc) {
-    auto rpc = RpcServer::create(loop_, rpc_server_options(settings_), *store_, timers_, log_);
+    auto rpc =
+        RpcServer::create(loop_, rpc_server_options(settings_), *store_, *store_, timers_, log_);
     if (!rpc) return std::move(rpc).error();
     rpc_ = std::move(rpc).value();
   }
@@ -251,10 +258,12 @@ void Daemon::report_counters() {
   const AmqpCounters& bus = link_->counters();
   const ConductorCounters& done = conductor_->counters();
   std::string line = fmt::format(
-      "messages: {} heard, {} kicks, {} ignored, {} rejected, {} too long; surveys: {}, {} failed; "
+      "messages: {} heard, {} kicks, {} ignored, {} rejected, {} too long, {} unread; surveys: {}, "
+      "{} failed; "
       "devices: {} released, {} errors; bus: {} reconnects",
-      bus.received, heard.kicks, heard.ignored, heard.rejected, bus.oversized, done.surveys,
-      done.surveys_failed, done.released, done.errors, bus.disconnects);
+      bus.received, heard.kicks, heard.ignored, heard.rejected, bus.oversized,
+      redeliveries_->set_aside(), done.surveys, done.surveys_failed, done.released, done.errors,
+      bus.disconnects);
   if (rpc_) {
     const RpcFeedCounters& rpc = rpc_->counters();
     line += fmt::format("; rpc: {} kicks, {} ignored, {} rejected, {} answers", rpc.kicks,

@@ -14,6 +14,7 @@
 #include "listener/amqp_link.h"
 #include "listener/device_api.h"
 #include "listener/kick_feed.h"
+#include "listener/redeliveries.h"
 #include "listener/rpc_server.h"
 #include "listener/service_manager.h"
 #include "listener/uv_timers.h"
@@ -88,6 +89,7 @@ class Daemon final {
   std::unique_ptr<placement::CyborgClient> accelerators_;  // none: Cyborg's API is not asked
   std::unique_ptr<nvme::Lanes> drives_;
   std::unique_ptr<KickFeed> feed_;
+  std::unique_ptr<Redeliveries> redeliveries_;
   std::unique_ptr<AmqpLink> link_;
   std::unique_ptr<RpcServer> rpc_;  // none: not listened to
   std::unique_ptr<DeviceApi> api_;  // none: off

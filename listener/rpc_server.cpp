@@ -27,30 +27,39 @@ AmqpOptions rpc_amqp_options(const RpcServerOptions& options) {
 
 }  // namespace
 
-RpcServer::RpcServer(const RpcServerOptions& options, Store& store, Timers& timers, Logger& log)
+RpcServer::RpcServer(const RpcServerOptions& options, Store& store, InHand& marks, Timers& timers,
+                     Logger& log)
     : feed_(
           store, timers, log, {options.host, options.serve, options.survey_delays_s},
           {[this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); },
            [this](std::uint64_t tag, std::uint64_t incarnation, const std::string& queue,
-                  std::string body) { link_->answer(tag, incarnation, queue, std::move(body)); }}) {
-}
+                  std::string body) { link_->answer(tag, incarnation, queue, std::move(body)); }}),
+      redeliveries_(marks, timers, log,
+                    {[this](const AmqpDelivery& delivery) { read(delivery); },
+                     [this](const AmqpDelivery& delivery, std::string_view why) {
+                       link_->dead_letter_unread(delivery, why);
+                     }}) {}
 
 RpcServer::~RpcServer() = default;
 
 Result<std::unique_ptr<RpcServer>> RpcServer::create(uv_loop_t* loop, RpcServerOptions options,
-                                                     Store& store, Timers& timers, Logger& log) {
-  std::unique_ptr<RpcServer> server(new RpcServer(options, store, timers, log));
+                                                     Store& store, InHand& marks, Timers& timers,
+                                                     Logger& log) {
+  std::unique_ptr<RpcServer> server(new RpcServer(options, store, marks, timers, log));
   AmqpCallbacks callbacks;
   callbacks.on_delivery = [self = server.get()](const AmqpDelivery& delivery) {
-    AmqpLink& link = *self->link_;
-    if (delivery.oversized) return link.dead_letter(delivery, "longer than a request may be");
-    self->feed_.take(delivery.body, delivery.tag, delivery.incarnation,
-                     [&](std::string_view why) { link.dead_letter(delivery, why); });
+    self->redeliveries_.take(delivery);
   };
   auto link = AmqpLink::create(loop, rpc_amqp_options(options), log, std::move(callbacks));
   if (!link) return link.error().wrap("[cyborg] listen_rpc");
   server->link_ = std::move(link).value();
   return server;
+}
+
+void RpcServer::read(const AmqpDelivery& delivery) {
+  if (delivery.oversized) return link_->dead_letter(delivery, "longer than a request may be");
+  feed_.take(delivery.body, delivery.tag, delivery.incarnation,
+             [&](std::string_view why) { link_->dead_letter(delivery, why); });
 }
 
 void RpcServer::start() {

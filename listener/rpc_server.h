@@ -15,9 +15,11 @@
 
 #include "handlers/timers.h"
 #include "listener/amqp_link.h"
+#include "listener/redeliveries.h"
 #include "listener/rpc_feed.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
+#include "state/in_hand.h"
 #include "state/store.h"
 
 namespace reclaim::listener {
@@ -36,8 +38,8 @@ class RpcServer final {
   // Errc::invalid for options that cannot work. The references must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<RpcServer>> create(uv_loop_t* loop,
                                                                  RpcServerOptions options,
-                                                                 Store& store, Timers& timers,
-                                                                 Logger& log);
+                                                                 Store& store, InHand& marks,
+                                                                 Timers& timers, Logger& log);
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
@@ -50,9 +52,12 @@ class RpcServer final {
   [[nodiscard]] const AmqpState& state() const { return link_->state(); }
 
  private:
-  RpcServer(const RpcServerOptions& options, Store& store, Timers& timers, Logger& log);
+  RpcServer(const RpcServerOptions& options, Store& store, InHand& marks, Timers& timers,
+            Logger& log);
+  void read(const AmqpDelivery& delivery);
 
   RpcFeed feed_;
+  Redeliveries redeliveries_;
   std::unique_ptr<AmqpLink> link_;
 };
 

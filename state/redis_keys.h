@@ -14,6 +14,7 @@
 namespace reclaim::redis_keys {
 
 inline constexpr const char* kHosts = "reclaim:hosts";
+inline constexpr const char* kInHand = "reclaim:in_hand";
 inline constexpr const char* kSchema = "reclaim:schema";
 inline constexpr const char* kKickGroup = "workers";
 

@@ -15,6 +15,7 @@
 
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/in_hand.h"
 #include "state/redis_client.h"
 #include "state/redis_options.h"
 #include "state/redis_scripts.h"
@@ -41,7 +42,7 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
-class RedisStore final : public Store {
+class RedisStore final : public Store, public InHand {
  public:
   // `loop`, `clock` and `logger` outlive the store.
   static Result<std::unique_ptr<RedisStore>> create(uv_loop_t* loop, RedisStoreOptions options,
@@ -88,6 +89,8 @@ class RedisStore final : public Store {
                   StoreCallback<Ok> done) override;
   void save_certificate(const Certificate& certificate, const std::string& sealed_text,
                         StoreCallback<Ok> done) override;
+  void mark_in_hand(const std::string& name, StoreCallback<bool> done) override;
+  void clear_in_hand(const std::string& name, StoreCallback<Ok> done) override;
 
  private:
   struct Loading;

@@ -7,9 +7,10 @@
 namespace reclaim {
 namespace {
 
-// Namespaces of Reclaim's device and provider UUIDs, random once and fixed for ever.
+// Namespaces of Reclaim's device, provider and message UUIDs, random once and fixed for ever.
 constexpr const char* kDeviceNamespace = "5b9c2e0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
 constexpr const char* kProviderNamespace = "c2d7a1f4-93b6-4e0c-8a57-6f1be0d2945c";
+constexpr const char* kMessageNamespace = "0d3f9a52-6a8b-4c57-b1d4-2e7790c6ef18";
 
 std::string unparse(const uuid_t& id) {
   std::array<char, UUID_STR_LEN> text{};
@@ -33,6 +34,10 @@ std::string device_uuid(std::string_view host, const PciAddress& address) {
 
 std::string provider_uuid(std::string_view provider_name) {
   return uuid_of_name(kProviderNamespace, provider_name);
+}
+
+std::string message_uuid(std::string_view body) {
+  return uuid_of_name(kMessageNamespace, body);
 }
 
 std::string random_uuid() {

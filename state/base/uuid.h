@@ -16,6 +16,10 @@ namespace reclaim {
 // we registered is known again by its UUID alone, whole or half made.
 [[nodiscard]] std::string provider_uuid(std::string_view provider_name);
 
+// A message's on the bus: version 5 of its body, so that workers who get the same one name it
+// alike.
+[[nodiscard]] std::string message_uuid(std::string_view body);
+
 // A random (version 4) UUID: request ids, lock tokens' holders. Never used inside the core.
 [[nodiscard]] std::string random_uuid();
 

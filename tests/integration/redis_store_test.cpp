@@ -72,6 +72,24 @@ TEST_P(RedisStoreContract, Holds) {
 INSTANTIATE_TEST_SUITE_P(All, RedisStoreContract, testing::ValuesIn(contract::kChecks),
                          [](const auto& check) { return std::string(check.param.name); });
 
+TEST(RedisStore, AMarkOfAMessageIsSeenByTheNextWorkerUntilItIsTakenAway) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  contract::World world = redis.world("compute-1");
+  const std::string name = message_uuid("a body");
+  const auto mark = [&] {
+    return contract::ask<bool>(
+        world, [&](StoreCallback<bool> done) { redis.store->mark_in_hand(name, std::move(done)); });
+  };
+  EXPECT_TRUE(*mark());
+  EXPECT_FALSE(*mark());
+  world.restart();
+  EXPECT_FALSE(*mark());
+  ASSERT_TRUE(contract::ask<Ok>(
+      world, [&](StoreCallback<Ok> done) { redis.store->clear_in_hand(name, std::move(done)); }));
+  EXPECT_TRUE(*mark());
+}
+
 TEST(RedisStore, KeysAreAsDocumented) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());

@@ -81,7 +81,7 @@ class OsloMessaging : public ::testing::TestWithParam<Flavor> {
     options.exchange = exchange_;
     options.topic = exchange_ + "-agent";
     options.serve = serve;
-    auto server = RpcServer::create(loop_.raw(), options, store_, timers_, log_);
+    auto server = RpcServer::create(loop_.raw(), options, store_, marks_, timers_, log_);
     CHECK(server.ok());
     (*server)->start();
     return std::move(*server);
@@ -144,6 +144,7 @@ class OsloMessaging : public ::testing::TestWithParam<Flavor> {
   uv::Loop loop_;
   NullLogger log_;
   OnlyKicks store_;
+  NoMarks marks_;
   HandTimers timers_;
 };
 

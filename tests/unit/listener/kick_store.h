@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "handlers/timers.h"
+#include "state/in_hand.h"
 #include "state/store.h"
 
 namespace reclaim::testing {
@@ -60,6 +61,13 @@ class OnlyKicks final : public Store {
   void save_certificate(const Certificate&, const std::string&, StoreCallback<Ok>) override {
     FAIL();
   }
+};
+
+// No worker has died with anything.
+class NoMarks final : public InHand {
+ public:
+  void mark_in_hand(const std::string&, StoreCallback<bool> done) override { done(true); }
+  void clear_in_hand(const std::string&, StoreCallback<Ok> done) override { done(Ok{}); }
 };
 
 // Fires when the test says so.
