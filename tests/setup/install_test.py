@@ -24,6 +24,7 @@ EXPECTED = (
     "share/doc/reclaim/cyborg-notifications.md",
     "share/doc/reclaim/cyborg-notifications.schema.json",
     "share/doc/reclaim/examples/arq_notifier.py",
+    "share/doc/reclaim/examples/verify-certificate.sh",
 )
 
 

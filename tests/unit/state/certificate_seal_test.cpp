@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
-
 #include "state/base/json.h"
 #include "tests/unit/state/proof_fixture.h"
 
@@ -147,50 +145,6 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
       changed(findings, R"("findings":{"nvme.check_health":[{"surface":"wear"}]})").error().what,
       HasSubstr("'/findings/nvme.check_health/0'"));
   EXPECT_TRUE(changed("\"schema\":1", "\"more\":true,\"schema\":1").ok());
-}
-
-// The shell scripts of docs/certificate.md, as an auditor would copy them.
-std::string documented(const std::string& first_line) {
-  std::stringstream text;
-  text << std::ifstream(RECLAIM_CERTIFICATE_DOC).rdbuf();
-  const std::string document = text.str();
-  const std::size_t begin = document.find("```sh\n" + first_line);
-  CHECK(begin != std::string::npos);
-  return document.substr(begin + 6, document.find("```", begin + 6) - begin - 6);
-}
-
-TEST_F(SealTest, AnAuditorNeedsNoMoreThanOpenssl) {
-  const std::string file = state_path_ + "/sealed.json";
-  const std::string script = state_path_ + "/audit.sh";
-  write(script, documented("# audit.sh"));
-  const std::string command =
-      "/bin/sh " + script + " " + file + " " + key_path_ + ".pub >/dev/null 2>&1";
-  std::string text = sealed();
-  write(file, text);
-  EXPECT_EQ(std::system(command.c_str()), 0);
-  text[text.find("purge")] = 'P';
-  write(file, text);
-  EXPECT_NE(std::system(command.c_str()), 0);
-  const std::string id = "openssl pkey -pubin -in " + key_path_ +
-                         ".pub -outform DER | sha256sum | grep -q ^" + keys().front().id();
-  EXPECT_EQ(std::system(id.c_str()), 0);
-}
-
-TEST_F(SealTest, AnAuditorNeedsNoMoreThanSha256sum) {
-  keep(3);
-  const std::string script = state_path_ + "/chain.sh";
-  write(script, documented("# chain.sh"));
-  const std::string command = "/bin/sh " + script + " " + folder_ + " 2>/dev/null";
-  EXPECT_EQ(std::system(command.c_str()), 0);
-  for (const int number : {1, 2, 3}) {
-    const std::string text = content(path_of(number));
-    std::filesystem::remove(path_of(number));
-    EXPECT_NE(std::system(command.c_str()), 0) << number << " missing";
-    write(path_of(number), text + " ");
-    EXPECT_NE(std::system(command.c_str()), 0) << number << " changed";
-    write(path_of(number), text);
-  }
-  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 }  // namespace

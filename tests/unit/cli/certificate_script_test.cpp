@@ -1,0 +1,223 @@
+// The script that auditors get beside `reclaim certificate verify`: both have to refuse the same
+// doctored files and chains.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class VerifyScript : public proof::ProofTest {
+ protected:
+  [[nodiscard]] bool script_accepts(const std::string& what) const {
+    const std::string command = "/bin/sh " + std::string(RECLAIM_VERIFY_SCRIPT) + " " + key_path_ +
+                                ".pub " + what + " >/dev/null 2>&1";
+    return std::system(command.c_str()) == 0;
+  }
+  [[nodiscard]] bool command_accepts(const CertificateOptions& options) const {
+    config::Settings settings;
+    settings.state_path = state_path_;
+    std::ostringstream out;
+    std::ostringstream err;
+    return run_certificate_verify(settings, options, out, err) == 0;
+  }
+  void expect_file(bool good, const std::string& text) const {
+    const std::string file = state_path_ + "/sealed.json";
+    write(file, text);
+    CertificateOptions options;
+    options.named = {file};
+    EXPECT_EQ(script_accepts(file), good) << "the script";
+    EXPECT_EQ(command_accepts(options), good) << "reclaim certificate verify";
+  }
+  void expect_chain(bool good) const {
+    EXPECT_EQ(script_accepts(folder_), good) << "the script";
+    EXPECT_EQ(command_accepts({}), good) << "reclaim certificate verify";
+  }
+};
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  CHECK(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string line(const std::string& text, int number) {
+  std::size_t from = 0;
+  for (int i = 1; i < number; ++i) from = text.find('\n', from) + 1;
+  return text.substr(from, text.find('\n', from) + 1 - from);
+}
+
+struct Doctored {
+  const char* name;
+  std::string (*change)(const std::string& text);
+};
+
+const Doctored kFiles[] = {
+    {"a second sealed behind the first",
+     [](const std::string& t) {
+       return replaced(t, "\n,\"signature\"", "\n,\"sealed\":{\"certificate\":{}},\"signature\"");
+     }},
+    {"a second sealed at the end",
+     [](const std::string& t) {
+       return replaced(t, "\"}\n", "\",\"sealed\":{\"certificate\":{}}}\n");
+     }},
+    {"a second sealed in front",
+     [](const std::string& t) {
+       return replaced(t, "{\"sealed\":\n", "{\"sealed\":{},\"sealed\":\n");
+     }},
+    {"a second signature",
+     [](const std::string& t) { return replaced(t, "\"}\n", "\",\"signature\":\"\"}\n"); }},
+    {"another member in front",
+     [](const std::string& t) { return replaced(t, "{\"sealed\"", "{\"x\":1,\"sealed\""); }},
+    {"the signature first",
+     [](const std::string& t) {
+       const std::string last = line(t, 3);
+       return "{" + last.substr(1, last.size() - 3) + ",\"sealed\":\n" + line(t, 2) + "}\n";
+     }},
+    {"a second certificate in the signed line",
+     [](const std::string& t) {
+       return replaced(t, "\"certificate\":", "\"certificate\":{},\"certificate\":");
+     }},
+    {"a blank in the first line",
+     [](const std::string& t) { return replaced(t, "\"sealed\":\n", "\"sealed\": \n"); }},
+    {"a blank in the second line",
+     [](const std::string& t) { return replaced(t, "{\"sequence\":", "{ \"sequence\":"); }},
+    {"a blank at the end of the second line",
+     [](const std::string& t) { return replaced(t, "}\n,", "} \n,"); }},
+    {"a blank in the third line",
+     [](const std::string& t) { return replaced(t, ",\"signature\":", ", \"signature\":"); }},
+    {"a blank at the end", [](const std::string& t) { return t + " "; }},
+    {"an empty line at the end", [](const std::string& t) { return t + "\n"; }},
+    {"an empty line in front", [](const std::string& t) { return "\n" + t; }},
+    {"an empty line in the middle",
+     [](const std::string& t) { return line(t, 1) + line(t, 2) + "\n" + line(t, 3); }},
+    {"another line at the end", [](const std::string& t) { return t + "{}\n"; }},
+    {"itself once more", [](const std::string& t) { return t + t; }},
+    {"a NUL at the end", [](const std::string& t) { return t + '\0'; }},
+    {"a NUL in the signed line",
+     [](const std::string& t) { return replaced(t, "purge", std::string("pur\0e", 5)); }},
+    {"a mark of the byte order", [](const std::string& t) { return "\xef\xbb\xbf" + t; }},
+    {"lines that end in CR LF",
+     [](const std::string& t) {
+       std::string out;
+       for (const char c : t) out += c == '\n' ? "\r\n" : std::string(1, c);
+       return out;
+     }},
+    {"a changed byte of the certificate",
+     [](const std::string& t) { return replaced(t, "\"purge\"", "\"Purge\""); }},
+    {"another sequence",
+     [](const std::string& t) { return replaced(t, "\"sequence\":1", "\"sequence\":2"); }},
+    {"another previous",
+     [](const std::string& t) { return replaced(t, "\"previous\":\"0", "\"previous\":\"1"); }},
+    {"a changed byte of the signature",
+     [](const std::string& t) {
+       const std::size_t at = t.find("\"signature\":\"") + 20;
+       return t.substr(0, at) + (t[at] == 'A' ? 'B' : 'A') + t.substr(at + 1);
+     }},
+    {"another spelling of the signature",
+     [](const std::string& t) {
+       const std::size_t at = t.size() - 6;
+       return t.substr(0, at) + static_cast<char>(t[at] == 'A' ? 'B' : t[at] + 1) +
+              t.substr(at + 1);
+     }},
+    {"the signature of nothing",
+     [](const std::string& t) { return line(t, 1) + line(t, 2) + ",\"signature\":\"\"}\n"; }},
+    {"sealed spelled with an escape",
+     [](const std::string& t) { return replaced(t, "\"sealed\"", "\"\\u0073ealed\""); }},
+    {"signature spelled with an escape",
+     [](const std::string& t) { return replaced(t, "\"signature\"", "\"\\u0073ignature\""); }},
+    {"certificate spelled with an escape",
+     [](const std::string& t) { return replaced(t, "\"certificate\"", "\"\\u0063ertificate\""); }},
+    {"no line break at the end", [](const std::string& t) { return t.substr(0, t.size() - 1); }},
+    {"without its third line", [](const std::string& t) { return line(t, 1) + line(t, 2); }},
+    {"without its first line", [](const std::string& t) { return line(t, 2) + line(t, 3); }},
+    {"half of it", [](const std::string& t) { return t.substr(0, t.size() / 2); }},
+    {"nothing", [](const std::string&) { return std::string(); }},
+};
+
+TEST_F(VerifyScript, BothRefuseEveryDoctoredFile) {
+  keep(1);
+  const std::string text = content(path_of(1));
+  expect_file(true, text);
+  for (const Doctored& each : kFiles) {
+    SCOPED_TRACE(each.name);
+    const std::string changed = each.change(text);
+    ASSERT_NE(changed, text);
+    expect_file(false, changed);
+  }
+}
+
+TEST_F(VerifyScript, BothRefuseWhatAnotherKeySigned) {
+  const auto other = SigningKey::load_or_create(state_path_ + "/other.key");
+  ASSERT_TRUE(other.ok());
+  keep(1);
+  const std::string sealed = *seal(*other, 1, kNoPrevious, certificate_text(1));
+  expect_file(false, sealed);
+  // And names ours.
+  expect_file(false, replaced(sealed, other->public_key().id(), keys().front().id()));
+}
+
+TEST_F(VerifyScript, BothRefuseEveryDoctoredChain) {
+  keep(3);
+  expect_chain(true);
+  const std::string head = folder_ + "/head";
+  const std::vector<std::function<void()>> changes = {
+      [&] { fs::remove(path_of(1)); },
+      [&] { fs::remove(path_of(2)); },
+      [&] { fs::remove(path_of(3)); },
+      [&] { fs::remove(head); },
+      [&] {
+        write(head, sha256_of(content(path_of(2))) + "  " +
+                        fs::path(path_of(2)).filename().string() + "\n");
+      },
+      [&] { write(head, content(head) + content(head)); },
+      [&] { fs::copy_file(path_of(1), path_of(2), fs::copy_options::overwrite_existing); },
+      [&] { fs::rename(path_of(3), folder_ + "/" + sealed_name(4, id_of(3))); },
+      [&] { fs::rename(path_of(3), folder_ + "/" + sealed_name(3, id_of(4))); },
+      [&] { fs::copy_file(path_of(3), folder_ + "/" + sealed_name(4, id_of(4))); },
+      [&] { write(folder_ + "/notes.txt", "x"); },
+      // Signed with the host's key, yet chained to another.
+      [&] {
+        const auto key = SigningKey::load_or_create(key_path_);
+        write(path_of(2), *seal(*key, 2, std::string(64, 'a'), certificate_text(2)));
+      },
+      // The same certificate, sealed at the head of another chain.
+      [&] {
+        const auto key = SigningKey::load_or_create(key_path_);
+        write(path_of(1), *seal(*key, 1, kNoPrevious, certificate_text(1) + " "));
+      },
+  };
+  const fs::path whole = state_path_ + "/whole";
+  fs::copy(folder_, whole);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    SCOPED_TRACE(i);
+    changes[i]();
+    expect_chain(false);
+    fs::remove_all(folder_);
+    fs::copy(whole, folder_);
+  }
+  expect_chain(true);
+}
+
+// An auditor knows the key by its id, without Reclaim.
+TEST_F(VerifyScript, TheKeyIsKnownByItsDigest) {
+  keep(1);
+  const std::string command = "openssl pkey -pubin -in " + key_path_ +
+                              ".pub -outform DER | sha256sum | grep -q ^" + keys().front().id();
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
+TEST_F(VerifyScript, TheDocumentShowsThisScript) {
+  const std::string document = content(RECLAIM_CERTIFICATE_DOC);
+  EXPECT_NE(document.find("```sh\n" + content(RECLAIM_VERIFY_SCRIPT) + "```\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace reclaim::cli
