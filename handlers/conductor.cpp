@@ -98,16 +98,17 @@ void Conductor::take_over(Record record) {
   const PciAddress address = record.address;
   Device& device = devices_[address];
   if (!record.damage.empty()) return quarantine(device, record);
+  const auto entry = ports_.ledger.entries().find(address);
+  const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty;
+  // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
+  device.dirty_durable = dirty && !device.quarantined;
   device.record = std::move(record);
   device.persisted = true;
   device.quarantined = false;
-  const auto entry = ports_.ledger.entries().find(address);
-  device.dirty_durable = entry != ports_.ledger.entries().end() && entry->second.dirty;
-  // An erase older than the ledger's dirt is of an earlier life: it was released since, and
-  // Redis has forgotten that. Another tenant's data may be on the drive by now.
-  if (!device.dirty_durable || entry->second.dirty_since > device.record.cleaning_started_at) {
-    device.record.erase_begun = false;
-  }
+  forget_earlier_life(device);
+  // What is in the pool, and clean for the ledger, has no release on its way.
+  device.fence_first = device.record.stage != Stage::available ||
+                       (dirty && entry->second.dirty_since > device.record.certificate_at);
   keep_certificate(address);
   const Stage stage = device.record.stage;
   if (!is_busy(stage) && stage != Stage::pending_cleaning) return;
@@ -116,6 +117,16 @@ void Conductor::take_over(Record record) {
   if (stage == Stage::pending_cleaning && trigger == Trigger::restarted_resume) return;
   device.interrupted = trigger == Trigger::restarted_error;
   post(address, Event{trigger, 0, {}});
+}
+
+// An erase older than the ledger's dirt is of an earlier life: the device was released or on offer
+// since, and what Redis holds does not know of that. Another tenant's data may be on the drive.
+void Conductor::forget_earlier_life(Device& device) const {
+  const auto entry = ports_.ledger.entries().find(device.record.address);
+  if (entry == ports_.ledger.entries().end() || !entry->second.dirty ||
+      entry->second.dirty_since > device.record.cleaning_started_at) {
+    device.record.erase_begun = false;
+  }
 }
 
 // Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
@@ -364,9 +375,11 @@ void Conductor::assess_one(const Sighting& seen,
                  sighting, planning_for(sighting));
   if (assessment->first_seen) {
     device = &devices_[sighting.address];
+    const bool dirty = entry != remembered.end() && entry->second.dirty;
+    device->dirty_durable = dirty && !device->quarantined;
+    device->fence_first = dirty;
     device->quarantined = device->met_anew = device->persisted = false;
     device->record = *assessment->first_seen;
-    device->dirty_durable = entry != remembered.end() && entry->second.dirty;
   }
   const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
   if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&
@@ -422,6 +435,9 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
     device.reserve_retry_ms = device.reserve_due = 0;
   }
   say_mismatch(device, assessment);
+  if (device.fence_first && device.sighting && device.sighting->view) {
+    raise_fence_first(address, *device.sighting->view);
+  }
   if (assessment.trigger) {
     post(address, Event{*assessment.trigger, 0, assessment.facts});
     return;
@@ -496,7 +512,7 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
 void Conductor::try_admit(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (stopping_ || device.saving || device.record.stage != Stage::pending_cleaning ||
-      !device.sighting || device.maintenance_wanted.value_or(false)) {
+      !device.sighting || device.maintenance_wanted.value_or(false) || device.fence_first) {
     return;
   }
   const Sighting sighting = *std::exchange(device.sighting, std::nullopt);
@@ -526,6 +542,7 @@ void Conductor::try_admit(const PciAddress& address) {
     if (refused.waiting_for != device.record.waiting_for) want_survey(kMayPassSoonMs);
     return annotate(device, refused);
   }
+  forget_earlier_life(device);
   device.admitted_view = sighting.view;
   device.arqs_over =
       arqs_.about({address, sighting.view->uuid, true, device.record.instance, survey_began_}).over;

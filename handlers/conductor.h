@@ -117,6 +117,8 @@ class Conductor final {
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done
     // to the drive.
     bool fence = true;
+    bool fence_first = false;  // an earlier worker may have sent one: raised before all else
+    bool fencing = false;      // it is being raised
     std::optional<placement::ProviderView> admitted_view;  // what admission decided on
     std::vector<PastTenancy> arqs_over;  // whose tenancies the cleaning under way ends
     bool interrupted = false;   // a restart is to end in error, once the release is read back
@@ -132,6 +134,7 @@ class Conductor final {
   void arm_survey();
   void load(std::function<void(Status)> started);
   void take_over(Record record);
+  void forget_earlier_life(Device& device) const;
   void quarantine(Device& device, const Record& damaged);
   void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
@@ -217,6 +220,7 @@ class Conductor final {
                  Result<placement::ProviderView> view);
   void raise_fence(const PciAddress& address, const placement::ProviderView& view,
                    std::function<void(Result<placement::ProviderView>)> done);
+  void raise_fence_first(const PciAddress& address, const placement::ProviderView& view);
   void drop(const PciAddress& address);
   void give_back(const PciAddress& address, LockToken lock);
   void keep_lock(const PciAddress& address);
@@ -252,6 +256,8 @@ class Conductor final {
   void strike(const PciAddress& address, const std::string& certificate_id);
   void strike_later(const PciAddress& address, const std::string& certificate_id);
   void reserve(const PciAddress& address, const std::string& provider);
+  void note_offered(const PciAddress& address, std::function<void()> next);
+  void reserve_now(const PciAddress& address, const std::string& provider);
 
   ConductorPorts ports_;
   ConductorPolicies policies_;

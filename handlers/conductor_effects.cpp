@@ -278,9 +278,25 @@ void Conductor::raise_fence(const PciAddress& address, const placement::Provider
       view, view.inventories.front().total,
       [this, address, done = std::move(done)](Result<placement::ProviderView> after) {
         if (stopping_) return;
-        if (after) devices_.at(address).fence = false;
+        if (after) devices_.at(address).fence = devices_.at(address).fence_first = false;
         done(std::move(after));
       });
+}
+
+// Of a device at rest that is not known to be clean: the write of an earlier worker may come when
+// somebody has put another drive there, or while it waits for an operator.
+void Conductor::raise_fence_first(const PciAddress& address, const placement::ProviderView& view) {
+  Device& device = devices_.at(address);
+  const bool at_rest = device.record.cleanable() && !is_busy(device.record.stage);
+  if (device.fencing || !at_rest || !view.burned() || !view.free()) return;
+  device.fencing = true;
+  raise_fence(address, view, [this, address](Result<placement::ProviderView> after) {
+    Device& now = devices_.at(address);
+    now.fencing = false;
+    if (!after) return want_survey(backoff(now));
+    if (now.sighting) now.sighting->view = std::move(after).value();
+    try_admit(address);
+  });
 }
 
 }  // namespace reclaim

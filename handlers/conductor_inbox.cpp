@@ -93,7 +93,7 @@ LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
   entry.dirty = true;
   entry.dirty_since = since;
   if (!record.serial.empty()) entry.serial = record.serial;
-  entry.provider = record.provider;
+  if (!record.provider.empty()) entry.provider = record.provider;
   if (!record.enrolment.empty()) entry.enrolment = record.enrolment;
   return entry;
 }

@@ -333,6 +333,43 @@ void Conductor::reserve(const PciAddress& address, const std::string& provider) 
   ports_.log.warning(kLog,
                      fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
                                  to_string(address)));
+  note_offered(address, [this, address, provider] { reserve_now(address, provider); });
+}
+
+// What was on offer somebody may have had, and what we reserve is no operator's hold. Once it is
+// reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written the
+// device is reserved all the same.
+void Conductor::note_offered(const PciAddress& address, std::function<void()> next) {
+  Device& device = devices_.at(address);
+  const Record& record = device.record;
+  const auto remembered = ports_.ledger.entries().find(address);
+  WallMs known_since;
+  WallMs since = std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1});
+  if (remembered != ports_.ledger.entries().end()) {
+    const LedgerEntry& entry = remembered->second;
+    if (entry.dirty && device.dirty_durable) known_since = entry.dirty_since;
+    since =
+        std::max({since, WallMs{entry.dirty_since.ms + 1}, WallMs{entry.certificate_at.ms + 1}});
+  }
+  const bool known = known_since > record.certificate_at &&
+                     (!record.erase_begun || known_since > record.cleaning_started_at);
+  if (is_busy(record.stage) || known) return next();
+  LedgerEntry entry = dirty_entry(record, since);
+  ports_.ledger.put(address, entry, [this, address, next = std::move(next)](Status kept) {
+    if (stopping_) return;
+    devices_.at(address).dirty_durable = kept.ok();
+    if (!kept) {
+      ports_.log.error(kLog,
+                       fmt::format("{}: the ledger cannot be written, it is reserved all the same",
+                                   to_string(address)),
+                       {{"why", kept.error().what}});
+    }
+    next();
+  });
+}
+
+void Conductor::reserve_now(const PciAddress& address, const std::string& provider) {
+  const Device& device = devices_.at(address);
   // Success or not: a survey says where it stands now. What is refused once is refused again.
   const auto over = [this, address](const Result<placement::ProviderView>& after) {
     Device& now = devices_.at(address);

@@ -161,8 +161,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
                                                : fmt::format("{}: {}", row.why, facts.detail);
       // An erase whose end was not seen may be running still; every other error ends it.
       if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
-          on != Trigger::operator_abort && on != Trigger::reserved_dropped &&
-          on != Trigger::restarted_resume) {
+          on != Trigger::operator_abort && on != Trigger::restarted_resume) {
         record.erase_begun = false;
       }
       break;
@@ -195,9 +194,11 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   next.updated_at = now;
   if (row->to != record.stage) next.stage_since = now;
   // What was begun on the drive of another provider, or before another tenancy, is not our erasure
-  // of what is on it now.
+  // of what is on it now; and a device on offer may have had a tenant whom nobody saw.
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
-  if (another || event.trigger == Trigger::allocation_seen) forget_erase(next);
+  const bool somebody_may_have_had_it =
+      event.trigger == Trigger::allocation_seen || event.trigger == Trigger::reserved_dropped;
+  if (another || somebody_may_have_had_it) forget_erase(next);
   take_facts(next, event.facts);
   if (event.trigger == Trigger::allocation_seen) {
     next.tenancy_seen_at = now;

@@ -40,6 +40,14 @@ unit_mutant(doubts_are_kept_to_oneself conductor handlers/admission.cpp CyborgHo
   "a drive that was never cleaned is held for ever, and no word of an operator helps"
   [[  if (record.certificate_id.empty()) {]]
   [[  if (record.uuid.empty()) {]])
+unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor.cpp LateRelease.*
+  "a release of an earlier worker comes late and offers a drive that waits for an operator"
+  [[  if (device.fence_first && device.sighting]]
+  [[  if (device.fence_first && !device.sighting]])
+unit_mutant(offers_are_forgotten conductor handlers/conductor_release.cpp *OnOfferMeanwhile.*
+  "an erasure is adopted though a tenant whom nobody saw came after it"
+  [[  if (is_busy(record.stage) || known) return next();]]
+  [[  if (!known || known) return next();]])
 unit_mutant(certificate_overtaken admission handlers/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])

@@ -107,6 +107,18 @@ TEST(Step, OnlyAnEraseThatMayBeRunningIsRememberedAsBegun) {
   EXPECT_FALSE(begun(Trigger::erased));
 }
 
+TEST(Step, AnErasureIsForgottenOnceItsDeviceWasOnOffer) {
+  for (const Stage stage : {Stage::error, Stage::pending_cleaning}) {
+    Record begun = at(stage);
+    begun.erase_begun = true;
+    begun.baseline = "b";
+    const auto offered = step(begun, Event{Trigger::reserved_dropped, 0, {}}, WallMs{1});
+    ASSERT_TRUE(offered.has_value());
+    EXPECT_FALSE(offered->record.erase_begun);
+    EXPECT_EQ(offered->record.baseline, "");
+  }
+}
+
 TEST(Step, AnEnrolledDriveForgetsWhatWasBegunOnTheOldOne) {
   Record record = at(Stage::error);
   record.erase_begun = true;
