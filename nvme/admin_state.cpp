@@ -68,6 +68,12 @@ class StateReader final {
   void read_reservations(NamespaceState& ns);
   void read_features();
   void read_feature(const FeatureRule& rule, std::uint32_t nsid);
+  void read_structures();
+  void read_structure(const StructureRule& rule, std::uint32_t nsid);
+  Result<std::string> get_structure(const StructureRule& rule, std::uint32_t nsid,
+                                    std::uint32_t select);
+  void read_nvm_sets();
+  void read_endurance_groups();
   [[nodiscard]] bool says_supported(std::uint8_t log);
   // Every admin command; once patience has ended, it has ended for all that follow.
   Result<std::uint32_t> ask(const RawCommand& command, std::string_view name);
@@ -224,6 +230,9 @@ Status StateReader::read_surfaces() {
     if (ns.active) read_namespace_surfaces(ns);
   }
   read_features();
+  read_structures();
+  read_nvm_sets();
+  read_endurance_groups();
   return ended_;
 }
 
@@ -433,6 +442,98 @@ void StateReader::read_feature(const FeatureRule& rule, std::uint32_t nsid) {
     }
   }
   state_.features.push_back(feature);
+}
+
+// A digest: of the value and the structure. All zero is "nothing".
+Result<std::string> StateReader::get_structure(const StructureRule& rule, std::uint32_t nsid,
+                                               std::uint32_t select) {
+  RawCommand command;
+  command.opcode = kGetFeatures;
+  command.nsid = nsid;
+  command.cdw10 = rule.id | select << 8U;
+  command.data = page_.bytes().first(rule.bytes);
+  std::fill(command.data.begin(), command.data.end(), std::byte{0});
+  const auto value = ask(command, fmt::format("Get Features {:#04x}", rule.id));
+  if (!value) return value.error();
+  const bool nothing = *value == 0 && std::all_of(command.data.begin(), command.data.end(),
+                                                  [](std::byte b) { return b == std::byte{0}; });
+  if (nothing) return std::string("nothing");
+  return fmt::format("{:#x}, SHA-256 {}", *value, sha256_hex(command.data));
+}
+
+void StateReader::read_structure(const StructureRule& rule, std::uint32_t nsid) {
+  constexpr std::uint32_t kCurrent = 0;
+  constexpr std::uint32_t kDefault = 1;
+  constexpr std::uint32_t kSaved = 2;
+  constexpr std::uint32_t kSupported = 3;
+  auto current = get_structure(rule, nsid, kCurrent);
+  if (!current && current.error().code == Errc::not_found) return;  // it does not have it
+  if (!current) return missing(rule.surface, current.error());
+  ConfigurationState state;
+  state.surface = rule.surface;
+  state.name = nsid != 0 ? fmt::format("of namespace {}", nsid) : "of the controller";
+  state.now = rule.host_sets ? "" : *std::move(current);
+  if ((state_.oncs & 0x10U) != 0) {
+    const auto supported = get_feature(rule.id, nsid, kSupported);
+    if (!supported) return missing(rule.surface, supported.error());
+    const auto factory = get_structure(rule, nsid, kDefault);
+    if (!factory) return missing(rule.surface, factory.error());
+    state.factory = *factory;
+    if ((*supported & 1U) != 0) {
+      const auto saved = get_structure(rule, nsid, kSaved);
+      if (!saved) return missing(rule.surface, saved.error());
+      if (state.now != *saved) state.now += (state.now.empty() ? "" : "; saved: ") + *saved;
+    }
+  }
+  if (!state.now.empty()) state_.configuration.push_back(std::move(state));
+}
+
+void StateReader::read_structures() {
+  for (const StructureRule& rule : structure_rules()) {
+    if (!rule.per_namespace) {
+      read_structure(rule, 0);
+      continue;
+    }
+    for (const NamespaceState& ns : state_.namespaces) {
+      if (ns.active) read_structure(rule, ns.nsid);
+    }
+  }
+}
+
+void StateReader::read_nvm_sets() {
+  constexpr std::uint32_t kNvmSets = 1U << 2U;
+  if ((abilities_.attributes & kNvmSets) == 0) return;
+  const auto page = identify(0x04, 0, "Identify, NVM sets");
+  if (!page) return missing("nvm_sets", page.error());
+  auto sets = parse_nvm_sets(*page);
+  if (!sets) return missing("nvm_sets", sets.error());
+  state_.configuration.push_back(
+      ConfigurationState{"nvm_sets", "of the drive", *std::move(sets), ""});
+}
+
+// The groups, and of each whether its data is placed flexibly (FDP), which a tenant may switch.
+void StateReader::read_endurance_groups() {
+  constexpr std::uint32_t kGroups = 1U << 4U;
+  constexpr std::uint32_t kPlacement = 1U << 19U;
+  constexpr std::uint8_t kFlexiblePlacement = 0x1d;
+  if ((abilities_.attributes & kGroups) == 0) return;
+  const auto page = identify(0x19, 0, "Identify, endurance groups");
+  if (!page) return missing("endurance_groups", page.error());
+  const auto groups = parse_endurance_groups(*page);
+  if (!groups) return missing("endurance_groups", groups.error());
+  std::string text;
+  for (const std::uint16_t group : *groups) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", group);
+    if ((abilities_.attributes & kPlacement) == 0) continue;
+    RawCommand command;
+    command.opcode = kGetFeatures;
+    command.cdw10 = kFlexiblePlacement;
+    command.cdw11 = group;
+    const auto value = ask(command, "Get Features 0x1d");
+    if (!value) return missing("endurance_groups", value.error());
+    text += fmt::format(" (placement {:#x})", *value);
+  }
+  state_.configuration.push_back(ConfigurationState{"endurance_groups", "of the drive", text, ""});
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ constexpr std::size_t kTextBytesMax = std::size_t{256} * 1024;
 constexpr std::size_t kItemsMax = 2048;
 
 // NVM Express Base 2.0, "Feature Identifiers". Left out: what is made anew at each probe and cannot
-// be saved (queues, keep alive, timestamp, host memory buffer, host identifier), and what is more
-// than a dword (LBA range types, autonomous power states, metadata).
+// be saved (queues, keep alive, timestamp, host memory buffer, host identifier).
 constexpr std::array kFeatureRules = {
     FeatureRule{0x01, false, false, "arbitration"},
     FeatureRule{0x02, false, true, "power management"},
@@ -34,6 +33,14 @@ constexpr std::array kFeatureRules = {
     FeatureRule{0x80, false, false, "software progress marker"},
     FeatureRule{0x82, true, false, "reservation notification mask"},
     FeatureRule{0x83, true, false, "reservation persistence"},
+};
+
+constexpr std::array kStructureRules = {
+    StructureRule{0x03, true, false, 4096, "lba_range_types"},
+    StructureRule{0x0c, false, true, 256, "power_state_transitions"},
+    StructureRule{0x7d, false, false, 4096, "enhanced_controller_metadata"},
+    StructureRule{0x7e, false, false, 4096, "controller_metadata"},
+    StructureRule{0x7f, true, false, 4096, "namespace_metadata"},
 };
 
 // Each struct's members by name, told once for both directions.
@@ -113,6 +120,14 @@ void members(Visit& visit, FeatureState& s) {
 }
 
 template <typename Visit>
+void members(Visit& visit, ConfigurationState& s) {
+  visit("surface", s.surface);
+  visit("name", s.name);
+  visit("now", s.now);
+  visit("default", s.factory);
+}
+
+template <typename Visit>
 void members(Visit& visit, SecondaryController& s) {
   visit("id", s.id);
   visit("online", s.online);
@@ -146,6 +161,7 @@ void members(Visit& visit, ControllerState& s) {
   visit("formats", s.formats);
   visit("namespaces", s.namespaces);
   visit("features", s.features);
+  visit.younger("configuration", s.configuration);
 }
 
 template <typename T>
@@ -168,6 +184,10 @@ struct Writer {
   template <typename T>
   void operator()(const char* name, T& value) {
     object.AddMember(rapidjson::StringRef(name), to_json(value, memory), memory);
+  }
+  template <typename T>
+  void younger(const char* name, T& value) {
+    (*this)(name, value);
   }
 };
 
@@ -205,6 +225,12 @@ struct Reader {
     const std::string where = path.empty() ? name : path + "." + name;
     if (member == nullptr) return wrong(where, "is absent");
     read(*member, where, value);
+  }
+
+  // What an older version did not write has its default.
+  template <typename T>
+  void younger(const char* name, T& value) {
+    if (json::find(object, name) != nullptr) (*this)(name, value);
   }
 
   void wrong(const std::string& where, std::string_view what) {
@@ -247,6 +273,10 @@ struct Reader {
 
 std::span<const FeatureRule> feature_rules() {
   return kFeatureRules;
+}
+
+std::span<const StructureRule> structure_rules() {
+  return kStructureRules;
 }
 
 const FeatureRule* find_feature_rule(std::uint8_t id) {

@@ -1,5 +1,6 @@
-// All of a controller's state that a tenant can change and an erase of the media does not: what the
-// clean steps look at, and, as text, the enrolment baseline of a drive. Passive data and its codec.
+// What a tenant can change in a controller and an erase of the media does not: what the clean steps
+// look at, and, as text, the enrolment baseline of a drive. What they do not look at stands in
+// docs/operator-guide.md. Passive data and its codec.
 // Pure.
 #pragma once
 
@@ -101,6 +102,16 @@ struct FeatureState {
   friend bool operator==(const FeatureState&, const FeatureState&) = default;
 };
 
+// What is more than a dword, as text that is only compared: a digest of a feature's structure, a
+// list of NVM sets. One of an enrolment with the same surface and name is its yardstick.
+struct ConfigurationState {
+  std::string surface;  // "lba_range_types"
+  std::string name;     // "of namespace 1"
+  std::string now;
+  std::string factory;  // what the drive calls its default; empty: it does not say
+  friend bool operator==(const ConfigurationState&, const ConfigurationState&) = default;
+};
+
 // A controller made by virtualization management.
 struct SecondaryController {
   std::uint16_t id = 0;
@@ -145,7 +156,14 @@ struct ControllerState {
   std::vector<LbaFormat> formats;  // of the first namespace that told them
   std::vector<NamespaceState> namespaces;
   std::vector<FeatureState> features;
-  std::vector<Unreadable> unreadable;  // never of an enrolment: it is not encoded
+  std::vector<ConfigurationState> configuration;  // not in a baseline of an older version
+
+  // Never of an enrolment: not encoded.
+  std::vector<Unreadable> unreadable;
+  // Memory past the blocks: the controller's buffer (CMB), the persistent region (PMR). Nothing: it
+  // could not be looked at.
+  std::optional<bool> memory_buffer;
+  std::optional<bool> memory_region;
 
   [[nodiscard]] bool namespace_management() const { return (oacs & 8U) != 0; }
   friend bool operator==(const ControllerState&, const ControllerState&) = default;
@@ -160,6 +178,15 @@ struct FeatureRule {
   std::string_view name;
 };
 [[nodiscard]] std::span<const FeatureRule> feature_rules();
+// The same of those with a structure.
+struct StructureRule {
+  std::uint8_t id;
+  bool per_namespace;
+  bool host_sets;
+  std::size_t bytes;
+  std::string_view surface;
+};
+[[nodiscard]] std::span<const StructureRule> structure_rules();
 [[nodiscard]] const FeatureRule* find_feature_rule(std::uint8_t id);
 
 // The enrolment baseline as one line of JSON, and back. Errc::invalid names what is wrong.

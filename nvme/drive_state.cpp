@@ -1,4 +1,4 @@
-// The clean step that looks at every surface of the controller, resets what can be reset and
+// The clean step that looks at the surfaces of the controller, resets what can be reset and
 // quarantines what cannot; and the enrolment baseline, read the same way.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -7,6 +7,7 @@
 
 #include "nvme/admin_change.h"
 #include "nvme/admin_state.h"
+#include "nvme/device_memory.h"
 #include "nvme/drive.h"
 
 namespace reclaim::nvme {
@@ -39,7 +40,12 @@ Result<ControllerState> Drive::controller_state(const Patience& patience) const 
   for (const ClaimedNamespace& ns : claim_.namespaces()) {
     source.nodes.push_back(StateSource::Node{ns.facts.nsid, ns.fd.get()});
   }
-  return read_controller_state(source);
+  auto state = read_controller_state(source);
+  if (!state) return state;
+  const DeviceMemory memory = read_device_memory(options_.sysfs_root, claim_.sys());
+  state->memory_buffer = memory.buffer;
+  state->memory_region = memory.persistent;
+  return state;
 }
 
 Result<std::string> Drive::enrolment() const {
@@ -82,7 +88,7 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   const auto found = controller_state(patience);
   if (!found) return failed(found.error());
   SurfaceJudgement judgement =
-      judge_surfaces(*found, yardstick, claim_.rules(), request.accept_found);
+      judge_surfaces(*found, yardstick, claim_.rules(), request.method, request.accept_found);
   if (!judgement.quarantine.empty()) return quarantined(judgement.quarantine);
   if (judgement.resets.empty()) return StepReport{std::move(judgement.findings)};
 
@@ -100,7 +106,7 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   const auto left = controller_state(patience);
   if (!left) return failed(left.error());
   const SurfaceJudgement again =
-      judge_surfaces(*left, yardstick, claim_.rules(), request.accept_found);
+      judge_surfaces(*left, yardstick, claim_.rules(), request.method, request.accept_found);
   if (!again.quarantine.empty()) return quarantined(again.quarantine);
   if (!again.resets.empty()) {
     for (const SurfaceReset& reset : again.resets) {

@@ -48,6 +48,7 @@ Result<ControllerAbilities> parse_controller_abilities(std::span<const std::byte
   abilities.firmware_updates = load_le<std::uint8_t>(page, 260);
   abilities.log_attributes = load_le<std::uint8_t>(page, 261);
   abilities.rpmb = load_le<std::uint32_t>(page, 312);
+  abilities.attributes = load_le<std::uint32_t>(page, 96);
   return abilities;
 }
 
@@ -167,6 +168,34 @@ Result<BootHeader> parse_boot_header(std::span<const std::byte> page) {
   header.active = info >> 31U;
   header.bytes = (info & 0x7fffU) * kBootUnitBytes;
   return header;
+}
+
+Result<std::string> parse_nvm_sets(std::span<const std::byte> page) {
+  constexpr std::string_view kName = "NVM set list";
+  constexpr std::size_t kEntryBytes = 128;
+  if (auto size = check_size(page, kPageBytes, kName); !size) return std::move(size).error();
+  const std::size_t count = load_le<std::uint8_t>(page, 0);
+  if (count >= kPageBytes / kEntryBytes) {
+    return malformed(kName, fmt::format("{} entries", count));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = page.subspan((i + 1) * kEntryBytes, kEntryBytes);
+    text += fmt::format("{}{} of group {}: {} bytes", i == 0 ? "" : "; ",
+                        load_le<std::uint16_t>(entry, 0), load_le<std::uint16_t>(entry, 2),
+                        load_le<std::uint64_t>(entry, 16));
+  }
+  return text;
+}
+
+Result<std::vector<std::uint16_t>> parse_endurance_groups(std::span<const std::byte> page) {
+  constexpr std::string_view kName = "endurance group list";
+  if (auto size = check_size(page, kPageBytes, kName); !size) return std::move(size).error();
+  const std::size_t count = load_le<std::uint16_t>(page, 0);
+  if (count >= kPageBytes / 2) return malformed(kName, fmt::format("{} entries", count));
+  std::vector<std::uint16_t> groups;
+  for (std::size_t i = 1; i <= count; ++i) groups.push_back(load_le<std::uint16_t>(page, i * 2));
+  return groups;
 }
 
 Result<std::vector<SecondaryController>> parse_secondary_controllers(

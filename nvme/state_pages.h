@@ -23,6 +23,7 @@ struct ControllerAbilities {
   std::uint8_t log_attributes = 0;    // LPA; bit 5: the log of supported log pages is there
   std::uint8_t firmware_updates = 0;  // FRMW
   std::uint32_t rpmb = 0;             // RPMBS
+  std::uint32_t attributes = 0;       // CTRATT
 };
 // Fills what Identify tells of the state, and returns the rest.
 [[nodiscard]] Result<ControllerAbilities> parse_controller_abilities(
@@ -51,6 +52,12 @@ struct BootHeader {
   std::uint64_t bytes = 0;
 };
 [[nodiscard]] Result<BootHeader> parse_boot_header(std::span<const std::byte> page);
+
+// NVM Set List (CNS 04h): "1 of group 1: 1024 bytes; …".
+[[nodiscard]] Result<std::string> parse_nvm_sets(std::span<const std::byte> page);
+// Endurance Group List (CNS 19h).
+[[nodiscard]] Result<std::vector<std::uint16_t>> parse_endurance_groups(
+    std::span<const std::byte> page);
 
 // Secondary Controller List (CNS 15h).
 [[nodiscard]] Result<std::vector<SecondaryController>> parse_secondary_controllers(

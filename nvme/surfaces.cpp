@@ -369,6 +369,48 @@ void judge_virtualization(Judge& judge) {
                                                  judge.now.secondary.size()));
 }
 
+void judge_memory(Judge& judge, std::string_view surface, std::string_view what,
+                  std::optional<bool> present, EraseMethod method) {
+  if (!present) return judge.tell(surface, fmt::format("whether there is {} was not told", what));
+  if (!*present) return judge.tell(surface, "none");
+  if (is_sanitize(method)) {
+    return judge.tell(surface, fmt::format("there is {}; a sanitize clears it", what));
+  }
+  judge.quarantine(surface,
+                   fmt::format("there is {}, which {} does not clear", what, to_string(method)),
+                   "clean the device with clear_action=sanitize, which clears it");
+}
+
+// Of the enrolment the entry of the same place; nullptr: there is no yardstick.
+const ConfigurationState* find_configuration(const ControllerState* enrolled,
+                                             const ConfigurationState& like) {
+  if (enrolled == nullptr) return nullptr;
+  const auto found = std::find_if(enrolled->configuration.begin(), enrolled->configuration.end(),
+                                  [&](const ConfigurationState& each) {
+                                    return each.surface == like.surface && each.name == like.name;
+                                  });
+  return found == enrolled->configuration.end() ? nullptr : &*found;
+}
+
+void judge_configuration(Judge& judge) {
+  for (const ConfigurationState& each : judge.now.configuration) {
+    const ConfigurationState* const before = find_configuration(judge.enrolled, each);
+    if (before != nullptr && before->now != each.now) {
+      judge.quarantine(each.surface,
+                       fmt::format("{}: {}, at enrolment: {}", each.name, each.now, before->now),
+                       "set it back with the tool of its vendor or `nvme set-feature`, then clean "
+                       "the device again, or enrol it anew if it is yours");
+    } else if (before != nullptr) {
+      judge.tell(each.surface, fmt::format("{}: as enrolled", each.name));
+    } else if (!each.factory.empty() && each.factory != each.now) {
+      judge.tell(each.surface, fmt::format("{}: {}, its default is {}; left as it is", each.name,
+                                           each.now, each.factory));
+    } else {
+      judge.tell(each.surface, fmt::format("{}: {}", each.name, each.now));
+    }
+  }
+}
+
 void judge_identity(Judge& judge) {
   if (judge.enrolled == nullptr) {
     return judge.tell("enrolment",
@@ -389,7 +431,7 @@ void judge_identity(Judge& judge) {
 }  // namespace
 
 SurfaceJudgement judge_surfaces(const ControllerState& now, const ControllerState* enrolled,
-                                const Rules& rules, bool accept_found) {
+                                const Rules& rules, EraseMethod method, bool accept_found) {
   Judge judge{now, enrolled, rules, accept_found, {}};
   judge_identity(judge);
   judge_unreadable(judge);
@@ -407,7 +449,18 @@ SurfaceJudgement judge_surfaces(const ControllerState& now, const ControllerStat
                                        : fmt::format("the drive would like {} KiB of the host's "
                                                      "memory; a reset takes it back",
                                                      std::uint64_t{now.host_memory_pages} * 4));
-  judge.tell("endurance_groups", fmt::format("{}", now.endurance_groups));
+  const bool groups = std::any_of(
+      now.configuration.begin(), now.configuration.end(),
+      [](const ConfigurationState& each) { return each.surface == "endurance_groups"; });
+  if (!groups) judge.tell("endurance_groups", fmt::format("{}", now.endurance_groups));
+  judge_configuration(judge);
+  judge_memory(judge, "controller_memory_buffer", "a controller memory buffer", now.memory_buffer,
+               method);
+  judge_memory(judge, "persistent_memory_region", "a persistent memory region", now.memory_region,
+               method);
+  judge.tell("not_looked_at",
+             "vital product data (NVMe-MI); the persistent event, telemetry and error logs, which "
+             "no erase clears; vendor specific features and logs; the firmware itself");
   return std::move(judge.out);
 }
 

@@ -30,7 +30,8 @@ struct SurfaceReset {
 };
 
 struct SurfaceJudgement {
-  // Every surface, the untouched ones too; those to be reset are told as if they were already.
+  // What was looked at, the untouched too, and what was not; what is to be reset is told as if it
+  // were already.
   std::vector<StepFinding> findings;
   std::vector<SurfaceReset> resets;     // possible where nothing quarantines the drive
   std::vector<std::string> quarantine;  // sentences: surface, what was found, what to do
@@ -39,9 +40,10 @@ struct SurfaceJudgement {
 // `enrolled` is nullptr where the drive has no baseline yet: then only what is wrong by itself is
 // found, and a finding says so. Without a baseline, what a tenant may have left for ever and an
 // operator may have set as well (an owned SID, a programmed RPMB key) quarantines the drive unless
-// `accept_found`. Namespaces' layout is namespace_layout.h's.
+// `accept_found`. What lies in memory past the blocks is cleared by a sanitize, by its
+// specification, and by no other `method`. Namespaces' layout is namespace_layout.h's.
 [[nodiscard]] SurfaceJudgement judge_surfaces(const ControllerState& now,
                                               const ControllerState* enrolled, const Rules& rules,
-                                              bool accept_found = false);
+                                              EraseMethod method, bool accept_found = false);
 
 }  // namespace reclaim::nvme

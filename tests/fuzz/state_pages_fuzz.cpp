@@ -18,7 +18,7 @@ namespace {
 using namespace reclaim::nvme;
 
 void judge(const ControllerState& state, const ControllerState* enrolled) {
-  const auto surfaces = judge_surfaces(state, enrolled, Rules{});
+  const auto surfaces = judge_surfaces(state, enrolled, Rules{}, EraseMethod::overwrite);
   CHECK(!surfaces.findings.empty());
   for (const SurfaceReset& reset : surfaces.resets) CHECK(!reset.surface.empty());
   const auto health =

@@ -117,6 +117,14 @@ TEST_F(SurfacesTest, WhatCannotBeResetQuarantinesTheDrive) {
       {"", "firmware", "EVIL", "at enrolment", false},
       {"", "lockdown", "0x84", "power-cycle", true},
       {"", "lockdown_feature", "0x06", "feature 0x06", true},
+      {"feature_data=0x03:0", "feature_data", "0x03:7", "lba_range_types: of namespace 1", false},
+      {"", "feature_data", "0x0c:7", "power_state_transitions: of the controller", false},
+      {"feature_data=0x7d:0", "feature_data", "0x7d:7", "enhanced_controller_metadata", false},
+      {"feature_data=0x7e:5", "feature_data", "0x7e:7", "controller_metadata", false},
+      {"feature_data=0x7f:0", "feature_data", "0x7f:7", "namespace_metadata", false},
+      {"nvm_sets=1", "nvm_sets", "2", "nvm_sets: of the drive: 1 of group 0", false},
+      {"endurance_groups=2", "endurance_groups", "3", "endurance_groups: of the drive", false},
+      {"endurance_groups=2", "placement", "1", "1 (placement 0x1) 2 (placement 0x1)", false},
       {"", "write_protect", "1:2", "until a power cycle", true},
       {"", "write_protect", "1:3", "permanently", true},
   };
@@ -134,6 +142,36 @@ TEST_F(SurfacesTest, WhatCannotBeResetQuarantinesTheDrive) {
     }
     throw_away();
   }
+}
+
+// The drive's memory past its blocks, as the kernel and its registers show it.
+TEST_F(SurfacesTest, MemoryThatOnlyASanitizeClearsQuarantinesWithoutOne) {
+  for (const auto& [made, surface] :
+       {std::pair<std::string, std::string>{"cmb=1", "controller_memory_buffer"},
+        {"pmr=1", "persistent_memory_region"}}) {
+    SCOPED_TRACE(made);
+    take(made, false);
+    for (const EraseMethod clear : {EraseMethod::write_zeroes, EraseMethod::overwrite,
+                                    EraseMethod::format_crypto, EraseMethod::format_user_data}) {
+      expect_error(step("reset_controller_state", "", clear), Errc::failed, surface + ": there is");
+    }
+    expect_finding(step("reset_controller_state"), surface, "a sanitize clears it", false);
+    throw_away();
+  }
+  take();
+  for (const char* surface : {"controller_memory_buffer", "persistent_memory_region"}) {
+    expect_finding(step("reset_controller_state", "", EraseMethod::overwrite), surface, "none",
+                   false);
+  }
+  // Registers that the kernel does not let be mapped: said, and no reason to refuse.
+  std::filesystem::remove(root_ / "sys/bus/pci/devices" / kAddress / "resource0");
+  expect_finding(step("reset_controller_state", "", EraseMethod::overwrite),
+                 "persistent_memory_region", "was not told", false);
+}
+
+TEST_F(SurfacesTest, WhatWasNotLookedAtIsSaid) {
+  take();
+  expect_finding(step("reset_controller_state"), "not_looked_at", "telemetry", false);
 }
 
 TEST_F(SurfacesTest, AnOwnerAndAKeyAreAnOperatorsToAccept) {

@@ -85,3 +85,7 @@ unit_mutant(slack_stays verdict nvme/namespace_layout.cpp NamespaceCover.*
   "what a drive keeps beside its namespace is met by the next tenant after an overwrite"
   [[  return uncovered < smallest ? 0 : uncovered;]]
   [[  return uncovered < (1U << 26U) ? 0 : uncovered;]])
+unit_mutant(memory_passes verdict nvme/surfaces.cpp Surfaces.*
+  "what lies in a controller memory buffer is met by the next tenant after an overwrite"
+  [[  if (!*present) return judge.tell(surface, "none");]]
+  [[  if (true) return judge.tell(surface, "none");]])

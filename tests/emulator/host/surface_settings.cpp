@@ -11,6 +11,7 @@ const char* const kSurfaceSettingsHelp =
     R"(health     spare_threshold= percentage_used= data_units_written=
 firmware   firmware_slot=SLOT:REVISION|SLOT:  firmware_pending=SLOT (0 = none)
 features   feature=FID:VALUE (current and saved) feature_current= feature_saved= feature_default=
+           feature_data=FID:SEED (03h, 0Ch, 7Dh-7Fh: current and saved; SEED 0: zeros)
            dulbe=0|1 nodrm=0|1 hmb=PAGES (wish, HMPRE) hmb_enabled=0|1
 reserve    reservation=NSID:TYPE:KEY[:HOSTID] (of another host; TYPE 0 = registered only)|off
            reservation_persists=NSID:0|1
@@ -19,7 +20,7 @@ security   opal=0|1 opal_enabled= opal_locked= opal_mbr= opal_mbr_done= opal_sid
 boot       boot_partition=SIZE (128K units; 0 = none) boot_seed=0|1:SEED boot_active=0|1
 lockdown   lockdown=OPCODE|off lockdown_feature=FID|off
 self-test  self_test=0|1|2 self_test_ms=
-other      pmr=0|1
+other      pmr=0|1 cmb=0|1 nvm_sets=0..31 endurance_groups=0..31 placement=VALUE (feature 1Dh)
 subsystem  other_controller=CNTLID (0 = none) other_attached=NSID:0|1 nmic=NSID:BITS
            multipath=0|1 (disks are the subsystem's; give drives of one subsystem the same
            subsysnqn= and disk=)
@@ -72,6 +73,23 @@ Status feature(DriveState& state, const Setting& setting,
   for (const auto member : members) {
     state.features[(*values)[0]].*member = static_cast<std::uint32_t>((*values)[1]);
   }
+  return Ok{};
+}
+
+Status feature_data(DriveState& state, const Setting& setting) {
+  const auto values = fields(setting, 2);
+  if (!values.ok()) return values.error();
+  if ((*values)[0] > 0xff) return bad(setting, "FID:SEED");
+  state.feature_structured[(*values)[0]] = true;
+  state.feature_seed[(*values)[0]] = (*values)[1];
+  return Ok{};
+}
+
+template <typename T>
+Status few(const Setting& setting, T& into) {
+  T value = 0;
+  if (!number(setting, value).ok() || value > 31) return bad(setting, "0..31");
+  into = value;
   return Ok{};
 }
 
@@ -213,6 +231,7 @@ void add_features(SettingTable& table) {
   table["feature_current"] = [](auto& s, auto& v) { return feature(s, v, {&State::current}); };
   table["feature_saved"] = [](auto& s, auto& v) { return feature(s, v, {&State::saved}); };
   table["feature_default"] = [](auto& s, auto& v) { return feature(s, v, {&State::factory}); };
+  table["feature_data"] = feature_data;
   table["dulbe"] = [](auto& s, auto& v) {
     return feature_bit(s, v, kFeatureErrorRecovery, kDulbe);
   };
@@ -244,6 +263,12 @@ void add_security(SettingTable& table) {
   table["lockdown_feature"] = [](auto& s, auto& v) { return lockdown(s, v, s.lockdown.features); };
   table["self_test"] = self_test;
   table["self_test_ms"] = [](auto& s, auto& v) { return number(v, s.self_test.duration_ms); };
+  table["cmb"] = [](auto& s, auto& v) { return flag(v, s.capabilities.cmb); };
+  table["nvm_sets"] = [](auto& s, auto& v) { return few(v, s.capabilities.nvm_sets); };
+  table["endurance_groups"] = [](auto& s, auto& v) {
+    return few(v, s.capabilities.endurance_groups);
+  };
+  table["placement"] = [](auto& s, auto& v) { return number(v, s.placement); };
   table["pmr"] = [](auto& s, auto& v) { return flag(v, s.capabilities.pmr_enabled); };
 }
 

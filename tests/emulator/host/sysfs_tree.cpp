@@ -96,6 +96,10 @@ void SysfsTree::function_files(const DriveState& state, const std::string& addre
   if (!fs::exists(folder / "driver_override")) put_line(folder / "driver_override", "(null)");
   put(folder / "uevent",
       "DRIVER=" + text_of(host.driver) + "\nPCI_CLASS=10802\nPCI_SLOT_NAME=" + address + "\n");
+  // The controller's registers, of which only CAP.PMRS (bit 56) is modelled.
+  std::string registers(4096, '\0');
+  registers[7] = state.capabilities.pmr_enabled ? '\1' : '\0';
+  put(folder / "resource0", registers);
   if (host.sriov_total > 0) {
     put_line(folder / "sriov_totalvfs", std::to_string(host.sriov_total));
     put_line(folder / "sriov_numvfs", std::to_string(host.sriov_enabled));
@@ -145,6 +149,11 @@ void SysfsTree::controller_files(const DriveState& state, const std::string& add
   put(folder / "uevent", "MAJOR=" + std::to_string(kControllerMajor) +
                              "\nMINOR=" + std::to_string(state.host.instance) +
                              "\nDEVNAME=" + name + "\nNVME_TRTYPE=pcie\n");
+  if (state.capabilities.cmb) {
+    put_line(folder / "cmb", "cmbloc : 0x00000002\ncmbsz  : 0x00001011");
+  } else {
+    drop(folder / "cmb");
+  }
   for (const char* file : {"reset_controller", "rescan_controller"}) put(folder / file, "");
   link(folder / "device", device_folder(address));
   link(folder / "subsystem", root_ / "sys/class/nvme");

@@ -12,7 +12,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 5;
+inline constexpr std::uint32_t kStateVersion = 6;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 // Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
 // which the kernel makes a disk without a size. The last is only set as a tenant's doing.
@@ -52,7 +52,10 @@ struct Capabilities {
   std::uint32_t rpmbs;
   std::uint32_t hmpre;  // host memory buffer wished for, in 4 KiB units; 0 = none
   bool pmr_enabled;     // a persistent memory region is enabled: no sanitize
-  std::uint8_t wzsl;    // NVM command set specific limit, a power of two of 4 KiB; 0 = none
+  bool cmb;             // a controller memory buffer
+  std::uint16_t endurance_groups;
+  std::uint8_t nvm_sets;
+  std::uint8_t wzsl;  // NVM command set specific limit, a power of two of 4 KiB; 0 = none
   std::uint64_t capacity_bytes;  // TNVMCAP
 };
 
@@ -207,6 +210,11 @@ struct DriveState {
   HostSide host;
   std::array<NamespaceState, kNamespacesMax> namespaces;
   std::array<FeatureState, 256> features;
+  // What features with a structure hold follows from a seed; 0 is all zeros. One that was ever set
+  // is there.
+  std::array<std::uint64_t, 256> feature_seed;
+  std::array<bool, 256> feature_structured;
+  std::uint32_t placement;  // feature 1Dh of every endurance group
   std::array<std::uint8_t, 16> host_id;
   bool host_id_extended;  // it was given with 128 bits
   // Of each namespace, 4096 equal parts: whether one was written since the last sanitize.

@@ -13,6 +13,7 @@ constexpr std::uint32_t kSaveable = 1U << 0U;
 constexpr std::uint32_t kOfNamespace = 1U << 1U;
 constexpr std::uint32_t kChangeable = 1U << 2U;
 constexpr std::uint16_t kOncsSaveSelect = 1U << 4U;
+constexpr std::uint32_t kFlexiblePlacement = 0x1d;
 
 // Features whose value is one dword and that this drive has.
 constexpr std::array<std::uint32_t, 17> kFeatures{
@@ -99,12 +100,24 @@ Completion Controller::get_features(const Command& command) {
     if (found == nullptr) return Completion{kInvalidNamespace, 0};
     return Completion{kSuccess, select == 0 ? found->write_protect : 0U};
   }
-  if (!known(fid)) return Completion{kInvalidField, 0};
+  if (fid == kFlexiblePlacement && state_.capabilities.endurance_groups != 0) {
+    const std::uint32_t group = command.cdw11 & 0xffffU;
+    if (group == 0 || group > state_.capabilities.endurance_groups) {
+      return Completion{kInvalidField, 0};
+    }
+    return Completion{kSuccess, state_.placement};
+  }
+  const bool structured = fid == NVME_FEAT_FID_AUTO_PST || state_.feature_structured[fid];
+  if (!known(fid) && !structured) return Completion{kInvalidField, 0};
   const bool saves = (state_.capabilities.oncs & kOncsSaveSelect) != 0;
   if (select != 0 && !saves) return Completion{kInvalidField, 0};
   const FeatureState& feature = state_.features[fid];
-  if (fid == NVME_FEAT_FID_AUTO_PST) {  // 32 entries of 8 bytes, none of them in use
-    std::fill(command.data.begin(), command.data.end(), std::byte{0});
+  if (structured && select != kSelectSupported) {
+    std::uint64_t word = select == 1 ? 0 : state_.feature_seed[fid];
+    for (std::byte& each : command.data) {
+      word = word * 6364136223846793005ULL;
+      each = static_cast<std::byte>(word >> 56U);
+    }
   }
   switch (select) {
     case 0:

@@ -8,6 +8,8 @@ namespace reclaim::emulator {
 namespace {
 
 constexpr std::uint32_t kNvme14 = 0x00010400;
+constexpr std::uint32_t kNvmSetList = 0x04;
+constexpr std::uint32_t kEnduranceGroupList = 0x19;
 
 // A 128-bit little-endian field of which we need the lower half.
 void put128(std::uint8_t (&field)[16], std::uint64_t value) {
@@ -60,6 +62,10 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.cntrltype = 1;    // I/O controller
   id.oacs = can.oacs;
   id.ctratt = 1;  // Host Identifiers of 128 bits
+  if (can.nvm_sets != 0) id.ctratt |= 1U << 2U;
+  if (can.endurance_groups != 0) id.ctratt |= 1U << 4U | 1U << 19U;  // with flexible placement
+  id.nsetidmax = can.nvm_sets;
+  id.endgidmax = can.endurance_groups;
   id.acl = 3;
   id.aerl = 3;
   id.frmw = can.frmw;
@@ -190,6 +196,23 @@ Completion Controller::identify(const Command& command) {
       return controllers(visible(command.nsid)->attached, visible(command.nsid)->other_attached);
     case NVME_IDENTIFY_CNS_CTRL_LIST:
       return controllers(true, true);
+    case kNvmSetList: {
+      page[0] = std::byte{state_.capabilities.nvm_sets};
+      const std::uint64_t each =
+          state_.capabilities.capacity_bytes / std::max<unsigned>(state_.capabilities.nvm_sets, 1);
+      for (std::uint16_t set = 1; set <= state_.capabilities.nvm_sets; ++set) {
+        const std::span<std::byte> entry = page.subspan(set * std::size_t{128}, 128);
+        std::memcpy(entry.data(), &set, sizeof(set));
+        std::memcpy(entry.data() + 16, &each, sizeof(each));
+      }
+      return Completion{};
+    }
+    case kEnduranceGroupList:
+      for (std::uint16_t group = 0; group <= state_.capabilities.endurance_groups; ++group) {
+        const std::uint16_t value = group == 0 ? state_.capabilities.endurance_groups : group;
+        std::memcpy(page.data() + group * sizeof(value), &value, sizeof(value));
+      }
+      return Completion{};
     case NVME_IDENTIFY_CNS_CSI_CTRL: {
       if ((command.cdw11 >> 24U) != 0) return Completion{kInvalidField, 0};
       nvme_id_ctrl_nvm id{};

@@ -53,6 +53,7 @@ ControllerState full() {
   feature.saveable = true;
   feature.changeable = false;
   state.features = {feature};
+  state.configuration = {{"lba_range_types", "of namespace 1", "0x1, SHA-256 aa", "nothing"}};
   return state;
 }
 
@@ -62,6 +63,17 @@ TEST(ControllerState, ComesBackAsItWas) {
     ASSERT_TRUE(back.ok()) << back.error().what;
     EXPECT_EQ(*back, state);
   }
+}
+
+TEST(ControllerState, ABaselineOfAnOlderVersionIsRead) {
+  ControllerState state = full();
+  std::string text = encode_controller_state(state);
+  const std::size_t at = text.find(",\"configuration\":");
+  text.erase(at, text.find(']', at) + 1 - at);
+  const auto back = decode_controller_state(text);
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  state.configuration.clear();
+  EXPECT_EQ(*back, state);
 }
 
 // Each member tells by itself that something changed: none is forgotten by the codec.

@@ -7,6 +7,8 @@
 namespace reclaim::nvme {
 namespace {
 
+constexpr EraseMethod kPurge = EraseMethod::sanitize_crypto;
+
 ControllerState clean() {
   ControllerState state;
   state.serial = "S1";
@@ -56,14 +58,15 @@ struct Case {
 TEST(Surfaces, ACleanDriveHasNothingToReset) {
   const ControllerState now = clean();
   for (const ControllerState* enrolled : {static_cast<const ControllerState*>(nullptr), &now}) {
-    const auto judgement = judge_surfaces(now, enrolled, Rules{});
+    const auto judgement = judge_surfaces(now, enrolled, Rules{}, kPurge);
     EXPECT_TRUE(judgement.quarantine.empty());
     EXPECT_TRUE(judgement.resets.empty());
-    // Every surface is told, whether something was found or not.
+    // Each is told of, whether something was found or not.
     for (const char* surface :
          {"enrolment", "firmware", "opal", "rpmb", "boot_partitions", "lockdown", "self_test",
           "write_protect", "reservations", "features", "virtualization", "host_memory_buffer",
-          "endurance_groups"}) {
+          "endurance_groups", "controller_memory_buffer", "persistent_memory_region",
+          "not_looked_at"}) {
       EXPECT_EQ(std::count_if(judgement.findings.begin(), judgement.findings.end(),
                               [&](const StepFinding& f) { return f.surface == surface; }),
                 1)
@@ -125,12 +128,12 @@ TEST(Surfaces, WhatCannotBeResetQuarantines) {
     SCOPED_TRACE(each.name);
     ControllerState now = clean();
     each.change(now);
-    const auto judgement = judge_surfaces(now, &enrolled, Rules{});
+    const auto judgement = judge_surfaces(now, &enrolled, Rules{}, kPurge);
     ASSERT_FALSE(judgement.quarantine.empty());
     std::string all;
     for (const std::string& reason : judgement.quarantine) all += reason + "\n";
     EXPECT_NE(all.find(each.says), std::string::npos) << all;
-    EXPECT_EQ(judge_surfaces(now, nullptr, Rules{}).quarantine.empty(), !each.by_itself);
+    EXPECT_EQ(judge_surfaces(now, nullptr, Rules{}, kPurge).quarantine.empty(), !each.by_itself);
   }
 }
 
@@ -140,11 +143,11 @@ TEST(Surfaces, AFirmwareListReplacesTheEnrolment) {
   rules.firmware_allowed = {"FW1", "FW3"};
   ControllerState now = clean();
   // FW2 was enrolled, but the list is the operator's newer word.
-  EXPECT_EQ(judge_surfaces(now, &enrolled, rules).quarantine.size(), 1U);
+  EXPECT_EQ(judge_surfaces(now, &enrolled, rules, kPurge).quarantine.size(), 1U);
   now.firmware.revisions[1] = "FW3";
-  EXPECT_TRUE(judge_surfaces(now, &enrolled, rules).quarantine.empty());
+  EXPECT_TRUE(judge_surfaces(now, &enrolled, rules, kPurge).quarantine.empty());
   now.firmware.revisions[1] = "";
-  EXPECT_TRUE(judge_surfaces(now, nullptr, rules).quarantine.empty());
+  EXPECT_TRUE(judge_surfaces(now, nullptr, rules, kPurge).quarantine.empty());
 }
 
 TEST(Surfaces, AKeyThatWasThereAtEnrolmentIsNobodysFault) {
@@ -152,9 +155,9 @@ TEST(Surfaces, AKeyThatWasThereAtEnrolmentIsNobodysFault) {
   enrolled.rpmb_programmed = 3;
   enrolled.opal.sid_changed = true;
   ControllerState now = enrolled;
-  EXPECT_TRUE(judge_surfaces(now, &enrolled, Rules{}).quarantine.empty());
+  EXPECT_TRUE(judge_surfaces(now, &enrolled, Rules{}, kPurge).quarantine.empty());
   now.opal.sid_changed = false;
-  EXPECT_EQ(judge_surfaces(now, &enrolled, Rules{}).quarantine.size(), 1U);
+  EXPECT_EQ(judge_surfaces(now, &enrolled, Rules{}, kPurge).quarantine.size(), 1U);
 }
 
 TEST(Surfaces, WithoutABaselineWhatIsForEverIsAnOperatorsToAccept) {
@@ -164,18 +167,18 @@ TEST(Surfaces, WithoutABaselineWhatIsForEverIsAnOperatorsToAccept) {
   ControllerState keyed = clean();
   keyed.rpmb_programmed = 1;
   for (const ControllerState& now : {owned, keyed}) {
-    const auto judgement = judge_surfaces(now, nullptr, Rules{});
+    const auto judgement = judge_surfaces(now, nullptr, Rules{}, kPurge);
     ASSERT_EQ(judgement.quarantine.size(), 1U);
     EXPECT_NE(judgement.quarantine[0].find("`reclaim device set ADDRESS --enrol`"),
               std::string::npos)
         << judgement.quarantine[0];
-    const auto accepted = judge_surfaces(now, nullptr, Rules{}, true);
+    const auto accepted = judge_surfaces(now, nullptr, Rules{}, kPurge, true);
     EXPECT_TRUE(accepted.quarantine.empty());
     EXPECT_EQ(accepted.findings[0].found,
               "no enrolment baseline: an operator accepted the drive as it is found");
     // With a baseline it says nothing: what came since is a tenant's.
     const ControllerState before = clean();
-    EXPECT_FALSE(judge_surfaces(now, &before, Rules{}, true).quarantine.empty());
+    EXPECT_FALSE(judge_surfaces(now, &before, Rules{}, kPurge, true).quarantine.empty());
   }
 }
 
@@ -183,7 +186,7 @@ TEST(Surfaces, WriteProtectionAndReservationsAreCleared) {
   ControllerState now = clean();
   now.namespaces[0].write_protect = 1;
   now.namespaces[0].registrants = 2;
-  const auto judgement = judge_surfaces(now, nullptr, Rules{});
+  const auto judgement = judge_surfaces(now, nullptr, Rules{}, kPurge);
   EXPECT_TRUE(judgement.quarantine.empty());
   ASSERT_EQ(judgement.resets.size(), 2U);
   EXPECT_EQ(judgement.resets[0].kind, SurfaceReset::Kind::write_protect);
@@ -197,7 +200,7 @@ TEST(Surfaces, WriteProtectionAndReservationsAreCleared) {
 TEST(Surfaces, ARunningSelfTestIsAborted) {
   ControllerState now = clean();
   now.self_test = 2;
-  const auto judgement = judge_surfaces(now, nullptr, Rules{});
+  const auto judgement = judge_surfaces(now, nullptr, Rules{}, kPurge);
   ASSERT_EQ(judgement.resets.size(), 1U);
   EXPECT_EQ(judgement.resets[0].kind, SurfaceReset::Kind::self_test);
 }
@@ -230,7 +233,7 @@ TEST(Surfaces, FeaturesGoBackToTheEnrolment) {
     feature(now, each.id).current = each.current;
     feature(now, each.id).saved = each.saved;
     for (const bool with : {true, false}) {
-      const auto judgement = judge_surfaces(now, with ? &enrolled : nullptr, Rules{});
+      const auto judgement = judge_surfaces(now, with ? &enrolled : nullptr, Rules{}, kPurge);
       const int wanted = with ? each.enrolled_resets_to : each.bare_resets_to;
       EXPECT_TRUE(judgement.quarantine.empty());
       ASSERT_EQ(judgement.resets.size(), wanted < 0 ? 0U : 1U) << with;
@@ -247,7 +250,7 @@ TEST(Surfaces, AnEnrolledDulbeIsNotBelieved) {
   ControllerState enrolled = clean();
   feature(enrolled, 0x05).current = 0x10000;
   feature(enrolled, 0x05).saved = 0x10000;
-  const auto judgement = judge_surfaces(enrolled, &enrolled, Rules{});
+  const auto judgement = judge_surfaces(enrolled, &enrolled, Rules{}, kPurge);
   ASSERT_EQ(judgement.resets.size(), 1U);
   EXPECT_EQ(judgement.resets[0].value, 0U);
 }
@@ -258,9 +261,45 @@ TEST(Surfaces, WhatCannotBeSavedIsSetForNow) {
   feature(now, 0x06).current = 0;
   feature(now, 0x06).saved.reset();
   feature(now, 0x06).saveable = false;
-  const auto judgement = judge_surfaces(now, &enrolled, Rules{});
+  const auto judgement = judge_surfaces(now, &enrolled, Rules{}, kPurge);
   ASSERT_EQ(judgement.resets.size(), 1U);
   EXPECT_FALSE(judgement.resets[0].save);
+}
+
+// What lies past the blocks is reached by a sanitize alone.
+TEST(Surfaces, MemoryPastTheBlocksNeedsASanitize) {
+  for (const auto member : {&ControllerState::memory_buffer, &ControllerState::memory_region}) {
+    for (const EraseMethod clear : {EraseMethod::write_zeroes, EraseMethod::overwrite,
+                                    EraseMethod::format_crypto, EraseMethod::format_user_data}) {
+      ControllerState now = clean();
+      now.*member = false;
+      EXPECT_TRUE(judge_surfaces(now, &now, Rules{}, clear).quarantine.empty());
+      now.*member = true;
+      const auto judgement = judge_surfaces(now, &now, Rules{}, clear);
+      ASSERT_EQ(judgement.quarantine.size(), 1U);
+      EXPECT_NE(judgement.quarantine[0].find("clear_action=sanitize"), std::string::npos);
+      EXPECT_TRUE(judge_surfaces(now, &now, Rules{}, kPurge).quarantine.empty());
+      EXPECT_EQ(judge_surfaces(now, nullptr, Rules{}, clear, true).quarantine.size(), 1U);
+    }
+  }
+}
+
+TEST(Surfaces, AConfigurationThatIsNotTheEnrolledOneQuarantines) {
+  ControllerState enrolled = clean();
+  enrolled.configuration = {{"nvm_sets", "of the drive", "1: 5 bytes", ""},
+                            {"controller_metadata", "of the controller", "nothing", "nothing"}};
+  EXPECT_TRUE(judge_surfaces(enrolled, &enrolled, Rules{}, kPurge).quarantine.empty());
+  for (std::size_t i = 0; i < enrolled.configuration.size(); ++i) {
+    ControllerState now = enrolled;
+    now.configuration[i].now = "0x1, SHA-256 aa";
+    const auto judgement = judge_surfaces(now, &enrolled, Rules{}, kPurge);
+    ASSERT_EQ(judgement.quarantine.size(), 1U);
+    EXPECT_EQ(judgement.quarantine[0].find(now.configuration[i].surface), 0U);
+    // Nothing to compare with: told, and left as it is.
+    const ControllerState older = clean();
+    EXPECT_TRUE(judge_surfaces(now, &older, Rules{}, kPurge).quarantine.empty());
+    EXPECT_TRUE(judge_surfaces(now, nullptr, Rules{}, kPurge).quarantine.empty());
+  }
 }
 
 }  // namespace
