@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "state/trust.h"
+
 namespace reclaim {
 namespace {
 
@@ -12,6 +14,11 @@ constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kGatherMs = 100;       // how long a kick waits for its likes
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
 constexpr std::int64_t kMayPassSoonMs = 5'000;
+
+// Redis lost its last writes: what stands there gives way to the next one.
+bool is_older(const Record& stored, std::uint64_t epoch) {
+  return stored.damage.empty() && stored.epoch < epoch;
+}
 
 }  // namespace
 
@@ -102,14 +109,20 @@ void Conductor::take_over(Record record) {
   const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty;
   // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
   device.dirty_durable = dirty && !device.quarantined;
+  const bool unproven = record.unproven;
+  if (unproven) {
+    record = shown_only(std::move(record),
+                        entry != ports_.ledger.entries().end() ? &entry->second : nullptr);
+  }
   device.record = std::move(record);
-  device.persisted = true;
+  device.persisted = !unproven;
   device.quarantined = false;
   forget_earlier_life(device);
   // What is in the pool, and clean for the ledger, has no release on its way.
   device.fence_first = device.record.stage != Stage::available ||
                        (dirty && entry->second.dirty_since > device.record.certificate_at);
   keep_certificate(address);
+  if (unproven) prove(device);
   const Stage stage = device.record.stage;
   if (!is_busy(stage) && stage != Stage::pending_cleaning) return;
   const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
@@ -127,6 +140,25 @@ void Conductor::forget_earlier_life(Device& device) const {
       entry->second.dirty_since > device.record.cleaning_started_at) {
     device.record.erase_begun = false;
   }
+}
+
+// A record of an older version is written again at once, authenticated: with the next start one
+// that is not would not be believed.
+void Conductor::prove(Device& device) {
+  ports_.log.warning(kLog, fmt::format("{}: its record is an older version's, which authenticated "
+                                       "none: it is shown, and nothing rests on it",
+                                       to_string(device.record.address)));
+  Record next = device.record;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  JournalEntry entry{to_string(next.address),
+                     std::string(to_string(next.stage)),
+                     "taken_over",
+                     std::string(to_string(next.stage)),
+                     "the record of an older version, which authenticated none",
+                     "what it says of an erasure is not believed",
+                     next.updated_at};
+  save(next.address, std::move(next), std::move(entry), [] {});
 }
 
 // Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
@@ -267,8 +299,9 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
                                          "written again",
                                          to_string(address)));
     device.persisted = false;
-    if (found != by_address.end()) {
-      device.record.epoch = std::max(device.record.epoch, found->second->epoch);
+    if (found != by_address.end() && !is_older(*found->second, device.record.epoch)) {
+      // Should this be lost, the write finds out and settles it.
+      ports_.store.discard(options_.host, address, [](Result<Ok> /*discarded*/) {});
     }
   }
   for (const PciAddress& address : quarantined) {

@@ -135,6 +135,7 @@ class Conductor final {
   void load(std::function<void(Status)> started);
   void take_over(Record record);
   void forget_earlier_life(Device& device) const;
+  void prove(Device& device);
   void quarantine(Device& device, const Record& damaged);
   void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
@@ -201,6 +202,10 @@ class Conductor final {
                    std::function<void()> saved);
   void settle_conflict(const PciAddress& address, Record next, JournalEntry entry,
                        std::function<void()> saved);
+  void settle_later(const PciAddress& address, Record next, JournalEntry entry,
+                    std::function<void()> saved);
+  void overwrite(const PciAddress& address, Record next, JournalEntry entry,
+                 std::function<void()> saved);
   void transitioned(const PciAddress& address, const Record& before, const Update& update,
                     const std::string& detail);
   [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;

@@ -191,44 +191,19 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
       options_.host, [this, address, next, entry, saved](Result<std::vector<Record>> records) {
         if (stopping_) return;
         Device& device = devices_.at(address);
-        if (!records) {
-          ports_.timers.after(backoff(device), [this, address, next, entry, saved] {
-            if (!stopping_) settle_conflict(address, next, entry, saved);
-          });
-          return;
-        }
+        if (!records) return settle_later(address, next, entry, saved);
         const auto stored = std::find_if(records->begin(), records->end(),
                                          [&](const Record& r) { return r.address == address; });
-        if (stored != records->end() && !stored->damage.empty()) {
-          // Somebody wrote what nobody can read. Until it is mended or removed, nothing more is
-          // begun; what is under way ends with its claim.
-          ports_.log.error(
-              kLog, fmt::format("{}: its record cannot be read any more", to_string(address)),
-              {{"why", stored->damage}});
-          device.saving = false;
-          device.inbox.clear();
-          drop(address);
-          return quarantine(device, *stored);
-        }
-        if (stored != records->end() && same_but_progress(*stored, next)) {
+        const bool readable = stored != records->end() && stored->damage.empty();
+        if (readable && same_but_progress(*stored, next)) {
           device.saving = false;
           device.persisted = true;
           device.record = next;
           saved();
           return pump(address);
         }
-        if (stored != records->end() && stored->epoch >= next.epoch) {
-          ports_.log.error(
-              kLog, fmt::format("{}: somebody else wrote its record; taking over what stands",
-                                to_string(address)));
-          device.saving = false;
-          device.inbox.clear();
-          drop(address);
-          device.record = *stored;
-          if (is_busy(stored->stage)) {
-            post(address, Event{restart_trigger(*stored, options_.interrupted_cleaning), 0, {}});
-          }
-          return;
+        if (stored != records->end() && (!readable || stored->epoch >= next.epoch)) {
+          return overwrite(address, next, entry, saved);
         }
         if (!is_busy(device.record.stage)) return save(address, next, entry, saved);
         reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
@@ -241,6 +216,29 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
           post(address, Event{Trigger::lock_lost, 0, {}});
         });
       });
+}
+
+void Conductor::settle_later(const PciAddress& address, Record next, JournalEntry entry,
+                             std::function<void()> saved) {
+  ports_.timers.after(backoff(devices_.at(address)), [this, address, next, entry, saved] {
+    if (!stopping_) settle_conflict(address, next, entry, saved);
+  });
+}
+
+// A worker that died since, or somebody else, wrote the record. What this one knows comes from the
+// drive, Placement and its ledger: it is never given up for what Redis says.
+void Conductor::overwrite(const PciAddress& address, Record next, JournalEntry entry,
+                          std::function<void()> saved) {
+  ports_.log.error(kLog, fmt::format("{}: somebody else wrote its record in Redis: it is not taken "
+                                     "over but written again; find out who has this Redis's "
+                                     "password",
+                                     to_string(address)));
+  ports_.store.discard(options_.host, address,
+                       [this, address, next, entry, saved](Result<Ok> discarded) {
+                         if (stopping_) return;
+                         if (!discarded) return settle_later(address, next, entry, saved);
+                         save(address, next, entry, saved);
+                       });
 }
 
 void Conductor::transitioned(const PciAddress& address, const Record& before, const Update& update,

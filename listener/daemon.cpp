@@ -56,6 +56,9 @@ Status Daemon::build(const config::MachineFacts& machine) {
 
   RedisStoreOptions redis;
   redis.redis = config::redis_options(settings_);
+  auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
+  if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
+  redis.seal.emplace(host_, *std::move(key));
   auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
   if (!store) return std::move(store).error();
   store_ = std::move(store).value();

@@ -20,6 +20,7 @@ namespace {
 // Half of it is more than an enrolment may have (nvme/'s limit is 256 KiB).
 constexpr std::size_t kLineBytesMax = 1'048'576;
 constexpr std::size_t kChecksumDigits = 8;
+constexpr std::size_t kSecretBytesMax = 16'384;
 
 Error io_error(std::string_view what, std::string_view path, int code) {
   return Error{Errc::failed, fmt::format("cannot {} {}: {}", what, path, std::strerror(code)),
@@ -249,6 +250,21 @@ Result<std::string> File::read_all(std::size_t bytes_max) const {
       return Error{Errc::limit, fmt::format("{} is longer than {} bytes", path_, bytes_max)};
     }
   }
+}
+
+Result<std::string> read_secret(const std::string& path) {
+  const Result<File> file = File::open(path, O_RDONLY);
+  if (!file.ok()) {
+    if (file.error().raw == ENOENT) return Error{Errc::not_found, file.error().what, ENOENT};
+    return file.error();
+  }
+  struct stat info {};
+  if (::fstat(file->fd(), &info) == 0 && (info.st_mode & 0077U) != 0) {
+    return Error{Errc::invalid, fmt::format("{}: others than its owner may read this private key "
+                                            "(mode {:04o}): chmod 600 it, and consider a new one",
+                                            path, info.st_mode & 07777U)};
+  }
+  return file->read_all(kSecretBytesMax);
 }
 
 Status sync_folder(const std::string& folder) {

@@ -56,6 +56,10 @@ class File final {
   std::string path_;
 };
 
+// A file that only its owner may read: one that others may is refused (Errc::invalid), one that is
+// not there is Errc::not_found.
+[[nodiscard]] Result<std::string> read_secret(const std::string& path);
+
 // Makes `folder`/`name` hold `bytes`, or what it held before: written beside, fsynced, renamed, and
 // the folder fsynced.
 [[nodiscard]] Status replace_file(const std::string& folder, const std::string& name,

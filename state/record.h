@@ -126,6 +126,9 @@ struct Record {
   // Never stored: why what stands in the store cannot be read. Such a record shows the address and
   // nothing else that could be relied on.
   std::string damage;
+  // Never stored: written by a version that did not authenticate its records. It shows what was,
+  // and nothing may rest on it.
+  bool unproven = false;
 
   friend bool operator==(const Record&, const Record&) = default;
 };

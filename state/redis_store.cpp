@@ -118,21 +118,32 @@ std::optional<Record> damaged_record(const std::string& host, const std::string&
   record.uuid = device_uuid(host, *parsed);
   record.stage = Stage::error;
   record.damage = fmt::format(
-      "its record cannot be read ({}): nothing is done with it; compare with Placement and the "
-      "ledger, then mend the field or remove the record, and it is met anew",
-      why.what);
+      "its record cannot be believed ({}): nothing is done with it; compare with Placement and the "
+      "ledger, then remove the record (redis-cli DEL '{}'), and the device is met again from "
+      "ledger, Placement and drive",
+      why.what, redis_keys::of_device(host, "device", address));
   record.last_error = record.damage;
   return record;
 }
 
 Result<Record> record_from(const std::string& host, const std::string& address,
-                           const RedisReply& reply) {
+                           const RedisReply& reply, const RecordSeal* seal) {
   Fields fields;
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
     fields[reply.elements[i].text] = reply.elements[i + 1].text;
   }
+  // First: what somebody else wrote is not looked into.
+  const auto verdict = seal == nullptr ? RecordSeal::Verdict::fits : seal->judge(fields);
+  if (verdict == RecordSeal::Verdict::forged) {
+    return Error{Errc::refused,
+                 fields.contains("mac")
+                     ? "field 'mac' does not fit the others: not written by this host's worker, or "
+                       "changed since"
+                     : "field 'mac' is missing: not written by this host's worker"};
+  }
   Result<Record> record = decode_record(fields);
   if (!record.ok()) return record;
+  record->unproven = verdict == RecordSeal::Verdict::unsealed;
   if (record->host != host || to_string(record->address) != address) {
     return Error{Errc::invalid,
                  fmt::format("it is the record of {} on host {}", to_string(record->address),
@@ -266,7 +277,8 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
     logger_.warning(kLog, fmt::format("{} is listed but gone; the device is met anew", key));
   } else {
     Result<Record> record =
-        reply.ok() ? record_from(loading->host, address, *reply) : Result<Record>(reply.error());
+        reply.ok() ? record_from(loading->host, address, *reply, seal_of(loading->host))
+                   : Result<Record>(reply.error());
     if (record.ok()) {
       loading->records.push_back(*std::move(record));
     } else if (auto damaged = damaged_record(loading->host, address, record.error().wrap(key))) {
@@ -286,6 +298,10 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
   loading->done(std::move(loading->records));
 }
 
+const RecordSeal* RedisStore::seal_of(const std::string& host) const {
+  return options_.seal && options_.seal->host() == host ? &*options_.seal : nullptr;
+}
+
 void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& entry,
                       StoreCallback<Ok> done) {
   CHECK(record.epoch <= kEpochMax);
@@ -296,13 +312,23 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
                                 std::to_string(journal.size())};
   args.insert(args.end(), journal.begin(), journal.end());
   args.push_back(address);
-  append(args, encode_record(record));
+  const RecordSeal* seal = seal_of(record.host);
+  append(args, seal != nullptr ? seal->seal(record) : encode_record(record));
+  if (seal != nullptr) options_.seal->expect_sealed();
   run(RedisScript::save,
       {redis_keys::of_device(record.host, "device", address),
        redis_keys::of_host(record.host, "devices"), redis_keys::of_host(record.host, "journal"),
        redis_keys::of_device(record.host, "lock", address)},
       std::move(args), fmt::format("the record of {} is not saved", address),
       drop_detail(std::move(done)));
+}
+
+void RedisStore::discard(const std::string& host, const PciAddress& address,
+                         StoreCallback<Ok> done) {
+  const std::string key = redis_keys::of_device(host, "device", to_string(address));
+  client_->command({"DEL", key}, [key, done = std::move(done)](Result<RedisReply> reply) {
+    done(reply.ok() ? Status(Ok{}) : Status(reply.error().wrap(key + " is not removed")));
+  });
 }
 
 void RedisStore::save_progress(const Record& record, StoreCallback<Ok> done) {

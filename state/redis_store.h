@@ -16,6 +16,7 @@
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/in_hand.h"
+#include "state/record_seal.h"
 #include "state/redis_client.h"
 #include "state/redis_options.h"
 #include "state/redis_scripts.h"
@@ -25,6 +26,8 @@ namespace reclaim {
 
 struct RedisStoreOptions {
   RedisOptions redis;
+  // Of the host whose records are written here. None: records are only shown, as they are found.
+  std::optional<RecordSeal> seal;
   std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
   std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
   // Of a host's stream since its last kick; a worker that comes back later surveys anyway.
@@ -69,6 +72,8 @@ class RedisStore final : public Store, public InHand {
   void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
             StoreCallback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address,
+               StoreCallback<Ok> done) override;
   void save_progress(const Record& record, StoreCallback<Ok> done) override;
   void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
                     std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
@@ -94,6 +99,8 @@ class RedisStore final : public Store, public InHand {
 
  private:
   struct Loading;
+
+  [[nodiscard]] const RecordSeal* seal_of(const std::string& host) const;
 
   RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
 

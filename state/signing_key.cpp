@@ -60,18 +60,6 @@ Error wrong(const std::string& path, std::string_view what) {
   return Error{Errc::invalid, fmt::format("{}: {}", path, what)};
 }
 
-Result<std::string> read_key(const std::string& path, bool secret) {
-  const Result<File> file = File::open(path, O_RDONLY);
-  if (!file.ok()) return file.error();
-  struct stat info {};
-  if (secret && ::fstat(file->fd(), &info) == 0 && (info.st_mode & 0077U) != 0) {
-    return Error{Errc::invalid, fmt::format("{}: others than its owner may read this private key "
-                                            "(mode {:04o}): chmod 600 it, and consider a new one",
-                                            path, info.st_mode & 07777U)};
-  }
-  return file->read_all(kKeyBytesMax);
-}
-
 Result<std::string> private_pem(EVP_PKEY* key) {
   const Bio bio(BIO_new(BIO_s_mem()), &BIO_free);
   if (bio == nullptr ||
@@ -101,7 +89,9 @@ PublicKey::PublicKey(std::shared_ptr<evp_pkey_st> key)
     : key_(std::move(key)), id_(id_of(key_.get())) {}
 
 Result<PublicKey> PublicKey::load(const std::string& path) {
-  const Result<std::string> text = read_key(path, false);
+  const Result<File> file = File::open(path, O_RDONLY);
+  if (!file.ok()) return file.error();
+  const Result<std::string> text = file->read_all(kKeyBytesMax);
   if (!text.ok()) return text.error();
   auto key = owned(PEM_read_bio_PUBKEY(reading(*text).get(), nullptr, &no_passphrase, nullptr));
   if (key == nullptr) {
@@ -136,7 +126,7 @@ Result<std::string> PublicKey::pem() const {
 }
 
 Result<SigningKey> SigningKey::load(const std::string& path) {
-  const Result<std::string> text = read_key(path, true);
+  const Result<std::string> text = ledger_file::read_secret(path);
   if (!text.ok()) return text.error();
   auto key = owned(PEM_read_bio_PrivateKey(reading(*text).get(), nullptr, &no_passphrase, nullptr));
   if (key == nullptr) {

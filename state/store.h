@@ -72,9 +72,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // All records of the host. One that cannot be decoded comes as a record in error whose `damage`
-  // names key and field: guessing at a dirty drive's record is not for us, and no reason to leave
-  // the others alone.
+  // All records of the host. One that cannot be decoded, or that this host's worker did not write,
+  // comes as a record in error whose `damage` names key and field: guessing at a dirty drive's
+  // record is not for us, and no reason to leave the others alone.
   virtual void load(const std::string& host, StoreCallback<std::vector<Record>> done) = 0;
 
   // Writes the record and its journal line in one step, if the stored epoch is not above
@@ -83,7 +83,13 @@ class Store {
   virtual void save(const Record& record, LockToken lock, const JournalEntry& entry,
                     StoreCallback<Ok> done) = 0;
 
-  // Progress of the running step: fields of the record outside the epoch. Lost ones do no harm.
+  // Removes what is stored of the device, whoever wrote it. For a worker that knows its own record
+  // to be the right one, and writes it next.
+  virtual void discard(const std::string& host, const PciAddress& address,
+                       StoreCallback<Ok> done) = 0;
+
+  // Progress of the running step: fields of the record outside the epoch, and not authenticated
+  // (state/record_seal.h). Lost ones do no harm.
   virtual void save_progress(const Record& record, StoreCallback<Ok> done) = 0;
 
   // Takes the device's lock for `ttl_ms`; Errc::busy names the holder when somebody else has it.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -146,6 +147,97 @@ TEST(RedisStore, ARecordThatCannotBeReadIsShownAsDamagedAndTheOthersAsTheyAre) {
   // Another host's record under our key.
   redis.server.cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "host", "compute-9"});
   EXPECT_THAT(contract::load(world)->front().damage, HasSubstr("on host compute-9"));
+}
+
+// The worker's store: what it saves carries the code of its host's key, and what does not is not
+// believed.
+class SealedRecords : public testing::Test {
+ protected:
+  SealedRecords() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "host_key_XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  ~SealedRecords() override { std::filesystem::remove_all(folder_); }
+
+  // As a worker's start does.
+  void start() {
+    redis_.options.seal.emplace("compute-1",
+                                *MacKey::load_or_create(default_host_key(folder_)));
+    redis_.open();
+    ASSERT_TRUE(redis_.connected());
+  }
+  std::string damage() {
+    const auto loaded = contract::load(redis_.world("compute-1"));
+    return loaded.ok() && loaded->size() == 1 ? loaded->front().damage : "not loaded";
+  }
+
+  const std::string kKey = "reclaim:{compute-1}:device:0000:01:01.0";
+  StoreOnRedis redis_;
+  std::string folder_;
+};
+
+TEST_F(SealedRecords, KeepTheContract) {
+  start();
+  for (const contract::Check& check : contract::kChecks) {
+    const std::string host = std::string("host-") + check.name;
+    redis_.options.seal.emplace(host, *MacKey::load_or_create(default_host_key(folder_)));
+    redis_.open();
+    ASSERT_TRUE(redis_.connected());
+    check.run(redis_.world(host));
+  }
+}
+
+TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
+  start();
+  const contract::World world = redis_.world("compute-1");
+  const Record record = contract::record_of(world, 1, 5, Stage::available);
+  ASSERT_TRUE(contract::save(world, record).ok());
+  EXPECT_EQ(damage(), "");
+  // Progress is written beside it.
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                redis_.store->save_progress(record, std::move(done));
+              }).ok());
+  EXPECT_EQ(damage(), "");
+  redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
+  EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
+  EXPECT_THAT(damage(), HasSubstr("redis-cli DEL '" + kKey + "'"));
+  redis_.server.cli({"HDEL", kKey, "mac"});
+  EXPECT_THAT(damage(), HasSubstr("field 'mac' is missing"));
+  redis_.server.cli({"HSET", kKey, "epoch", "many"});
+  EXPECT_EQ(contract::code_of(contract::save(world, record)), Errc::conflict);
+  const auto discard = [&] {
+    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+      redis_.store->discard(world.host, record.address, std::move(done));
+    });
+  };
+  EXPECT_TRUE(discard().ok());
+  EXPECT_TRUE(discard().ok()) << "gone is gone";
+  EXPECT_TRUE(contract::save(world, record).ok());
+  EXPECT_EQ(damage(), "");
+  // Another host's record is only shown: its key is not ours.
+  redis_.options.seal.reset();
+  redis_.open();
+  ASSERT_TRUE(redis_.connected());
+  redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
+  EXPECT_EQ(damage(), "");
+}
+
+TEST_F(SealedRecords, AnOlderVersionsAreUnprovenWithTheFirstStartAloneAndThenForged) {
+  redis_.open();
+  ASSERT_TRUE(redis_.connected());
+  const contract::World world = redis_.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 5, Stage::allocated)).ok());
+  start();
+  auto loaded = contract::load(world);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_TRUE(loaded->front().unproven);
+  EXPECT_EQ(loaded->front().damage, "");
+  EXPECT_EQ(loaded->front().stage, Stage::allocated);
+  start();
+  loaded = contract::load(world);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_THAT(loaded->front().damage, HasSubstr("field 'mac' is missing"));
 }
 
 TEST(RedisStore, AnEpochThatIsNoNumberIsNotOverwritten) {

@@ -51,3 +51,15 @@ unit_mutant(offers_are_forgotten conductor handlers/conductor_release.cpp *OnOff
 unit_mutant(certificate_overtaken admission handlers/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
+unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp
+  ForeignRedis.ARecordReplaced*
+  "what somebody wrote into Redis is taken over by a running worker"
+  [[          return overwrite(address, next, entry, saved);
+]]
+  [[          device.saving = false;
+          device.record = *stored;
+          return;
+]])
+unit_mutant(older_versions_are_believed conductor handlers/conductor.cpp ForeignRedis.*Older*
+  "a record that nothing authenticates gets a certificate signed"
+  [[    record = shown_only(]] [[    if (false) record = shown_only(]])

@@ -77,9 +77,25 @@ void FakeStore::load(const std::string& host, StoreCallback<std::vector<Record>>
           }
           auto decoded = decode_record(encode_record(*record));
           if (!decoded) return decoded.error();
+          decoded->unproven = unproven_.contains(address);
           out.push_back(*std::move(decoded));
         }
         return out;
+      },
+      std::move(done));
+}
+
+void FakeStore::discard(const std::string& host, const PciAddress& address,
+                        StoreCallback<Ok> done) {
+  command<Ok>(
+      [this, host, address]() -> Result<Ok> {
+        const auto it = records_.find(address);
+        if (it == records_.end() || it->second->host != host) return Ok{};
+        remember(records_, address);
+        records_.erase(it);
+        damaged_.erase(address);
+        unproven_.erase(address);
+        return Ok{};
       },
       std::move(done));
 }
@@ -100,6 +116,7 @@ void FakeStore::save(const Record& record, LockToken lock, const JournalEntry& e
         }
         remember(records_, copy->address);
         records_[copy->address] = copy;
+        unproven_.erase(copy->address);
         // What a dead worker sent may come late and, where Redis has forgotten the newer ones, be
         // taken. It says nothing about the worker now running.
         if (worker != scheduler_.worker()) return Ok{};
@@ -303,8 +320,19 @@ void FakeStore::mend(const PciAddress& address, bool remove) {
   if (damaged_.erase(address) != 0 && remove) records_.erase(address);
 }
 
+void FakeStore::forge(const Record& record) {
+  records_[record.address] = std::make_shared<const Record>(record);
+  damaged_.insert(record.address);
+}
+
+void FakeStore::put_back(const Record& record) {
+  records_[record.address] = std::make_shared<const Record>(record);
+  damaged_.erase(record.address);
+}
+
 void FakeStore::lose_everything() {
   damaged_.clear();
+  unproven_.clear();
   records_.clear();
   arqs_.clear();
   locks_.clear();

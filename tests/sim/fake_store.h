@@ -26,6 +26,8 @@ class FakeStore final : public Store {
   void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
             StoreCallback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address,
+               StoreCallback<Ok> done) override;
   void save_progress(const Record& record, StoreCallback<Ok> done) override;
   void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
                     std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
@@ -54,9 +56,16 @@ class FakeStore final : public Store {
   std::size_t lose_last(std::int64_t ms);
   void lose_everything();
   void worker_died();
-  // Somebody's hand: the record cannot be read, nor written over, until it is mended or removed.
+  // Somebody's hand: the record cannot be believed until it is mended or removed.
   void damage(const PciAddress& address);
   void mend(const PciAddress& address, bool remove);
+  // Somebody who has Redis but not the host's key writes a record of his own: it is read as one
+  // that cannot be believed.
+  void forge(const Record& record);
+  // The same, but what he writes is a record that this host's worker wrote once.
+  void put_back(const Record& record);
+  // As an older version wrote it, which authenticated nothing, and a newer one finds it first.
+  void age(const PciAddress& address) { unproven_.insert(address); }
   // Another worker, of the same name by mistake: takes the lock if it is free.
   bool rival_takes(const PciAddress& address, std::int64_t ttl_ms);
   void rival_gives_back(const PciAddress& address);
@@ -75,6 +84,7 @@ class FakeStore final : public Store {
 
  private:
   std::set<PciAddress> damaged_;
+  std::set<PciAddress> unproven_;
 
   struct Lock {
     std::string holder;

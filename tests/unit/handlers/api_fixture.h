@@ -91,6 +91,10 @@ class MemoryStore final : public Store {
             StoreCallback<Ok> /*done*/) override {
     never();
   }
+  void discard(const std::string& /*host*/, const PciAddress& /*address*/,
+               StoreCallback<Ok> /*done*/) override {
+    never();
+  }
   void save_progress(const Record& /*record*/, StoreCallback<Ok> /*done*/) override { never(); }
   void acquire_lock(const std::string& /*host*/, const PciAddress& /*address*/,
                     const std::string& /*holder*/, std::int64_t /*ttl_ms*/,

@@ -1,0 +1,125 @@
+// The host's own key, and what it says of a record: whatever anybody changes is noticed.
+#include "state/record_seal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace reclaim {
+namespace {
+
+using testing::HasSubstr;
+using Verdict = RecordSeal::Verdict;
+
+struct KeyFolder : testing::Test {
+  KeyFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "mac_key_XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  ~KeyFolder() override { std::filesystem::remove_all(folder); }
+
+  [[nodiscard]] std::string path() const { return default_host_key(folder); }
+  void write(const std::string& text, std::filesystem::perms mode) const {
+    std::ofstream(path()) << text;
+    std::filesystem::permissions(path(), mode);
+  }
+  [[nodiscard]] MacKey key() const { return *MacKey::load_or_create(path()); }
+
+  std::string folder;
+};
+
+constexpr auto kOwnerOnly = std::filesystem::perms::owner_read;
+
+TEST_F(KeyFolder, AKeyIsMadeOnceAndReadableByItsOwnerAlone) {
+  EXPECT_EQ(MacKey::load(path()).error().code, Errc::not_found);
+  const MacKey made = key();
+  EXPECT_TRUE(made.newly_made());
+  struct stat info {};
+  ASSERT_EQ(::stat(path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777U, 0600U);
+  const MacKey again = key();
+  EXPECT_FALSE(again.newly_made());
+  EXPECT_TRUE(again.fits("p", {{"a", "1"}}, made.mac("p", {{"a", "1"}})));
+}
+
+TEST_F(KeyFolder, AFileThatIsNoKeyIsRefused) {
+  for (const std::string& text :
+       {std::string(), std::string("\n"), std::string(63, 'a'), std::string(65, 'a'),
+        std::string(64, 'g'), std::string(64, 'A'), std::string(66, 'a')}) {
+    write(text, std::filesystem::perms::owner_all);
+    const auto loaded = MacKey::load_or_create(path());
+    ASSERT_FALSE(loaded.ok()) << text;
+    EXPECT_EQ(loaded.error().code, Errc::invalid);
+    EXPECT_THAT(loaded.error().what, HasSubstr("openssl rand -hex 32"));
+  }
+  write(std::string(64, 'a'), kOwnerOnly | std::filesystem::perms::group_read);
+  EXPECT_THAT(MacKey::load(path()).error().what, HasSubstr("chmod 600"));
+}
+
+// Computed by openssl's command line.
+TEST_F(KeyFolder, TheCodeIsHmacSha256OfTheFieldsWithTheirLengths) {
+  write(std::string(64, '0') + "\n", kOwnerOnly);
+  // printf '7:purpose\n1:a=1:x\n2:bb=0:\n' |
+  //   openssl dgst -sha256 -mac HMAC -macopt hexkey:00..00
+  EXPECT_EQ(MacKey::load(path())->mac("purpose", {{"bb", ""}, {"a", "x"}}), "49d5eb8de96bc80f31d3f8a246a7506f2d61e7bc4b0c68b63ab2bcbc455b2d42");
+}
+
+TEST_F(KeyFolder, NoFieldPassesForAnother) {
+  const MacKey k = key();
+  const std::string mac = k.mac("p", {{"a", "1"}, {"b", "2"}});
+  EXPECT_TRUE(k.fits("p", {{"a", "1"}, {"b", "2"}}, mac));
+  EXPECT_FALSE(k.fits("q", {{"a", "1"}, {"b", "2"}}, mac));
+  EXPECT_FALSE(k.fits("p", {{"a", "1"}}, mac));
+  EXPECT_FALSE(k.fits("p", {{"a", "1"}, {"b", "2"}, {"c", ""}}, mac));
+  EXPECT_FALSE(k.fits("p", {{"a", "1\n1:b=1:2"}}, mac));
+  EXPECT_FALSE(k.fits("p", {{"a", "1"}, {"b", "2"}}, ""));
+  EXPECT_FALSE(k.fits("p", {{"a", "1"}, {"b", "2"}}, mac.substr(0, 63)));
+}
+
+Record a_record() {
+  Record record;
+  record.host = "compute-1";
+  record.address = PciAddress{0, 1, 0, 0};
+  record.epoch = 7;
+  record.serial = "S1";
+  return record;
+}
+
+TEST_F(KeyFolder, EveryFieldOfARecordIsCoveredButTheProgressOfItsStep) {
+  RecordSeal seal("compute-1", key());
+  const Fields sealed = seal.seal(a_record());
+  ASSERT_EQ(seal.judge(sealed), Verdict::fits);
+  std::vector<std::string> free;
+  for (const auto& [name, value] : sealed) {
+    Fields changed = sealed;
+    changed[name] += "x";
+    if (seal.judge(changed) == Verdict::fits) free.push_back(name);
+  }
+  EXPECT_THAT(free, testing::ElementsAre("clean_step", "progress", "progress_eta_s", "updated_at"));
+  Fields more = sealed;
+  more["another"] = "field";
+  EXPECT_EQ(seal.judge(more), Verdict::forged);
+}
+
+TEST_F(KeyFolder, AnotherHostsKeySaysNothingHere) {
+  const RecordSeal ours("compute-1", key());
+  std::filesystem::remove(path());
+  const RecordSeal theirs("compute-1", key());
+  EXPECT_EQ(ours.judge(theirs.seal(a_record())), Verdict::forged);
+}
+
+TEST_F(KeyFolder, ARecordWithoutACodeIsAnOlderVersionsOnlyWhereTheKeyIsNewAndNothingIsWrittenYet) {
+  RecordSeal first("compute-1", key());
+  EXPECT_EQ(first.judge(encode_record(a_record())), Verdict::unsealed);
+  first.expect_sealed();
+  EXPECT_EQ(first.judge(encode_record(a_record())), Verdict::forged);
+  const RecordSeal second("compute-1", key());
+  EXPECT_EQ(second.judge(encode_record(a_record())), Verdict::forged);
+}
+
+}  // namespace
+}  // namespace reclaim
