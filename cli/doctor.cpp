@@ -200,6 +200,10 @@ void check_redis(Session& session, Chart& chart) {
   if (!hosts) return chart.error("worker", hosts.error().what, "look at Redis' own log");
   for (const HostInfo& info : *hosts) {
     if (info.host != session.settings().host) continue;
+    if (info.heartbeat_at.ms == 0) {
+      return chart.error("worker", "it announced itself once, and its heartbeat has expired",
+                         "systemctl status reclaim");
+    }
     const std::int64_t age = session.clock().now().wall.ms - info.heartbeat_at.ms;
     if (age > worker_silence_max_ms(session.settings())) {
       return chart.error("worker", fmt::format("last heartbeat {} s ago", age / 1000),

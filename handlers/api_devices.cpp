@@ -320,7 +320,7 @@ std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
   const std::int64_t age_ms = now.ms - found.host.heartbeat_at.ms;
   if (found.host.heartbeat_at.ms <= 0 || age_ms > heartbeat_max_ms) {
     const std::string last = found.host.heartbeat_at.ms <= 0
-                                 ? std::string("it was never heard of")
+                                 ? std::string("it was never heard of, or too long ago")
                                  : fmt::format("it was last heard of {} ago", seconds(age_ms));
     return Fault{400, fmt::format("No worker on host {} can clean it: {}, and {} are the limit; "
                                   "start reclaim there, then ask again",

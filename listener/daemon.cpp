@@ -59,6 +59,8 @@ Status Daemon::build(const config::MachineFacts& machine) {
   auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
   if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
   redis.seal.emplace(host_, *std::move(key));
+  redis.upgrades = true;
+  redis.alive_ms = api_options(settings_).heartbeat_max_ms;
   auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
   if (!store) return std::move(store).error();
   store_ = std::move(store).value();

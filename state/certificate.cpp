@@ -85,9 +85,9 @@ constexpr EmbeddedMember kFindings{"findings", &Certificate::findings};
 Status check_schema(const rapidjson::Value& value) {
   const Result<std::int64_t> schema = json::get_int(value, "schema");
   if (!schema.ok()) return schema.error();
-  if (*schema != kSchemaVersion) {
-    return Error{Errc::invalid,
-                 fmt::format("'schema' is {}, this version reads {}", *schema, kSchemaVersion)};
+  if (*schema != kCertificateSchemaVersion) {
+    return Error{Errc::invalid, fmt::format("'schema' is {}, this version reads {}", *schema,
+                                            kCertificateSchemaVersion)};
   }
   return Ok{};
 }
@@ -174,7 +174,7 @@ std::string encode_certificate(const Certificate& certificate) {
   const auto add = [&](const char* name, rapidjson::Value value) {
     document.AddMember(rapidjson::StringRef(name), value, allocator);
   };
-  add("schema", rapidjson::Value(kSchemaVersion));
+  add("schema", rapidjson::Value(kCertificateSchemaVersion));
   for (const TextMember& text : kTextMembers) {
     add(text.name, json_string(certificate.*text.member, allocator));
   }

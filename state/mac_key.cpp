@@ -60,9 +60,9 @@ Result<MacKey> MacKey::load_or_create(const std::string& path) {
     return Error{Errc::failed, fmt::format("OpenSSL cannot make a key for {}", path)};
   }
   const std::filesystem::path whole(path);
-  if (Status kept = ledger_file::replace_file(whole.parent_path().string(),
-                                              whole.filename().string(),
-                                              hex_of(secret.data(), secret.size()) + "\n", 0600);
+  if (Status kept =
+          ledger_file::replace_file(whole.parent_path().string(), whole.filename().string(),
+                                    hex_of(secret.data(), secret.size()) + "\n", 0600);
       !kept.ok()) {
     return std::move(kept).error();
   }

@@ -19,7 +19,7 @@
 namespace reclaim {
 
 // The version of the layout described in docs/redis.md; stands in the key reclaim:schema.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // The highest epoch a stored record may bear. Lua's numbers are doubles and skip values beyond
 // 2^53; no record comes near by itself, but a hash can be edited by hand.
@@ -141,6 +141,9 @@ struct Record {
 // JSON array of {interface, step, priority, args}, as the API and the record show it.
 [[nodiscard]] std::string encode_plan(const std::vector<CleanStep>& plan);
 [[nodiscard]] Result<std::vector<CleanStep>> decode_plan(std::string_view text);
+
+// The version of docs/certificate.schema.json.
+inline constexpr int kCertificateSchemaVersion = 1;
 
 // The proof of one erasure (design "certificate"). Kept as a file and in Redis.
 struct Certificate {

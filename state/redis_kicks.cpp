@@ -157,9 +157,7 @@ void RedisStore::ack_kicks(const std::string& host, const std::vector<std::strin
   args.insert(args.end(), ids.begin(), ids.end());
   run(RedisScript::ack_kicks, {redis_keys::of_host(host, "kicks")}, std::move(args),
       fmt::format("the kicks of host {} are not acknowledged", host),
-      [done = std::move(done)](Result<std::string> result) {
-        done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
-      });
+      without_detail(std::move(done)));
 }
 
 void RedisStore::watch_kicks(const std::string& host, std::function<void()> on_kick) {

@@ -82,25 +82,44 @@ end
 return {'ok'}
 )lua";
 
+// The machine owns the name for good, though it be switched off; that it lives expires.
 constexpr std::string_view kHeartbeat = R"lua(
-local stored = redis.call('HGET', KEYS[1], ARGV[1])
-if stored then
-  local readable, info = pcall(cjson.decode, stored)
-  if not readable or type(info) ~= 'table' or info.machine_id ~= ARGV[2] then
-    return {'conflict', stored}
-  end
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then
+  return {'conflict', 'machine-id ' .. owner .. ', ' ..
+    (redis.call('GET', KEYS[2]) or 'no heartbeat of late')}
 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+if not owner then redis.call('SET', KEYS[1], ARGV[1]) end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+return {'ok'}
+)lua";
+
+// In the first layout reclaim:hosts was a hash, HOST -> JSON.
+constexpr std::string_view kUpgradeHosts = R"lua(
+if redis.call('TYPE', KEYS[1]).ok == 'hash' then
+  local stored = redis.call('HGET', KEYS[1], ARGV[1])
+  if stored then
+    local readable, info = pcall(cjson.decode, stored)
+    if not readable or type(info) ~= 'table' or info.machine_id ~= ARGV[2] then
+      return {'conflict', stored}
+    end
+  end
+  local names = redis.call('HKEYS', KEYS[1])
+  redis.call('DEL', KEYS[1])
+  for _, name in ipairs(names) do redis.call('SADD', KEYS[1], name) end
+end
+redis.call('SADD', KEYS[1], ARGV[1])
 return {'ok'}
 )lua";
 
 constexpr std::string_view kSchema = R"lua(
 local stored = redis.call('GET', KEYS[1])
-if not stored then
+local major = stored and string.match(stored, '^%d+')
+if not stored or (ARGV[2] ~= '' and major == ARGV[2]) then
   redis.call('SET', KEYS[1], ARGV[1])
   return {'ok', ARGV[1]}
 end
-if string.match(stored, '^%d+') ~= ARGV[1] then
+if major ~= ARGV[1] then
   return {'refused', stored}
 end
 return {'ok', stored}
@@ -133,6 +152,8 @@ std::string_view RedisScripts::text(RedisScript script) {
       return kAckKicks;
     case RedisScript::heartbeat:
       return kHeartbeat;
+    case RedisScript::upgrade_hosts:
+      return kUpgradeHosts;
     case RedisScript::schema:
       return kSchema;
   }

@@ -5,8 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "state/base/result.h"
 
 namespace reclaim {
 
@@ -17,10 +21,11 @@ enum class RedisScript : std::uint8_t {
   renew_lock,     // KEYS lock; ARGV token ttl_ms
   release_lock,   // KEYS lock; ARGV token
   ack_kicks,      // KEYS kicks; ARGV group, ids
-  heartbeat,      // KEYS hosts; ARGV host machine_id value
-  schema,         // KEYS schema; ARGV version
+  heartbeat,      // KEYS machine alive; ARGV machine_id value ttl_ms
+  upgrade_hosts,  // KEYS hosts; ARGV host machine_id
+  schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing
 };
-inline constexpr std::size_t kRedisScriptCount = 8;
+inline constexpr std::size_t kRedisScriptCount = 9;
 
 // Texts and the SHA-1 by which EVALSHA names them.
 class RedisScripts final {
@@ -35,5 +40,13 @@ class RedisScripts final {
  private:
   std::array<std::string, kRedisScriptCount> sha1s_;
 };
+
+// For a caller who only wants to know whether it went well.
+[[nodiscard]] inline std::function<void(Result<std::string>)> without_detail(
+    std::function<void(Result<Ok>)> done) {
+  return [done = std::move(done)](Result<std::string> result) {
+    done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
+  };
+}
 
 }  // namespace reclaim

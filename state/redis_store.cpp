@@ -1,4 +1,4 @@
-// Records, locks and hosts; the kicks are in redis_kicks.cpp.
+// Records and locks; the kicks are in redis_kicks.cpp, the hosts in redis_hosts.cpp.
 #include "state/redis_store.h"
 
 #include <fmt/core.h>
@@ -16,12 +16,6 @@ constexpr std::string_view kLog = "reclaim.store";
 
 // Lua's numbers are doubles: beyond this they skip values.
 constexpr std::uint64_t kEpochMax = (1ULL << 53U) - 1;
-
-StoreCallback<std::string> drop_detail(StoreCallback<Ok> done) {
-  return [done = std::move(done)](Result<std::string> result) {
-    done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
-  };
-}
 
 void append(std::vector<std::string>& args, const Fields& fields) {
   for (const auto& [name, value] : fields) {
@@ -47,19 +41,25 @@ Result<std::string> judge_script(const RedisReply& reply) {
   return Error{code_of(reply.elements.front().text), std::move(detail)};
 }
 
-RedisGreeting schema_greeting() {
+RedisGreeting schema_greeting(bool upgrades) {
   RedisGreeting greeting;
-  greeting.command = {"EVAL", std::string(RedisScripts::text(RedisScript::schema)), "1",
-                      redis_keys::kSchema, std::to_string(kSchemaVersion)};
+  greeting.command = {"EVAL",
+                      std::string(RedisScripts::text(RedisScript::schema)),
+                      "1",
+                      redis_keys::kSchema,
+                      std::to_string(kSchemaVersion),
+                      upgrades ? std::to_string(kSchemaVersion - 1) : std::string()};
   greeting.judge = [](const RedisReply& reply) -> Status {
     const Result<std::string> judged = judge_script(reply);
     if (judged.ok()) return Ok{};
     if (judged.error().code != Errc::refused) return judged.error();
-    return Error{Errc::refused,
-                 fmt::format("{} is '{}', this version of Reclaim speaks {}: use the version that "
-                             "wrote it, or a database of its own",
-                             redis_keys::kSchema, printable_excerpt(judged.error().what, 40),
-                             kSchemaVersion)};
+    return Error{
+        Errc::refused,
+        fmt::format("{} is '{}', this version of Reclaim speaks {}: use the version that "
+                    "wrote it, let a worker of this version upgrade it where it is the one "
+                    "before, or use a database of its own",
+                    redis_keys::kSchema, printable_excerpt(judged.error().what, 40),
+                    kSchemaVersion)};
   };
   return greeting;
 }
@@ -168,9 +168,11 @@ RedisStore::RedisStore(RedisStoreOptions options, const Clock& clock, Logger& lo
 Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisStoreOptions options,
                                                        const Clock& clock, Logger& logger) {
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), clock, logger));
-  auto client = RedisClient::create(loop, store->options_.redis, logger, schema_greeting());
+  auto client = RedisClient::create(loop, store->options_.redis, logger,
+                                    schema_greeting(store->options_.upgrades));
   if (!client.ok()) return std::move(client).error();
-  auto watcher = RedisClient::create(loop, store->options_.redis, logger, schema_greeting());
+  auto watcher = RedisClient::create(loop, store->options_.redis, logger,
+                                     schema_greeting(store->options_.upgrades));
   if (!watcher.ok()) return std::move(watcher).error();
   store->client_ = *std::move(client);
   store->watcher_ = *std::move(watcher);
@@ -320,7 +322,7 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
        redis_keys::of_host(record.host, "devices"), redis_keys::of_host(record.host, "journal"),
        redis_keys::of_device(record.host, "lock", address)},
       std::move(args), fmt::format("the record of {} is not saved", address),
-      drop_detail(std::move(done)));
+      without_detail(std::move(done)));
 }
 
 void RedisStore::discard(const std::string& host, const PciAddress& address,
@@ -341,7 +343,7 @@ void RedisStore::save_progress(const Record& record, StoreCallback<Ok> done) {
   const std::string address = to_string(record.address);
   run(RedisScript::save_progress, {redis_keys::of_device(record.host, "device", address)},
       std::move(args), fmt::format("the progress of {} is not saved", address),
-      drop_detail(std::move(done)));
+      without_detail(std::move(done)));
 }
 
 void RedisStore::acquire_lock(const std::string& host, const PciAddress& address,
@@ -368,7 +370,7 @@ void RedisStore::renew_lock(const std::string& host, const PciAddress& address, 
   const std::string text = to_string(address);
   run(RedisScript::renew_lock, {redis_keys::of_device(host, "lock", text)},
       {std::to_string(lock.token), std::to_string(ttl_ms)},
-      fmt::format("the lock of {} is not renewed", text), drop_detail(std::move(done)));
+      fmt::format("the lock of {} is not renewed", text), without_detail(std::move(done)));
 }
 
 void RedisStore::release_lock(const std::string& host, const PciAddress& address, LockToken lock,
@@ -376,54 +378,7 @@ void RedisStore::release_lock(const std::string& host, const PciAddress& address
   const std::string text = to_string(address);
   run(RedisScript::release_lock, {redis_keys::of_device(host, "lock", text)},
       {std::to_string(lock.token)}, fmt::format("the lock of {} is not released", text),
-      drop_detail(std::move(done)));
-}
-
-void RedisStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
-  run(RedisScript::heartbeat, {redis_keys::kHosts},
-      {info.host, info.machine_id, redis_keys::encode_host(info)}, "heartbeat",
-      [host = info.host, done = std::move(done)](Result<std::string> result) {
-        if (result.ok()) {
-          done(Ok{});
-        } else if (result.error().code == Errc::conflict) {
-          done(Error{Errc::conflict,
-                     fmt::format("another machine works under the host name '{}' ({}); if it is "
-                                 "gone for good, or this machine was installed anew, an operator "
-                                 "runs: redis-cli HDEL {} {}",
-                                 host, printable_excerpt(result.error().what, 300),
-                                 redis_keys::kHosts, host)});
-        } else {
-          done(std::move(result).error());
-        }
-      });
-}
-
-void RedisStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
-  client_->command(
-      {"HGETALL", redis_keys::kHosts}, [this, done = std::move(done)](Result<RedisReply> reply) {
-        if (!reply.ok()) {
-          done(reply.error().wrap("the list of hosts"));
-          return;
-        }
-        std::vector<HostInfo> hosts;
-        for (std::size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
-          const std::string& host = reply->elements[i].text;
-          Result<HostInfo> info = redis_keys::decode_host(host, reply->elements[i + 1].text);
-          if (!info.ok()) {
-            // It is kept, as one that wants every kick: a kick too many does no harm.
-            logger_.warning(kLog, fmt::format("{}, host {}: {}", redis_keys::kHosts,
-                                              printable_excerpt(host, 80), info.error().what));
-            HostInfo unreadable;
-            unreadable.host = host;
-            unreadable.burned = 1;
-            info = unreadable;
-          }
-          hosts.push_back(*std::move(info));
-        }
-        std::sort(hosts.begin(), hosts.end(),
-                  [](const HostInfo& a, const HostInfo& b) { return a.host < b.host; });
-        done(std::move(hosts));
-      });
+      without_detail(std::move(done)));
 }
 
 void RedisStore::save_certificate(const Certificate& certificate, const std::string& sealed_text,

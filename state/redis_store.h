@@ -33,7 +33,10 @@ struct RedisStoreOptions {
   // Of a host's stream since its last kick; a worker that comes back later surveys anyway.
   std::int64_t kicks_life_ms = 7LL * 24 * 3600 * 1000;
   std::size_t devices_max = 1024;  // per host
-  int watch_block_ms = 5000;       // how long one wait for a kick lasts
+  std::size_t hosts_max = 10'000;
+  std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
+  bool upgrades = false;            // the layout before this one: a worker does, a tool does not
+  int watch_block_ms = 5000;        // how long one wait for a kick lasts
 };
 
 // Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what
@@ -72,8 +75,7 @@ class RedisStore final : public Store, public InHand {
   void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
             StoreCallback<Ok> done) override;
-  void discard(const std::string& host, const PciAddress& address,
-               StoreCallback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address, StoreCallback<Ok> done) override;
   void save_progress(const Record& record, StoreCallback<Ok> done) override;
   void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
                     std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
@@ -114,6 +116,9 @@ class RedisStore final : public Store, public InHand {
                 Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done);
   void on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
                  Result<RedisReply> reply);
+  void announce(const HostInfo& info, StoreCallback<Ok> done);
+  void read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
+                  StoreCallback<std::vector<HostInfo>> done);
   void wait_for_kick();
   void on_waited(Result<RedisReply> reply);
 

@@ -53,10 +53,10 @@ struct Kick {
   std::string arq;  // of an ARQ's notification (`reason`): the ARQ as JSON (state/arq.h)
 };
 
-// What a worker says of itself under reclaim:hosts.
+// What a worker says of itself under reclaim:{HOST}:alive, for as long as it goes on saying it.
 struct HostInfo {
   std::string host;
-  WallMs heartbeat_at;
+  WallMs heartbeat_at;  // 0: its word has expired, or cannot be read; only the name is known
   std::string version;
   std::string machine_id;    // one machine per host name (design §5b)
   std::uint32_t burned = 0;  // devices not available, or held: who wants an "any host" kick
@@ -113,6 +113,8 @@ class Store {
 
   // Says this host is alive. Errc::conflict: another machine-id claims the same host name.
   virtual void heartbeat(const HostInfo& info, StoreCallback<Ok> done) = 0;
+  // Every host that ever said so. One that does not live counts as burned: it may have missed what
+  // a kick tells.
   virtual void hosts(StoreCallback<std::vector<HostInfo>> done) = 0;
 
   // The ARQs of a host, as far as they were heard of. One that cannot be decoded is left out, with

@@ -1,66 +1,18 @@
 // The Store on a real Redis: the contract every store keeps, and what only Redis can do to us.
-#include "state/redis_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "tests/integration/redis_server.h"
-#include "tests/integration/store_contract.h"
+#include "tests/integration/store_on_redis.h"
 
 namespace reclaim {
 namespace {
 
-using test::RedisServer;
+using test::StoreOnRedis;
 using testing::HasSubstr;
-
-// One Redis, one loop, one store on it; restart() is the worker's death and return.
-class StoreOnRedis {
- public:
-  explicit StoreOnRedis(std::vector<std::string> server_options = {})
-      : server(std::move(server_options)) {
-    options.redis = server.options();
-    open();
-  }
-
-  void open() {
-    store.reset();
-    auto created = RedisStore::create(loop.raw(), options, clock, logger);
-    CHECK(created.ok());
-    store = *std::move(created);
-    store->start();
-  }
-  bool connected() {
-    return test::run_until(loop, [this] { return store->state().connected; });
-  }
-
-  contract::World world(const std::string& host) {
-    contract::World world;
-    world.host = host;
-    world.store = [this]() -> Store& { return *store; };
-    world.run_until = [this](const std::function<bool()>& holds) {
-      EXPECT_TRUE(test::run_until(loop, holds));
-    };
-    world.restart = [this] {
-      open();
-      EXPECT_TRUE(connected());
-    };
-    world.pass_time = [this](std::int64_t ms) { test::run_for(loop, static_cast<int>(ms)); };
-    return world;
-  }
-
-  RedisServer server;
-  RedisStoreOptions options;
-  SystemClock clock;
-  NullLogger logger;
-  uv::Loop loop;
-  std::unique_ptr<RedisStore> store;
-};
 
 class RedisStoreContract : public testing::TestWithParam<contract::Check> {};
 
@@ -99,7 +51,7 @@ TEST(RedisStore, KeysAreAsDocumented) {
   ASSERT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
   ASSERT_TRUE(contract::push(world, "instance.delete.end").ok());
   const auto cli = [&](const std::vector<std::string>& words) { return redis.server.cli(words); };
-  EXPECT_EQ(cli({"GET", "reclaim:schema"}), "1");
+  EXPECT_EQ(cli({"GET", "reclaim:schema"}), "2");
   EXPECT_EQ(cli({"HGET", "reclaim:{compute-1}:device:0000:01:01.0", "device_state"}),
             "pending_cleaning");
   EXPECT_EQ(cli({"HLEN", "reclaim:{compute-1}:device:0000:01:01.0"}),
@@ -147,97 +99,6 @@ TEST(RedisStore, ARecordThatCannotBeReadIsShownAsDamagedAndTheOthersAsTheyAre) {
   // Another host's record under our key.
   redis.server.cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "host", "compute-9"});
   EXPECT_THAT(contract::load(world)->front().damage, HasSubstr("on host compute-9"));
-}
-
-// The worker's store: what it saves carries the code of its host's key, and what does not is not
-// believed.
-class SealedRecords : public testing::Test {
- protected:
-  SealedRecords() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "host_key_XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  ~SealedRecords() override { std::filesystem::remove_all(folder_); }
-
-  // As a worker's start does.
-  void start() {
-    redis_.options.seal.emplace("compute-1",
-                                *MacKey::load_or_create(default_host_key(folder_)));
-    redis_.open();
-    ASSERT_TRUE(redis_.connected());
-  }
-  std::string damage() {
-    const auto loaded = contract::load(redis_.world("compute-1"));
-    return loaded.ok() && loaded->size() == 1 ? loaded->front().damage : "not loaded";
-  }
-
-  const std::string kKey = "reclaim:{compute-1}:device:0000:01:01.0";
-  StoreOnRedis redis_;
-  std::string folder_;
-};
-
-TEST_F(SealedRecords, KeepTheContract) {
-  start();
-  for (const contract::Check& check : contract::kChecks) {
-    const std::string host = std::string("host-") + check.name;
-    redis_.options.seal.emplace(host, *MacKey::load_or_create(default_host_key(folder_)));
-    redis_.open();
-    ASSERT_TRUE(redis_.connected());
-    check.run(redis_.world(host));
-  }
-}
-
-TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
-  start();
-  const contract::World world = redis_.world("compute-1");
-  const Record record = contract::record_of(world, 1, 5, Stage::available);
-  ASSERT_TRUE(contract::save(world, record).ok());
-  EXPECT_EQ(damage(), "");
-  // Progress is written beside it.
-  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
-                redis_.store->save_progress(record, std::move(done));
-              }).ok());
-  EXPECT_EQ(damage(), "");
-  redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
-  EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
-  EXPECT_THAT(damage(), HasSubstr("redis-cli DEL '" + kKey + "'"));
-  redis_.server.cli({"HDEL", kKey, "mac"});
-  EXPECT_THAT(damage(), HasSubstr("field 'mac' is missing"));
-  redis_.server.cli({"HSET", kKey, "epoch", "many"});
-  EXPECT_EQ(contract::code_of(contract::save(world, record)), Errc::conflict);
-  const auto discard = [&] {
-    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
-      redis_.store->discard(world.host, record.address, std::move(done));
-    });
-  };
-  EXPECT_TRUE(discard().ok());
-  EXPECT_TRUE(discard().ok()) << "gone is gone";
-  EXPECT_TRUE(contract::save(world, record).ok());
-  EXPECT_EQ(damage(), "");
-  // Another host's record is only shown: its key is not ours.
-  redis_.options.seal.reset();
-  redis_.open();
-  ASSERT_TRUE(redis_.connected());
-  redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
-  EXPECT_EQ(damage(), "");
-}
-
-TEST_F(SealedRecords, AnOlderVersionsAreUnprovenWithTheFirstStartAloneAndThenForged) {
-  redis_.open();
-  ASSERT_TRUE(redis_.connected());
-  const contract::World world = redis_.world("compute-1");
-  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 5, Stage::allocated)).ok());
-  start();
-  auto loaded = contract::load(world);
-  ASSERT_TRUE(loaded.ok());
-  EXPECT_TRUE(loaded->front().unproven);
-  EXPECT_EQ(loaded->front().damage, "");
-  EXPECT_EQ(loaded->front().stage, Stage::allocated);
-  start();
-  loaded = contract::load(world);
-  ASSERT_TRUE(loaded.ok());
-  EXPECT_THAT(loaded->front().damage, HasSubstr("field 'mac' is missing"));
 }
 
 TEST(RedisStore, AnEpochThatIsNoNumberIsNotOverwritten) {
@@ -303,15 +164,15 @@ TEST(RedisStore, RecordsSurviveAKilledServer) {
 TEST(RedisStore, AnotherSchemaIsNotSpokenTo) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());
-  redis.server.cli({"SET", "reclaim:schema", "2"});
+  redis.server.cli({"SET", "reclaim:schema", "3"});
   redis.open();
   ASSERT_TRUE(
       test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
   EXPECT_FALSE(redis.store->state().connected);
   EXPECT_THAT(redis.store->state().last_error,
-              HasSubstr("reclaim:schema is '2', this version of Reclaim speaks 1"));
+              HasSubstr("reclaim:schema is '3', this version of Reclaim speaks 2"));
   EXPECT_EQ(contract::load(redis.world("compute-1")).error().code, Errc::unavailable);
-  redis.server.cli({"SET", "reclaim:schema", "1.7"});
+  redis.server.cli({"SET", "reclaim:schema", "2.7"});
   EXPECT_TRUE(redis.connected());
 }
 
@@ -428,29 +289,6 @@ TEST(RedisStore, AKickIsHeardAtOnce) {
   world.run_until([&] { return heard > after; });
 }
 
-TEST(RedisStore, AForeignMachineIsToldHowToEndIt) {
-  StoreOnRedis redis;
-  ASSERT_TRUE(redis.connected());
-  const contract::World world = redis.world("compute-1");
-  contract::a_host_name_belongs_to_one_machine(world);
-  const auto beat = [&](const std::string& machine_id) {
-    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
-      redis.store->heartbeat(HostInfo{world.host, WallMs{1}, "0.1.0", machine_id, 0},
-                             std::move(done));
-    });
-  };
-  EXPECT_THAT(beat("machine-b").error().what, HasSubstr("redis-cli HDEL reclaim:hosts compute-1"));
-  redis.server.cli({"HSET", "reclaim:hosts", "compute-1", "half a {"});
-  EXPECT_EQ(contract::code_of(beat("machine-a")), Errc::conflict);
-  const auto hosts = contract::ask<std::vector<HostInfo>>(
-      world,
-      [&](StoreCallback<std::vector<HostInfo>> done) { redis.store->hosts(std::move(done)); });
-  ASSERT_TRUE(hosts.ok());
-  EXPECT_EQ(hosts->front().burned, 1U) << "an unreadable host wants every kick";
-  redis.server.cli({"HDEL", "reclaim:hosts", "compute-1"});
-  EXPECT_TRUE(beat("machine-b").ok());
-}
-
 PersistenceReport persistence(StoreOnRedis& redis) {
   const auto report = contract::ask<PersistenceReport>(
       redis.world("x"), [&](StoreCallback<PersistenceReport> done) {
@@ -494,29 +332,6 @@ TEST(RedisStore, FullMemoryRefusesKicksButNoRecords) {
 }
 
 // The rule docs/redis.md gives: all a worker does is allowed, and nothing else is.
-TEST(RedisStore, WorksAsTheDocumentedAclUser) {
-  StoreOnRedis redis;
-  ASSERT_EQ(
-      redis.server.cli({"ACL",         "SETUSER", "reclaim", "on",        ">pw",     "resetkeys",
-                        "~reclaim:*",  "-@all",   "+eval",   "+evalsha",  "+ping",   "+select",
-                        "+info",       "+get",    "+set",    "+del",      "+hget",   "+hset",
-                        "+hgetall",    "+hdel",   "+sadd",   "+smembers", "+xadd",   "+xread",
-                        "+xreadgroup", "+xgroup", "+xack",   "+xdel",     "+xrange", "+xrevrange",
-                        "+pttl",       "+pexpire"}),
-      "OK");
-  redis.options.redis.username = "reclaim";
-  redis.options.redis.password = "pw";
-  redis.open();
-  ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
-  for (const contract::Check& check : contract::kChecks) {
-    check.run(redis.world(std::string("host-") + check.name));
-  }
-  EXPECT_TRUE(persistence(redis).known);
-  EXPECT_EQ(redis.server.cli({"--user", "reclaim", "--pass", "pw", "--no-auth-warning", "FLUSHALL"})
-                .substr(0, 6),
-            "NOPERM");
-}
-
 TEST(RedisStore, WithoutInfoPersistenceIsUnknown) {
   StoreOnRedis redis;
   redis.server.cli({"ACL", "SETUSER", "reclaim", "on", ">pw", "~reclaim:*", "+@all", "-info"});

@@ -26,8 +26,7 @@ class FakeStore final : public Store {
   void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
             StoreCallback<Ok> done) override;
-  void discard(const std::string& host, const PciAddress& address,
-               StoreCallback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address, StoreCallback<Ok> done) override;
   void save_progress(const Record& record, StoreCallback<Ok> done) override;
   void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
                     std::int64_t ttl_ms, StoreCallback<LockToken> done) override;

@@ -240,12 +240,13 @@ class EveryCode(DeviceApi):
         for name, value in fields.items():
             redis("hset", key % ("compute-gone", FIRST), name, value, db=made.db)
         redis("sadd", "reclaim:{compute-gone}:devices", FIRST, db=made.db)
-        beat = json.loads(redis("hget", "reclaim:hosts", made.name, db=made.db))
+        beat = json.loads(redis("get", "reclaim:{%s}:alive" % made.name, db=made.db))
         for name, value in beat.items():
             if "heartbeat" in name or name.endswith("_at"):
                 beat[name] = "2026-01-01T00:00:00Z" if isinstance(value, str) else \
                     value - 3_600_000
-        redis("hset", "reclaim:hosts", "compute-gone", json.dumps(beat), db=made.db)
+        redis("sadd", "reclaim:hosts", "compute-gone", db=made.db)
+        redis("set", "reclaim:{compute-gone}:alive", json.dumps(beat), db=made.db)
         return fields["uuid"]
 
     def test_without_keystone_it_is_503_and_the_cleaning_goes_on(self):

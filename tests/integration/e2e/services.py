@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STACK = os.path.join(os.path.dirname(HERE), "stack")
+ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 sys.path.insert(0, STACK)
 
 import openstack  # noqa: E402  (stack/openstack.py)
@@ -97,7 +99,21 @@ class Services:
     # Redis
 
     def start_redis(self):
-        run([os.path.join(STACK, "redis.sh"), "start", self.path("redis")])
+        users = self.path("redis", "users.acl")
+        if not os.path.exists(users):
+            os.makedirs(os.path.dirname(users), exist_ok=True)
+            with open(users, "w", encoding="utf-8") as file:
+                file.write("user default on nopass ~* &* +@all\n")
+        run([os.path.join(STACK, "redis.sh"), "start", self.path("redis"), "--aclfile", users])
+
+    def redis_user(self, host):
+        """Makes the user that docs/redis.md gives to a host; as it stands in a URL."""
+        with open(os.path.join(ROOT, "docs/redis.md"), encoding="utf-8") as file:
+            command = re.search(r"ACL SETUSER reclaim-HOST.*?(?=```)", file.read(), re.S).group()
+        words = shlex.split(command.replace("HOST", host).replace("PASSWORD", "secret"))
+        assert self.redis(*words) == "OK", words
+        self.redis("ACL", "SAVE")
+        return "reclaim-%s:secret" % host
 
     def stop_redis(self):
         run([os.path.join(STACK, "redis.sh"), "stop", self.path("redis")])

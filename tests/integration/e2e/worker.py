@@ -23,7 +23,7 @@ dead_letter_queue = reclaim_{host}_dead
 rabbit_retry_interval = 1
 rabbit_retry_backoff = 0
 [redis]
-url = redis://127.0.0.1:{redis_port}/{db}
+url = redis://{redis_user}@127.0.0.1:{redis_port}/{db}
 [placement]
 auth_type = password
 auth_url = {auth_url}
@@ -121,6 +121,7 @@ class Worker:
         self.settings = {
             "transport_url": services.transport_url(), "host": name, "db": self.db,
             "state": os.path.join(folder, "state"), "redis_port": services.redis_port(),
+            "redis_user": services.redis_user(name),
             "auth_url": services.endpoints["auth_url"],
             "username": services.endpoints["service_username"],
             "password": services.endpoints["service_password"],

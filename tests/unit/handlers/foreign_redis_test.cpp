@@ -47,9 +47,7 @@ struct ForeignRedis : ::testing::Test {
   [[nodiscard]] bool is_signed(const std::string& id) const {
     return world->disk.certificates.contains(id);
   }
-  void TearDown() override {
-    EXPECT_EQ(world->failure.value_or(""), "");
-  }
+  void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
 
   std::optional<World> world;
 };

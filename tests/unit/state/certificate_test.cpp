@@ -40,7 +40,7 @@ TEST(Certificate, RoundTrips) {
 TEST(Certificate, EvidenceIsPartOfTheDocument) {
   const auto document = json::parse(encode_certificate(sample()), 100'000);
   ASSERT_TRUE(document.ok());
-  EXPECT_EQ(*json::get_int(*document, "schema"), kSchemaVersion);
+  EXPECT_EQ(*json::get_int(*document, "schema"), kCertificateSchemaVersion);
   EXPECT_EQ((*document)["evidence"]["log"]["scdw10"].GetInt(), 4);
   EXPECT_STREQ((*document)["started_at"].GetString(), "2025-11-20T12:00:00.123Z");
   EXPECT_STREQ((*document)["verified_at"].GetString(), "");

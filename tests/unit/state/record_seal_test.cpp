@@ -65,7 +65,8 @@ TEST_F(KeyFolder, TheCodeIsHmacSha256OfTheFieldsWithTheirLengths) {
   write(std::string(64, '0') + "\n", kOwnerOnly);
   // printf '7:purpose\n1:a=1:x\n2:bb=0:\n' |
   //   openssl dgst -sha256 -mac HMAC -macopt hexkey:00..00
-  EXPECT_EQ(MacKey::load(path())->mac("purpose", {{"bb", ""}, {"a", "x"}}), "49d5eb8de96bc80f31d3f8a246a7506f2d61e7bc4b0c68b63ab2bcbc455b2d42");
+  EXPECT_EQ(MacKey::load(path())->mac("purpose", {{"bb", ""}, {"a", "x"}}),
+            "49d5eb8de96bc80f31d3f8a246a7506f2d61e7bc4b0c68b63ab2bcbc455b2d42");
 }
 
 TEST_F(KeyFolder, NoFieldPassesForAnother) {

@@ -1,0 +1,307 @@
+// RedisStore and those who may not be trusted with Redis: whose host a name is, what a user of one
+// host may do, and whose word a record is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/integration/store_on_redis.h"
+
+namespace reclaim {
+namespace {
+
+using test::StoreOnRedis;
+using testing::HasSubstr;
+
+TEST(RedisAccess, AForeignMachineIsToldHowToEndIt) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  contract::a_host_name_belongs_to_one_machine(world);
+  const auto beat = [&](const std::string& machine_id) {
+    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+      redis.store->heartbeat(HostInfo{world.host, WallMs{1}, "0.1.0", machine_id, 0},
+                             std::move(done));
+    });
+  };
+  EXPECT_THAT(beat("machine-b").error().what,
+              HasSubstr("redis-cli DEL 'reclaim:{compute-1}:machine'"));
+  // However old its heartbeat: a machine that is switched off still owns its drives.
+  redis.server.cli({"DEL", "reclaim:{compute-1}:alive"});
+  EXPECT_EQ(contract::code_of(beat("machine-b")), Errc::conflict);
+  redis.server.cli({"DEL", "reclaim:{compute-1}:machine"});
+  EXPECT_TRUE(beat("machine-b").ok());
+}
+
+Result<std::vector<HostInfo>> hosts_of(StoreOnRedis& redis) {
+  return contract::ask<std::vector<HostInfo>>(
+      redis.world("x"),
+      [&](StoreCallback<std::vector<HostInfo>> done) { redis.store->hosts(std::move(done)); });
+}
+
+TEST(RedisAccess, AHostLivesUntilItsHeartbeatExpires) {
+  StoreOnRedis redis;
+  redis.options.alive_ms = 60'000;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  EXPECT_TRUE(hosts_of(redis)->empty());
+  const auto beat = [&](const std::string& host) {
+    return contract::ask<Ok>(redis.world(host), [&](StoreCallback<Ok> done) {
+      redis.store->heartbeat(HostInfo{host, WallMs{1'000}, "0.1.0", "m-" + host, 0, {"node"}},
+                             std::move(done));
+    });
+  };
+  ASSERT_TRUE(beat("compute-1").ok());
+  ASSERT_TRUE(beat("compute-2").ok());
+  const int left_ms = std::atoi(redis.server.cli({"PTTL", "reclaim:{compute-1}:alive"}).c_str());
+  EXPECT_GT(left_ms, 0);
+  EXPECT_LE(left_ms, 60'000);
+  redis.server.cli({"PEXPIRE", "reclaim:{compute-2}:alive", "0"});
+  redis.server.cli({"SADD", "reclaim:hosts", "compute-3", "no {name}"});
+  redis.server.cli({"SET", "reclaim:{compute-3}:alive", "half a {"});
+  const auto hosts = hosts_of(redis);
+  ASSERT_TRUE(hosts.ok()) << hosts.error().what;
+  ASSERT_EQ(hosts->size(), 3U) << "what is not a host's name is passed over";
+  EXPECT_EQ((*hosts)[0].heartbeat_at, WallMs{1'000});
+  EXPECT_EQ((*hosts)[0].nodes, std::vector<std::string>{"node"});
+  EXPECT_EQ((*hosts)[0].burned, 0U);
+  for (const std::size_t silent : {1U, 2U}) {
+    EXPECT_EQ((*hosts)[silent].heartbeat_at, WallMs{});
+    EXPECT_EQ((*hosts)[silent].burned, 1U) << "one that does not live is told of every kick";
+  }
+}
+
+TEST(RedisAccess, ManyHostsAreReadInPieces) {
+  StoreOnRedis redis;
+  redis.options.hosts_max = 1'201;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  std::vector<std::string> words{"SADD", "reclaim:hosts"};
+  for (int i = 0; i < 1'201; ++i) words.push_back("host-" + std::to_string(i));
+  redis.server.cli(words);
+  const auto hosts = hosts_of(redis);
+  ASSERT_TRUE(hosts.ok()) << hosts.error().what;
+  EXPECT_EQ(hosts->size(), 1'201U);
+  redis.server.cli({"SADD", "reclaim:hosts", "one-more"});
+  EXPECT_EQ(hosts_of(redis).error().code, Errc::limit);
+}
+
+TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  redis.server.cli({"FLUSHALL"});
+  redis.server.cli({"SET", "reclaim:schema", "1"});
+  redis.server.cli({"HSET", "reclaim:hosts", "compute-1",
+                    R"({"heartbeat_at":"2025-11-20T12:00:00.000Z","version":"0.1.0",)"
+                    R"("machine_id":"machine-a","burned":1,"nodes":[]})",
+                    "compute-2", "{}"});
+  redis.open();
+  ASSERT_TRUE(
+      test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
+  EXPECT_THAT(redis.store->state().last_error, HasSubstr("let a worker of this version upgrade"));
+  redis.options.upgrades = true;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  EXPECT_EQ(redis.server.cli({"GET", "reclaim:schema"}), "2");
+  const auto beat = [&](const std::string& machine_id) {
+    return contract::ask<Ok>(redis.world("compute-1"), [&](StoreCallback<Ok> done) {
+      redis.store->heartbeat(HostInfo{"compute-1", WallMs{1}, "0.2.0", machine_id, 0},
+                             std::move(done));
+    });
+  };
+  EXPECT_EQ(contract::code_of(beat("machine-b")), Errc::conflict) << "the name has its owner still";
+  EXPECT_EQ(redis.server.cli({"TYPE", "reclaim:hosts"}), "hash");
+  ASSERT_TRUE(beat("machine-a").ok());
+  EXPECT_EQ(redis.server.cli({"TYPE", "reclaim:hosts"}), "set");
+  const auto hosts = hosts_of(redis);
+  ASSERT_TRUE(hosts.ok());
+  ASSERT_EQ(hosts->size(), 2U);
+  EXPECT_EQ((*hosts)[0].version, "0.2.0");
+  EXPECT_EQ((*hosts)[1].host, "compute-2");
+  EXPECT_EQ((*hosts)[1].burned, 1U);
+}
+
+// The command of docs/redis.md that makes a host's user, as redis-cli splits it.
+std::vector<std::string> documented_acl(const std::string& host) {
+  std::ifstream file(RECLAIM_REDIS_DOC);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t from = text.find("ACL SETUSER reclaim-HOST");
+  CHECK(from != std::string::npos);
+  text = text.substr(from, text.find("```", from) - from);
+  std::vector<std::string> words{""};
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (text[i] == ' ' || text[i] == '\n')) {
+      if (!words.back().empty()) words.emplace_back();
+    } else if (text.substr(i, 4) == "HOST") {
+      words.back() += host;
+      i += 3;
+    } else {
+      words.back() += text[i];
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {
+  StoreOnRedis redis;
+  for (const contract::Check& check : contract::kChecks) {
+    const std::string host = std::string("host-") + check.name;
+    ASSERT_EQ(redis.server.cli(documented_acl(host)), "OK");
+    redis.options.redis.username = "reclaim-" + host;
+    redis.options.redis.password = "PASSWORD";
+    redis.open();
+    ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
+    check.run(redis.world(host));
+    const auto persistence = contract::ask<PersistenceReport>(
+        redis.world(host), [&](StoreCallback<PersistenceReport> done) {
+          redis.store->check_persistence(std::move(done));
+        });
+    ASSERT_TRUE(persistence.ok());
+    EXPECT_TRUE(persistence->known);
+  }
+}
+
+TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  ASSERT_EQ(redis.server.cli(documented_acl("evil")), "OK");
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
+  const auto evil = [&](std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"--user", "reclaim-evil", "--pass", "PASSWORD", "--no-auth-warning"});
+    return redis.server.cli(words);
+  };
+  const std::string device = "reclaim:{compute-1}:device:0000:01:01.0";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"HSET", device, "serial", "X"},
+           {"DEL", device},
+           {"EVAL", "return redis.call('DEL', KEYS[1])", "1", device},
+           {"EVAL", "return redis.call('DEL', '" + device + "')", "0"},
+           {"SADD", "reclaim:{compute-1}:devices", "x"},
+           {"SET", "reclaim:{compute-1}:alive", "x"},
+           {"SET", "reclaim:{compute-1}:machine", "x"},
+           {"SET", "reclaim:{compute-1}:lock:0000:01:01.0", "x 1"},
+           {"XADD", "reclaim:{compute-1}:journal", "*", "a", "b"},
+           {"XDEL", "reclaim:{compute-1}:kicks", "1-1"},
+           {"DEL", "reclaim:hosts"},
+           {"SREM", "reclaim:hosts", "compute-1"},
+           {"FLUSHALL"},
+           {"CONFIG", "SET", "appendonly", "no"},
+           {"ACL", "LIST"},
+           {"KEYS", "*"}}) {
+    EXPECT_THAT(evil(words), testing::AnyOf(HasSubstr("NOPERM"), HasSubstr("No permissions"),
+                                            HasSubstr("can't access")))
+        << words[0] << " " << (words.size() > 1 ? words[1] : "");
+  }
+  EXPECT_EQ(evil({"HGET", device, "serial"}), "S1");
+  EXPECT_THAT(evil({"XADD", "reclaim:{compute-1}:kicks", "*", "reason", "x"}), HasSubstr("-"));
+  redis.options.redis.username = "reclaim-evil";
+  redis.options.redis.password = "PASSWORD";
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  EXPECT_EQ(contract::load(world)->size(), 1U) << "the API shows the whole fleet";
+  EXPECT_TRUE(contract::push(world, "a notification for it").ok());
+  EXPECT_FALSE(contract::save(world, contract::record_of(world, 1, 9, Stage::available)).ok());
+}
+
+// The worker's store: what it saves carries the code of its host's key, and what does not is not
+// believed.
+class SealedRecords : public testing::Test {
+ protected:
+  SealedRecords() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "host_key_XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  ~SealedRecords() override { std::filesystem::remove_all(folder_); }
+
+  // As a worker's start does.
+  void start() {
+    redis_.options.seal.emplace("compute-1", *MacKey::load_or_create(default_host_key(folder_)));
+    redis_.open();
+    ASSERT_TRUE(redis_.connected());
+  }
+  std::string damage() {
+    const auto loaded = contract::load(redis_.world("compute-1"));
+    return loaded.ok() && loaded->size() == 1 ? loaded->front().damage : "not loaded";
+  }
+
+  const std::string kKey = "reclaim:{compute-1}:device:0000:01:01.0";
+  StoreOnRedis redis_;
+  std::string folder_;
+};
+
+TEST_F(SealedRecords, KeepTheContract) {
+  start();
+  for (const contract::Check& check : contract::kChecks) {
+    const std::string host = std::string("host-") + check.name;
+    redis_.options.seal.emplace(host, *MacKey::load_or_create(default_host_key(folder_)));
+    redis_.open();
+    ASSERT_TRUE(redis_.connected());
+    check.run(redis_.world(host));
+  }
+}
+
+TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
+  start();
+  const contract::World world = redis_.world("compute-1");
+  const Record record = contract::record_of(world, 1, 5, Stage::available);
+  ASSERT_TRUE(contract::save(world, record).ok());
+  EXPECT_EQ(damage(), "");
+  // Progress is written beside it.
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                redis_.store->save_progress(record, std::move(done));
+              }).ok());
+  EXPECT_EQ(damage(), "");
+  redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
+  EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
+  EXPECT_THAT(damage(), HasSubstr("redis-cli DEL '" + kKey + "'"));
+  redis_.server.cli({"HDEL", kKey, "mac"});
+  EXPECT_THAT(damage(), HasSubstr("field 'mac' is missing"));
+  redis_.server.cli({"HSET", kKey, "epoch", "many"});
+  EXPECT_EQ(contract::code_of(contract::save(world, record)), Errc::conflict);
+  const auto discard = [&] {
+    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+      redis_.store->discard(world.host, record.address, std::move(done));
+    });
+  };
+  EXPECT_TRUE(discard().ok());
+  EXPECT_TRUE(discard().ok()) << "gone is gone";
+  EXPECT_TRUE(contract::save(world, record).ok());
+  EXPECT_EQ(damage(), "");
+  // Another host's record is only shown: its key is not ours.
+  redis_.options.seal.reset();
+  redis_.open();
+  ASSERT_TRUE(redis_.connected());
+  redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
+  EXPECT_EQ(damage(), "");
+}
+
+TEST_F(SealedRecords, AnOlderVersionsAreUnprovenWithTheFirstStartAloneAndThenForged) {
+  redis_.open();
+  ASSERT_TRUE(redis_.connected());
+  const contract::World world = redis_.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 5, Stage::allocated)).ok());
+  start();
+  auto loaded = contract::load(world);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_TRUE(loaded->front().unproven);
+  EXPECT_EQ(loaded->front().damage, "");
+  EXPECT_EQ(loaded->front().stage, Stage::allocated);
+  start();
+  loaded = contract::load(world);
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_THAT(loaded->front().damage, HasSubstr("field 'mac' is missing"));
+}
+
+}  // namespace
+}  // namespace reclaim
