@@ -478,6 +478,15 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   return out;
 }
 
+bool must_be_reserved(const Sighting& sighting, const Record& record, const LedgerEntry* ledger,
+                      const HostView& host, WallMs now) {
+  if (!sighting.view || !sighting.view->is_device() || sighting.view->burned()) return false;
+  // What is being cleaned has been admitted, and is reserved; only its next tenant is to be told.
+  if (is_busy(record.stage)) return record.flow == Flow::cyborg && !sighting.view->free();
+  const auto assessment = assess(sighting, &record, ledger, host, now);
+  return assessment && assessment->reserve;
+}
+
 void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
                     const Planning& planning) {
   const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&

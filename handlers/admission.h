@@ -70,6 +70,11 @@ inline constexpr std::string_view kInMaintenance = "in maintenance: an operator 
                                                const LedgerEntry* ledger, const HostView& host,
                                                WallMs now);
 
+// The same of a device whose record cannot be written now: whether it is on offer, or taken, and
+// has to be reserved. `record` as it is to be written.
+[[nodiscard]] bool must_be_reserved(const Sighting& sighting, const Record& record,
+                                    const LedgerEntry* ledger, const HostView& host, WallMs now);
+
 // How plans are made: what device_spec says of this drive, and what turns that and the drive's
 // capabilities into a method.
 struct Planning {

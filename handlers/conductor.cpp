@@ -15,11 +15,6 @@ constexpr std::int64_t kGatherMs = 100;       // how long a kick waits for its l
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
 constexpr std::int64_t kMayPassSoonMs = 5'000;
 
-// Redis lost its last writes: what stands there gives way to the next one.
-bool is_older(const Record& stored, std::uint64_t epoch) {
-  return stored.damage.empty() && stored.epoch < epoch;
-}
-
 }  // namespace
 
 Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options)
@@ -106,13 +101,15 @@ void Conductor::take_over(Record record) {
   Device& device = devices_[address];
   if (!record.damage.empty()) return quarantine(device, record);
   const auto entry = ports_.ledger.entries().find(address);
-  const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty;
+  const bool remembered = entry != ports_.ledger.entries().end();
+  const bool dirty = remembered && entry->second.dirty;
+  // Redis may have forgotten which drive was meant; whichever answers there now is no answer.
+  if (remembered && record.serial.empty()) record.serial = entry->second.serial;
   // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
   device.dirty_durable = dirty && !device.quarantined;
   const bool unproven = record.unproven;
   if (unproven) {
-    record = shown_only(std::move(record),
-                        entry != ports_.ledger.entries().end() ? &entry->second : nullptr);
+    record = shown_only(std::move(record), remembered ? &entry->second : nullptr);
   }
   device.record = std::move(record);
   device.persisted = !unproven;
@@ -299,7 +296,10 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
                                          "written again",
                                          to_string(address)));
     device.persisted = false;
-    if (found != by_address.end() && !is_older(*found->second, device.record.epoch)) {
+    if (found == by_address.end()) continue;
+    if (is_of_this_host(*found->second)) {
+      device.record.epoch = std::max(device.record.epoch, found->second->epoch);
+    } else {
       // Should this be lost, the write finds out and settles it.
       ports_.store.discard(options_.host, address, [](Result<Ok> /*discarded*/) {});
     }
@@ -323,7 +323,8 @@ void Conductor::look_around() {
     // The conductor reads a device in work itself; the periodic survey looks all the same, for an
     // allocation that nobody expected.
     const bool looked_at = periodic_ && may_last_long(device.record.stage);
-    if (is_busy(device.record.stage) && !looked_at) request.busy.insert(address);
+    // A record that cannot be written stands still, and its device does not.
+    if (is_busy(device.record.stage) && !looked_at && !device.saving) request.busy.insert(address);
   }
   for (const auto& [address, entry] : ports_.ledger.entries()) {
     if (entry.dirty || entry.error) request.known.insert(address);
@@ -388,6 +389,7 @@ void Conductor::assess_one(const Sighting& seen,
     if (epoch == epochs.end() || epoch->second != device->record.epoch || device->saving) {
       if (device->saving) {
         device->look_again = !is_busy(device->record.stage);
+        reserve_unrecorded(*device, sighting);
       } else if (!is_busy(device->record.stage)) {
         want_survey(kLookAgainMs);
       }
@@ -478,9 +480,9 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   if (device.record.stage != Stage::available && device.record.cleanable() &&
       !device.dirty_durable && !device.saving) {
     // The ledger was lost, and nothing moves that would write its line again.
-    device.saving = true;
+    begin_save(device);
     return mark_dirty_then(address, device.record, Trigger::dirty_seen, [this, address] {
-      devices_.at(address).saving = false;
+      settle_save(devices_.at(address));
       pump(address);
     });
   }

@@ -91,6 +91,9 @@ class Conductor final {
     bool persisted = false;  // a record of it stands in the store
     bool saving = false;     // one save at a time; events wait in the inbox
     std::deque<Event> inbox;
+    std::optional<Event> in_work;   // whose outcome is being saved
+    std::optional<Record> unsaved;  // what it makes of the record
+    MonoMs saving_since;
     LockToken lock;
     bool claimed = false;
     bool lane_open = false;  // from the claim until the drive is closed again
@@ -148,6 +151,7 @@ class Conductor final {
   void plan_periodic_survey();
   [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
   void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
+  void reserve_unrecorded(const Device& device, const Sighting& sighting);
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
@@ -157,13 +161,14 @@ class Conductor final {
   void stop_what_is_bound();
   void ask_cyborg(std::function<void()> then);
   void cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at);
-  void ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch);
+  void ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch,
+                            std::function<void()> next);
   void save_arqs();
   void mend_arqs();
   void know_of_cyborg(Sighting& sighting, const Record* record);
   void say_mismatch(Device& device, const Assessment& assessment);
   [[nodiscard]] bool is_ours(const Sighting& sighting) const;
-  [[nodiscard]] bool is_maintaining(const Device& device) const;
+  [[nodiscard]] std::string withheld_by_cyborg(const Device& device) const;
   [[nodiscard]] std::optional<Arq> binding_of(const Device& device) const;
   [[nodiscard]] bool is_managed(const Sighting& sighting) const;
   [[nodiscard]] static DevicePolicy as_bound(DevicePolicy policy, const Record& record);
@@ -204,8 +209,11 @@ class Conductor final {
                        std::function<void()> saved);
   void settle_later(const PciAddress& address, Record next, JournalEntry entry,
                     std::function<void()> saved);
-  void overwrite(const PciAddress& address, Record next, JournalEntry entry,
+  void overwrite(const PciAddress& address, const Record& stored, Record next, JournalEntry entry,
                  std::function<void()> saved);
+  void lose_lock(const PciAddress& address);
+  void begin_save(Device& device) const;
+  static void settle_save(Device& device);
   void transitioned(const PciAddress& address, const Record& before, const Update& update,
                     const std::string& detail);
   [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;
@@ -221,6 +229,7 @@ class Conductor final {
   void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
                const nvme::ClaimReport& report);
   void recheck(const PciAddress& address, std::uint64_t epoch);
+  void recheck_placement(const PciAddress& address, std::uint64_t epoch);
   void rechecked(const PciAddress& address, std::uint64_t epoch,
                  Result<placement::ProviderView> view);
   void raise_fence(const PciAddress& address, const placement::ProviderView& view,

@@ -126,38 +126,44 @@ const placement::CyborgDevice* Conductor::device_of(const placement::CyborgView&
   return found;
 }
 
-// As far as Cyborg's last answer goes.
-bool Conductor::is_maintaining(const Device& device) const {
-  if (device.record.flow != Flow::cyborg || !cyborg_) return false;
+// Why a device of Cyborg's must be left as it is, as far as Cyborg's last answer goes; empty: no
+// reason. One that did not answer may have been told meanwhile that the device is maintaining.
+std::string Conductor::withheld_by_cyborg(const Device& device) const {
+  if (device.record.flow != Flow::cyborg || ports_.accelerators == nullptr) return {};
+  if (!cyborg_) return "Cyborg's API does not answer";
   const auto* known = device_of(*cyborg_, device.record.address, device.record.provider);
-  return known != nullptr && known->status == kMaintaining;
+  const bool maintaining = known != nullptr && known->status == kMaintaining;
+  return maintaining ? "Cyborg's status of it is maintaining" : "";
 }
 
-// A device whose status is `maintaining` is never un-reserved, and an administrator may have said
-// so while it was being cleaned. Where Cyborg does not answer, it is asked for as long as the claim
-// holds, as Placement is.
-void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch) {
+// A device whose status is `maintaining` is neither touched nor un-reserved, and an administrator
+// may have said so since it was admitted. Where Cyborg does not answer, it is asked for as long as
+// the claim holds, as Placement is.
+void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch,
+                                     std::function<void()> next) {
   if (ports_.accelerators == nullptr || devices_.at(address).record.flow != Flow::cyborg) {
-    return look_at_placement(address, epoch);
+    return next();
   }
   const MonoMs asked_at = ports_.clock.now().mono;
-  ports_.accelerators->read({options_.host, options_.node_names},
-                            [this, address, epoch, asked_at](Result<placement::CyborgView> view) {
-                              if (stopping_ || stale(address, epoch)) return;
-                              if (!view) {
-                                return answer_later(
-                                    address, epoch, Trigger::placement_away,
-                                    said(fmt::format("Cyborg's API: {}", view.error().what)));
-                              }
-                              if (arqs_.reconcile(view->arqs, asked_at, ports_.clock.now()))
-                                save_arqs();
-                              cyborg_ = std::move(view).value();
-                              if (is_maintaining(devices_.at(address))) {
-                                return answer(address, epoch, Trigger::placement_changed,
-                                              said("Cyborg's status of it is maintaining"));
-                              }
-                              look_at_placement(address, epoch);
-                            });
+  ports_.accelerators->read(
+      {options_.host, options_.node_names},
+      [this, address, epoch, asked_at, next = std::move(next)](Result<placement::CyborgView> view) {
+        if (stopping_ || stale(address, epoch)) return;
+        if (!view) {
+          return answer_later(address, epoch, Trigger::placement_away,
+                              said(fmt::format("Cyborg's API: {}", view.error().what)));
+        }
+        if (arqs_.reconcile(view->arqs, asked_at, ports_.clock.now())) save_arqs();
+        cyborg_ = std::move(view).value();
+        const Device& device = devices_.at(address);
+        if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
+          return answer(address, epoch, Trigger::placement_changed, said(why));
+        }
+        if (const auto arq = binding_of(device)) {
+          return answer(address, epoch, Trigger::allocation_seen, said("ARQ " + arq->uuid));
+        }
+        next();
+      });
 }
 
 // -------------------------------------------------------------------------------------------------

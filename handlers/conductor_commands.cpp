@@ -161,7 +161,10 @@ void Conductor::refuse_enrolment(const PciAddress& address, const std::string& r
   const Stage stage = device.record.stage;
   const std::string why = "not enrolled: " + reason;
   ports_.log.warning(kLog, fmt::format("{}: {}", to_string(address), why));
-  if (is_busy(stage) || device.saving) return;
+  // A record of Redis that is older than the ledger is not written again before the ledger knows.
+  const bool older =
+      device.record.cleanable() && stage != Stage::available && !device.dirty_durable;
+  if (is_busy(stage) || device.saving || older) return;
   Record next = device.record;
   next.waiting_for = why;
   next.epoch += 1;
@@ -207,7 +210,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
         device.record, std::max(ports_.clock.now().wall, WallMs{erased_at(device.record).ms + 1}));
   }
   remembered.maintenance = on;
-  device.saving = true;
+  begin_save(device);
   ports_.ledger.put(address, remembered, [this, address, on](Status kept) {
     if (stopping_) return;
     Device& now = devices_.at(address);

@@ -230,6 +230,11 @@ void Conductor::drop(const PciAddress& address) {
 // if nothing has moved since admission, and moves the generation itself, so that a release which
 // an earlier worker sent and nobody saw answered can never be made any more.
 void Conductor::recheck(const PciAddress& address, std::uint64_t epoch) {
+  ask_cyborg_once_more(address, epoch,
+                       [this, address, epoch] { recheck_placement(address, epoch); });
+}
+
+void Conductor::recheck_placement(const PciAddress& address, std::uint64_t epoch) {
   Device& device = devices_.at(address);
   const auto admitted = std::exchange(device.admitted_view, std::nullopt);
   const auto decide = [this, address, epoch](Result<placement::ProviderView> view) {

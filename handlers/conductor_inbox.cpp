@@ -7,6 +7,7 @@
 
 #include "handlers/conductor.h"
 #include "handlers/evidence.h"
+#include "state/trust.h"
 
 namespace reclaim {
 namespace {
@@ -74,7 +75,9 @@ void Conductor::pump(const PciAddress& address) {
         transitioned(address, before, update, detail);
       });
     };
-    device.saving = true;
+    begin_save(device);
+    device.in_work = event;
+    device.unsaved = update->record;
     if (wants_ledger_line(update->record)) {
       mark_dirty_then(address, update->record, event.trigger, persist);
     } else {
@@ -142,13 +145,14 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
 void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
                      std::function<void()> saved) {
   Device& device = devices_.at(address);
-  device.saving = true;
+  begin_save(device);
+  device.unsaved = next;
   const LockToken lock = device.lock;
   ports_.store.save(next, lock, entry, [this, address, next, entry, saved](Result<Ok> result) {
     if (stopping_) return;
     if (!result) return save_failed(address, next, entry, result.error(), saved);
     Device& now = devices_.at(address);
-    now.saving = false;
+    settle_save(now);
     now.persisted = true;
     now.retry_ms = 0;
     now.record = next;
@@ -167,7 +171,7 @@ void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry
   if (!is_busy(device.record.stage) && error.code != Errc::unknown && !told) {
     // Nothing is under way: the next survey finds the same again. An operator says it only once,
     // and a start comes only once.
-    device.saving = false;
+    settle_save(device);
     std::erase_if(device.inbox,
                   [](const Event& event) { return !is_said_once(to_string(event.trigger)); });
     ports_.log.warning(kLog, fmt::format("{}: the record cannot be written", to_string(address)),
@@ -196,26 +200,43 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
                                          [&](const Record& r) { return r.address == address; });
         const bool readable = stored != records->end() && stored->damage.empty();
         if (readable && same_but_progress(*stored, next)) {
-          device.saving = false;
+          settle_save(device);
           device.persisted = true;
           device.record = next;
           saved();
           return pump(address);
         }
         if (stored != records->end() && (!readable || stored->epoch >= next.epoch)) {
-          return overwrite(address, next, entry, saved);
+          return overwrite(address, *stored, next, entry, saved);
         }
         if (!is_busy(device.record.stage)) return save(address, next, entry, saved);
         reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
-          Device& again = devices_.at(address);
           if (ours) return save(address, next, entry, saved);
-          ports_.drives.stop(address);
-          again.saving = false;
-          again.lock = LockToken{};
-          again.inbox.clear();
-          post(address, Event{Trigger::lock_lost, 0, {}});
+          lose_lock(address);
         });
       });
+}
+
+// Another holder has the lock, and what was being saved is not: its event comes again after this.
+void Conductor::lose_lock(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  ports_.drives.stop(address);
+  device.lock = LockToken{};
+  if (device.in_work && device.in_work->epoch == 0) device.inbox.push_front(*device.in_work);
+  device.inbox.push_front(Event{Trigger::lock_lost, 0, {}});
+  settle_save(device);
+  pump(address);
+}
+
+void Conductor::begin_save(Device& device) const {
+  if (!device.saving) device.saving_since = ports_.clock.now().mono;
+  device.saving = true;
+}
+
+void Conductor::settle_save(Device& device) {
+  device.saving = false;
+  device.in_work.reset();
+  device.unsaved.reset();
 }
 
 void Conductor::settle_later(const PciAddress& address, Record next, JournalEntry entry,
@@ -227,12 +248,17 @@ void Conductor::settle_later(const PciAddress& address, Record next, JournalEntr
 
 // A worker that died since, or somebody else, wrote the record. What this one knows comes from the
 // drive, Placement and its ledger: it is never given up for what Redis says.
-void Conductor::overwrite(const PciAddress& address, Record next, JournalEntry entry,
-                          std::function<void()> saved) {
+void Conductor::overwrite(const PciAddress& address, const Record& stored, Record next,
+                          JournalEntry entry, std::function<void()> saved) {
   ports_.log.error(kLog, fmt::format("{}: somebody else wrote its record in Redis: it is not taken "
                                      "over but written again; find out who has this Redis's "
                                      "password",
                                      to_string(address)));
+  // In one step, so that no crash finds no record at all.
+  if (is_of_this_host(stored)) {
+    next.epoch = stored.epoch + 1;
+    return save(address, next, entry, saved);
+  }
   ports_.store.discard(options_.host, address,
                        [this, address, next, entry, saved](Result<Ok> discarded) {
                          if (stopping_) return;

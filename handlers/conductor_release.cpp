@@ -23,7 +23,8 @@ void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
   ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
     if (stopping_ || stale(address, epoch)) return;
     if (!now) return answer(address, epoch, Trigger::look_changed, said(now.error()));
-    ask_cyborg_once_more(address, epoch);
+    ask_cyborg_once_more(address, epoch,
+                         [this, address, epoch] { look_at_placement(address, epoch); });
   });
 }
 
@@ -102,10 +103,9 @@ void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
     device.release_view.reset();
     return answer(address, epoch, Trigger::release_conflict, said("ARQ " + arq->uuid));
   }
-  if (is_maintaining(device)) {
+  if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
     device.release_view.reset();
-    return answer(address, epoch, Trigger::release_conflict,
-                  said("Cyborg's status of it is maintaining"));
+    return answer(address, epoch, Trigger::release_conflict, said(why));
   }
   const placement::ProviderView view = *std::exchange(device.release_view, std::nullopt);
   device.fence = true;  // until its outcome is known
@@ -325,6 +325,19 @@ void Conductor::strike_later(const PciAddress& address, const std::string& certi
   });
 }
 
+// The half of an assessment that goes towards safety waits for no record: one that was being saved
+// when the survey began may not be for long.
+void Conductor::reserve_unrecorded(const Device& device, const Sighting& sighting) {
+  if (device.saving_since > survey_began_) return;
+  const auto& remembered = ports_.ledger.entries();
+  const auto entry = remembered.find(sighting.address);
+  const Record& record = device.unsaved ? *device.unsaved : device.record;
+  if (must_be_reserved(sighting, record, entry == remembered.end() ? nullptr : &entry->second,
+                       host_view_, ports_.clock.now().wall)) {
+    reserve(sighting.address, sighting.view->uuid);
+  }
+}
+
 // Towards safety: whoever is not clean must not be offered.
 void Conductor::reserve(const PciAddress& address, const std::string& provider) {
   Device& device = devices_.at(address);
@@ -401,7 +414,9 @@ void Conductor::reserve_now(const PciAddress& address, const std::string& provid
     const Record& record = devices_.at(address).record;
     const bool released = record.stage == Stage::releasing || record.stage == Stage::confirming ||
                           record.certificate_id != certificate;
-    if (view->burned() || released) {
+    // Nova burns what it takes, and nobody does so for Cyborg.
+    const bool bound = record.flow == Flow::cyborg && !view->free();
+    if (view->burned() || (released && !bound)) {
       Device& now = devices_.at(address);
       now.reserving = false;
       now.reserve_retry_ms = now.reserve_due = 0;

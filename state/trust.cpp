@@ -22,4 +22,8 @@ Record shown_only(Record record, const LedgerEntry* known) {
   return record;
 }
 
+bool is_of_this_host(const Record& stored) {
+  return stored.damage.empty() && stored.epoch < kStoredEpochMax;
+}
+
 }  // namespace reclaim

@@ -48,13 +48,28 @@ unit_mutant(offers_are_forgotten conductor handlers/conductor_release.cpp *OnOff
   "an erasure is adopted though a tenant whom nobody saw came after it"
   [[  if (is_busy(record.stage) || known) return next();]]
   [[  if (!known || known) return next();]])
+unit_mutant(reservations_wait_for_records conductor handlers/conductor.cpp *Unrecorded.*
+  "while Redis is away, a drive that its tenant leaves is on offer with his data"
+  [[        reserve_unrecorded(*device, sighting);
+]] "")
+unit_mutant(silence_is_consent conductor handlers/conductor_arqs.cpp DoubtOfCyborg.IsNotGivenBack*
+  "what Cyborg took under maintenance is given back, since Cyborg's last answer failed"
+  [[  if (!cyborg_) return "Cyborg's API does not answer";
+]] "  if (!cyborg_) return {};
+")
+unit_mutant(maintaining_not_asked_again conductor handlers/conductor_effects.cpp
+  DoubtOfCyborg.IsNotTouched*
+  "what Cyborg took under maintenance after the admission is erased"
+  [[  ask_cyborg_once_more(address, epoch,
+                       [this, address, epoch] { recheck_placement(address, epoch); });]]
+  [[  recheck_placement(address, epoch);]])
 unit_mutant(certificate_overtaken admission handlers/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
 unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp
   ForeignRedis.ARecordReplaced*
   "what somebody wrote into Redis is taken over by a running worker"
-  [[          return overwrite(address, next, entry, saved);
+  [[          return overwrite(address, *stored, next, entry, saved);
 ]]
   [[          device.saving = false;
           device.record = *stored;

@@ -163,7 +163,7 @@ void FakeStore::acquire_lock(const std::string& /*host*/, const PciAddress& addr
             std::max(last_token_ + 1, static_cast<std::uint64_t>(scheduler_.now().wall.ms));
         remember(locks_, address);
         locks_[address] = Lock{holder, last_token_, scheduler_.now_ms() + ttl_ms};
-        granted_[address] = worker;
+        if (worker == scheduler_.worker()) granted_[address] = worker;
         return LockToken{last_token_};
       },
       std::move(done));

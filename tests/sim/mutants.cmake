@@ -254,8 +254,8 @@ sim_mutant(maintaining_admitted handlers/admission.cpp
   [[  if (false) {]])
 sim_mutant(maintaining_released handlers/conductor_arqs.cpp
   "what Cyborg took under maintenance meanwhile is given back"
-  [[  return known != nullptr && known->status == kMaintaining;]]
-  [[  return known == nullptr;]])
+  [[  const bool maintaining = known != nullptr && known->status == kMaintaining;]]
+  [[  const bool maintaining = known == nullptr;]])
 sim_mutant(cyborg_resumes state/step.cpp
   "what a restart found at work goes on by itself"
   [[record.flow == Flow::cyborg ? InterruptedCleaning::error :]]

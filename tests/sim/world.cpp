@@ -152,7 +152,11 @@ void World::start_worker() {
   drives->on_broken = [this](const PciAddress& at, const char* what) {
     fail(fmt::format("{}: {}", to_string(at), what));
   };
-  drives->on_verified = [this](const Drive& drive) { verified_serials_[drive.serial] += 1; };
+  drives->on_verified = [this](const Drive& drive) {
+    verified_serials_[drive.serial] += 1;
+    std::string& expected = slot_at(drive.address).expected_serial;
+    if (expected.empty()) expected = drive.serial;
+  };
   if (options_.scripted && !options_.cyborg) cyborg_api_ = false;
   ConductorPolicies policies;
   policies.one_claimant = one_claimant;
@@ -173,7 +177,8 @@ void World::start_worker() {
   };
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
   ConductorOptions options = conductor_options;
-  options.holder = fmt::format("compute-1:{}:1", incarnation_);
+  // As config/module_options makes it: the same for each worker of this machine.
+  options.holder = options.host + "/" + options.machine_id;
   conductor =
       std::make_unique<Conductor>(ConductorPorts{store, *ledger, placement, *drives, scheduler,
                                                  scheduler, log, cyborg_api_ ? &cyborg : nullptr},
@@ -238,7 +243,8 @@ void World::command(const std::string& what, const PciAddress& address) {
   say(fmt::format("operator: {} {}", what, to_string(address)));
   Slot& slot = slot_at(address);
   if (what == "enrol") {
-    slot.expected_serial = hardware.drives.at(address).serial;
+    // An unmanaged one says its serial when it is claimed: whichever is found then was meant.
+    slot.expected_serial = slot.managed ? hardware.drives.at(address).serial : "";
     slot.enrolled = true;
   }
   if (what == "enrol" || what == "clean") slot.interrupted = false;

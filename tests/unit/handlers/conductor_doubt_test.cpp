@@ -200,5 +200,179 @@ INSTANTIATE_TEST_SUITE_P(Policies, OnOfferMeanwhile,
                          ::testing::Values(InterruptedCleaning::error,
                                            InterruptedCleaning::resume));
 
+// -------------------------------------------------------------------------------------------------
+// Other writers of Redis.
+
+// interrupted_cleaning = error, and a write of the worker that died reaches Redis only after its
+// successor has loaded the records.
+struct LateWrite : Doubt, ::testing::WithParamInterface<std::int64_t> {};
+
+TEST_P(LateWrite, OfADeadWorkerDoesNotUndoInterruptedCleaningError) {
+  world.conductor_options.interrupted_cleaning = InterruptedCleaning::error;
+  begin();
+  world.drive().guarded = true;
+  leave();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::pending_cleaning);
+  world.kill_worker();
+  Record late = world.record();
+  late.epoch += 1;
+  late.waiting_for = "the last remark of the dead worker";
+  world.drive().guarded = false;
+  world.start_worker();
+  world.scheduler.outside(GetParam(), [this, late] {
+    world.store.save(late, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
+  });
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_EQ(world.erases, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(At, LateWrite, ::testing::Range<std::int64_t>(0, 40, 2));
+
+TEST_F(Doubt, ARunningWorkerWritesItsOwnRecordAgainOverAForeignOne) {
+  begin();
+  world.drive().guarded = true;
+  leave();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::pending_cleaning);
+  Record foreign = world.record();
+  foreign.epoch += 1'000;
+  foreign.stage = Stage::available;
+  foreign.serial = "another";
+  world.store.save(foreign, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
+  world.pass(100);
+  world.command("abort", world.slots[0].address);
+  world.pass(kMinuteMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_EQ(world.record().serial, world.drive().serial);
+  EXPECT_GT(world.record().epoch, foreign.epoch);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// While the conflict is being settled an operator speaks.
+TEST_F(Doubt, WhatWasSaidDuringAConflictIsNotForgotten) {
+  begin();
+  world.drive().guarded = true;
+  leave();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::pending_cleaning);
+  Record foreign = world.record();
+  foreign.epoch += 1'000;
+  world.store.save(foreign, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
+  world.pass(100);
+  world.command("enrol", world.slots[0].address);  // conflicts
+  world.command("abort", world.slots[0].address);  // waits
+  world.pass(kMinuteMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_TRUE(world.record().accepted);
+}
+
+TEST_F(Doubt, TheLedgerTellsASerialThatRedisHasForgotten) {
+  begin();
+  const std::string before = world.drive().serial;
+  world.kill_worker();
+  Record old = world.record();
+  ASSERT_EQ(old.serial, before);
+  old.epoch += 1;
+  old.serial.clear();
+  world.store.save(old, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
+  world.tenancy_ends();
+  world.drive().serial = "another drive";
+  world.start_worker();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 0U);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_THAT(world.record().last_error, HasSubstr("another serial than recorded"));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Reservations.
+
+struct Unrecorded : DoubtOfCyborg, ::testing::WithParamInterface<bool> {};
+
+// Redis, or the ledger's disk, goes away in the moment of a release, and the next instance comes.
+TEST_P(Unrecorded, ABoundDeviceIsReservedWhileItsRecordCannotBeWritten) {
+  begin();
+  const auto released = world.placement.on_released;
+  world.placement.on_released = [this, released](Provider& provider) {
+    released(provider);
+    if (GetParam()) {
+      world.store.set_away(true);
+    } else {
+      world.disk.full = true;
+    }
+  };
+  leave();
+  world.pass(2 * kMinuteMs);
+  ASSERT_EQ(world.releases, 1U);
+  world.tenancy_begins();
+  world.tell_arq(world.slots[0], "accelerator_request.bind.end");
+  world.pass(5'000);
+  EXPECT_EQ(reserved(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(RedisIsAway, Unrecorded, ::testing::Bool());
+
+// The certificate cannot be kept, so that the ledger says dirty; then the record is damaged.
+TEST_F(Doubt, OurOwnReservationDoesNotBecomeAnOperatorsHold) {
+  begin();
+  const auto released = world.placement.on_released;
+  world.placement.on_released = [this, released](Provider& provider) {
+    released(provider);
+    world.disk.full = true;
+  };
+  leave();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::available);
+  world.placement.on_released = released;
+  world.kill_worker();
+  world.store.damage(world.slots[0].address);
+  world.disk.full = false;
+  world.start_worker();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(reserved(), 1);
+  world.store.mend(world.slots[0].address, false);
+  world.pass(kLongMs);
+  EXPECT_FALSE(world.record().held);
+  EXPECT_EQ(reserved(), 0);
+}
+
+// -------------------------------------------------------------------------------------------------
+// What Cyborg has under maintenance.
+
+TEST_F(DoubtOfCyborg, IsNotGivenBackThoughCyborgsLastAnswerFailed) {
+  begin();
+  placement::CyborgDevice& device = world.cyborg.device(world.slots[0].address);
+  when_saved(Stage::releasing, [this] { world.disk.full = true; });
+  leave();
+  world.pass(10'000);
+  ASSERT_EQ(world.record().stage, Stage::releasing);
+  device.status = "maintaining";
+  look();
+  world.cyborg.set_away(true);
+  look();
+  world.disk.full = false;
+  world.pass(kLongMs);
+  EXPECT_EQ(reserved(), 1);
+  world.cyborg.set_away(false);
+  device.status = "enabled";
+  world.pass(kLongMs);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(DoubtOfCyborg, IsNotTouchedThoughItCameUnderMaintenanceAfterItsAdmission) {
+  begin();
+  placement::CyborgDevice& device = world.cyborg.device(world.slots[0].address);
+  when_saved(Stage::guarding, [&device] { device.status = "maintaining"; });
+  leave();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
+  EXPECT_EQ(world.drive().version, 1U);  // as its tenant left it
+  device.status = "enabled";
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
 }  // namespace
 }  // namespace reclaim::sim
