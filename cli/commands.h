@@ -50,6 +50,7 @@ struct PlanOptions {
 // Checks configuration, bus, Redis, Keystone, Placement, sysfs and permissions, a line each.
 struct DoctorOptions {
   View view;
+  bool api = false;  // what `reclaim api` needs, and nothing of a worker's
   // Logs in at the broker and looks whether the exchanges are there; the bus is listener/'s, so it
   // comes from above. The text says what was found.
   std::function<Result<std::string>(const config::Settings&)> check_broker;
@@ -86,6 +87,7 @@ struct CertificateOptions {
                                          const CertificateOptions& options, std::ostream& out,
                                          std::ostream& err);
 
+// As the process of that purpose would read the files.
 [[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,
                                    std::ostream& err);
 

@@ -195,6 +195,11 @@ void check_redis(Session& session, Chart& chart) {
   } else {
     chart.ok("redis", "connected; it persists and does not evict");
   }
+}
+
+void check_worker(Session& session, Chart& chart) {
+  const auto store = session.store();
+  if (!store) return;  // told by check_redis()
   const auto hosts =
       session.wait<std::vector<HostInfo>>([&](auto done) { (*store)->hosts(std::move(done)); });
   if (!hosts) return chart.error("worker", hosts.error().what, "look at Redis' own log");
@@ -273,9 +278,10 @@ std::int64_t worker_silence_max_ms(const config::Settings& settings) {
   return std::max(kLeastMs, 3 * kMsPerS * settings.reclaim.survey_interval_s);
 }
 
-int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
-               std::ostream& err) {
-  Chart chart;
+namespace {
+
+// All that a worker needs.
+void check_host_and_services(Session& session, const DoctorOptions& options, Chart& chart) {
   check_configuration(session, chart);
   check_host(session, chart);
   check_signing_key(session, chart);
@@ -294,8 +300,21 @@ int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out
         "driver = messagingv2");
   }
   check_redis(session, chart);
+  check_worker(session, chart);
   check_placement(session, drives, chart);
   check_cyborg(session, chart);
+}
+
+}  // namespace
+
+int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
+               std::ostream& err) {
+  Chart chart;
+  if (options.api) {
+    check_redis(session, chart);
+  } else {
+    check_host_and_services(session, options, chart);
+  }
   check_api(session, chart);
   const auto text = format_list(chart.table(), options.view);
   if (!text) {

@@ -27,14 +27,14 @@ void check_file(const std::string& option, const std::string& path, Chart& chart
   if (path.empty()) return;
   if (access(path.c_str(), R_OK) == 0) return chart.ok("api " + option, path + " can be read");
   chart.error("api " + option, fmt::format("{}: {}", path, std::strerror(errno)),
-              fmt::format("correct [api] {}, or let the worker's user read it", option));
+              fmt::format("correct [api] {}, or let the user of the process read it", option));
 }
 
 struct Address {
   sockaddr_storage storage{};
   socklen_t size = 0;
   std::uint16_t port = 0;
-  std::string host_to_ask;  // itself, or where a worker that listens everywhere answers
+  std::string host_to_ask;  // itself, or where a process that listens everywhere answers
 };
 
 // "ADDRESS:PORT", which the settings have checked.
@@ -97,7 +97,7 @@ void check_address(Session& session, const std::string& text, Chart& chart) {
   const int error = try_to_bind(address);
   if (error == 0) return chart.ok(kAddress, text + " is free");
   if (error == EADDRINUSE && is_ours(session, address)) {
-    return chart.ok(kAddress, text + " is served by a worker");
+    return chart.ok(kAddress, text + " is answered by a device API");
   }
   chart.error(kAddress, fmt::format("{}: {}", text, std::strerror(error)),
               error == EADDRINUSE ? "another process listens there (ss -ltnp): choose another port"
@@ -107,8 +107,9 @@ void check_address(Session& session, const std::string& text, Chart& chart) {
 void check_socket(const std::string& path, Chart& chart) {
   const std::string folder = std::filesystem::path(path).parent_path();
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return chart.error("api socket", fmt::format("{}: {}", folder, std::strerror(errno)),
-                       "[api] unix_socket needs a directory the worker may write, as /run/reclaim");
+    return chart.error(
+        "api socket", fmt::format("{}: {}", folder, std::strerror(errno)),
+        "[api] unix_socket needs a directory that the process may write, as /run/reclaim-api");
   }
   chart.ok("api socket", folder + " is writable");
 }

@@ -158,7 +158,10 @@ class Loader {
     auto& warnings = report.checked.warnings;
     problems.insert(problems.begin(), problems_.begin(), problems_.end());
     warnings.insert(warnings.begin(), warnings_.begin(), warnings_.end());
-    read_policy(report.checked, files_);
+    // A worker that does not answer the API must not fail to start by a file of the API's.
+    if (request_.purpose != Purpose::serve || report.checked.settings.api.of_worker()) {
+      read_policy(report.checked, files_);
+    }
     report.files = std::move(files_);
     return report;
   }
@@ -215,6 +218,13 @@ class Loader {
 };
 
 }  // namespace
+
+LoadRequest of_api(LoadRequest request) {
+  request.purpose = Purpose::api;
+  request.default_file = "/etc/reclaim/api.conf";
+  request.default_dir = "/etc/reclaim/api.conf.d";
+  return request;
+}
 
 CheckReport check_settings(const LoadRequest& request) {
   return Loader(request).run();

@@ -27,6 +27,10 @@ struct LoadRequest {
   std::string default_dir = "/etc/reclaim/reclaim.conf.d";
 };
 
+// The same for the device API as a process of its own. It has files of its own, for its user has
+// no business with the passwords of the worker.
+[[nodiscard]] LoadRequest of_api(LoadRequest request);
+
 inline constexpr std::size_t kConfigFilesMax = 256;
 
 struct Loaded {

@@ -16,15 +16,23 @@ inline constexpr std::array kApiOptions = {
            .fallback = "",
            .help = "Where the device API listens: ADDRESS:PORT, as 192.0.2.7:6667 or [::1]:6667; "
                    "several are separated by ','. Port 0 takes any that is free. Empty, and with "
-                   "no unix_socket: there is no API. Keep it off the tenants' networks."},
+                   "no unix_socket: there is no API. Keep it off the tenants' networks. Only "
+                   "`reclaim api` listens there, never the worker."},
     Option{.group = "api",
            .name = "unix_socket",
            .fallback = "",
-           .help = "Listen at this path as well, as /run/reclaim/api.sock."},
+           .help = "Listen at this path as well, as /run/reclaim-api/api.sock."},
     Option{.group = "api",
            .name = "unix_socket_mode",
            .fallback = "0600",
            .help = "The permissions of that socket, in octal: who may connect."},
+    Option{.group = "api",
+           .name = "in_worker",
+           .type = OptionType::boolean,
+           .fallback = "false",
+           .help = "The API is a process of its own, `reclaim api`, whose user needs no drive. "
+                   "true: the worker, which is root, answers it instead, at unix_socket alone; "
+                   "for a small site that has no other callers than its own."},
     Option{.group = "api",
            .name = "auth",
            .fallback = "keystone",

@@ -126,6 +126,7 @@ enum class ApiAuth { keystone, none };
 
 // [api]: the device API. Off while neither bind nor unix_socket is set.
 struct ApiSettings {
+  bool in_worker = false;  // `serve` answers it, at unix_socket alone; false: `reclaim api` does
   std::vector<std::string> bind;  // ADDRESS:PORT, IPv6 in brackets
   std::string unix_socket;
   std::uint32_t unix_socket_mode = 0600;
@@ -137,6 +138,8 @@ struct ApiSettings {
   std::size_t request_bytes_max = 65'536;
 
   [[nodiscard]] bool on() const { return !bind.empty() || !unix_socket.empty(); }
+  // Whether the worker has to answer it.
+  [[nodiscard]] bool of_worker() const { return in_worker && on(); }
 };
 
 // [keystone_authtoken], as keystonemiddleware has it: how the callers' tokens are validated.
@@ -186,9 +189,10 @@ struct Settings {
   std::vector<DeviceSpec> passthrough_whitelist;    // [pci], cyborg.conf's, as well as ours
 };
 
-// What the settings are for: `serve` needs all that a worker needs; a `tool` (explain, config check
-// of a part, machine) is content with what is there, as long as it is well formed.
-enum class Purpose { serve, tool };
+// What the settings are for: `serve` needs all that a worker needs; `api` what the device API as a
+// process of its own needs, which is Redis, Keystone and where to listen; a `tool` (explain, config
+// check of a part, machine) is content with what is there, as long as it is well formed.
+enum class Purpose { serve, api, tool };
 
 struct CheckedSettings {
   Settings settings;              // to be used only if `problems` is empty

@@ -116,6 +116,36 @@ void read_socket(const Reading& reading, ApiSettings& api) {
   }
 }
 
+// Which process answers. Strangers' bytes are read by none that holds the drives, unless somebody
+// says so, and then only those of this host.
+void read_process(const Reading& reading, ApiSettings& api) {
+  const Reader& read = reading.read;
+  api.in_worker = read.boolean(kGroup, "in_worker");
+  if (api.in_worker && !api.bind.empty()) {
+    read.complain(kGroup, "bind",
+                  ": the worker listens at no network address. Take out in_worker and run `reclaim "
+                  "api` (reclaim-api.service), or leave only unix_socket");
+  } else if (api.in_worker && api.unix_socket.empty()) {
+    read.complain(kGroup, "in_worker",
+                  " needs unix_socket: the worker listens at no network address");
+  }
+  if (reading.purpose != Purpose::api) return;
+  if (api.in_worker) {
+    read.complain(kGroup, "in_worker",
+                  ": the worker answers the device API, so `reclaim api` has nothing to do: set it "
+                  "to false");
+  } else if (!api.on()) {
+    read.complain(kGroup, "bind",
+                  " and unix_socket are not set: `reclaim api` has nowhere to listen");
+  }
+}
+
+// Whether the process that is told this validates tokens.
+bool validates_tokens(const ApiSettings& api, Purpose purpose) {
+  const bool answers = purpose == Purpose::serve ? api.of_worker() : api.on();
+  return answers && api.auth == ApiAuth::keystone;
+}
+
 }  // namespace
 
 void read_api(const Reading& reading, ApiSettings& api) {
@@ -130,6 +160,7 @@ void read_api(const Reading& reading, ApiSettings& api) {
   }
   read_bind(reading, api);
   read_socket(reading, api);
+  read_process(reading, api);
   if (!api.cert_file.empty() && api.bind.empty()) {
     reading.warnings.push_back(
         {read.where(kGroup, "cert_file"), "[api] cert_file has no effect, for bind is not set"});
@@ -150,7 +181,7 @@ void read_tokens(const Reading& reading, const ApiSettings& api, TokenSettings& 
   tokens.cache_time_s = std::max(0, read.integer(kTokens, "token_cache_time"));  // -1: no cache
   tokens.service_token_roles = read.list(kTokens, "service_token_roles");
   tokens.service_token_roles_required = read.boolean(kTokens, "service_token_roles_required");
-  if (!api.on() || api.auth != ApiAuth::keystone) return;
+  if (!validates_tokens(api, reading.purpose)) return;
   tokens.auth =
       read_auth(reading, kTokens,
                 "to validate the tokens of the device API's callers, unless [api] auth = none");

@@ -22,7 +22,7 @@ class AuthReader {
     const std::string type = read_.string(group, "auth_type");
     if (type.empty()) {
       if (complain_of_idle_login(group)) return std::nullopt;
-      if (reading_.purpose == Purpose::serve && !needed_for.empty()) {
+      if (reading_.purpose != Purpose::tool && !needed_for.empty()) {
         problems_.push_back(
             {read_.where(owner, "auth_section"),
              fmt::format("[{}] auth_type is not set: Keystone credentials are needed {} "

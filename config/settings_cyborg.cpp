@@ -34,7 +34,9 @@ void read_cyborg(const Reading& reading, CyborgSettings& cyborg) {
   const Reader& read = reading.read;
   read_endpoint(reading, "cyborg", cyborg);
   const bool named = !read.string("cyborg", "auth_section").empty();
-  cyborg.auth = read_auth(reading, "cyborg", named ? "to ask Cyborg's REST API" : "");
+  cyborg.auth =
+      read_auth(reading, "cyborg",
+                named && reading.purpose != Purpose::api ? "to ask Cyborg's REST API" : "");
   cyborg.serve_rpc = read.boolean("cyborg", "serve_rpc");
   cyborg.listen_rpc = read.boolean("cyborg", "listen_rpc") || cyborg.serve_rpc;
   cyborg.rpc_exchange = read_name(read, "rpc_exchange");

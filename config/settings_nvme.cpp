@@ -36,7 +36,7 @@ void read_specs(const Reading& reading, NvmeSettings& nvme) {
   for (Problem& overlap : overlaps(nvme.device_specs)) {
     reading.warnings.push_back(std::move(overlap));
   }
-  if (!reading.read.given(kGroup, "device_spec")) {
+  if (!reading.read.given(kGroup, "device_spec") && reading.purpose != Purpose::api) {
     reading.warnings.push_back(
         {{}, "[nvme] device_spec is not set: no device will ever be touched"});
   }

@@ -5,7 +5,8 @@ namespace reclaim::config {
 
 void read_placement(const Reading& reading, PlacementSettings& placement) {
   read_endpoint(reading, "placement", placement);
-  placement.auth = read_auth(reading, "placement", "to speak with Placement");
+  const bool asked = reading.purpose != Purpose::api;
+  placement.auth = read_auth(reading, "placement", asked ? "to speak with Placement" : "");
 }
 
 }  // namespace reclaim::config

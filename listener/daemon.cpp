@@ -134,7 +134,7 @@ Status Daemon::build_listeners() {
     if (!rpc) return std::move(rpc).error();
     rpc_ = std::move(rpc).value();
   }
-  if (settings_.api.on()) {
+  if (settings_.api.of_worker()) {
     auto api = DeviceApi::create(loop_, settings_, *store_, clock_, log_);
     if (!api) return std::move(api).error();
     api_ = std::move(api).value();
@@ -154,6 +154,10 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
     for (const std::string& address : api_->addresses()) {
       log_.info(kLog, "the device API listens at " + address);
     }
+  } else if (settings_.api.on()) {
+    log_.info(kLog,
+              "[api]: the device API is answered by `reclaim api` (reclaim-api.service), not by "
+              "the worker");
   }
   measure_lag();
   report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
@@ -299,8 +303,8 @@ void Daemon::reload() {
   if (stopping_) return;
   if (!api_) {
     return log_.warning(kLog,
-                        "SIGHUP: only what the device API reads can be read anew, and it is "
-                        "off; the configuration is read at the start");
+                        "SIGHUP: only what the device API reads can be read anew, and it is not "
+                        "answered here; the configuration is read at the start");
   }
   api_->reload(settings_);
 }

@@ -5,18 +5,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <iostream>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/explain.h"
 #include "config/load.h"
-#include "config/machine_facts.h"
 #include "config/sample.h"
 #include "listener/broker_check.h"
-#include "listener/daemon.h"
-#include "listener/signals.h"
+#include "listener/process.h"
 #include "state/base/spdlog_logger.h"
 #include "state/machine.h"
 #include "version.h"
@@ -37,19 +34,15 @@ int complain(const Error& error) {
   return 1;
 }
 
-// EX_CONFIG of sysexits.h: reclaim.service does not start it again, for that would mend nothing.
-constexpr int kExitConfiguration = 78;
+using Process = Result<int> (*)(const config::Settings&, Logger&);
 
-int exit_code_of(const Error& error) {
-  return error.code == Errc::invalid ? kExitConfiguration : 1;
-}
-
-int serve(const CommandLine& line) {
+// A process that goes on until it is stopped: with the settings of its purpose, and a log.
+int serve(const CommandLine& line, const config::LoadRequest& files, Process process) {
   const auto fail = [](const Error& error) {
     complain(error);
-    return exit_code_of(error);
+    return listener::exit_code_of(error);
   };
-  auto loaded = config::load_settings(line.files);
+  const auto loaded = config::load_settings(files);
   if (!loaded) return fail(loaded.error());
   const config::Settings& settings = loaded->settings;
   auto log = make_spdlog_logger(
@@ -58,30 +51,13 @@ int serve(const CommandLine& line) {
   for (const config::Problem& warning : loaded->warnings) {
     (*log)->warning("reclaim.config", config::to_text({warning}));
   }
-  auto machine = config::read_machine_facts(settings);
-  if (!machine) return complain(machine.error());
-
-  uv::Loop loop;
-  int exit_code = 0;
-  {
-    auto daemon = listener::Daemon::create(loop.raw(), settings, *machine, **log);
-    if (!daemon) return fail(daemon.error());
-    const auto stop = [&daemon, &loop] { (*daemon)->stop([&loop] { loop.stop(); }); };
-    listener::Signals signals(loop.raw(), stop, [&daemon] { (*daemon)->reload(); });
-    (*daemon)->start([&](const Error& error) {
-      (*log)->error("reclaim.service", error.what);
-      exit_code = exit_code_of(error);
-      stop();
-    });
-    loop.run();
-  }
-  return exit_code;
+  const auto ended = process(settings, **log);
+  return ended ? *ended : fail(ended.error());
 }
 
 // The settings, a quiet logger and a session for one subcommand.
-int with_session(const CommandLine& line, const std::function<int(cli::Session&)>& run) {
-  config::LoadRequest request = line.files;
-  request.purpose = config::Purpose::tool;
+int with_session(const CommandLine& line, const config::LoadRequest& request,
+                 const std::function<int(cli::Session&)>& run) {
   auto loaded = config::load_settings(request);
   if (!loaded) return complain(loaded.error());
   NullLogger quiet;
@@ -93,6 +69,12 @@ int with_session(const CommandLine& line, const std::function<int(cli::Session&)
   }
   cli::Session session(loaded->settings, loud ? *loud : static_cast<Logger&>(quiet));
   return run(session);
+}
+
+int with_session(const CommandLine& line, const std::function<int(cli::Session&)>& run) {
+  config::LoadRequest request = line.files;
+  request.purpose = config::Purpose::tool;
+  return with_session(line, request, run);
 }
 
 void add_format(CLI::App* command, CommandLine& line, const std::string& fallback = "table") {
@@ -119,7 +101,13 @@ cli::View view_of(const CommandLine& line) {
 
 void add_serve(CLI::App& app, CommandLine& line) {
   CLI::App* command = app.add_subcommand("serve", "Run the worker of this host");
-  command->callback([&line] { line.exit_code = serve(line); });
+  command->callback([&line] { line.exit_code = serve(line, line.files, listener::run_worker); });
+}
+
+void add_api(CLI::App& app, CommandLine& line) {
+  CLI::App* command = app.add_subcommand("api", "Answer the device API, for the whole fleet");
+  command->callback(
+      [&line] { line.exit_code = serve(line, config::of_api(line.files), listener::run_api); });
 }
 
 void add_device_list(CLI::App* device, CommandLine& line) {
@@ -218,11 +206,15 @@ void add_doctor(CLI::App& app, CommandLine& line) {
       "Check configuration, bus, Redis, Keystone, Placement, Cyborg, the device API and host, with "
       "remedies");
   add_format(doctor, line);
-  doctor->callback([&line] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      return cli::run_doctor(session, {view_of(line), listener::check_broker}, std::cout,
+  const auto api = std::make_shared<bool>(false);
+  doctor->add_flag("--api", *api, "Of this node's `reclaim api` instead, with its configuration");
+  doctor->callback([&line, api] {
+    const auto run = [&](cli::Session& session) {
+      return cli::run_doctor(session, {view_of(line), *api, listener::check_broker}, std::cout,
                              std::cerr);
-    });
+    };
+    line.exit_code =
+        *api ? with_session(line, config::of_api(line.files), run) : with_session(line, run);
   });
 }
 
@@ -317,10 +309,14 @@ void add_config(CLI::App& app, CommandLine& line) {
   config->require_subcommand(1);
   config->add_subcommand("sample", "Print reclaim.conf with every option, its meaning and default")
       ->callback([] { std::cout << config::sample(); });
-  config
-      ->add_subcommand("check", "Read the files as serve would and say all that is wrong with them")
-      ->callback(
-          [&line] { line.exit_code = cli::run_config_check(line.files, std::cout, std::cerr); });
+  CLI::App* check = config->add_subcommand(
+      "check", "Read the files as serve would and say all that is wrong with them");
+  const auto api = std::make_shared<bool>(false);
+  check->add_flag("--api", *api, "As api would");
+  check->callback([&line, api] {
+    line.exit_code =
+        cli::run_config_check(*api ? config::of_api(line.files) : line.files, std::cout, std::cerr);
+  });
 }
 
 void add_machine(CLI::App& app, CommandLine& line) {
@@ -371,6 +367,7 @@ int run(int argc, char** argv) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--debug", line.debug, "Log at level DEBUG to standard error");
   add_serve(app, line);
+  add_api(app, line);
   add_device(app, line);
   add_plan(app, line);
   add_doctor(app, line);

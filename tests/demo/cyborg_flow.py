@@ -3,6 +3,7 @@ cleaned and on offer again; the device API is asked about it by clients that nob
 import os
 
 import api_clients
+import api_node
 import check
 import cyborg_said
 import keeping
@@ -47,16 +48,17 @@ class CyborgFlow(Stage):
                          "reserved = 0" % (left.serial, left.name))
 
     def start(self):
-        self.port = api_clients.free_port()
-        self.url = "http://127.0.0.1:%d" % self.port
-        self.services.register_endpoint("accelerator-cleaning", self.url)
-        self.start_worker("[listener]\nexchanges = nova,cyborg\n" +
-                          api_clients.worker_settings(self.services.endpoints, self.port))
+        self.start_worker("[listener]\nexchanges = nova,cyborg\n")
+        self.api = api_node.ApiNode(self.programs, self.services, os.path.join(self.folder, "api"))
+        self.api.start(debug=False, tied=not self.arguments.keep)
+        self.services.register_endpoint("accelerator-cleaning", self.api.url)
         self.worker.wait_field(self.cleaned, "device_state", "available")
         self.worker.wait_field(self.left, "device_state", "allocated")
         self.wait_reserved(self.left)
-        self.screen.step("reclaim serve", "ready (pid %d); the device API at %s" %
-                         (self.worker.process.pid, self.url))
+        self.screen.step("reclaim serve", "ready (pid %d), listening at no port" %
+                         self.worker.process.pid)
+        self.screen.step("reclaim api", "ready (pid %d), unprivileged; the device API at %s" %
+                         (self.api.process.pid, self.api.url))
         self.screen.fact(self.left, "reserved 0 → 1 at once: the next tenant cannot get it before "
                          "it is clean", self.screen.green)
 
@@ -110,14 +112,14 @@ class CyborgFlow(Stage):
         uuid = self.worker.field(self.cleaned, "uuid")
         token = self.services.token()
         path = "/v2/devices/" + uuid
-        answer = api_clients.curl(self.url + path, token=token, version="2.5")
+        answer = api_clients.curl(self.api.url + path, token=token, version="2.5")
         device = answer.json()
         self.screen.fact("curl", "GET %s… → %d %s, device_state %s" % (
             path[:20], answer.status, device["type"], device["device_state"]))
-        refused = api_clients.curl(self.url + path + "/clean", method="POST", token=token,
+        refused = api_clients.curl(self.api.url + path + "/clean", method="POST", token=token,
                                    version="2.5")
         self.screen.fact("", "POST …/clean → %d: it is clean already" % refused.status)
-        denied = api_clients.curl(self.url + path + "/clean", method="POST", version="2.5",
+        denied = api_clients.curl(self.api.url + path + "/clean", method="POST", version="2.5",
                                   token=self.services.token("nobody"))
         self.screen.fact("", "POST …/clean by a reader → %d" % denied.status)
         return out, device, refused.status, denied.status
@@ -154,5 +156,5 @@ class CyborgFlow(Stage):
             "openstack --os-cloud reclaim accelerator device list",
             "curl -s -H \"X-Auth-Token: $(openstack token issue -f value -c id)\" "
             "-H 'OpenStack-API-Version: accelerator 2.5' $API/v2/devices/$DEVICE"],
-            {**self.cloud(), "API": self.url, "DEVICE": uuid,
+            {**self.cloud(), "API": self.api.url, "DEVICE": uuid,
              "PROVIDER": self.providers[self.cleaned]})

@@ -70,7 +70,7 @@ def stop(screen):
     # The worker first, and by what it was started with: a pid may be somebody else's by now.
     workers = processes_of(folder)
     for pid in workers:
-        if "reclaim.conf" in " ".join(words_of(pid)):
+        if {"serve", "api"} & set(words_of(pid)):
             end(pid)
     Services(os.path.join(folder, "services")).stop()
     left = processes_of(folder)

@@ -39,6 +39,7 @@ class Stage:
         self.programs = Programs()
         self.host = None
         self.worker = None
+        self.api = None
         self.providers = {}
         self.places = {}  # address -> offset of a tenant's text
         self.told_until = 0  # of the worker's log, in bytes
@@ -201,8 +202,9 @@ class Stage:
                 self.screen.line("   " + line[:300])
 
     def clean_up(self):
-        if self.worker:
-            self.worker.kill()
+        for process in (self.api, self.worker):
+            if process:
+                process.kill()
         self.services.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
         left = keeping.processes_of(self.folder)

@@ -5,6 +5,7 @@ usage: install_test.py CMAKE BUILD_DIRECTORY
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,8 @@ import tempfile
 EXPECTED = (
     "bin/reclaim",
     "lib/systemd/system/reclaim.service",
+    "lib/systemd/system/reclaim-api.service",
+    "lib/sysusers.d/reclaim.conf",
     "lib/udev/rules.d/59-reclaim.rules",
     "etc/multipath/conf.d/reclaim.conf",
     "share/man/man8/reclaim.8",
@@ -28,6 +31,34 @@ EXPECTED = (
 )
 
 
+# The device API's process parses what strangers send: each of these has to stay.
+API_UNIT = ("User=reclaim-api", "CapabilityBoundingSet=", "NoNewPrivileges=yes",
+            "PrivateDevices=yes", "DevicePolicy=closed", "ProtectSystem=strict",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6", "SystemCallFilter=@system-service",
+            "MemoryDenyWriteExecute=yes", "Type=notify")
+
+
+def look_at_api_unit(path):
+    with open(path, encoding="utf-8") as unit:
+        lines = unit.read().splitlines()
+    yield from (f"{path} has no line {line}" for line in API_UNIT if line not in lines)
+    yield from (f"{path} gives more: {line}" for line in lines
+                if line.startswith(("AmbientCapabilities=C", "DeviceAllow=", "StateDirectory=")))
+
+
+def verify_units(paths):
+    """What systemd says of them, where there is one to ask; that a man page or another service is
+    not on this machine is not the unit's fault."""
+    if not shutil.which("systemd-analyze"):
+        return
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
+                           *paths], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    for line in done.stdout.splitlines():
+        if any(path in line or os.path.basename(path) + ":" in line for path in paths):
+            yield "systemd-analyze: " + line
+
+
 def main():
     cmake, build = sys.argv[1:]
     with tempfile.TemporaryDirectory() as prefix:
@@ -38,9 +69,15 @@ def main():
         complaints = [f"{path} is missing" for path in EXPECTED if path not in found]
         complaints += [f"{path} is not expected" for path in sorted(found - set(EXPECTED))]
         if not complaints:
-            with open(os.path.join(prefix, EXPECTED[1]), encoding="utf-8") as unit:
-                if f"ExecStart={prefix}/bin/reclaim serve" not in unit.read():
-                    complaints.append("the unit does not start the binary that was installed")
+            units = {command: os.path.join(prefix, "lib/systemd/system", name)
+                     for command, name in (("serve", "reclaim.service"),
+                                           ("api", "reclaim-api.service"))}
+            for command, path in units.items():
+                with open(path, encoding="utf-8") as unit:
+                    if f"ExecStart={prefix}/bin/reclaim {command}" not in unit.read():
+                        complaints.append(f"{path} does not start the binary that was installed")
+            complaints += verify_units(list(units.values()))
+            complaints += look_at_api_unit(units["api"])
             shown = subprocess.run([os.path.join(prefix, "bin/reclaim"), "--version"],
                                    stdout=subprocess.PIPE, check=False)
             if shown.returncode != 0 or not shown.stdout.strip():

@@ -116,7 +116,7 @@ def build_whole(commands, copy):
     """The binary, built from a copy of the sources as a packager would."""
     compiler = next(word for word in shlex.split(commands[0]["command"])
                     if not word.endswith("ccache"))
-    for folder in MODULES:
+    for folder in (*MODULES, "docs"):
         shutil.copytree(os.path.join(ROOT, folder), os.path.join(copy, folder))
     for name in ("CMakeLists.txt", "CMakePresets.json"):
         shutil.copy(os.path.join(ROOT, name), copy)

@@ -1,7 +1,9 @@
 """The device API's callers in the tests: curl, the OpenStack SDK and the openstack client, none of
 which we wrote."""
+import contextlib
 import json
 import os
+import random
 import re
 import socket
 import subprocess
@@ -13,29 +15,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DOCUMENTED = os.path.join(HERE, "../../../docs/device-api.md")
 
-WORKER_SETTINGS = """\
-[api]
-bind = 127.0.0.1:{port}
-[keystone_authtoken]
-auth_type = password
-auth_url = {auth_url}
-username = {service_username}
-password = {service_password}
-user_domain_name = Default
-project_name = service
-project_domain_name = Default
-"""
-
-
 def free_port():
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
-
-
-def worker_settings(endpoints, port):
-    """Of a worker that serves the API there and takes the tokens of that Keystone."""
-    return WORKER_SETTINGS.format(port=port, **endpoints)
+    """One that no connection is given by the kernel before a server binds it."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        first = int(file.read().split()[0])
+    while True:
+        port = random.randrange(10_000, max(first, 20_000))
+        with socket.socket() as sock, contextlib.suppress(OSError):
+            sock.bind(("127.0.0.1", port))
+            return port
 
 
 def clean_environment(**more):

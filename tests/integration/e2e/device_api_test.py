@@ -1,16 +1,19 @@
 #!/usr/bin/python3
-"""The device API, asked by what nobody here wrote: the OpenStack SDK, the openstack client with
-Cyborg's plugin, and curl, with tokens of a real Keystone."""
+"""The device API, answered by a process without drives or privileges, and asked by what nobody here
+wrote: the OpenStack SDK, the openstack client with Cyborg's plugin, and curl, with tokens of a real
+Keystone."""
 import datetime
 import json
 import os
 import signal
+import socket
 import stat
+import threading
 import unittest
 
 import cyborg_said
-from api_clients import (credentials, curl, free_port, openstack_client, sdk, worker_settings,
-                         write_cloud)
+from api_clients import credentials, curl, free_port, openstack_client, sdk, write_cloud
+from api_node import ApiNode
 from case import FIRST, LONG_MS, SECOND, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, new_uuid
 from placement_door import PlacementDoor
@@ -31,6 +34,19 @@ def tearDownModule():
     tear_down_services()
 
 
+def listening(pid):
+    """The sockets that a process listens at: ADDRESS:PORT as the kernel writes it, or a path."""
+    inodes = {os.readlink(entry.path) for entry in os.scandir("/proc/%d/fd" % pid)}
+    found = []
+    for table, state, inode, name, wanted in (("tcp", 3, 9, 1, "0A"), ("tcp6", 3, 9, 1, "0A"),
+                                              ("unix", 3, 6, 7, "00010000")):
+        with open("/proc/%d/net/%s" % (pid, table), encoding="ascii") as file:
+            rows = [line.split() for line in file.read().splitlines()[1:]]
+        found += [row[name] if len(row) > name else "" for row in rows
+                  if row[state] == wanted and "socket:[%s]" % row[inode] in inodes]
+    return found
+
+
 def keys_of(microversion):
     keys = {"uuid", "type", "vendor", "model", "std_board_info", "vendor_board_info", "hostname",
             "created_at", "updated_at", "links"}
@@ -40,14 +56,30 @@ def keys_of(microversion):
 
 
 class DeviceApi(CyborgEndToEnd):
-    def settings_of(self, port=None, more=""):
-        return worker_settings(services().endpoints, port or PORTS["api"]) + more
-
-    def serving(self, drives=1, more="", **settings):
-        made = self.cyborg(drives=drives, more=self.settings_of(more=more), **settings)
-        self.url = "http://127.0.0.1:%d" % PORTS["api"]
-        self.token = services().token()
+    def serving(self, drives=1, **settings):
+        made = self.cyborg(drives=drives, **settings)
+        self.answer(made)
         return made
+
+    def answer(self, made, port=None, start=True, more="", name="api", **settings):
+        """A node that answers for the fleet of that Redis; the ones that clients know, unless a
+        port is given."""
+        node = ApiNode(Programs(), made.services, os.path.join(made.folder, name), db=made.db,
+                       port=port or PORTS["api"])
+        node.write_config(more, **settings)
+        self.addCleanup(self.end, node)
+        self.url = node.url
+        self.token = services().token()
+        self.node = node.start() if start else node
+        return self.node
+
+    def end(self, node):
+        """Under AddressSanitizer that is where leaks are told."""
+        try:
+            if node.process and node.process.poll() is None:
+                self.assertEqual(node.stop(), 0, node.log_text()[-3000:])
+        finally:
+            node.kill()
 
     def uuid_of(self, made, address=FIRST):
         return made.worker.field(address, "uuid")
@@ -199,13 +231,14 @@ class EveryCode(DeviceApi):
         made.free(taken)
 
     def test_what_is_no_drive_and_what_no_worker_can_clean_is_400(self):
-        made = self.serving(registered=False, start=False)
+        made = self.cyborg(registered=False, start=False)
         self.plug_in_gpu(made)
         made.register(FIRST)
         made.register(GPU, vendor="10de", product="25b6")
-        made.worker.write_config(self.settings_of(
-            more='[pci]\npassthrough_whitelist = {"vendor_id": "10de", "product_id": "25b6"}\n'))
+        made.worker.write_config(
+            '[pci]\npassthrough_whitelist = {"vendor_id": "10de", "product_id": "25b6"}\n')
         made.worker.start()
+        self.answer(made)
         made.worker.wait_field(GPU, "type", "GPU")
 
         def clean(uuid):
@@ -251,9 +284,9 @@ class EveryCode(DeviceApi):
 
     def test_without_keystone_it_is_503_and_the_cleaning_goes_on(self):
         door = self.keystone_door()
-        made = self.cyborg(more=self.settings_of(more="[keystone_authtoken]\n"
-                                                 "region_name = DoorRegion\n"))
-        url = "http://127.0.0.1:%d/v2/devices" % PORTS["api"]
+        made = self.cyborg()
+        url = self.answer(made, more="[keystone_authtoken]\nregion_name = DoorRegion\n").url
+        url += "/v2/devices"
         self.assertEqual(curl(url, token=services().token()).status, 200)
         door.closed = True
         fresh = services().token()
@@ -370,10 +403,9 @@ class Tokens(DeviceApi):
             for words in ((), ("-H", "X-Service-Token: " + token)):
                 curl(self.url + "/v2/devices?token=" + token, *words, token=token)
                 curl(self.url + "/v2/devices/" + token, *words, token=token)
-        text = made.worker.log_text()
-        self.assertIn("/v2/devices", text)
+        text = self.node.log_text() + made.worker.log_text()
         # A token in the path is the caller's own leak; in the headers it is a secret.
-        made.worker.wait_log("/v2/devices")
+        self.assertIn("/v2/devices", text)
         for token in tokens[:2]:
             self.assertNotIn(token[:60], text.replace("token=" + token, "").replace(
                 "/v2/devices/" + token, ""))
@@ -382,7 +414,7 @@ class Tokens(DeviceApi):
             self.assertNotIn(token[:40], kept)
 
     def test_the_operators_policy_file_decides(self):
-        made = self.serving(start=False)
+        made = self.cyborg()
         path = os.path.join(made.folder, "policy.yaml")
 
         def write(text):
@@ -390,9 +422,7 @@ class Tokens(DeviceApi):
                 file.write(text)
         write('"cyborg:device:get_all": "role:reader or role:admin"\n'
               '"cyborg:device:clean": "!"\n')
-        made.worker.write_config(self.settings_of(more="[oslo_policy]\npolicy_file = %s\n" % path))
-        made.worker.start()
-        made.worker.wait_field(FIRST, "device_state", "available")
+        node = self.answer(made, more="[oslo_policy]\npolicy_file = %s\n" % path)
         self.assertEqual(self.get("/v2/devices", token=services().token("nobody")).status, 200)
         uuid, nobody = self.uuid_of(made), services().token("nobody")
 
@@ -400,21 +430,21 @@ class Tokens(DeviceApi):
             return curl("%s/v2/devices/%s/clean" % (self.url, uuid), method="POST",
                         version="2.5", token=self.token).status
         self.assertEqual(clean(), 403)
-        # The file is read anew when the worker is told so, and what cannot be used changes nothing.
+        # The file is read again when the process is told so; what cannot be used changes nothing.
         write('"cyborg:device:get_all": "role:admin or"\n')
-        made.worker.process.send_signal(signal.SIGHUP)
-        made.worker.wait_log(r"ERROR reclaim.api .*the policy stays as it was.*%s:1:" % path)
+        node.process.send_signal(signal.SIGHUP)
+        node.wait_log(r"ERROR reclaim.api .*the policy stays as it was.*%s:1:" % path)
         self.assertEqual(clean(), 403)
         self.assertEqual(self.get("/v2/devices", token=nobody).status, 200)
         write('"cyborg:device:clean": "role:admin"\n')
-        made.worker.process.send_signal(signal.SIGHUP)
-        made.worker.wait_log(r"reclaim.api .*policy file %s was read anew" % path)
+        node.process.send_signal(signal.SIGHUP)
+        node.wait_log(r"reclaim.api .*policy file %s was read anew" % path)
         self.assertEqual(clean(), 409)
         self.assertEqual(self.get("/v2/devices", token=nobody).status, 403)
 
 
 class Fleet(DeviceApi):
-    def test_any_worker_answers_for_the_whole_fleet(self):
+    def test_any_node_answers_for_the_whole_fleet(self):
         made = self.serving()
         instance = self.error_device(made)
         uuid = self.uuid_of(made)
@@ -426,17 +456,15 @@ class Fleet(DeviceApi):
         host.write("var/lib/nova/compute_id", row["root_uuid"] + "\n")
         second = Worker(Programs(), made.services, host, name,
                         os.path.join(made.folder, "second-worker"), db=made.db)
-        port = free_port()
-        second.write_config(self.settings_of(port=port))
         self.addCleanup(second.kill)
         second.start()
         second.wait_field(FIRST, "device_state", "available")
         both = {uuid: made.name, second.field(FIRST, "uuid"): name}
-        for each in (PORTS["api"], port):
-            self.url = "http://127.0.0.1:%d" % each
+        for node in (self.node, self.answer(made, port=free_port(), name="other")):
+            self.url = node.url
             wait_until(lambda: {device["uuid"]: device["hostname"] for device in
                                 self.get("/v2/devices").json()["devices"]} == both,
-                       "port %d shows both hosts" % each)
+                       node.url + " shows both hosts")
         # Asked by the second node, the first one cleans.
         answer = curl("%s/v2/devices/%s/clean" % (self.url, uuid), method="POST", version="2.5",
                       token=self.token)
@@ -451,30 +479,87 @@ class Doors(DeviceApi):
     """Where it listens."""
 
     def test_without_authentication_only_the_unix_socket_and_loopback(self):
-        made = self.cyborg(start=False)
+        made = self.cyborg()
         path = os.path.join(made.folder, "api.sock")
-        made.worker.write_config("[api]\nauth = none\nunix_socket = %s\n" % path)
-        made.worker.start()
-        made.worker.wait_field(FIRST, "device_state", "available")
+        node = self.answer(made, settings="[api]\nauth = none\nunix_socket = %s\n" % path)
+        self.assert_answers_at(made, path)
+        self.assertEqual(node.stop(), 0)
+        self.assertFalse(os.path.exists(path))
+        node.write_config(settings="[api]\nauth = none\nbind = 0.0.0.0:%d\n" % free_port())
+        code, _, err = node.command("api")
+        self.assertEqual(code, 78)
+        self.assertRegex(err, "loopback")
+
+    def assert_answers_at(self, made, path):
         answer = curl("http://localhost/v2/devices", "--unix-socket", path)
         self.assertEqual([device["uuid"] for device in answer.json()["devices"]],
                          [self.uuid_of(made)])
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+
+    def test_the_worker_listens_nowhere_unless_told_to_and_then_at_a_socket_alone(self):
+        made = self.cyborg(start=False)
+        path = os.path.join(made.folder, "api.sock")
+        everywhere = "[api]\nauth = none\nunix_socket = %s\nbind = 127.0.0.1:%d\n" % (
+            path, free_port())
+        made.worker.write_config(everywhere)
+        made.worker.start()
+        made.worker.wait_log("answered by `reclaim api`")
+        self.assertEqual(listening(made.worker.process.pid), [])
+        self.assertEqual(made.worker.stop(), 0)
+        made.worker.write_config(everywhere + "in_worker = true\n")
+        code, _, err = made.worker.command("serve")
+        self.assertEqual(code, 78)
+        self.assertIn("listens at no network address", err)
+        made.worker.write_config(everywhere.replace("bind", "in_worker = true\n#"))
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "available")
+        self.assert_answers_at(made, path)
+        self.assertEqual(listening(made.worker.process.pid), [path])
         self.assertEqual(made.worker.stop(), 0)
         self.assertFalse(os.path.exists(path))
-        made.worker.write_config("[api]\nauth = none\nbind = 0.0.0.0:%d\n" % free_port())
-        code, _, err = made.worker.command("serve")
-        self.assertNotEqual(code, 0)
-        self.assertRegex(err, "loopback")
+
+    def test_the_process_that_answers_has_no_privilege_and_no_drive(self):
+        self.serving()
+        with open("/proc/%d/status" % self.node.process.pid, encoding="ascii") as file:
+            status = dict(line.split(":\t", 1) for line in file.read().splitlines())
+        self.assertEqual((status["CapEff"], status["NoNewPrivs"]), ("0" * 16, "1"))
+        self.assertEqual(self.get("/v2/devices").status, 200)
+        files = [os.readlink(entry.path) for entry in
+                 os.scandir("/proc/%d/fd" % self.node.process.pid)]
+        self.assertFalse([file for file in files if file.startswith("/dev/nvme")], files)
+        self.assertEqual(len(listening(self.node.process.pid)), 1)
+
+    def test_systemd_hears_when_it_is_ready_alive_and_stopping(self):
+        made = self.cyborg(start=False)
+        node = self.answer(made, start=False)
+        path = os.path.join(made.folder, "notify")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(path)
+            said = []
+
+            def listen():
+                while said[-1:] != ["END"]:
+                    said.extend(manager.recv(4096).decode().splitlines())
+            # All the time, for a full queue loses what is said next.
+            listener = threading.Thread(target=listen, daemon=True)
+            listener.start()
+            node.start(NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
+            for words in ("READY=1", "STATUS=listening at " + node.url,
+                          "WATCHDOG=1"):
+                wait_until(lambda: words in said, words)
+            self.assertEqual(node.stop(), 0)
+            wait_until(lambda: "STOPPING=1" in said, "STOPPING=1")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+                end.sendto(b"END", path)
+            listener.join()
 
     def test_tls(self):
-        made = self.cyborg(start=False)
+        made = self.cyborg()
         openstack_tls.make_certificates(made.folder)
         pem = os.path.join(made.folder, "server.pem")
         port = free_port()
-        made.worker.write_config(self.settings_of(port=port) +
-                                 "[api]\ncert_file = %s\nkey_file = %s\n" % (pem, pem))
-        made.worker.start()
+        node = self.answer(made, port=port,
+                           more="[api]\ncert_file = %s\nkey_file = %s\n" % (pem, pem))
         token = services().token()
         authority = os.path.join(made.folder, "ca.pem")
         answer = curl("https://localhost:%d/v2/devices" % port, "--cacert", authority, token=token)
@@ -486,8 +571,8 @@ class Doors(DeviceApi):
                               token=token).status, 200)
         # A certificate of another authority, rotated in place.
         openstack_tls.make_certificates(made.folder)
-        made.worker.process.send_signal(signal.SIGHUP)
-        made.worker.wait_log(r"TLS certificate %s was read anew" % pem)
+        node.process.send_signal(signal.SIGHUP)
+        node.wait_log(r"TLS certificate %s was read anew" % pem)
         self.assertEqual(curl("https://localhost:%d/v2/devices" % port, "--cacert", authority,
                               token=token).status, 200)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a worker does before it serves: who claims a drive, where the device API listens; and what
+"""What a worker does before it serves: who claims a drive; where the device API listens; and what
 doctor says of that, with a real Keystone."""
 import http.client
 import json
@@ -9,21 +9,14 @@ import sys
 import unittest
 import urllib.parse
 
+from api_clients import free_port
+from api_node import ApiNode
 from case import FIRST, SECOND, EndToEnd, Setting, tear_down_services
 from services import run
+from worker import Programs
 
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../stack/cyborg.py")
 ARQ = "2f59e9d8-5a17-4607-83c5-e2ff83cce2c7"
-
-API = """
-[api]
-bind = 127.0.0.1:{port}
-unix_socket = {folder}/api.sock
-[keystone_authtoken]
-auth_section = placement
-[cyborg]
-listen_rpc = true
-"""
 
 TWO_CLAIMS = """
 [nvme]
@@ -34,12 +27,6 @@ device_spec = {"address": "%s"}
 
 def tearDownModule():
     tear_down_services()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Startup(EndToEnd):
@@ -91,25 +78,28 @@ class Startup(EndToEnd):
         self.assertEqual(code, 0, err)
         return {row["Address"]: row for row in json.loads(out)}[FIRST]
 
-    def test_the_api_is_there_when_the_worker_is_and_gone_when_it_stops(self):
+    def test_the_api_is_there_when_its_process_is_and_gone_when_it_stops(self):
         made = self.setting(start=False)
-        worker, port = made.worker, free_port()
-        more = API.format(port=port, folder=worker.folder)
-        worker.write_config(more=more)
-        self.assertEqual(self.checks(worker)["api address"], ["ok", "is free"])
-        worker.start()
-        client = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        node = ApiNode(Programs(), made.services, os.path.join(made.folder, "api"), db=made.db)
+        node.write_config("[api]\nunix_socket = %s/api.sock\n" % node.folder)
+        self.addCleanup(node.kill)
+        code, out, err = node.command("config", "check", "--api")
+        self.assertEqual((code, out.splitlines()[-1]), (0, "ok"), err)
+        self.assertEqual(self.checks(node)["api address"], ["ok", "is free"])
+        node.start()
+        client = http.client.HTTPConnection("127.0.0.1", node.port, timeout=10)
         client.request("GET", "/v2/devices")
         answer = client.getresponse()
         answer.read()
         self.assertEqual(answer.status, 401)
         self.assertIn("Keystone uri=", answer.getheader("WWW-Authenticate"))
-        self.assertEqual(self.checks(worker)["api address"], ["ok", "is served by a worker"])
-        self.assertEqual(self.checks(worker)["api tokens"][0], "ok")
-        self.assertEqual(worker.stop(), 0)
-        self.assertRegex(worker.log_text(), r"; rpc: 0 kicks.*; api: \d+ connections, \d+ requests")
+        checks = self.checks(node)
+        self.assertEqual(checks["api address"], ["ok", "is answered by a device API"])
+        self.assertEqual((checks["api tokens"][0], checks["redis"][0]), ("ok", "ok"))
+        self.assertEqual(node.stop(), 0)
+        self.assertRegex(node.log_text(), r"connections: \d+; requests: \d+, 0 bad")
         with self.assertRaises(OSError):
-            socket.create_connection(("127.0.0.1", port), timeout=5)
+            socket.create_connection(("127.0.0.1", node.port), timeout=5)
 
     def test_doctor_reaches_cyborg_and_says_when_it_does_not(self):
         made = self.setting(start=False)
@@ -135,13 +125,13 @@ class Startup(EndToEnd):
         self.assertTrue(out, err)
         return code, {row["Check"]: row for row in json.loads(out)}["cyborg"]
 
-    def checks(self, worker):
-        """Check -> [result, what is said of the port], of those of the API."""
-        _, out, err = worker.command("doctor", "-f", "json")
+    def checks(self, node):
+        """Check -> [result, what is said of the port], on the node of an API."""
+        _, out, err = node.command("doctor", "--api", "-f", "json")
         self.assertTrue(out, err)
         rows = {row["Check"]: row for row in json.loads(out)}
         return {name: [row["Result"], row["Detail"].split(" ", 1)[1]]
-                for name, row in rows.items() if name.startswith("api")}
+                for name, row in rows.items()}
 
 
 if __name__ == "__main__":

@@ -108,55 +108,34 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
-class Worker:
-    """`reclaim` as an operator runs it on one emulated host."""
+class Process:
+    """`reclaim` with a configuration of its own, as it runs until it is stopped."""
 
-    def __init__(self, programs, services, host, name, folder, **settings):
-        self.programs, self.services, self.host, self.name = programs, services, host, name
-        self.folder = folder
-        self.db = settings.pop("db", 0)
+    def __init__(self, programs, folder, name):
+        self.programs, self.folder = programs, folder
+        self.config = os.path.join(folder, name)
         self.process = None
         self.runs = 0
-        os.makedirs(os.path.join(folder, "state"), exist_ok=True)
-        self.settings = {
-            "transport_url": services.transport_url(), "host": name, "db": self.db,
-            "state": os.path.join(folder, "state"), "redis_port": services.redis_port(),
-            "redis_user": services.redis_user(name),
-            "auth_url": services.endpoints["auth_url"],
-            "username": services.endpoints["service_username"],
-            "password": services.endpoints["service_password"],
-            "region": services.endpoints["region"], "root": host.root, "survey_s": 3600,
-            "device_spec": json.dumps({"vendor_id": "144d", "product_id": "a80a"}),
-            "samples": 64, **settings}
-        self.config = os.path.join(folder, "reclaim.conf")
-        self.write_config()
+        os.makedirs(folder, exist_ok=True)
 
-    def write_config(self, more="", **settings):
-        self.settings.update(settings)
+    def write(self, text):
         descriptor = os.open(self.config, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(CONFIG.format(**self.settings) + more)
+            file.write(text)
 
     def environment(self, **more):
-        return {**os.environ, "LD_PRELOAD": self.programs.preload,
-                "RECLAIM_EMULATOR_ROOT": self.host.root, **more}
+        return {**os.environ, **more}
 
-    # serve
-
-    def start(self, wait=True, debug=True, tied=True, **environment):
+    def launch(self, command, before=(), debug=True, tied=True, **environment):
         self.runs += 1
-        self.log = os.path.join(self.folder, "serve-%d.log" % self.runs)
+        self.log = os.path.join(self.folder, "%s-%d.log" % (command, self.runs))
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [self.programs.reclaim, "--config-file", self.config,
-                 *(["--debug"] if debug else []), "serve"],
+                [*before, self.programs.reclaim, "--config-file", self.config,
+                 *(["--debug"] if debug else []), command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 preexec_fn=die_with_parent if tied else None,
                 env=self.environment(**environment))
-        if wait:
-            self.wait_log(r"reclaim\.service.* ready$")
-            self.wait_log(r"consuming from")
-        return self
 
     def stop(self, deadline_s=30):
         """SIGTERM, and its exit code."""
@@ -172,18 +151,20 @@ class Worker:
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def must_run(self):
+        if self.process and self.process.poll() is not None:
+            raise AssertionError("it ended with %s:\n%s" % (self.process.returncode,
+                                                           self.log_text()[-3000:]))
+
     def wait_log(self, pattern, deadline_s=90):
         expression = re.compile(pattern, re.MULTILINE)
 
         def seen():
             found = expression.search(self.log_text())
-            if not found and self.process.poll() is not None:
-                raise AssertionError("the worker ended with %s:\n%s" % (
-                    self.process.returncode, self.log_text()[-3000:]))
+            if not found:
+                self.must_run()
             return found
         return wait_until(seen, "%r in %s" % (pattern, self.log), deadline_s)
-
-    # the operator's commands
 
     def command(self, *words, stdin=None):
         """(exit code, standard output, standard error)."""
@@ -191,6 +172,44 @@ class Worker:
                               input=stdin, capture_output=True, text=True, timeout=120,
                               check=False, env=self.environment())
         return done.returncode, done.stdout, done.stderr
+
+
+class Worker(Process):
+    """`reclaim serve` as an operator runs it on one emulated host."""
+
+    def __init__(self, programs, services, host, name, folder, **settings):
+        super().__init__(programs, folder, "reclaim.conf")
+        self.services, self.host, self.name = services, host, name
+        self.db = settings.pop("db", 0)
+        os.makedirs(os.path.join(folder, "state"), exist_ok=True)
+        self.settings = {
+            "transport_url": services.transport_url(), "host": name, "db": self.db,
+            "state": os.path.join(folder, "state"), "redis_port": services.redis_port(),
+            "redis_user": services.redis_user(name),
+            "auth_url": services.endpoints["auth_url"],
+            "username": services.endpoints["service_username"],
+            "password": services.endpoints["service_password"],
+            "region": services.endpoints["region"], "root": host.root, "survey_s": 3600,
+            "device_spec": json.dumps({"vendor_id": "144d", "product_id": "a80a"}),
+            "samples": 64, **settings}
+        self.write_config()
+
+    def write_config(self, more="", **settings):
+        self.settings.update(settings)
+        self.write(CONFIG.format(**self.settings) + more)
+
+    def environment(self, **more):
+        return {**os.environ, "LD_PRELOAD": self.programs.preload,
+                "RECLAIM_EMULATOR_ROOT": self.host.root, **more}
+
+    def start(self, wait=True, **more):
+        self.launch("serve", **more)
+        if wait:
+            self.wait_log(r"reclaim\.service.* ready$")
+            self.wait_log(r"consuming from")
+        return self
+
+    # the operator's commands
 
     def devices(self):
         code, out, err = self.command("device", "list", "-f", "json")
@@ -210,11 +229,6 @@ class Worker:
             return self.field(address, name) == wanted
         return wait_until(look, "%s of %s is %s (see %s)" % (name, address, wanted, self.log),
                           deadline_s)
-
-    def must_run(self):
-        if self.process and self.process.poll() is not None:
-            raise AssertionError("the worker ended with %s:\n%s" % (self.process.returncode,
-                                                                    self.log_text()[-3000:]))
 
     def journal(self):
         """[(from, trigger, to)] of the host's journal."""

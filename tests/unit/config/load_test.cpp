@@ -148,6 +148,26 @@ TEST_F(Load, ThePolicyFileIsReadFromWhereItIsNamed) {
   EXPECT_THAT(loaded->files, ElementsAre(own, policy));
 }
 
+TEST_F(Load, AWorkerThatDoesNotAnswerTheApiStartsWithAPolicyThatIsWrong) {
+  write("p.yaml", "first: [a]\n");
+  const std::string text = "[oslo_policy]\npolicy_file = " + root_ +
+                           "/p.yaml\n[api]\nauth = none\nunix_socket = /s\n" +
+                           "[placement]\nauth_type = v3applicationcredential\n" +
+                           "auth_url = http://k\napplication_credential_id = i\n" +
+                           "application_credential_secret = s\n[api]\n";
+  write("reclaim.conf", text);
+  request_.purpose = Purpose::serve;
+  EXPECT_THAT(problems(), IsEmpty());
+  write("reclaim.conf", text + "in_worker = true\n");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("rule 'first'")));
+  const std::string file = write(
+      "api.conf", "[api]\nauth = none\nunix_socket = /s\n" + text.substr(0, text.find("[api]")));
+  LoadRequest api = of_api(request_);
+  EXPECT_EQ(api.default_file, "/etc/reclaim/api.conf");
+  api.default_file = file;
+  EXPECT_THAT(to_text(check_settings(api).checked.problems), HasSubstr("rule 'first'"));
+}
+
 TEST_F(Load, ThePolicyFileAloneIsReadAnew) {
   const std::string policy = write("p.yaml", "\"cyborg:device:clean\": \"role:cleaner\"\n");
   write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
