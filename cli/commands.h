@@ -50,7 +50,8 @@ struct PlanOptions {
 // Checks configuration, bus, Redis, Keystone, Placement, sysfs and permissions, a line each.
 struct DoctorOptions {
   View view;
-  bool api = false;  // what `reclaim api` needs, and nothing of a worker's
+  std::vector<std::string> files;  // that the settings were read from
+  bool api = false;                // what `reclaim api` needs, and nothing of a worker's
   // Logs in at the broker and looks whether the exchanges are there; the bus is listener/'s, so it
   // comes from above. The text says what was found.
   std::function<Result<std::string>(const config::Settings&)> check_broker;

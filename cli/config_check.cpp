@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "config/security.h"
 
 namespace reclaim::cli {
 
@@ -10,6 +11,14 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
   for (const std::string& file : report.files) out << "read " << file << '\n';
   for (const config::Problem& warning : report.checked.warnings) {
     out << "warning: " << config::to_text({warning}) << '\n';
+  }
+  const config::Settings& settings = report.checked.settings;
+  std::vector<config::Remark> remarks = config::security_remarks(settings);
+  for (config::Remark& remark : config::file_remarks(settings, report.files)) {
+    remarks.push_back(std::move(remark));
+  }
+  for (const config::Remark& remark : remarks) {
+    out << "warning: " << remark.what << ": " << remark.remedy << '\n';
   }
   for (const config::Problem& problem : report.checked.problems) {
     err << "error: " << config::to_text({problem}) << '\n';

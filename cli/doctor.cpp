@@ -233,6 +233,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
                        "compare [placement] with nova.conf's; try `openstack token issue` with it");
   }
   chart.ok("keystone", "logged in");
+  check_endpoint("placement", facts->endpoint, chart);
   const auto tree =
       session.wait<placement::Tree>([&](auto done) { (*providers)->list_tree(std::move(done)); });
   if (!tree) {
@@ -310,6 +311,7 @@ void check_host_and_services(Session& session, const DoctorOptions& options, Cha
 int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
                std::ostream& err) {
   Chart chart;
+  check_security(session.settings(), options.files, chart);
   if (options.api) {
     check_redis(session, chart);
   } else {

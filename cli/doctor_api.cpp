@@ -128,6 +128,7 @@ void check_tokens(Session& session, Chart& chart) {
   const auto facts =
       session.wait<placement::LoginFacts>([&](auto done) { (*tokens)->log_in(std::move(done)); });
   if (!facts) return chart.error(kCheck, facts.error().what, kRemedy);
+  check_endpoint("keystone", facts->endpoint, chart);
   const auto judged = session.wait<placement::Identity>(
       [&](auto done) { (*tokens)->validate(kNoToken, "", std::move(done)); });
   if (judged) {

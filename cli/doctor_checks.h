@@ -44,6 +44,12 @@ class Chart final {
 // A worker beats once a survey: so long it may be silent, and three may be missing.
 [[nodiscard]] std::int64_t worker_silence_max_ms(const config::Settings& settings);
 
+// What the configuration leaves open to others: on the wire, in Redis, in files.
+void check_security(const config::Settings& settings, const std::vector<std::string>& files,
+                    Chart& chart);
+// The same of an endpoint that the catalog names.
+void check_endpoint(const std::string& service, const std::string& url, Chart& chart);
+
 // Whether somebody claims a drive that is there beside the entry that counts.
 void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
                      Chart& chart);

@@ -96,6 +96,7 @@ void check_cyborg(Session& session, Chart& chart) {
                        "is cyborg-api up, and its endpoint in the catalog? endpoint_override "
                        "names it otherwise");
   }
+  check_endpoint("cyborg", facts->endpoint, chart);
   const auto machine = session.machine();
   if (!machine) return;  // told by its own check
   const auto view = session.wait<placement::CyborgView>(

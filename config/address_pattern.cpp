@@ -145,6 +145,10 @@ bool AddressPattern::matches(const PciAddress& address) const {
          domain_matches(address.domain);
 }
 
+bool AddressPattern::covers_a_host() const {
+  return buses_.all() && slots_.all() && functions_.test(0) && domain_matches(0);
+}
+
 bool AddressPattern::overlaps(const AddressPattern& other) const {
   if ((buses_ & other.buses_).none() || (slots_ & other.slots_).none() ||
       (functions_ & other.functions_).none()) {

@@ -317,6 +317,10 @@ bool matches(const DeviceSpec& spec, std::uint16_t vendor_id, std::uint16_t prod
          spec.product_id.value_or(product_id) == product_id && spec.address.matches(address);
 }
 
+bool matches_every_drive(const DeviceSpec& spec) {
+  return !spec.vendor_id && !spec.product_id && spec.address.covers_a_host();
+}
+
 std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs, std::uint16_t vendor_id,
                                  std::uint16_t product_id, const PciAddress& address) {
   for (std::size_t i = 0; i < specs.size(); ++i) {

@@ -46,6 +46,9 @@ class AddressPattern {
   // True if some address surely matches both; of a domain's pattern only the values below 0x100 are
   // tried.
   [[nodiscard]] bool overlaps(const AddressPattern& other) const;
+  // True if no drive of domain 0000, which is the only one of most hosts, escapes it: drives are
+  // function 0.
+  [[nodiscard]] bool covers_a_host() const;
 
  private:
   [[nodiscard]] bool domain_matches(std::uint32_t domain) const;
@@ -106,6 +109,9 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 [[nodiscard]] std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs,
                                                std::uint16_t vendor_id, std::uint16_t product_id,
                                                const PciAddress& address);
+
+// Whether it restricts nothing: any vendor, any product, any place.
+[[nodiscard]] bool matches_every_drive(const DeviceSpec& spec);
 
 // Whether one device can match both.
 [[nodiscard]] bool overlap(const DeviceSpec& a, const DeviceSpec& b);

@@ -43,6 +43,13 @@ inline constexpr std::array kHostOptions = {
             "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A drive "
             "that bears partitions, filesystems or LVM waits for `reclaim device set ADDRESS "
             "--enrol`. Not for drives that Nova or Cyborg report."},
+    Option{.group = "nvme",
+           .name = "manage_every_drive",
+           .type = OptionType::boolean,
+           .fallback = "false",
+           .help = "true: with manage_providers, a device_spec entry that matches every drive of "
+                   "the host (any vendor, any product, any address) is meant so. false: it is an "
+                   "error."},
     Option{
         .group = "nvme",
         .name = "cleanup_timeout",

@@ -96,6 +96,7 @@ struct NvmeSettings {
   int verify_samples = 256;
   int max_parallel = 8;
   bool manage_providers = false;  // register what discovery finds, as the Cyborg specification says
+  bool manage_every_drive = false;  // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::uint64_t zero_bytes_per_s_max = 0;                // of all drives together; 0: no limit
   std::map<std::string, int> step_priorities;            // "nvme.check_health": 95

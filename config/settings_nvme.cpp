@@ -79,6 +79,19 @@ void read_priorities(const Reading& reading, NvmeSettings& nvme) {
   }
 }
 
+// Registered, the host's own drives would be erased before long, but for the guards.
+void refuse_every_drive(const Reading& reading, const NvmeSettings& nvme) {
+  if (!nvme.manage_providers || nvme.manage_every_drive) return;
+  for (const DeviceSpec& spec : nvme.device_specs) {
+    if (!matches_every_drive(spec)) continue;
+    reading.problems.push_back(
+        {spec.at,
+         "[nvme] device_spec matches every drive of the host, and manage_providers registers and "
+         "erases each that has no provider: name vendor_id and product_id or addresses in it, or "
+         "say manage_every_drive = true"});
+  }
+}
+
 }  // namespace
 
 void own_entries_first(std::vector<DeviceSpec>& specs) {
@@ -97,6 +110,8 @@ void read_nvme(const Reading& reading, NvmeSettings& nvme) {
   nvme.verify_samples = read.integer(kGroup, "verify_samples");
   nvme.max_parallel = read.integer(kGroup, "max_parallel");
   nvme.manage_providers = read.boolean(kGroup, "manage_providers");
+  nvme.manage_every_drive = read.boolean(kGroup, "manage_every_drive");
+  refuse_every_drive(reading, nvme);
   const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
   if (rate.ok()) {
     nvme.zero_bytes_per_s_max = *rate;

@@ -56,8 +56,9 @@ int serve(const CommandLine& line, const config::LoadRequest& files, Process pro
 }
 
 // The settings, a quiet logger and a session for one subcommand.
-int with_session(const CommandLine& line, const config::LoadRequest& request,
-                 const std::function<int(cli::Session&)>& run) {
+int with_session(
+    const CommandLine& line, const config::LoadRequest& request,
+    const std::function<int(cli::Session&, const std::vector<std::string>& files)>& run) {
   auto loaded = config::load_settings(request);
   if (!loaded) return complain(loaded.error());
   NullLogger quiet;
@@ -68,13 +69,14 @@ int with_session(const CommandLine& line, const config::LoadRequest& request,
     loud = std::move(made).value();
   }
   cli::Session session(loaded->settings, loud ? *loud : static_cast<Logger&>(quiet));
-  return run(session);
+  return run(session, loaded->files);
 }
 
 int with_session(const CommandLine& line, const std::function<int(cli::Session&)>& run) {
   config::LoadRequest request = line.files;
   request.purpose = config::Purpose::tool;
-  return with_session(line, request, run);
+  return with_session(line, request,
+                      [&run](cli::Session& session, const auto&) { return run(session); });
 }
 
 void add_format(CLI::App* command, CommandLine& line, const std::string& fallback = "table") {
@@ -209,12 +211,12 @@ void add_doctor(CLI::App& app, CommandLine& line) {
   const auto api = std::make_shared<bool>(false);
   doctor->add_flag("--api", *api, "Of this node's `reclaim api` instead, with its configuration");
   doctor->callback([&line, api] {
-    const auto run = [&](cli::Session& session) {
-      return cli::run_doctor(session, {view_of(line), *api, listener::check_broker}, std::cout,
-                             std::cerr);
-    };
-    line.exit_code =
-        *api ? with_session(line, config::of_api(line.files), run) : with_session(line, run);
+    config::LoadRequest request = *api ? config::of_api(line.files) : line.files;
+    if (!*api) request.purpose = config::Purpose::tool;
+    line.exit_code = with_session(line, request, [&](cli::Session& session, const auto& files) {
+      return cli::run_doctor(session, {view_of(line), files, *api, listener::check_broker},
+                             std::cout, std::cerr);
+    });
   });
 }
 

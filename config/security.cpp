@@ -1,0 +1,142 @@
+#include "config/security.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "state/base/ascii.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+class Remarks {
+ public:
+  explicit Remarks(const Settings& settings) : settings_(settings) {}
+
+  std::vector<Remark> run() && {
+    redis();
+    rabbit();
+    service("placement", settings_.placement.auth, settings_.placement.insecure);
+    endpoint("placement", settings_.placement.endpoint_override);
+    service("cyborg", settings_.cyborg.auth, settings_.cyborg.insecure);
+    endpoint("cyborg", settings_.cyborg.endpoint_override);
+    service("keystone_authtoken", settings_.keystone_authtoken.auth,
+            settings_.keystone_authtoken.insecure);
+    for (const DeviceSpec& spec : settings_.nvme.device_specs) {
+      if (!matches_every_drive(spec) || settings_.nvme.manage_every_drive) continue;
+      add(fmt::format("[nvme] device_spec at {} matches every drive of the host",
+                      to_string(spec.at)),
+          "name vendor_id and product_id in it, or the addresses of the tenants' drives");
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // Two groups may share one login.
+  void add(std::string what, std::string remedy) {
+    Remark remark{std::move(what), std::move(remedy)};
+    if (std::find(out_.begin(), out_.end(), remark) == out_.end()) {
+      out_.push_back(std::move(remark));
+    }
+  }
+
+  void redis() {
+    const RedisSettings& redis = settings_.redis;
+    if (redis.host.empty()) return;
+    if (redis.password.empty()) {
+      add(fmt::format("[redis] url has no password: whoever can connect to {}:{} may give orders "
+                      "and change what is recorded",
+                      redis.host, redis.port),
+          "give each host an ACL user (docs/redis.md) and name it in url, or use unix:///PATH of a "
+          "socket that others cannot open");
+    }
+    if (!is_loopback(redis.host)) {
+      add(fmt::format("[redis] url: records, orders and the password go to {} in the clear",
+                      redis.host),
+          "reach it through a TLS tunnel that ends on loopback, as stunnel makes, or by a network "
+          "that is the fleet's alone");
+    }
+  }
+
+  void rabbit() {
+    const RabbitSettings& rabbit = settings_.rabbit;
+    bus("transport_url", rabbit.url);
+    if (settings_.cyborg.listen_rpc || settings_.cyborg.serve_rpc) {
+      bus("transport_url of the RPC", rabbit.rpc_url);
+    }
+    if (!rabbit.ssl) return;
+    if (rabbit.ssl_ca_file.empty()) {
+      add("[oslo_messaging_rabbit] ssl_ca_file is not set: any certificate of the broker is taken",
+          "name the file of the authority that signed it");
+    } else if (!rabbit.ssl_enforce_hostname_verification) {
+      add("[oslo_messaging_rabbit] ssl_enforce_hostname_verification = false: the certificate of "
+          "another host is taken for the broker's",
+          "take it out, and give the broker a certificate with its name");
+    }
+  }
+
+  void bus(std::string_view option, const TransportUrl& url) {
+    if (settings_.rabbit.ssl) return;
+    const auto far = std::find_if(url.hosts.begin(), url.hosts.end(),
+                                  [](const auto& host) { return !is_loopback(host.host); });
+    if (far == url.hosts.end()) return;
+    add(fmt::format("{}: messages and the password go to {} in the clear", option,
+                    printable_excerpt(far->host, kHostBytes)),
+        "[oslo_messaging_rabbit] ssl = true and ssl_ca_file, or ?ssl=1&ssl_ca_file=PATH in the "
+        "URL");
+  }
+
+  void service(std::string_view group, const std::optional<AuthSettings>& auth, bool insecure) {
+    if (!auth) return;
+    if (in_the_clear(auth->auth_url)) {
+      add(fmt::format("[{}] auth_url: the password goes to {} in the clear", auth->group,
+                      auth->auth_url),
+          "use the https:// URL of Keystone");
+    }
+    if (insecure) {
+      add(fmt::format("[{}] insecure = true: whoever answers in the place of the service is "
+                      "believed, and gets the password",
+                      group),
+          fmt::format("name the authority's file in [{}] cafile and take insecure out", group));
+    }
+  }
+
+  void endpoint(std::string_view group, const std::string& url) {
+    if (!in_the_clear(url)) return;
+    add(fmt::format("[{}] endpoint_override: tokens go to {} in the clear", group, url),
+        "use the https:// URL of the service");
+  }
+
+  static constexpr std::size_t kHostBytes = 255;
+
+  const Settings& settings_;
+  std::vector<Remark> out_;
+};
+
+}  // namespace
+
+std::vector<Remark> security_remarks(const Settings& settings) {
+  return Remarks(settings).run();
+}
+
+bool is_loopback(std::string_view host) {
+  const bool v4 =
+      host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return v4 || host == "::1" || same_ignoring_case(host, "localhost");
+}
+
+bool in_the_clear(std::string_view url) {
+  constexpr std::string_view kPlain = "http://";
+  if (!url.starts_with(kPlain)) return false;
+  std::string_view host = url.substr(kPlain.size());
+  if (host.starts_with('[')) {
+    host.remove_prefix(1);
+    host = host.substr(0, host.find(']'));
+  } else {
+    host = host.substr(0, host.find_first_of(":/?#"));
+  }
+  return !is_loopback(host);
+}
+
+}  // namespace reclaim::config

@@ -1,0 +1,36 @@
+// What a configuration leaves open to others than the operator: passwords and tokens on the wire,
+// who may speak to Redis, who may read a key or write what decides over drives. Each is a warning
+// of `config check` and `doctor`, never a reason not to run.
+// Thread: any; only file_remarks() touches the file system.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace reclaim::config {
+
+struct Remark {
+  std::string what;    // which option or file, and what is open
+  std::string remedy;  // what to do
+
+  friend bool operator==(const Remark&, const Remark&) = default;
+};
+
+// Of the settings alone.
+[[nodiscard]] std::vector<Remark> security_remarks(const Settings& settings);
+
+// Of the files: those the settings were read from, the keys and the socket that they name. What is
+// not there is passed over.
+[[nodiscard]] std::vector<Remark> file_remarks(const Settings& settings,
+                                               const std::vector<std::string>& files);
+
+// Whether what is sent to this URL can be read on its way: http:// to another host.
+[[nodiscard]] bool in_the_clear(std::string_view url);
+
+// A name or address, without brackets, that is this host's own whatever the resolver says.
+[[nodiscard]] bool is_loopback(std::string_view host);
+
+}  // namespace reclaim::config
