@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "state/base/ascii.h"
 #include "state/base/log.h"
+#include "state/base/loopback.h"
 
 namespace reclaim::config {
 namespace {
@@ -120,23 +120,8 @@ std::vector<Remark> security_remarks(const Settings& settings) {
   return Remarks(settings).run();
 }
 
-bool is_loopback(std::string_view host) {
-  const bool v4 =
-      host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos;
-  return v4 || host == "::1" || same_ignoring_case(host, "localhost");
-}
-
 bool in_the_clear(std::string_view url) {
-  constexpr std::string_view kPlain = "http://";
-  if (!url.starts_with(kPlain)) return false;
-  std::string_view host = url.substr(kPlain.size());
-  if (host.starts_with('[')) {
-    host.remove_prefix(1);
-    host = host.substr(0, host.find(']'));
-  } else {
-    host = host.substr(0, host.find_first_of(":/?#"));
-  }
-  return !is_loopback(host);
+  return url.starts_with("http://") && !is_loopback(host_of_url(url));
 }
 
 }  // namespace reclaim::config

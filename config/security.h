@@ -30,7 +30,4 @@ struct Remark {
 // Whether what is sent to this URL can be read on its way: http:// to another host.
 [[nodiscard]] bool in_the_clear(std::string_view url);
 
-// A name or address, without brackets, that is this host's own whatever the resolver says.
-[[nodiscard]] bool is_loopback(std::string_view host);
-
 }  // namespace reclaim::config

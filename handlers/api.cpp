@@ -19,6 +19,7 @@
 #include "state/base/ascii.h"
 #include "state/base/check.h"
 #include "state/base/log.h"
+#include "state/base/loopback.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::api {
@@ -96,8 +97,10 @@ std::string_view rule_of(Resource resource) {
     case Resource::devices:
       return "cyborg:device:get_all";
     case Resource::device:
-    case Resource::steps:
       return "cyborg:device:get_one";
+    case Resource::steps:
+      // It shows serials, errors of the host and what was found on the drive.
+      return "cyborg:device:cleaning_steps";
     case Resource::clean:
       return "cyborg:device:clean";
     case Resource::arqs:
@@ -158,6 +161,12 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     }
     call->route = *std::move(route);
     const Resource resource = call->route.resource;
+    if (!options_.authenticate && !is_loopback(host_of_url(call->request.base_url))) {
+      // A page in a browser of this host, whose name was made to resolve to loopback.
+      return answer(*call, fault(403,
+                                 "without authentication only this host is answered, by the name "
+                                 "localhost, 127.0.0.1 or [::1]"));
+    }
     if (resource == Resource::root || resource == Resource::version) return discovery(call);
     authenticate(call);
   }
@@ -261,6 +270,14 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                     to_string(needed), to_string(call.negotiated->version)));
     }
     const std::string rule(rule_of(resource));
+    // As the scope_types of Cyborg's rules have it: an admin of a domain, or of the system, is none
+    // of the fleet's.
+    if (options_.authenticate && call.who.project_id.empty()) {
+      return fault(403,
+                   fmt::format("{} is for tokens of a project, and this one has another scope: get "
+                               "one with --os-project-name",
+                               rule));
+    }
     if (!policy_.allows(rule, call.who, own(call.who))) {
       return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
     }

@@ -207,6 +207,8 @@ class EveryCode(DeviceApi):
             "www-authenticate"])
         refused(self.get("/v2/devices", token="gAAAAAnothing"), 401)
         refused(clean(broken, token=nobody), 403, "cyborg:device:clean")
+        refused(self.get("/v2/devices/%s/cleaning/steps" % broken, version="2.5", token=nobody),
+                403, "cyborg:device:cleaning_steps")
         refused(clean(new_uuid()), 404)
         refused(self.get("/v2/devices/" + new_uuid()), 404)
         refused(self.get("/v2/nothing"), 404)
@@ -483,6 +485,8 @@ class Doors(DeviceApi):
         path = os.path.join(made.folder, "api.sock")
         node = self.answer(made, settings="[api]\nauth = none\nunix_socket = %s\n" % path)
         self.assert_answers_at(made, path)
+        rebound = curl("http://evil.example/v2/devices", "--unix-socket", path)
+        self.assertEqual(rebound.status, 403, rebound.body)
         self.assertEqual(node.stop(), 0)
         self.assertFalse(os.path.exists(path))
         node.write_config(settings="[api]\nauth = none\nbind = 0.0.0.0:%d\n" % free_port())

@@ -86,11 +86,82 @@ TEST_F(ApiAccessTest, WithAuthOffEveryCallerIsTheAdmin) {
   options.authenticate = false;
   start({}, options);
   drive("compute-1", "0000:01:00.0", Stage::error);
-  EXPECT_EQ(ask(request("GET", "/v2/devices", "", "")).status, 200);
-  EXPECT_EQ(ask(request("POST", "/v2/devices/" + store.records["compute-1"][0].uuid + "/clean",
-                        "2.5", ""))
-                .status,
+  const auto by_name = [&](Request asked) {
+    asked.base_url = "http://localhost:6667";
+    return ask(asked).status;
+  };
+  EXPECT_EQ(by_name(request("GET", "/v2/devices", "", "")), 200);
+  EXPECT_EQ(by_name(request("POST", "/v2/devices/" + store.records["compute-1"][0].uuid + "/clean",
+                            "2.5", "")),
             202);
+}
+
+TEST_F(ApiAccessTest, WithAuthOffOnlyNamesOfThisHostAreAnswered) {
+  Options options;
+  options.authenticate = false;
+  start({}, options);
+  const auto ask_by = [&](const std::string& url, const std::string& path) {
+    Request asked = request("GET", path, "2.5", "");
+    asked.base_url = url;
+    return ask(asked);
+  };
+  for (const std::string url :
+       {"http://localhost", "http://LOCALHOST:6667", "http://127.0.0.1:6667", "http://127.9.9.9",
+        "http://[::1]:6667", "https://[::1]"}) {
+    EXPECT_EQ(ask_by(url, "/v2/devices").status, 200) << url;
+  }
+  for (const std::string url :
+       {"http://evil.example:6667", "http://127.0.0.1.evil.example",
+        "http://localhost.evil.example", "http://192.0.2.7:6667", "http://[2001:db8::1]:6667",
+        "http://127.1", "http://127.0.0.", "http://127..0.1", "http://2130706433",
+        "http://0.0.0.0:6667", "http://"}) {
+    for (const std::string path : {"/v2/devices", "/", "/v2", "/v2/nowhere"}) {
+      const Response refused = ask_by(url, path);
+      EXPECT_EQ(refused.status, 403) << url << path;
+      EXPECT_THAT(fault_of(refused), HasSubstr("127.0.0.1 or [::1]")) << url << path;
+    }
+  }
+  // With tokens the name means nothing: proxies have others.
+  start({}, {});
+  EXPECT_EQ(get("/v2/devices").status, 200);
+}
+
+TEST_F(ApiAccessTest, WhatACleaningFoundIsForAdmins) {
+  drive("compute-1", "0000:01:00.0", Stage::error);
+  const std::string path = "/v2/devices/" + store.records["compute-1"][0].uuid;
+  EXPECT_EQ(get(path, "2.5", "manager").status, 200);
+  const Response refused = get(path + "/cleaning/steps", "2.5", "manager");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(fault_of(refused), HasSubstr("cyborg:device:cleaning_steps"));
+  EXPECT_EQ(get(path + "/cleaning/steps").status, 200);
+  start({{"cyborg:device:cleaning_steps", "rule:project_manager_or_admin"}}, {});
+  EXPECT_EQ(get(path + "/cleaning/steps", "2.5", "manager").status, 200);
+}
+
+TEST_F(ApiAccessTest, ATokenOfADomainOrOfTheSystemHasNoSay) {
+  drive("compute-1", "0000:01:00.0", Stage::error);
+  placement::Identity of_domain = person("of-domain", {"admin"}, "");
+  of_domain.domain_id = "d1";
+  tokens.known["of-domain"] = of_domain;
+  placement::Identity of_system = person("of-system", {"admin"}, "");
+  of_system.system_scope = "all";
+  tokens.known["of-system"] = of_system;
+  const std::string device = "/v2/devices/" + store.records["compute-1"][0].uuid;
+  for (const auto& rules : {std::map<std::string, std::string>{},
+                            {{"cyborg:device:get_all", "@"}, {"cyborg:device:clean", "@"}}}) {
+    start(rules, {});
+    for (const std::string token : {"of-domain", "of-system"}) {
+      for (const std::string path : {"/v2/devices", "/v2/accelerator_requests"}) {
+        const Response refused = get(path, "2.5", token);
+        EXPECT_EQ(refused.status, 403) << token << path;
+        EXPECT_THAT(fault_of(refused), HasSubstr("tokens of a project")) << token << path;
+      }
+      EXPECT_EQ(get(device, "2.5", token).status, 403) << token;
+      EXPECT_EQ(get(device + "/cleaning/steps", "2.5", token).status, 403) << token;
+      EXPECT_EQ(post(device + "/clean", "2.5", token).status, 403) << token;
+    }
+  }
+  EXPECT_EQ(store.hosts_asked, 0);
 }
 
 TEST_F(ApiAccessTest, WhatIsNotThereIs404) {

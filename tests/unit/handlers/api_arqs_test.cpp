@@ -179,7 +179,8 @@ TEST_F(ApiArqsTest, WhoIsNoAdminSeesTheOwnProjectsOnly) {
   EXPECT_EQ(get(second, "2.5", "unscoped").status, 403);
   // However far the rule is opened: whose they are stays.
   start({{"cyborg:arq:get_all", "@"}}, {});
-  EXPECT_THAT(uuids(get("/v2/accelerator_requests", "2.5", "unscoped")), IsEmpty());
+  EXPECT_THAT(uuids(get("/v2/accelerator_requests", "2.5", "stranger")), IsEmpty());
+  EXPECT_EQ(get("/v2/accelerator_requests", "2.5", "unscoped").status, 403);
 }
 
 TEST_F(ApiArqsTest, OneThatSeveralHostsKeepIsShownOnceAsHeardOfLast) {
