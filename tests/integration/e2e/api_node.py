@@ -6,7 +6,7 @@ from worker import Process
 
 CONFIG = """\
 [redis]
-url = redis://127.0.0.1:{redis_port}/{db}
+url = redis://{redis_user}@127.0.0.1:{redis_port}/{db}
 """
 
 SETTINGS = """\
@@ -30,13 +30,15 @@ class ApiNode(Process):
     def __init__(self, programs, services, folder, db=0, port=None):
         super().__init__(programs, folder, "api.conf")
         self.services, self.db = services, db
+        self.redis_user = services.redis_user_of_api()
         self.port = port or free_port()
         self.url = "http://127.0.0.1:%d" % self.port
         self.write_config()
 
     def write_config(self, more="", settings=SETTINGS):
         """`settings`: where it listens and whose tokens it takes."""
-        self.write(CONFIG.format(redis_port=self.services.redis_port(), db=self.db) +
+        self.write(CONFIG.format(redis_user=self.redis_user,
+                                 redis_port=self.services.redis_port(), db=self.db) +
                    settings.format(port=self.port, **self.services.endpoints) + more)
 
     def start(self, **more):

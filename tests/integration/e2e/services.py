@@ -108,12 +108,20 @@ class Services:
 
     def redis_user(self, host):
         """Makes the user that docs/redis.md gives to a host; as it stands in a URL."""
+        return self.make_redis_user("reclaim-HOST", HOST=host)
+
+    def redis_user_of_api(self):
+        """The same of a node of the device API."""
+        return self.make_redis_user("reclaim-api")
+
+    def make_redis_user(self, name, **words):
         with open(os.path.join(ROOT, "docs/redis.md"), encoding="utf-8") as file:
-            command = re.search(r"ACL SETUSER reclaim-HOST.*?(?=```)", file.read(), re.S).group()
-        words = shlex.split(command.replace("HOST", host).replace("PASSWORD", "secret"))
-        assert self.redis(*words) == "OK", words
+            command = re.search(r"ACL SETUSER %s .*?(?=```)" % name, file.read(), re.S).group()
+        for word, value in {"PASSWORD": "secret", **words}.items():
+            command, name = command.replace(word, value), name.replace(word, value)
+        assert self.redis(*shlex.split(command)) == "OK", command
         self.redis("ACL", "SAVE")
-        return "reclaim-%s:secret" % host
+        return name + ":secret"
 
     def stop_redis(self):
         run([os.path.join(STACK, "redis.sh"), "stop", self.path("redis")])
