@@ -13,6 +13,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kHostBytesMax = 255;
+constexpr std::string_view kLegacyCompute = "compute.";
 
 // A host becomes part of Redis keys and log lines, so it must look like one: what oslo accepts as
 // `host` without white space, control characters and the braces of a Redis hash tag.
@@ -34,10 +35,10 @@ std::string_view host_after(std::initializer_list<std::string_view> prefixes,
 
 // The host of a nova-compute that published: `nova-compute:HOST` (versioned), `compute.HOST`
 // (legacy; the host may itself hold dots). Legacy messages of nova-api say `compute.HOST` too and
-// cannot be told apart; looking at an API host's devices in vain is harmless. Empty: another
-// service's.
+// cannot be told apart; looking at an API host's devices in vain is harmless, but it is no look at
+// the host that is meant. Empty: another service's.
 std::string_view compute_host(std::string_view publisher_id) {
-  return host_after({"nova-compute:", "compute."}, publisher_id);
+  return host_after({"nova-compute:", kLegacyCompute}, publisher_id);
 }
 
 // The host of a cyborg-agent, which is its devices' host; cyborg-api's and cyborg-conductor's are
@@ -127,9 +128,11 @@ Decision decide(const Notification& notification) {
   } else {
     look_after(kKickDelaysS, decision);
   }
-  if (row->scope == KickScope::named) {
+  if (row->scope != KickScope::any) {
+    const bool may_be_the_api = row->scope == KickScope::named_by_payload && named.empty() &&
+                                notification.publisher_id.starts_with(kLegacyCompute);
     for (const std::string_view host : {named, publisher}) {
-      if (!host.empty()) decision.hosts.emplace_back(host);
+      if (!host.empty() && !may_be_the_api) decision.hosts.emplace_back(host);
     }
     std::sort(decision.hosts.begin(), decision.hosts.end());
     decision.hosts.erase(std::unique(decision.hosts.begin(), decision.hosts.end()),

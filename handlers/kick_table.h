@@ -11,7 +11,10 @@ namespace reclaim {
 
 enum class KickScope {
   named,  // the payload's host and the publishing nova-compute's; every host if neither is named
-  any,    // the host that owns the freed device is not named in the message
+  named_by_payload,  // the same, but where the payload names none a legacy publisher does not
+                     // count: nova-api publishes it too, of a local delete, and says "compute.HOST"
+                     // of its own host
+  any,  // the host that owns the freed device is not named in the message
 };
 
 struct KickRow {
@@ -22,8 +25,8 @@ struct KickRow {
   std::string_view why;
 };
 
-inline constexpr std::array<KickRow, 11> kKickTable{{
-    {"instance.delete.end", "compute.instance.delete.end", KickScope::named, false,
+inline constexpr std::array<KickRow, 20> kKickTable{{
+    {"instance.delete.end", "compute.instance.delete.end", KickScope::named_by_payload, false,
      "the instance is gone and so are its allocations; if its compute was down the guest may still "
      "run, which the guards on the host find out"},
     {"instance.shelve_offload.end", "compute.instance.shelve_offload.end", KickScope::named, false,
@@ -50,8 +53,26 @@ inline constexpr std::array<KickRow, 11> kKickTable{{
      "its nova-compute starts again"},
     {"instance.create.error", "compute.instance.create.error", KickScope::named, false,
      "the build failed after it may have claimed a device"},
+    {"instance.resize.error", "compute.instance.resize.error", KickScope::named, false,
+     "the resize failed after the destination, which publishes, may have claimed a device"},
+    {"instance.rebuild.error", "compute.instance.rebuild.error", KickScope::named, false,
+     "the rebuild failed; of an evacuation the new host may have claimed a device"},
     {"instance.create.end", "compute.instance.create.end", KickScope::named, true,
      "a tenancy begins: the devices allocated on the host are recorded as allocated"},
+    {"instance.unshelve.end", "compute.instance.unshelve.end", KickScope::named, true,
+     "a tenancy begins: the instance is back from the shelf"},
+    {"instance.rebuild.end", "compute.instance.rebuild.end", KickScope::named, true,
+     "a tenancy begins if the instance was evacuated to this host, and goes on if not"},
+    {"instance.resize_prep.start", "compute.instance.resize.prep.start", KickScope::named, true,
+     "a tenancy begins at the destination, which publishes; the payload names the source"},
+    {"instance.resize_prep.end", "compute.instance.resize.prep.end", KickScope::named, true,
+     "the destination, which publishes, has claimed its devices, or failed to"},
+    {"instance.resize_finish.end", "compute.instance.finish_resize.end", KickScope::named, true,
+     "the instance runs at the destination; the source's devices are the migration's"},
+    {"instance.live_migration_pre.end", "compute.instance.live_migration.pre.end", KickScope::named,
+     true, "a tenancy begins at the destination, which publishes; the payload names the source"},
+    {"instance.live_migration_post_dest.end", "compute.instance.live_migration.post.dest.end",
+     KickScope::named, true, "the instance runs at the destination"},
     {"instance.delete.start", "compute.instance.delete.start", KickScope::named, true,
      "a tenancy is about to end: the devices still allocated on the host are recorded as "
      "allocated"},
@@ -87,7 +108,7 @@ constexpr bool every_row_says_why() {
   for (const KickRow& row : kKickTable) {
     if (row.why.empty() || row.versioned.empty() || row.legacy.empty()) return false;
     if (row.legacy.substr(0, 17) != "compute.instance.") return false;
-    if (row.mark && row.scope != KickScope::named) return false;
+    if (row.mark && row.scope == KickScope::any) return false;
   }
   return true;
 }

@@ -98,17 +98,21 @@ Slow judge(const rapidjson::Value& message) {
     if (!short_text(host)) return slow;
     hosts.insert(text_of(*host));
   }
+  hosts.erase("");
+  std::string legacy;
   if (publisher != nullptr && publisher->IsString()) {
     const std::string id = text_of(*publisher);
     if (id.rfind("nova-compute:", 0) == 0) hosts.insert(id.substr(13));
-    if (id.rfind("compute.", 0) == 0) hosts.insert(id.substr(8));
+    if (id.rfind("compute.", 0) == 0) legacy = id.substr(8);
   }
+  if (!legacy.empty() && !host_like(legacy)) return slow;
+  if (row->scope != KickScope::named_by_payload || !hosts.empty()) hosts.insert(legacy);
   hosts.erase("");
   for (const std::string& name : hosts) {
     if (!host_like(name)) return slow;
   }
   slow.verdict = Verdict::kick;
-  if (row->scope == KickScope::named) slow.hosts = hosts;
+  if (row->scope != KickScope::any) slow.hosts = hosts;
   return slow;
 }
 

@@ -61,6 +61,30 @@ TEST(Kick, NothingNamedMeansAnyHost) {
   EXPECT_THAT(decision.why, HasSubstr("names no host"));
 }
 
+// nova-api publishes it as "compute.APIHOST", and an instance whose host is not known has none.
+TEST(Kick, ALegacyLocalDeleteWithoutAHostLooksEverywhere) {
+  const Decision decision = decide_legacy("compute.instance.delete.end", "compute.api1", "null");
+  EXPECT_EQ(decision.verdict, Verdict::kick);
+  EXPECT_TRUE(decision.any_host);
+  EXPECT_THAT(decision.hosts, IsEmpty());
+  EXPECT_THAT(decide_legacy("compute.instance.delete.end", "compute.api1", "\"cmp1\"").hosts,
+              ElementsAre("api1", "cmp1"));
+  EXPECT_THAT(decide_versioned("instance.delete.end", "nova-compute:cmp1", "null").hosts,
+              ElementsAre("cmp1"));
+}
+
+// The event's payload still names the source.
+TEST(Kick, AFailedOrBegunResizeLooksAtTheDestination) {
+  for (const char* event_type : {"instance.resize.error", "instance.resize_prep.start",
+                                 "instance.resize_prep.end", "instance.live_migration_pre.end"}) {
+    EXPECT_THAT(decide_versioned(event_type, "nova-compute:dest", "\"src\"").hosts,
+                ElementsAre("dest", "src"))
+        << event_type;
+  }
+  EXPECT_THAT(decide_legacy("compute.instance.resize.error", "compute.dest", "\"src\"").delays_s,
+              ElementsAre(0, 5, 30));
+}
+
 TEST(Kick, ShelveOffloadIsNamedByItsPublisher) {
   EXPECT_THAT(decide_versioned("instance.shelve_offload.end", "nova-compute:cmp1", "null").hosts,
               ElementsAre("cmp1"));
@@ -104,7 +128,11 @@ TEST(Kick, EveryRowKicksInBothFormats) {
 }
 
 TEST(Kick, MarksLookOnceAndNow) {
-  for (const char* event_type : {"instance.create.end", "instance.delete.start"}) {
+  for (const char* event_type :
+       {"instance.create.end", "instance.delete.start", "instance.unshelve.end",
+        "instance.rebuild.end", "instance.resize_prep.start", "instance.resize_prep.end",
+        "instance.resize_finish.end", "instance.live_migration_pre.end",
+        "instance.live_migration_post_dest.end"}) {
     const Decision decision = decide_versioned(event_type, "nova-compute:cmp1", "\"cmp1\"");
     EXPECT_TRUE(decision.mark_allocated);
     EXPECT_THAT(decision.delays_s, ElementsAre(0));
@@ -115,8 +143,8 @@ TEST(Kick, IgnoresWhatFreesNothing) {
   for (const char* event_type :
        {"instance.update", "compute.instance.update", "instance.soft_delete.end",
         "instance.shelve.end", "instance.resize_revert.start",
-        "instance.live_migration_post_dest.end", "compute.instance.live_migration.post.dest.end",
-        "instance.rebuild.end", "service.update", "instance.shutdown.end", "instance.delete.end.",
+        "instance.live_migration_post_dest.start", "instance.resize_finish.start",
+        "instance.rebuild.start", "service.update", "instance.shutdown.end", "instance.delete.end.",
         "Instance.delete.end", "instance.delete", "compute.exception",
         "compute.instance.force_delete.end", "live_migration_abort"}) {
     const Decision decision = decide_versioned(event_type, "nova-compute:cmp1", "\"cmp1\"");
