@@ -267,12 +267,14 @@ void Daemon::report_counters() {
   const AmqpCounters& bus = link_->counters();
   const ConductorCounters& done = conductor_->counters();
   std::string line = fmt::format(
-      "messages: {} heard, {} kicks, {} ignored, {} rejected, {} too long, {} unread; surveys: {}, "
+      "messages: {} heard, {} kicks, {} ignored, {} rejected, {} too long, {} unread, {} for "
+      "unknown hosts; "
+      "surveys: {}, "
       "{} failed; "
       "devices: {} released, {} errors; bus: {} reconnects",
       bus.received, heard.kicks, heard.ignored, heard.rejected, bus.oversized,
-      redeliveries_->set_aside(), done.surveys, done.surveys_failed, done.released, done.errors,
-      bus.disconnects);
+      redeliveries_->set_aside(), feed_->unknown_hosts(), done.surveys, done.surveys_failed,
+      done.released, done.errors, bus.disconnects);
   if (rpc_) {
     const RpcFeedCounters& rpc = rpc_->counters();
     line += fmt::format("; rpc: {} kicks, {} ignored, {} rejected, {} answers", rpc.kicks,

@@ -49,13 +49,12 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
   kick.mark_allocated = decision.mark_allocated;
   // A mark is looked at when the table says; for the rest the operator's option stands.
   kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
-  KickHosts to = KickHosts::named;
+  KickHosts to = KickHosts::called;
   if (decision.any_host) to = KickHosts::burned;
   if (decision.arq) {
     kick.arq = encode_arq(*decision.arq);
     // Whose book knows the ARQ need not have a burned device: the ARQ may be what says so.
-    // Nova binds by the name of the node.
-    to = decision.any_host ? KickHosts::all : KickHosts::called;
+    if (decision.any_host) to = KickHosts::all;
   }
   push_.push(std::move(kick), to, std::move(decision.hosts),
              [this, tag, incarnation] { ack_(tag, incarnation); });

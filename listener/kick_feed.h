@@ -38,6 +38,8 @@ class KickFeed final {
 
   [[nodiscard]] const KickFeedCounters& counters() const { return counters_; }
   [[nodiscard]] std::size_t waiting() const { return push_.waiting(); }
+  // Hosts that were named and never announced themselves.
+  [[nodiscard]] std::uint64_t unknown_hosts() const { return push_.unknown_hosts(); }
 
  private:
   Logger& log_;

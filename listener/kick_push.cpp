@@ -12,22 +12,17 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.listener";
 constexpr std::int64_t kRetryMs = 1'000;
+constexpr std::int64_t kHostsFreshMs = 2'000;
+constexpr std::int64_t kUnknownQuietMs = 60'000;
 
-// The hosts whose workers go by one of these names, all of them: one that was renamed is still
-// known by its old name, and a kick too many is a survey. A name that none goes by stays.
-std::vector<std::string> known_as(const std::vector<std::string>& names,
-                                  const std::vector<HostInfo>& hosts) {
-  std::set<std::string> out;
-  for (const std::string& name : names) {
-    bool known = false;
-    for (const HostInfo& info : hosts) {
-      if (!HostNames{info.host, info.nodes}.has(name)) continue;
-      known = true;
-      out.insert(info.host);
-    }
-    if (!known) out.insert(name);
+// The hosts whose workers go by this name, all of them: one that was renamed is still known by its
+// old name, and a kick too many is a survey.
+std::vector<std::string> known_as(const std::string& name, const std::vector<HostInfo>& hosts) {
+  std::vector<std::string> out;
+  for (const HostInfo& info : hosts) {
+    if (HostNames{info.host, info.nodes}.has(name)) out.push_back(info.host);
   }
-  return {out.begin(), out.end()};
+  return out;
 }
 
 }  // namespace
@@ -39,24 +34,77 @@ void KickPush::push(Kick kick, KickHosts to, std::vector<std::string> hosts,
   dispatch(id);
 }
 
+void KickPush::clear() {
+  pending_.clear();
+  waiting_.clear();
+}
+
 void KickPush::dispatch(std::uint64_t id) {
   const auto it = pending_.find(id);
   if (it == pending_.end()) return;
   if (it->second.to == KickHosts::named) return push_next(id);
-  store_.hosts([this, id](Result<std::vector<HostInfo>> hosts) {
-    const auto found = pending_.find(id);
-    if (found == pending_.end()) return;
-    if (!hosts) return retry(id, hosts.error());
-    const KickHosts to = std::exchange(found->second.to, KickHosts::named);
-    if (to == KickHosts::called) {
-      found->second.hosts = known_as(found->second.hosts, *hosts);
-      return push_next(id);
+  if (it->second.to == KickHosts::called && hosts_fresh_) return find_called(id);
+  ask_for_hosts(id);
+}
+
+// Many may wait for one answer.
+void KickPush::ask_for_hosts(std::uint64_t id) {
+  waiting_.push_back(id);
+  if (asking_) return;
+  asking_ = true;
+  store_.hosts([this](Result<std::vector<HostInfo>> hosts) {
+    asking_ = false;
+    for (const std::uint64_t waits : std::exchange(waiting_, {})) {
+      const auto found = pending_.find(waits);
+      if (found == pending_.end()) continue;
+      if (!hosts) {
+        retry(waits, hosts.error());
+        continue;
+      }
+      if (found->second.to == KickHosts::called) {
+        know_hosts(*hosts);
+        find_called(waits);
+        continue;
+      }
+      const KickHosts to = std::exchange(found->second.to, KickHosts::named);
+      for (const HostInfo& info : *hosts) {
+        if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
+      }
+      push_next(waits);
     }
-    for (const HostInfo& info : *hosts) {
-      if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
-    }
-    push_next(id);
   });
+}
+
+void KickPush::know_hosts(const std::vector<HostInfo>& hosts) {
+  hosts_ = hosts;
+  if (hosts_fresh_) return;
+  hosts_fresh_ = true;
+  timers_.after(kHostsFreshMs, [this] { hosts_fresh_ = false; });
+}
+
+// A host that has only just announced itself surveys by itself.
+void KickPush::find_called(std::uint64_t id) {
+  Pending& pending = pending_.at(id);
+  pending.to = KickHosts::named;
+  std::set<std::string> found;
+  for (const std::string& name : pending.hosts) {
+    const std::vector<std::string> known = known_as(name, hosts_);
+    if (known.empty()) say_unknown(name);
+    found.insert(known.begin(), known.end());
+  }
+  pending.hosts.assign(found.begin(), found.end());
+  push_next(id);
+}
+
+void KickPush::say_unknown(const std::string& name) {
+  unknown_hosts_ += 1;
+  if (unknown_said_) return;
+  unknown_said_ = true;
+  timers_.after(kUnknownQuietMs, [this] { unknown_said_ = false; });
+  log_.warning(kLog,
+               "no kick for a host that never announced itself; if it should have a worker, "
+               "start `reclaim serve` there with this [DEFAULT] host",
+               {{"host", name}, {"unknown_so_far", fmt::format("{}", unknown_hosts_)}});
 }
 
 void KickPush::push_next(std::uint64_t id) {

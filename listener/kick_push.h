@@ -17,8 +17,9 @@
 namespace reclaim::listener {
 
 enum class KickHosts {
-  named,   // the hosts given
-  called,  // the same, by any of their names: the name of a node is not always that of its host
+  named,   // the hosts given, which the caller knows
+  called,  // those of them that have announced themselves, by any of their names: the name of a
+           // node is not always that of its host, and anybody on the bus can invent one
   burned,  // every known host that has burned devices
   all,     // every known host
 };
@@ -31,9 +32,11 @@ class KickPush final {
   // KickHosts::called only.
   void push(Kick kick, KickHosts to, std::vector<std::string> hosts, std::function<void()> done);
   // Forgets what waits: the connection it came over is gone, and the broker brings it again.
-  void clear() { pending_.clear(); }
+  void clear();
 
   [[nodiscard]] std::size_t waiting() const { return pending_.size(); }
+  // Names of hosts that never announced themselves, each time one was told of.
+  [[nodiscard]] std::uint64_t unknown_hosts() const { return unknown_hosts_; }
 
  private:
   struct Pending {
@@ -44,6 +47,10 @@ class KickPush final {
   };
 
   void dispatch(std::uint64_t id);
+  void ask_for_hosts(std::uint64_t id);
+  void know_hosts(const std::vector<HostInfo>& hosts);
+  void find_called(std::uint64_t id);
+  void say_unknown(const std::string& name);
   void push_next(std::uint64_t id);
   void retry(std::uint64_t id, const Error& error);
 
@@ -51,6 +58,12 @@ class KickPush final {
   Timers& timers_;
   Logger& log_;
   std::map<std::uint64_t, Pending> pending_;
+  std::vector<HostInfo> hosts_;         // as read last,
+  bool hosts_fresh_ = false;            // some seconds ago at most
+  std::vector<std::uint64_t> waiting_;  // for an answer that is on its way
+  bool asking_ = false;
+  std::uint64_t unknown_hosts_ = 0;
+  bool unknown_said_ = false;  // within the last minute
   std::uint64_t last_id_ = 0;
 };
 

@@ -297,6 +297,9 @@ TEST_P(OsloMessaging, TheExampleNotifiersArqsArrive) {
   RabbitMqClient broker(*broker_);
   broker.declare_exchange("cyborg", GetParam().durable);
   std::unique_ptr<AmqpLink> link;
+  HostInfo known;
+  known.host = "cmp1";
+  store_.known = {known};
   KickFeed feed(store_, timers_, log_, kBodyBytesMax, {0, 5, 30},
                 [&](std::uint64_t tag, std::uint64_t incarnation) { link->ack(tag, incarnation); });
   auto made = AmqpLink::create(loop_.raw(), options, log_,

@@ -83,8 +83,39 @@ TEST_F(KickFeedTest, AnArqFindsItsHostByAnyOfItsNames) {
   store.known = {burned("b"), host};
   take(arq_event("accelerator_request.bind.end", "\"A.example.org\""));
   take(arq_event("accelerator_request.bind.end", "\"B\""));
-  take(arq_event("accelerator_request.bind.end", "\"nobody\""));
-  EXPECT_THAT(store.told, ElementsAre("a", "b", "nobody"));
+  EXPECT_THAT(store.told, ElementsAre("a", "b"));
+}
+
+std::string deleted_on(const std::string& host) {
+  return R"({"event_type":"instance.delete.end","publisher_id":"nova-compute:)" + host +
+         R"(","payload":{"nova_object.name":"InstanceActionPayload",)"
+         R"("nova_object.namespace":"nova","nova_object.version":"1.9",)"
+         R"("nova_object.data":{"host":")" +
+         host + R"(","uuid":"178b0921-8f85-4257-88b6-2e743b5a975c"}}})";
+}
+
+// Anybody on the bus can invent names; each would be a stream in Redis.
+TEST_F(KickFeedTest, AHostThatNeverAnnouncedItselfIsToldNothing) {
+  store.known = {burned("a")};
+  for (int i = 0; i < 2'000; ++i) {
+    take(deleted_on("invented-" + std::to_string(i)));
+    take(arq_event("accelerator_request.bind.end", "\"invented-" + std::to_string(i) + "\""));
+  }
+  EXPECT_THAT(store.told, IsEmpty());
+  EXPECT_EQ(acked.size(), 4'000U);
+  EXPECT_EQ(feed.unknown_hosts(), 4'000U);
+  EXPECT_EQ(store.hosts_asked, 1) << "nor is Redis asked for each of them";
+  take(deleted_on("a"));
+  EXPECT_THAT(store.told, ElementsAre("a"));
+}
+
+TEST_F(KickFeedTest, AHostThatAnnouncesItselfLaterIsFound) {
+  take(deleted_on("late"));
+  EXPECT_THAT(store.told, IsEmpty());
+  store.known = {burned("late")};
+  timers.fire_all();  // some seconds later
+  take(deleted_on("LATE"));
+  EXPECT_THAT(store.told, ElementsAre("late"));
 }
 
 // Its old name still stands in reclaim:hosts; who goes by it now hears as well.
@@ -98,6 +129,7 @@ TEST_F(KickFeedTest, AnArqFindsAHostThatWasRenamed) {
 }
 
 TEST_F(KickFeedTest, AnArqTravelsInItsKick) {
+  store.known = {burned("a")};
   take(arq_event("accelerator_request.bind.end", "\"a\""));
   EXPECT_THAT(store.told, ElementsAre("a"));
   ASSERT_EQ(store.kicks.size(), 1U);

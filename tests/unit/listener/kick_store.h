@@ -22,6 +22,7 @@ class OnlyKicks final : public Store {
   std::vector<HostInfo> known;
   std::set<std::string> refused;  // hosts whose name no key can bear
   bool away = false;
+  int hosts_asked = 0;
   std::vector<std::string> told;
   std::vector<Kick> kicks;  // as `told`
 
@@ -32,7 +33,10 @@ class OnlyKicks final : public Store {
     kicks.push_back(kick);
     done(Ok{});
   }
-  void hosts(StoreCallback<std::vector<HostInfo>> done) override { done(known); }
+  void hosts(StoreCallback<std::vector<HostInfo>> done) override {
+    hosts_asked += 1;
+    done(known);
+  }
 
   void load(const std::string&, StoreCallback<std::vector<Record>>) override { FAIL(); }
   void save(const Record&, LockToken, const JournalEntry&, StoreCallback<Ok>) override { FAIL(); }
