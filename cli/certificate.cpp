@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "state/base/json.h"
+#include "state/base/visible.h"
 #include "state/certificate_chain.h"
 #include "state/file_ledger.h"
 #include "state/ledger_file.h"
@@ -17,7 +18,7 @@ namespace reclaim::cli {
 namespace {
 
 int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << error.what << '\n';
+  err << "reclaim: " << visible(error.what) << '\n';
   return 1;
 }
 

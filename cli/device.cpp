@@ -10,6 +10,7 @@
 #include "handlers/plan.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
+#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::int64_t kHeardWithinMs = 5'000;
 constexpr std::int64_t kLookEveryMs = 200;
 
 int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << error.what << '\n';
+  err << "reclaim: " << visible(error.what) << '\n';
   return 1;
 }
 

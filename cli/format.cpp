@@ -9,13 +9,14 @@
 
 #include "cli/fit.h"
 #include "state/base/check.h"
+#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
 
 struct Range {
-  std::uint32_t first;
-  std::uint32_t last;
+  char32_t first;
+  char32_t last;
 };
 
 // Enough of Unicode's tables for host names, models and serial numbers that people paste.
@@ -30,34 +31,9 @@ constexpr std::array kDoubleWidth = {
     Range{0x20000, 0x3FFFD}};
 
 template <typename Ranges>
-bool within(const Ranges& ranges, std::uint32_t code) {
+bool within(const Ranges& ranges, char32_t code) {
   return std::any_of(ranges.begin(), ranges.end(),
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
-}
-
-struct Decoded {
-  std::uint32_t code = 0;
-  std::size_t bytes = 1;  // 1 also for a byte that starts nothing
-  bool valid = false;
-};
-
-Decoded decode(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  if (lead < 0x80) return {lead, 1, true};
-  std::size_t bytes = 0;
-  if (lead >= 0xC2 && lead <= 0xDF) bytes = 2;
-  if (lead >= 0xE0 && lead <= 0xEF) bytes = 3;
-  if (lead >= 0xF0 && lead <= 0xF4) bytes = 4;
-  if (bytes == 0 || bytes > text.size()) return {};
-  std::uint32_t code = lead & (0xFFU >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0U) != 0x80U) return {};
-    code = code << 6U | (next & 0x3FU);
-  }
-  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  if (overlong || (code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return {};
-  return {code, bytes, true};
 }
 
 std::string fold(std::string_view text) {
@@ -84,11 +60,17 @@ std::string plain(const Cell& cell) {
   return std::get<RawJson>(cell).text;
 }
 
+// For scripts: one line, but for JSON, whose line breaks are its own.
+std::string one_line(const Cell& cell) {
+  const bool foreign = std::holds_alternative<std::string>(cell);
+  return foreign ? visible(plain(cell)) : plain(cell);
+}
+
 // A JSON string; bytes that are no UTF-8 become the replacement character.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const Decoded next = decode(text);
+    const Utf8Char next = first_utf8_char(text);
     const char c = text.front();
     if (!next.valid) {
       out += "\xEF\xBF\xBD";
@@ -99,8 +81,8 @@ std::string quoted(std::string_view text) {
       out += "\\n";
     } else if (c == '\t') {
       out += "\\t";
-    } else if (next.code < 0x20 || next.code == 0x7F) {
-      out += fmt::format("\\u{:04x}", next.code);
+    } else if (is_obeyed(next.code)) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(next.code));
     } else {
       out += text.substr(0, next.bytes);
     }
@@ -148,7 +130,7 @@ std::string csv_field(const Cell& cell) {
   if (bare) return plain(cell);
   std::string out = "\"";
   if (!std::holds_alternative<std::monostate>(cell)) {
-    for (const char c : plain(cell)) {
+    for (const char c : one_line(cell)) {
       if (c == '"') out += '"';
       out += c;
     }
@@ -174,24 +156,24 @@ std::string values(const Table& table) {
   std::string out;
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += fmt::format("{}{}", i == 0 ? "" : " ", plain(row[i]));
+      out += fmt::format("{}{}", i == 0 ? "" : " ", one_line(row[i]));
     }
     out += '\n';
   }
   return out;
 }
 
-// The lines of a cell; control characters other than line breaks would move the cursor.
+// The lines of a cell.
 std::vector<std::string> lines_of(const Cell& cell) {
   std::vector<std::string> lines(1);
   for (const char c : plain(cell)) {
     if (c == '\n') {
       lines.emplace_back();
     } else {
-      const bool control = static_cast<unsigned char>(c) < 0x20 || c == '\x7f';
-      lines.back() += c == '\t' ? ' ' : control ? '.' : c;
+      lines.back() += c == '\t' ? ' ' : c;
     }
   }
+  for (std::string& line : lines) line = visible(line);
   return lines;
 }
 
@@ -316,7 +298,7 @@ Result<std::vector<std::size_t>> choose(const std::vector<std::string>& columns,
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Decoded next = decode(text);
+    const Utf8Char next = first_utf8_char(text);
     if (!next.valid || !within(kZeroWidth, next.code)) {
       width += next.valid && within(kDoubleWidth, next.code) ? 2 : 1;
     }
@@ -380,7 +362,7 @@ Result<std::string> format_show(const Fields& fields, const View& view) {
       break;
   }
   std::string out;
-  for (const Cell& cell : cells) out += plain(cell) + '\n';
+  for (const Cell& cell : cells) out += one_line(cell) + '\n';
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "handlers/device_kind.h"
 #include "handlers/plan.h"
 #include "handlers/survey.h"
+#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -159,7 +160,7 @@ Result<Known> look(Session& session, std::ostream& err) {
 int run_plan(Session& session, const PlanOptions& options, std::ostream& out, std::ostream& err) {
   auto known = look(session, err);
   if (!known) {
-    err << "reclaim: " << known.error().what << '\n';
+    err << "reclaim: " << visible(known.error().what) << '\n';
     return 1;
   }
   Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Class", "Verify",
@@ -194,7 +195,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
             session.drives().inspect(claim_request(seen, base, policy), std::move(done));
           });
       if (!findings) {
-        err << "reclaim: " << to_string(address) << ": " << findings.error().what << '\n';
+        err << "reclaim: " << to_string(address) << ": " << visible(findings.error().what) << '\n';
       } else {
         for (const nvme::GuardFinding& finding : *findings) {
           guards.rows.push_back({to_string(address), finding.guard,

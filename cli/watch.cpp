@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -21,8 +22,8 @@ std::string clock_time(WallMs at) {
 std::string line_of(const JournalEntry& entry) {
   const std::string moved =
       entry.from == entry.to ? entry.trigger : fmt::format("{} -> {}", entry.from, entry.to);
-  return fmt::format("{} {} {:<34} {}{}{}", clock_time(entry.at), entry.address, moved, entry.why,
-                     entry.detail.empty() ? "" : "; ", entry.detail);
+  return visible(fmt::format("{} {} {:<34} {}{}{}", clock_time(entry.at), entry.address, moved,
+                             entry.why, entry.detail.empty() ? "" : "; ", entry.detail));
 }
 
 std::string bar_of(const Record& record) {
@@ -30,8 +31,8 @@ std::string bar_of(const Record& record) {
   const int full = static_cast<int>(share * kBarWidth);
   std::string eta;
   if (record.progress_eta_s >= 0) eta = fmt::format(", about {} s left", record.progress_eta_s);
-  return fmt::format("{} {} [{}{}] {:3.0f}%{}", to_string(record.address), record.clean_step,
-                     std::string(static_cast<std::size_t>(full), '#'),
+  return fmt::format("{} {} [{}{}] {:3.0f}%{}", to_string(record.address),
+                     visible(record.clean_step), std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(kBarWidth - full), '.'),
                      record.progress_percent, eta);
 }
@@ -99,7 +100,7 @@ int run_watch(Session& session, const WatchOptions& options, std::ostream& out, 
         [&](auto done) { (*store)->load(host, std::move(done)); });
     if (!journal || !records) {
       progress.clear();
-      err << "reclaim: " << (journal ? records.error().what : journal.error().what) << '\n';
+      err << "reclaim: " << visible(journal ? records.error().what : journal.error().what) << '\n';
       return 1;
     }
     for (const JournalEntry& entry : journal->entries) {

@@ -14,7 +14,7 @@ enum class KickScope {
   named_by_payload,  // the same, but where the payload names none a legacy publisher does not
                      // count: nova-api publishes it too, of a local delete, and says "compute.HOST"
                      // of its own host
-  any,  // the host that owns the freed device is not named in the message
+  any,               // the host that owns the freed device is not named in the message
 };
 
 struct KickRow {

@@ -15,6 +15,7 @@
 #include "listener/broker_check.h"
 #include "listener/process.h"
 #include "state/base/spdlog_logger.h"
+#include "state/base/visible.h"
 #include "state/machine.h"
 #include "version.h"
 
@@ -30,7 +31,7 @@ struct CommandLine {
 };
 
 int complain(const Error& error) {
-  std::cerr << "reclaim: " << error.what << '\n';
+  std::cerr << "reclaim: " << visible(error.what) << '\n';
   return 1;
 }
 

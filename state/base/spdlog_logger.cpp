@@ -7,6 +7,7 @@
 
 #include "state/base/clock.h"
 #include "state/base/rapidjson.h"
+#include "state/base/visible.h"
 
 namespace reclaim {
 namespace {
@@ -47,13 +48,13 @@ class SpdlogLogger final : public Logger {
     std::string tail;
     for (const LogField& field : fields) {
       if (field.key == "request_id") {
-        if (!field.value.empty()) request_id = field.value;
+        if (!field.value.empty()) request_id = visible_id(field.value);
         continue;
       }
       if (field.value.empty()) continue;  // nothing to say
       tail += fmt::format(" {}={}", field.key, quoted(field.value));
     }
-    return fmt::format("{} {} [{}] {}{}", to_string(level), name, request_id, text, tail);
+    return fmt::format("{} {} [{}] {}{}", to_string(level), name, request_id, visible(text), tail);
   }
 
   static std::string quoted(const std::string& value) {
@@ -72,7 +73,8 @@ class SpdlogLogger final : public Logger {
                              std::initializer_list<LogField> fields) {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-    const auto put = [&writer](std::string_view key, std::string_view value) {
+    const auto put = [&writer](std::string_view key, std::string_view foreign) {
+      const std::string value = visible(foreign);
       writer.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
       writer.String(value.data(), static_cast<rapidjson::SizeType>(value.size()));
     };

@@ -139,7 +139,8 @@ TEST(Format, SeveralLinesAndWideCharacters) {
 }
 
 TEST(Format, AForeignTextCannotDriveTheTerminal) {
-  EXPECT_THAT(list({{"Model"}, {{"a\x1b[2J\tb\r"}}}, Format::table), HasSubstr("| a.[2J b. |"));
+  EXPECT_THAT(list({{"Model"}, {{"a\x1b[2J\tb\r"}}}, Format::table),
+              HasSubstr("| a\\x1b[2J b\\x0d |"));
 }
 
 TEST(Format, Width) {
@@ -180,6 +181,20 @@ TEST(Format, Names) {
   EXPECT_EQ(*parse_format("table"), Format::table);
   EXPECT_EQ(parse_format("yaml").error().what,
             "no format 'yaml', there are: table, json, csv, value");
+}
+
+// What somebody else wrote, into Redis or on the bus, is one line for a script.
+TEST(Format, ForeignTextBeginsNoLineOfItsOwn) {
+  const Table forged{{"Device", "Why"},
+                     {{"0000:c1:00.0", "x\n0000:c2:00.0 available\r\x1b[2K \xff \xe2\x80\xae"}}};
+  EXPECT_EQ(list(forged, Format::value),
+            "0000:c1:00.0 x\\x0a0000:c2:00.0 available\\x0d\\x1b[2K \\xff \\u202e\n");
+  EXPECT_EQ(list(forged, Format::csv),
+            "\"Device\",\"Why\"\n\"0000:c1:00.0\","
+            "\"x\\x0a0000:c2:00.0 available\\x0d\\x1b[2K \\xff \\u202e\"\n");
+  EXPECT_EQ(show({{"why", "a\nb\xc2\x85"}}, Format::value), "a\\x0ab\\x85\n");
+  EXPECT_EQ(show({{"why", "\xc2\x9b\xe2\x80\xae"}}, Format::json),
+            "{\n  \"why\": \"\\u009b\\u202e\"\n}\n");
 }
 
 }  // namespace

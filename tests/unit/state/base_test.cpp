@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "state/base/clock.h"
 #include "state/base/host_names.h"
@@ -17,6 +18,7 @@
 #include "state/base/spdlog_logger.h"
 #include "state/base/uuid.h"
 #include "state/base/uv.h"
+#include "state/base/visible.h"
 
 namespace reclaim {
 namespace {
@@ -134,6 +136,38 @@ TEST(Uuid, DeviceUuidIsStableAndVersionFive) {
 TEST(Log, ExcerptIsPrintableAndBounded) {
   EXPECT_EQ(printable_excerpt("a\nb\x01\xff", 10), "a.b..");
   EXPECT_EQ(printable_excerpt("abcdef", 3), "abc...");
+}
+
+TEST(Visible, WhatWouldBeObeyedIsShown) {
+  EXPECT_EQ(visible("a\nb\tc\x1b[1m\x7f"), "a\\x0ab\\x09c\\x1b[1m\\x7f");
+  EXPECT_EQ(visible("\xc2\x9b\xe2\x80\xa8\xe2\x80\xae\xe2\x81\xa6"), "\\x9b\\u2028\\u202e\\u2066");
+  EXPECT_EQ(visible("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
+  EXPECT_EQ(visible("Zo\xc3\xab \xe6\xa9\x9f"), "Zo\xc3\xab \xe6\xa9\x9f");
+  EXPECT_EQ(visible_id("req-1_a.b:C"), "req-1_a.b:C");
+  EXPECT_EQ(visible_id("x] 1\n"), "x\\x5d\\x201\\x0a");
+}
+
+TEST(Log, ForeignTextBeginsNoLineOfItsOwn) {
+  std::string path = (std::filesystem::temp_directory_path() / "reclaim-log-XXXXXX").string();
+  ::close(::mkstemp(path.data()));
+  for (const bool json : {false, true}) {
+    LogOptions options;
+    options.file = path;
+    options.json = json;
+    const auto logger = make_spdlog_logger(options);
+    ASSERT_TRUE(logger.ok());
+    (*logger)->info("a", "text\n2026 INFO reclaim.api.audit [req-2] forged\x1b[2K",
+                    {{"request_id", "req-1] forged\n2026 INFO b"}, {"why", "x\ny\xff"}});
+  }
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  std::filesystem::remove(path);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[0].find("[req-1\\x5d\\x20forged\\x0a2026"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("text\\x0a2026 INFO"), std::string::npos) << lines[0];
+  EXPECT_TRUE(json::parse(lines[1], 1'000).ok()) << lines[1];
+  for (const std::string& line : lines) EXPECT_EQ(line.find('\x1b'), std::string::npos) << line;
 }
 
 TEST(Log, AnEmptyFieldIsLeftOut) {
