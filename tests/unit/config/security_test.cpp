@@ -187,7 +187,7 @@ TEST_F(FileRemarks, KeysThatOthersReadAreToldEach) {
     EXPECT_THAT(lines(file_remarks(settings, {})),
                 ElementsAre(AllOf(HasSubstr(key.option), HasSubstr(path + " (mode 0644)"),
                                   HasSubstr("read the key"), HasSubstr("chmod 0600 it"))));
-    for (const mode_t closed : {0600, 0400, 0640}) {
+    for (const mode_t closed : {0600U, 0400U, 0640U}) {
       make("key", closed);
       EXPECT_THAT(file_remarks(settings, {}), IsEmpty()) << key.option;
     }
@@ -204,7 +204,7 @@ TEST_F(FileRemarks, KeysThatOthersReadAreToldEach) {
 
 TEST_F(FileRemarks, ConfigurationThatOthersWrite) {
   const Settings settings = build("[oslo_policy]\npolicy_file = " + root_ + "/policy\n").settings;
-  for (const mode_t open : {0660, 0662, 0642}) {
+  for (const mode_t open : {0660U, 0662U, 0642U}) {
     const std::string path = make("r.conf", open);
     EXPECT_THAT(lines(file_remarks(settings, {path, root_ + "/not-there"})),
                 ElementsAre(AllOf(HasSubstr(path + ": others than its owner may write it"),
