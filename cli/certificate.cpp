@@ -1,5 +1,6 @@
-// reclaim certificate list|show|verify: reads the folder of sealed certificates; needs neither
-// Redis nor the worker, so that an auditor runs it over a copy.
+// reclaim certificate list|show|verify|head|endorse and audit list: over the folder of sealed
+// certificates and audit entries; needs neither Redis nor the worker, so that an auditor runs it
+// over a copy.
 #include <fcntl.h>
 #include <fmt/core.h>
 
@@ -8,11 +9,14 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "state/audit.h"
+#include "state/base/clock.h"
 #include "state/base/json.h"
 #include "state/base/visible.h"
 #include "state/certificate_chain.h"
 #include "state/file_ledger.h"
 #include "state/ledger_file.h"
+#include "state/record.h"
 
 namespace reclaim::cli {
 namespace {
@@ -50,7 +54,7 @@ Result<rapidjson::Document> open_certificate(const std::string& text, std::uint6
   auto sealed = open_seal(text);
   if (!sealed.ok()) return std::move(sealed).error();
   *sequence = sealed->sequence;
-  return json::parse(sealed->certificate, kSealedBytesMax);
+  return json::parse(sealed->content, kSealedBytesMax);
 }
 
 Result<ChainFile> find_file(const std::string& folder, const std::string& id) {
@@ -87,16 +91,29 @@ class Verdicts final {
     add(std::move(name), "BAD", detail);
     bad_ = true;
   }
+  void unerased(std::string name, std::string detail) {
+    add(std::move(name), "UNERASED", detail);
+    unerased_ = true;
+  }
   [[nodiscard]] const Table& table() const { return table_; }
-  [[nodiscard]] bool any_bad() const { return bad_; }
+  [[nodiscard]] int exit_code() const {
+    if (bad_) return 1;
+    return unerased_ ? kUnerasedExit : 0;
+  }
 
  private:
   void add(std::string name, std::string result, std::string& detail) {
     table_.rows.push_back({std::move(name), std::move(result), std::move(detail)});
   }
+  static constexpr int kUnerasedExit = 2;
   Table table_{{"Certificate", "Result", "Detail"}, {}};
   bool bad_ = false;
+  bool unerased_ = false;
 };
+
+std::string said(const std::string& instance) {
+  return instance.empty() ? std::string() : ", instance " + instance;
+}
 
 Status verify_folder(const std::string& folder, const std::vector<PublicKey>& keys,
                      Verdicts& verdicts) {
@@ -109,6 +126,16 @@ Status verify_folder(const std::string& folder, const std::vector<PublicKey>& ke
                               : fmt::format("certificates {} to {}, whole and signed; the "
                                             "newest has SHA-256 {}",
                                             report->first, report->last, report->last_sha256));
+  }
+  const auto events = drive_events(folder);
+  if (!events.ok()) return events.error();
+  for (const MissingErasure& each : find_missing_erasures(*events)) {
+    verdicts.unerased(
+        each.tenancy.drive,
+        fmt::format("no erasure between the tenancy of entry {} ({}{}) and that of "
+                    "entry {} ({}{})",
+                    each.tenancy.sequence, to_iso8601(each.tenancy.at), said(each.tenancy.instance),
+                    each.next.sequence, to_iso8601(each.next.at), said(each.next.instance)));
   }
   return Ok{};
 }
@@ -147,6 +174,8 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   for (const ChainFile& file : listing->files) {
     std::uint64_t sequence = 0;
     const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (opened.ok() && opened->kind != SealedKind::certificate) continue;
     const auto certificate =
         text.ok() ? open_certificate(*text, &sequence) : Result<rapidjson::Document>(text.error());
     if (!certificate.ok()) {
@@ -197,7 +226,8 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   if (!keys.ok()) return complain(err, keys.error());
   const std::string folder = folder_of(settings, options);
   Verdicts verdicts;
-  for (const std::string& named : options.named) verify_one(folder, named, *keys, verdicts);
+  const std::vector<PublicKey> known = endorsed_keys(folder, *keys);
+  for (const std::string& named : options.named) verify_one(folder, named, known, verdicts);
   if (options.all || options.named.empty()) {
     if (Status looked = verify_folder(folder, *keys, verdicts); !looked.ok()) {
       return complain(err, looked.error());
@@ -206,7 +236,74 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   const auto text = format_list(verdicts.table(), options.view);
   if (!text) return complain(err, text.error());
   out << *text;
-  return verdicts.any_bad() ? 1 : 0;
+  return verdicts.exit_code();
+}
+
+int run_audit_list(const config::Settings& settings, const CertificateOptions& options,
+                   std::ostream& out, std::ostream& err) {
+  const std::string folder = folder_of(settings, options);
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return complain(err, listing.error());
+  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Instance", "Detail"}, {}, {}};
+  int exit_code = 0;
+  for (const ChainFile& file : listing->files) {
+    const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    const auto sequence = static_cast<std::int64_t>(file.sequence);
+    if (opened.ok() && opened->kind == SealedKind::certificate) {
+      if (const auto it = decode_certificate(opened->content); it.ok()) {
+        table.rows.push_back({sequence, to_iso8601(it->released_at), std::string("erased"),
+                              it->address, it->serial, it->instance,
+                              fmt::format("{}, released; certificate {}", it->method, it->id)});
+        continue;
+      }
+    } else if (opened.ok()) {
+      if (const auto it = decode_audit(opened->content); it.ok()) {
+        table.rows.push_back({sequence, to_iso8601(it->at), std::string(to_string(it->event)),
+                              it->address, it->serial, it->instance, it->detail});
+        continue;
+      }
+    }
+    err << fmt::format("reclaim: {}/{}: cannot be read; `reclaim certificate verify` tells more\n",
+                       folder, file.name);
+    exit_code = 1;
+  }
+  const auto text = format_list(table, options.view);
+  if (!text) return complain(err, text.error());
+  out << *text;
+  return exit_code;
+}
+
+int run_certificate_head(const config::Settings& settings, const CertificateOptions& options,
+                         std::ostream& out, std::ostream& err) {
+  const std::string folder = folder_of(settings, options);
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return complain(err, listing.error());
+  if (listing->files.empty()) {
+    return complain(err, Error{Errc::not_found, folder + ": holds no certificate yet"});
+  }
+  const auto text = read_sealed(folder, listing->files.back().name);
+  if (!text.ok()) return complain(err, text.error());
+  out << sha256_of(*text) << "  " << listing->files.back().name << '\n';
+  return 0;
+}
+
+int run_certificate_endorse(const config::Settings& settings, const CertificateOptions& options,
+                            std::ostream& out, std::ostream& err) {
+  const auto next = PublicKey::load(options.named.front());
+  if (!next.ok()) return complain(err, next.error());
+  FileLedgerOptions ledger;
+  ledger.state_path = settings.state_path;
+  ledger.signing_key = settings.certificates.signing_key;
+  const Status sealed = endorse_key(ledger, settings.host, *next, SystemClock().now().wall);
+  if (!sealed.ok()) {
+    return complain(err, sealed.error().code == Errc::busy
+                             ? sealed.error().wrap("stop the worker first")
+                             : sealed.error());
+  }
+  out << "key " << next->id() << " is endorsed; put its private half in the place of the old one, "
+      << "then start the worker\n";
+  return 0;
 }
 
 }  // namespace reclaim::cli

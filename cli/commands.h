@@ -83,10 +83,25 @@ struct CertificateOptions {
 [[nodiscard]] int run_certificate_show(const config::Settings& settings,
                                        const CertificateOptions& options, std::ostream& out,
                                        std::ostream& err);
-// Signatures, form, schema, order, gaps; 1 when anything is wrong, with a row that says what.
+// Signatures, form, schema, order, gaps; 1 when anything is wrong, with a row that says what; 2
+// when the chain is whole and tells of a tenancy that another followed without an erasure between
+// them.
 [[nodiscard]] int run_certificate_verify(const config::Settings& settings,
                                          const CertificateOptions& options, std::ostream& out,
                                          std::ostream& err);
+
+// The newest file's SHA-256 and name, as sha256sum writes it: what a time stamp is taken of.
+[[nodiscard]] int run_certificate_head(const config::Settings& settings,
+                                       const CertificateOptions& options, std::ostream& out,
+                                       std::ostream& err);
+// Seals with the key in use that `named`, a file with a public key, is the next one.
+[[nodiscard]] int run_certificate_endorse(const config::Settings& settings,
+                                          const CertificateOptions& options, std::ostream& out,
+                                          std::ostream& err);
+// All that the chain tells, certificates and audit entries, in its order.
+[[nodiscard]] int run_audit_list(const config::Settings& settings,
+                                 const CertificateOptions& options, std::ostream& out,
+                                 std::ostream& err);
 
 // As the process of that purpose would read the files.
 [[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,

@@ -468,6 +468,7 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
     reserve(address, *assessment.facts.provider);
   } else {
     device.reserve_retry_ms = device.reserve_due = 0;
+    device.audit_told.clear();
   }
   say_mismatch(device, assessment);
   if (device.fence_first && device.sighting && device.sighting->view) {

@@ -126,6 +126,7 @@ class Conductor final {
     std::vector<PastTenancy> arqs_over;  // whose tenancies the cleaning under way ends
     bool interrupted = false;   // a restart is to end in error, once the release is read back
     std::string mismatch_told;  // so that each is told once
+    std::string audit_told;     // the last audited; not once more while it cannot be reserved
     bool registering = false;   // it is being looked at, or Placement is being told of it
     bool blank = false;         // looked at: it bears nothing that somebody may miss
   };
@@ -216,6 +217,7 @@ class Conductor final {
   static void settle_save(Device& device);
   void transitioned(const PciAddress& address, const Record& before, const Update& update,
                     const std::string& detail);
+  void audit(const PciAddress& address, const std::vector<AuditEntry>& entries);
   [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;
   [[nodiscard]] std::int64_t backoff(Device& device) const;
   [[nodiscard]] std::size_t busy_count() const;

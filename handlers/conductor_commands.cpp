@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "handlers/audit_trail.h"
 #include "handlers/conductor.h"
 #include "handlers/device_kind.h"
 
@@ -233,6 +234,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
                        "an operator said so",
                        "",
                        next.updated_at};
+    audit(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});
     save(address, std::move(next), std::move(entry), [] {});
   });
 }

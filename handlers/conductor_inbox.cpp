@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "handlers/audit_trail.h"
 #include "handlers/conductor.h"
 #include "handlers/evidence.h"
 #include "state/trust.h"
@@ -292,6 +293,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     arqs_.bury(address, record.provider, std::exchange(devices_.at(address).arqs_over, {}));
     save_arqs();
   }
+  audit(address, audit_of(before, update, detail));
   // A restart's error is owed by what it found being released, and by nothing after that.
   const bool interrupted = before.stage == Stage::confirming && devices_.at(address).interrupted;
   if (record.stage != Stage::releasing && record.stage != Stage::confirming) {
@@ -318,6 +320,25 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
                update.row->on == Trigger::restarted_resume) {
       want_survey(kLookAgainMs);
     }
+  }
+}
+
+// The chain takes them in the background; what it cannot take is said, and holds up nothing.
+void Conductor::audit(const PciAddress& address, const std::vector<AuditEntry>& entries) {
+  std::string told;
+  for (const AuditEntry& entry : entries) {
+    told += fmt::format("{} {}; ", to_string(entry.event), entry.instance);
+  }
+  if (told.empty() || std::exchange(devices_.at(address).audit_told, told) == told) return;
+  for (const AuditEntry& entry : entries) {
+    ports_.ledger.keep_audit(entry, [this, address, event = entry.event](Status kept) {
+      if (!kept) {
+        ports_.log.error(kLog,
+                         fmt::format("{}: the audit journal lacks that it is {}",
+                                     to_string(address), to_string(event)),
+                         {{"why", kept.error().what}});
+      }
+    });
   }
 }
 

@@ -250,7 +250,7 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
 
 void add_certificate(CLI::App& app, CommandLine& line) {
   CLI::App* certificate =
-      app.add_subcommand("certificate", "The proof of each erasure: list, show, verify");
+      app.add_subcommand("certificate", "The proof of each erasure: list, show, verify, head");
   certificate->require_subcommand(1);
   add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "list",
                           "List the certificates of this host", &cli::run_certificate_list);
@@ -263,7 +263,8 @@ void add_certificate(CLI::App& app, CommandLine& line) {
   const auto verified = std::make_shared<cli::CertificateOptions>();
   CLI::App* verify = add_certificate_command(
       certificate, line, verified, "verify",
-      "Check signatures, form, order and gaps; exit code 1 when anything was tampered with",
+      "Check signatures, form, order and gaps; exit code 1 when anything was tampered with, 2 when "
+      "a tenancy has no erasure",
       &cli::run_certificate_verify);
   verify->add_option("ID|FILE", verified->named, "These alone; none: the whole chain");
   verify->add_flag("--all", verified->all, "The whole chain as well");
@@ -273,6 +274,21 @@ void add_certificate(CLI::App& app, CommandLine& line) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "head",
+                          "The SHA-256 of the newest, for a time stamp",
+                          &cli::run_certificate_head);
+  const auto endorsed = std::make_shared<cli::CertificateOptions>();
+  add_certificate_command(certificate, line, endorsed, "endorse",
+                          "Vouch for the next signing key with the one in use",
+                          &cli::run_certificate_endorse)
+      ->add_option("PUBLIC_KEY", endorsed->named, "PEM file")
+      ->required()
+      ->expected(1);
+  CLI::App* audit = app.add_subcommand("audit", "What happened to the drives of this host");
+  audit->require_subcommand(1);
+  add_certificate_command(audit, line, std::make_shared<cli::CertificateOptions>(), "list",
+                          "List tenancies, quarantines, releases and erasures, in their order",
+                          &cli::run_audit_list);
 }
 
 void add_watch(CLI::App& app, CommandLine& line) {

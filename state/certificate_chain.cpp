@@ -13,6 +13,7 @@
 
 #include "state/base/log.h"
 #include "state/ledger_file.h"
+#include "state/record.h"
 
 namespace reclaim {
 namespace {
@@ -127,11 +128,20 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   return end;
 }
 
+// Of an entry that vouches for the host's next key; `sealed` was found good.
+void learn_key(const Sealed& sealed, std::vector<PublicKey>& keys) {
+  if (sealed.kind != SealedKind::audit) return;
+  const auto entry = decode_audit(sealed.content);
+  if (!entry.ok() || entry->event != AuditEvent::key_endorsed) return;
+  auto key = PublicKey::parse(entry->public_key);
+  if (key.ok()) keys.push_back(*std::move(key));
+}
+
 // What check_chain has seen so far.
 class Walk final {
  public:
-  Walk(const std::string& folder, const std::vector<PublicKey>& keys, bool from_the_first)
-      : folder_(folder), keys_(keys), from_the_first_(from_the_first) {}
+  Walk(const std::string& folder, std::vector<PublicKey> keys, bool from_the_first)
+      : folder_(folder), keys_(std::move(keys)), from_the_first_(from_the_first) {}
 
   void visit(const ChainFile& file) {
     place(file);
@@ -190,7 +200,11 @@ class Walk final {
 
   void content(const ChainFile& file, const std::string& text) {
     const auto sealed = check_sealed(text, keys_);
-    if (!sealed.ok()) complain(file.name, sealed.error().what);
+    if (sealed.ok()) {
+      learn_key(*sealed, keys_);
+    } else {
+      complain(file.name, sealed.error().what);
+    }
     const auto opened = open_seal(text);
     if (!opened.ok()) return;
     if (opened->sequence != file.sequence || opened->id != file.id) {
@@ -209,7 +223,7 @@ class Walk final {
   }
 
   const std::string& folder_;
-  const std::vector<PublicKey>& keys_;
+  std::vector<PublicKey> keys_;
   bool from_the_first_;
   std::string digest_;  // of the file before; empty: not known
   std::string name_;    // of the file before
@@ -218,8 +232,8 @@ class Walk final {
 
 }  // namespace
 
-Result<std::string> CertificateChain::keep(const std::string& id,
-                                           const std::string& certificate_json) const {
+Result<std::string> CertificateChain::keep(const std::string& id, const std::string& json_text,
+                                           SealedKind kind) const {
   if (Status made = make_folder(folder_); !made.ok()) return std::move(made).error();
   const auto listing = list_chain(folder_);
   if (!listing.ok()) return listing.error();
@@ -232,7 +246,7 @@ Result<std::string> CertificateChain::keep(const std::string& id,
   const auto end = end_of(folder_, files);
   if (!end.ok()) return end.error();
   if (there != files.end()) return read_sealed(folder_, there->name);
-  auto text = seal(key_, end->sequence + 1, end->sha256, certificate_json);
+  auto text = seal(key_, end->sequence + 1, end->sha256, json_text, kind);
   if (!text.ok()) return text;
   const std::string name = sealed_name(end->sequence + 1, id);
   if (Status kept = ledger_file::replace_file(folder_, name, *text); !kept.ok()) {
@@ -285,10 +299,53 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
   if (!key->verifies(sealed->signed_line, sealed->signature)) {
     return Error{Errc::refused, "its signature does not fit: the certificate was changed"};
   }
-  if (Status fits = check_certificate_schema(sealed->certificate); !fits.ok()) {
+  if (Status fits = check_certificate_schema(sealed->content, sealed->kind); !fits.ok()) {
     return std::move(fits).error();
   }
   return sealed;
+}
+
+std::vector<PublicKey> endorsed_keys(const std::string& folder, std::vector<PublicKey> keys) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return keys;
+  for (const ChainFile& file : listing->files) {
+    const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!opened.ok() || opened->kind != SealedKind::audit) continue;
+    if (const auto sealed = check_sealed(*text, keys); sealed.ok()) learn_key(*sealed, keys);
+  }
+  return keys;
+}
+
+Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error();
+  std::vector<DriveEvent> events;
+  for (const ChainFile& file : listing->files) {
+    const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!opened.ok()) continue;
+    DriveEvent event;
+    event.sequence = opened->sequence;
+    if (opened->kind == SealedKind::certificate) {
+      const auto certificate = decode_certificate(opened->content);
+      if (!certificate.ok()) continue;
+      event.kind = DriveEvent::Kind::erasure;
+      event.drive = certificate->serial;
+      event.instance = certificate->instance;
+      event.at = certificate->started_at;
+    } else {
+      const auto entry = decode_audit(opened->content);
+      const bool ended = entry.ok() && entry->event == AuditEvent::tenancy_ended;
+      if (!entry.ok() || (!ended && entry->event != AuditEvent::tenancy_seen)) continue;
+      event.kind = ended ? DriveEvent::Kind::ended : DriveEvent::Kind::tenancy;
+      event.drive = entry->serial.empty() ? entry->address : entry->serial;
+      event.instance = entry->instance;
+      event.at = entry->at;
+    }
+    events.push_back(std::move(event));
+  }
+  return events;
 }
 
 Result<ChainReport> check_chain(const std::string& folder, const std::vector<PublicKey>& keys,

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "state/audit.h"
 #include "state/base/result.h"
 #include "state/certificate_seal.h"
 #include "state/signing_key.h"
@@ -26,11 +27,11 @@ class CertificateChain final {
       : folder_(std::move(folder)), key_(std::move(key)) {}
 
   // Seals the certificate as the chain's next, durably, and returns the file's text. One that is
-  // sealed already stays as it is, whatever `certificate_json` says, and its text is returned: a
+  // sealed already stays as it is, whatever `json_text` says, and its text is returned: a
   // crash makes a certificate be kept again. Errc::invalid: the end of the chain is damaged, which
   // file and how.
-  [[nodiscard]] Result<std::string> keep(const std::string& id,
-                                         const std::string& certificate_json) const;
+  [[nodiscard]] Result<std::string> keep(const std::string& id, const std::string& json_text,
+                                         SealedKind kind = SealedKind::certificate) const;
 
  private:
   std::string folder_;
@@ -66,10 +67,19 @@ struct ChainReport {
   std::string last_sha256;  // of the newest file
   std::vector<ChainProblem> problems;
 };
-// Every file of the folder: each alone, its name, its place, the one before, the head. Looks at the
+// Every file of the folder: each alone, its name, its place, the one before, the head. A key that
+// an entry endorses, signed with a key that is known by then, is known from there on. Looks at the
 // `newest_max` newest only.
 [[nodiscard]] Result<ChainReport> check_chain(
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());
+
+// `keys` and those that the chain's entries endorse, beginning with them.
+[[nodiscard]] std::vector<PublicKey> endorsed_keys(const std::string& folder,
+                                                   std::vector<PublicKey> keys);
+
+// What the chain tells of each drive, in its order: for find_missing_erasures(). What cannot be
+// read is left out; check_chain() complains of it.
+[[nodiscard]] Result<std::vector<DriveEvent>> drive_events(const std::string& folder);
 
 }  // namespace reclaim

@@ -53,10 +53,10 @@ Result<std::string> signature_of(std::string_view text) {
   return signature;
 }
 
-std::string head_of_line(std::uint64_t sequence, std::string_view previous,
-                         std::string_view key_id) {
-  return fmt::format(R"({{"sequence":{},"previous":"{}","key_id":"{}","certificate":)", sequence,
-                     previous, key_id);
+std::string head_of_line(std::uint64_t sequence, std::string_view previous, std::string_view key_id,
+                         SealedKind kind) {
+  return fmt::format(R"({{"sequence":{},"previous":"{}","key_id":"{}","{}":)", sequence, previous,
+                     key_id, to_string(kind));
 }
 
 Result<std::string> id_of(std::string_view certificate_json) {
@@ -86,12 +86,16 @@ Result<Sealed> open_line(std::string_view line) {
   out.sequence = number->GetUint64();
   out.previous = *previous;
   out.key_id = *key_id;
-  const std::string head = head_of_line(out.sequence, out.previous, out.key_id);
+  const auto head_as = [&](SealedKind kind) {
+    return head_of_line(out.sequence, out.previous, out.key_id, kind);
+  };
+  if (line.starts_with(head_as(SealedKind::audit))) out.kind = SealedKind::audit;
+  const std::string head = head_as(out.kind);
   if (!line.starts_with(head) || !line.ends_with("}\n")) {
     return not_sealed("its second line is not spelled as Reclaim writes it");
   }
-  out.certificate = std::string(line.substr(head.size(), line.size() - head.size() - 2));
-  auto id = id_of(out.certificate);
+  out.content = std::string(line.substr(head.size(), line.size() - head.size() - 2));
+  auto id = id_of(out.content);
   if (!id.ok()) return not_sealed(id.error().what);
   out.id = *std::move(id);
   out.signed_line = std::string(line);
@@ -100,16 +104,20 @@ Result<Sealed> open_line(std::string_view line) {
 
 }  // namespace
 
+std::string_view to_string(SealedKind kind) {
+  return kind == SealedKind::audit ? "audit" : "certificate";
+}
+
 Result<std::string> seal(const SigningKey& key, std::uint64_t sequence, std::string_view previous,
-                         std::string_view certificate_json) {
-  if (certificate_json.find('\n') != std::string_view::npos) {
+                         std::string_view json_text, SealedKind kind) {
+  if (json_text.find('\n') != std::string_view::npos) {
     return Error{Errc::invalid, "a certificate to be sealed must be one line of JSON"};
   }
-  if (const auto id = id_of(certificate_json); !id.ok()) {
+  if (const auto id = id_of(json_text); !id.ok()) {
     return id.error().wrap("the certificate to be sealed");
   }
-  std::string line = head_of_line(sequence, previous, key.public_key().id());
-  line += certificate_json;
+  std::string line = head_of_line(sequence, previous, key.public_key().id(), kind);
+  line += json_text;
   line += "}\n";
   const auto signature = key.sign(line);
   if (!signature.ok()) return signature.error();
@@ -143,12 +151,12 @@ Result<Sealed> open_seal(std::string_view text) {
   return sealed;
 }
 
-Status check_certificate_schema(std::string_view certificate_json) {
-  const auto document = json::parse(certificate_json, kSealedBytesMax);
+Status check_certificate_schema(std::string_view json_text, SealedKind kind) {
+  const auto document = json::parse(json_text, kSealedBytesMax);
   if (!document.ok()) return document.error();
   const auto text = json::parse(kCertificateSchema, kSealedBytesMax);
   CHECK(text.ok());
-  const rapidjson::Value* certificate = json::find((*text)["definitions"], "certificate");
+  const rapidjson::Value* certificate = json::find((*text)["definitions"], to_string(kind));
   CHECK(certificate != nullptr);
   const rapidjson::SchemaDocument schema(*certificate);
   rapidjson::SchemaValidator validator(schema);

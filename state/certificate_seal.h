@@ -20,21 +20,27 @@
 
 namespace reclaim {
 
+// What stands in the seal: the proof of an erasure, or an entry of the audit journal
+// (state/audit.h), whose member is "audit" instead of "certificate".
+enum class SealedKind : std::uint8_t { certificate, audit };
+[[nodiscard]] std::string_view to_string(SealedKind kind);
+
 inline constexpr std::size_t kSealedBytesMax = std::size_t{1280} * 1024;
 inline constexpr std::string_view kNoPrevious =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
-// `certificate_json`: one JSON object in one line. Errc::invalid if it is not.
+// `json_text`: one JSON object in one line. Errc::invalid if it is not.
 [[nodiscard]] Result<std::string> seal(const SigningKey& key, std::uint64_t sequence,
-                                       std::string_view previous,
-                                       std::string_view certificate_json);
+                                       std::string_view previous, std::string_view json_text,
+                                       SealedKind kind = SealedKind::certificate);
 
 struct Sealed {
   std::uint64_t sequence = 0;
   std::string previous;
   std::string key_id;
-  std::string id;           // the certificate's own
-  std::string certificate;  // JSON text
+  SealedKind kind = SealedKind::certificate;
+  std::string id;           // the certificate's or entry's own
+  std::string content;      // its JSON text
   std::string signed_line;  // with its line break
   std::string signature;    // raw
 };
@@ -43,9 +49,10 @@ struct Sealed {
 // at.
 [[nodiscard]] Result<Sealed> open_seal(std::string_view text);
 
-// Whether the certificate inside has all that docs/certificate.schema.json asks for; Errc::invalid
-// names the member and the rule.
-[[nodiscard]] Status check_certificate_schema(std::string_view certificate_json);
+// Whether what is inside has all that docs/certificate.schema.json asks for; Errc::invalid names
+// the member and the rule.
+[[nodiscard]] Status check_certificate_schema(std::string_view json_text,
+                                              SealedKind kind = SealedKind::certificate);
 
 // The file's name: "000000002-ID.json". Sorted by name they are in the chain's order.
 [[nodiscard]] std::string sealed_name(std::uint64_t sequence, std::string_view id);

@@ -44,6 +44,7 @@ struct Work {
   std::uint64_t failures_seen = 0;  // before `rewrite` was taken
   std::string certificate_id;
   std::string certificate_text;
+  SealedKind kind = SealedKind::certificate;
   Done done;
 };
 
@@ -105,7 +106,8 @@ class FileLedger::Core final {
 
   const Entries& entries() const { return entries_; }
   void put(const PciAddress& address, const LedgerEntry& entry, Done done);
-  void keep_certificate(const std::string& id, const std::string& json_text, Done done);
+  void keep_certificate(const std::string& id, const std::string& json_text, SealedKind kind,
+                        Done done);
 
  private:
   // The loop's thread.
@@ -171,7 +173,7 @@ void FileLedger::Core::put(const PciAddress& address, const LedgerEntry& entry, 
 }
 
 void FileLedger::Core::keep_certificate(const std::string& id, const std::string& json_text,
-                                        Done done) {
+                                        SealedKind kind, Done done) {
   if (!looks_like_uuid(id)) {
     refuse(Error{Errc::invalid,
                  fmt::format("'{}' is no certificate's id: a UUID is", printable_excerpt(id, 80))},
@@ -187,6 +189,7 @@ void FileLedger::Core::keep_certificate(const std::string& id, const std::string
   Work work;
   work.certificate_id = id;
   work.certificate_text = json_text;
+  work.kind = kind;
   work.done = std::move(done);
   ask(std::move(work));
 }
@@ -257,7 +260,7 @@ void FileLedger::Core::work() {
 
 Result<std::string> FileLedger::Core::carry_out(const Work& work) {
   if (!work.certificate_id.empty()) {
-    return certificates_.keep(work.certificate_id, work.certificate_text);
+    return certificates_.keep(work.certificate_id, work.certificate_text, work.kind);
   }
   Status written = work.rewrite ? rewrite(*work.rewrite) : append(work.line);
   if (!written.ok()) return std::move(written).error();
@@ -353,7 +356,34 @@ void FileLedger::put(const PciAddress& address, const LedgerEntry& entry,
 
 void FileLedger::keep_certificate(const std::string& id, const std::string& json_text,
                                   std::function<void(Result<std::string>)> done) {
-  core_->keep_certificate(id, json_text, std::move(done));
+  core_->keep_certificate(id, json_text, SealedKind::certificate, std::move(done));
+}
+
+void FileLedger::keep_audit(const AuditEntry& entry, std::function<void(Status)> done) {
+  const AuditEntry named = identified(entry);
+  core_->keep_certificate(named.id, encode_audit(named), SealedKind::audit,
+                          without_text(std::move(done)));
+}
+
+Status endorse_key(const FileLedgerOptions& options, const std::string& host, const PublicKey& next,
+                   WallMs at) {
+  const Result<File> lock = lock_folder(options.state_path);
+  if (!lock.ok()) return lock.error();
+  Result<SigningKey> key = open_key(options);
+  if (!key.ok()) return key.error().wrap("the key that certificates are signed with");
+  auto pem = next.pem();
+  if (!pem.ok()) return std::move(pem).error();
+  AuditEntry entry;
+  entry.event = AuditEvent::key_endorsed;
+  entry.host = host;
+  entry.detail = "the next key is " + next.id();
+  entry.public_key = *std::move(pem);
+  entry.at = at;
+  entry = identified(std::move(entry));
+  const CertificateChain chain(certificates_folder(options.state_path), *std::move(key));
+  const auto kept = chain.keep(entry.id, encode_audit(entry), SealedKind::audit);
+  if (!kept.ok()) return kept.error();
+  return Ok{};
 }
 
 std::string certificates_folder(const std::string& state_path) {

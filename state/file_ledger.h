@@ -5,7 +5,7 @@
 //
 //   STATE_PATH/ledger              what must not be forgotten
 //   STATE_PATH/ledger.lock         flock: one worker at a time
-//   STATE_PATH/certificates/       the chain of sealed certificates (state/certificate_chain.h)
+//   STATE_PATH/certificates/       the chain of certificates and audit (state/certificate_chain.h)
 //   STATE_PATH/certificate.key     what they are signed with, unless an operator names another
 //
 // Thread: the loop's; a thread of its own writes. Owns: the files, the lock, that thread. The
@@ -24,6 +24,7 @@
 #include "state/base/result.h"
 #include "state/base/uv.h"
 #include "state/ledger.h"
+#include "state/signing_key.h"
 
 namespace reclaim {
 
@@ -50,12 +51,18 @@ class FileLedger final : public Ledger {
            std::function<void(Status)> done) override;
   void keep_certificate(const std::string& id, const std::string& json_text,
                         std::function<void(Result<std::string>)> done) override;
+  void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) override;
 
  private:
   class Core;
   explicit FileLedger(std::unique_ptr<Core> core);
   std::unique_ptr<Core> core_;
 };
+
+// Seals, with the key that is in use, that `next` is the host's next key. For the operator's
+// command, while no worker has the folder; blocks. Errc::busy: one has.
+[[nodiscard]] Status endorse_key(const FileLedgerOptions& options, const std::string& host,
+                                 const PublicKey& next, WallMs at);
 
 // Where they stand.
 [[nodiscard]] std::string certificates_folder(const std::string& state_path);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "state/audit.h"
 #include "state/base/clock.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
@@ -50,6 +51,8 @@ class Ledger {
   // stable storage; one that was kept already keeps its text, whatever this one says.
   virtual void keep_certificate(const std::string& id, const std::string& json_text,
                                 std::function<void(Result<std::string>)> done) = 0;
+  // Seals an entry of the audit journal in the same chain, behind what was asked for before.
+  virtual void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) = 0;
 };
 
 }  // namespace reclaim

@@ -93,12 +93,20 @@ Result<PublicKey> PublicKey::load(const std::string& path) {
   if (!file.ok()) return file.error();
   const Result<std::string> text = file->read_all(kKeyBytesMax);
   if (!text.ok()) return text.error();
-  auto key = owned(PEM_read_bio_PUBKEY(reading(*text).get(), nullptr, &no_passphrase, nullptr));
+  auto key = parse(*text);
+  if (!key.ok()) return wrong(path, key.error().what);
+  return key;
+}
+
+Result<PublicKey> PublicKey::parse(const std::string& pem) {
+  auto key = owned(PEM_read_bio_PUBKEY(reading(pem).get(), nullptr, &no_passphrase, nullptr));
+  ERR_clear_error();
   if (key == nullptr) {
-    return wrong(path, "holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)");
+    return Error{Errc::invalid, "holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)"};
   }
   if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) {
-    return wrong(path, "is a public key of another kind: certificates are signed with Ed25519");
+    return Error{Errc::invalid,
+                 "is a public key of another kind: certificates are signed with Ed25519"};
   }
   return PublicKey(std::move(key));
 }

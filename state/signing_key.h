@@ -23,6 +23,7 @@ class PublicKey final {
  public:
   // PEM (SubjectPublicKeyInfo), as `openssl pkey -pubout` writes it.
   [[nodiscard]] static Result<PublicKey> load(const std::string& path);
+  [[nodiscard]] static Result<PublicKey> parse(const std::string& pem);
 
   // SHA-256 of the key's DER form, in hex: `openssl pkey -pubin -outform DER | sha256sum`.
   [[nodiscard]] const std::string& id() const { return id_; }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "state/ledger.h"
 #include "tests/sim/faults.h"
@@ -16,6 +17,7 @@ namespace reclaim::sim {
 struct LedgerDisk {
   std::map<PciAddress, LedgerEntry> entries;
   std::map<std::string, std::string> certificates;  // id, JSON
+  std::vector<AuditEntry> audit;
   bool full = false;
 };
 
@@ -44,6 +46,11 @@ class FakeLedger final : public Ledger {
       disk_.certificates[id] = json_text;
       if (on_certificate) on_certificate(id, json_text);
     });
+  }
+
+  void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) override {
+    disk_.audit.push_back(entry);
+    done(Ok{});
   }
 
   std::function<void(const PciAddress&, const LedgerEntry&)> on_durable;

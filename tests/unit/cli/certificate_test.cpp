@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "state/audit.h"
 #include "state/base/json.h"
 #include "tests/unit/state/proof_fixture.h"
 
@@ -97,6 +98,64 @@ TEST_F(CertificateCommands, TamperingIsSaidAndEndsWithOne) {
   write(path_of(2), content(path_of(1)));
   EXPECT_EQ(verify({id_of(2)}), 1);
   EXPECT_THAT(out_.str(), HasSubstr("holds certificate 1"));
+}
+
+TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
+  const auto see = [&](const std::string& instance, std::int64_t at_ms) {
+    AuditEntry entry;
+    entry.host = "compute-1";
+    entry.address = "0000:c1:00.0";
+    entry.serial = "S1";
+    entry.instance = instance;
+    entry.at = WallMs{at_ms};
+    entry = identified(entry);
+    ASSERT_TRUE(chain().keep(entry.id, encode_audit(entry), SealedKind::audit).ok());
+  };
+  see("one", 1'763'630'000'000);
+  keep(1);
+  see("two", 1'763'650'000'000);
+  EXPECT_EQ(verify(), 0) << out_.str();
+  see("three", 1'763'660'000'000);
+  EXPECT_EQ(verify(), 2);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("certificates 1 to 4, whole and signed"),
+                                HasSubstr("S1 UNERASED no erasure between the tenancy of entry 3"),
+                                HasSubstr("instance three")));
+  EXPECT_EQ(run(&run_audit_list, {}), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("tenancy_seen 0000:c1:00.0 S1 one"),
+                                HasSubstr("erased 0000:c1:00.0 S1"), HasSubstr("three")));
+  EXPECT_EQ(run(&run_certificate_list, {}), 0) << err_.str();
+  EXPECT_EQ(out_.str().find("three"), std::string::npos);
+  // A chain that was tampered with is that first.
+  const auto files = list_chain(folder_)->files;
+  fs::remove(folder_ + "/" + files[0].name);
+  EXPECT_EQ(verify(), 1);
+}
+
+TEST_F(CertificateCommands, TheHeadIsWhatATimeStampIsTakenOf) {
+  EXPECT_EQ(run(&run_certificate_head, {}), 1);
+  keep(2);
+  EXPECT_EQ(run(&run_certificate_head, {}), 0);
+  EXPECT_EQ(out_.str(), content(folder_ + "/head"));
+}
+
+TEST_F(CertificateCommands, ANewKeyIsEndorsedByTheOldOne) {
+  keep(1);
+  const auto next = SigningKey::load_or_create(state_path_ + "/next.key");
+  ASSERT_TRUE(next.ok());
+  CertificateOptions options;
+  options.named = {state_path_ + "/next.key.pub"};
+  ASSERT_EQ(run(&run_certificate_endorse, options), 0) << err_.str();
+  fs::copy_file(key_path_ + ".pub", state_path_ + "/old.pub");
+  for (const char* half : {"", ".pub"}) {
+    fs::rename(state_path_ + "/next.key" + half, key_path_ + half);
+  }
+  ASSERT_TRUE(chain().keep(id_of(3), certificate_text(3)).ok());
+  CertificateOptions by_the_old;
+  by_the_old.public_keys = {state_path_ + "/old.pub"};
+  EXPECT_EQ(run(&run_certificate_verify, by_the_old), 0) << out_.str();
+  by_the_old.named = {id_of(3)};
+  EXPECT_EQ(run(&run_certificate_verify, by_the_old), 0) << out_.str();
+  EXPECT_EQ(verify(), 1);
 }
 
 TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {

@@ -34,7 +34,7 @@ TEST_F(SealTest, IsThreeLinesAndOneJsonObject) {
   EXPECT_EQ(opened->sequence, 7U);
   EXPECT_EQ(opened->previous, std::string(64, 'a'));
   EXPECT_EQ(opened->id, id_of(1));
-  EXPECT_EQ(opened->certificate, certificate_text(1));
+  EXPECT_EQ(opened->content, certificate_text(1));
   EXPECT_EQ(opened->key_id, keys().front().id());
   EXPECT_TRUE(check_sealed(text, keys()).ok());
 }

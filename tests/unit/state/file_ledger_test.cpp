@@ -404,5 +404,30 @@ TEST_F(FileLedgerTest, ADeviceIsLockedByOneProcess) {
   EXPECT_EQ(HostLock::take("/nowhere", address).error().code, Errc::failed);
 }
 
+TEST_F(FileLedgerTest, AuditEntriesAreSealedBetweenTheCertificates) {
+  AuditEntry entry;
+  entry.event = AuditEvent::quarantined;
+  entry.serial = "S1";
+  entry.at = WallMs{1'763'640'000'123};
+  {
+    auto ledger = open();
+    ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+    std::optional<Status> result;
+    (*ledger)->keep_audit(entry, [&](Status status) { result = std::move(status); });
+    while (!result) loop_.run_once();
+    EXPECT_TRUE(result->ok()) << result->error().what;
+    // The operator's command does not write beside a worker.
+    const auto key = SigningKey::load(default_signing_key(options_.state_path));
+    EXPECT_EQ(endorse_key(options_, "h", key->public_key(), WallMs{1}).error().code, Errc::busy);
+  }
+  const std::string folder = certificates_folder(options_.state_path);
+  const auto files = list_chain(folder)->files;
+  ASSERT_EQ(files.size(), 1U);
+  const auto sealed = open_seal(*read_sealed(folder, files[0].name));
+  ASSERT_TRUE(sealed.ok());
+  EXPECT_EQ(sealed->kind, SealedKind::audit);
+  EXPECT_EQ(decode_audit(sealed->content)->event, AuditEvent::quarantined);
+}
+
 }  // namespace
 }  // namespace reclaim

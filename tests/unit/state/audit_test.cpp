@@ -1,0 +1,189 @@
+// The audit journal: its entries, what they tell of missing erasures, and their place in the chain.
+#include "state/audit.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::proof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+AuditEntry entry(AuditEvent event, const std::string& instance, std::int64_t at_s) {
+  AuditEntry made;
+  made.event = event;
+  made.host = "compute-1";
+  made.address = "0000:c1:00.0";
+  made.serial = "S\"1";
+  made.instance = instance;
+  made.detail = "because";
+  made.at = WallMs{1'763'640'000'000 + at_s * 1000};
+  return made;
+}
+
+class AuditTest : public ProofTest {
+ protected:
+  void keep_audit(const AuditEntry& made) const {
+    const AuditEntry named = identified(made);
+    const auto kept = chain().keep(named.id, encode_audit(named), SealedKind::audit);
+    ASSERT_TRUE(kept.ok()) << kept.error().what;
+  }
+  void endorse(const PublicKey& next) const {
+    AuditEntry made = entry(AuditEvent::key_endorsed, "", 1);
+    made.public_key = *next.pem();
+    keep_audit(made);
+  }
+  SigningKey other_key() const {
+    auto key = SigningKey::load_or_create(state_path_ + "/other.key");
+    CHECK(key.ok());
+    return *std::move(key);
+  }
+};
+
+TEST_F(AuditTest, AnEntryComesBackAsItWas) {
+  for (int i = 0; i <= static_cast<int>(AuditEvent::key_endorsed); ++i) {
+    const AuditEntry made = identified(entry(static_cast<AuditEvent>(i), "i1", i));
+    const std::string text = encode_audit(made);
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+    const auto back = decode_audit(text);
+    ASSERT_TRUE(back.ok()) << back.error().what;
+    EXPECT_EQ(*back, made);
+    EXPECT_EQ(identified(made), made) << "its id is made of what it says";
+    EXPECT_TRUE(check_certificate_schema(text, SealedKind::audit).ok());
+    EXPECT_FALSE(check_certificate_schema(text).ok());
+  }
+}
+
+TEST_F(AuditTest, WhatIsNoEntryIsRefused) {
+  const std::string good = encode_audit(identified(entry(AuditEvent::quarantined, "i1", 1)));
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"\"quarantined\"", "\"cleaned\""},
+        {"\"serial\":", "\"sorial\":"},
+        {"\"at\":\"2", "\"at\":\"x"},
+        {"\"host\":\"compute-1\"", "\"host\":1"}}) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    EXPECT_FALSE(decode_audit(text).ok()) << to;
+  }
+}
+
+// What a drive said may stand in it.
+TEST_F(AuditTest, ItsDetailIsOnePrintableLine) {
+  AuditEntry made = entry(AuditEvent::quarantined, "i1", 1);
+  made.detail = "serial \xff\n\x1b[31m" + std::string(100'000, 'x');
+  keep_audit(made);
+  EXPECT_THAT(problems(), IsEmpty());
+  EXPECT_EQ(identified(made).detail.find('\n'), std::string::npos);
+  EXPECT_LT(identified(made).detail.size(), 10'000U);
+}
+
+using Kind = DriveEvent::Kind;
+
+TEST(MissingErasures, ATenancyIsErasedBeforeTheNext) {
+  struct Case {
+    const char* name;
+    std::vector<DriveEvent> events;
+    std::size_t missing;
+  };
+  const auto at = [](Kind kind, const char* instance, std::int64_t ms, const char* drive = "S1") {
+    return DriveEvent{drive, kind, instance, WallMs{ms}, static_cast<std::uint64_t>(ms)};
+  };
+  for (const Case& each : {
+           Case{"nothing", {}, 0},
+           Case{"one that goes on", {at(Kind::tenancy, "a", 1)}, 0},
+           Case{"one that is over and waits",
+                {at(Kind::tenancy, "a", 1), at(Kind::ended, "a", 2)},
+                0},
+           Case{"erased between",
+                {at(Kind::tenancy, "a", 1), at(Kind::ended, "a", 2), at(Kind::erasure, "a", 3),
+                 at(Kind::tenancy, "b", 4)},
+                0},
+           Case{"sealed late",
+                {at(Kind::tenancy, "a", 1), at(Kind::tenancy, "b", 4), at(Kind::erasure, "a", 3)},
+                0},
+           Case{"not erased", {at(Kind::tenancy, "a", 1), at(Kind::tenancy, "b", 4)}, 1},
+           Case{"erased before, not between",
+                {at(Kind::erasure, "", 1), at(Kind::tenancy, "a", 2), at(Kind::tenancy, "b", 4)},
+                1},
+           Case{"another drive's erasure",
+                {at(Kind::tenancy, "a", 1), at(Kind::erasure, "a", 3, "S2"),
+                 at(Kind::tenancy, "b", 4)},
+                1},
+           Case{"seen twice", {at(Kind::tenancy, "a", 1), at(Kind::tenancy, "a", 4)}, 0},
+           Case{"came back before anything was done",
+                {at(Kind::tenancy, "a", 1), at(Kind::ended, "a", 2), at(Kind::tenancy, "a", 4)},
+                0},
+           Case{"two that nobody knows",
+                {at(Kind::tenancy, "", 1), at(Kind::ended, "", 2), at(Kind::tenancy, "", 4)},
+                1},
+           Case{"three, none erased",
+                {at(Kind::tenancy, "a", 1), at(Kind::tenancy, "b", 4), at(Kind::tenancy, "c", 5)},
+                2},
+       }) {
+    EXPECT_EQ(find_missing_erasures(each.events).size(), each.missing) << each.name;
+  }
+}
+
+TEST_F(AuditTest, EntriesStandInTheChainOfTheCertificates) {
+  keep_audit(entry(AuditEvent::tenancy_seen, "a", -100));
+  keep_audit(entry(AuditEvent::tenancy_ended, "a", -50));
+  ASSERT_TRUE(chain().keep(id_of(1), certificate_text(1)).ok());
+  keep_audit(entry(AuditEvent::tenancy_seen, "b", 100));
+  EXPECT_THAT(problems(), IsEmpty());
+  const auto events = drive_events(folder_);
+  ASSERT_TRUE(events.ok());
+  ASSERT_EQ(events->size(), 4U);
+  EXPECT_EQ((*events)[2].kind, Kind::erasure);
+  EXPECT_EQ((*events)[2].drive, "S1");
+  EXPECT_EQ((*events)[3].sequence, 4U);
+  // The same twice, as a crash makes it: kept once.
+  keep_audit(entry(AuditEvent::tenancy_seen, "b", 100));
+  EXPECT_EQ(list_chain(folder_)->files.size(), 4U);
+  // One taken away, one changed.
+  const auto files = list_chain(folder_)->files;
+  const std::string path = folder_ + "/" + files[1].name;
+  const std::string text = content(path);
+  std::filesystem::remove(path);
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("certificate 2 is missing")));
+  std::string changed = text;
+  changed.replace(changed.find("because"), 7, "Because");
+  write(path, changed);
+  EXPECT_THAT(problems(), testing::Contains(HasSubstr("its signature does not fit")));
+  // An entry passed off as a certificate.
+  std::string renamed = text;
+  renamed.replace(renamed.find("\"audit\":"), 8, "\"certificate\":");
+  EXPECT_FALSE(check_sealed(renamed, keys()).ok());
+}
+
+TEST_F(AuditTest, AnEndorsedKeyIsFollowed) {
+  keep(1);
+  const auto before = keys();
+  const SigningKey next = other_key();
+  endorse(next.public_key());
+  const CertificateChain after(folder_, other_key());
+  ASSERT_TRUE(after.keep(id_of(3), certificate_text(3)).ok());
+  EXPECT_THAT(check_chain(folder_, before)->problems, IsEmpty());
+  EXPECT_EQ(endorsed_keys(folder_, before).size(), 2U);
+  // Whoever knows the new key alone learns nothing of the old one by it.
+  EXPECT_EQ(check_chain(folder_, {next.public_key()})->problems.size(), 2U);
+}
+
+TEST_F(AuditTest, AKeyThatAnUnknownOneEndorsesIsNotFollowed) {
+  keep(1);
+  const auto third = SigningKey::load_or_create(state_path_ + "/third.key");
+  AuditEntry made = entry(AuditEvent::key_endorsed, "", 1);
+  made.public_key = *third->public_key().pem();
+  made = identified(made);
+  const CertificateChain forged(folder_, other_key());
+  ASSERT_TRUE(forged.keep(made.id, encode_audit(made), SealedKind::audit).ok());
+  const CertificateChain after(folder_, *third);
+  ASSERT_TRUE(after.keep(id_of(3), certificate_text(3)).ok());
+  EXPECT_EQ(check_chain(folder_, keys())->problems.size(), 2U);
+  EXPECT_EQ(endorsed_keys(folder_, keys()).size(), 1U);
+}
+
+}  // namespace
+}  // namespace reclaim::proof
