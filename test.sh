@@ -156,7 +156,7 @@ case $mode in
     check clang
     check fuzz fuzz
     check release
-    stage "long simulation" build/release/tests/sim/sim --random --seeds 1 200000
+    stage "long simulation" build/release/tests/sim/sim --fresh 500000 --jobs "$jobs"
     ;;
 esac
 finish

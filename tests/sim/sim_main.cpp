@@ -1,19 +1,26 @@
 // The simulator as a program: thousands of worlds, or one of them with its trace.
-//   sim --seeds FIRST COUNT [--seeds-file FILE] [--random]   exit status 1 and the seed on failure
-//   sim --seed N --trace                                     one world, told step by step
-//   sim --breaks TEXT --expect-caught FIRST COUNT            a mutant: some seed has to fail
+//   sim --fresh COUNT [--seeds-file FILE] [--jobs N]   worlds that nobody has seen, from a base
+//   that
+//                                                      is drawn and printed; exit status 1 and the
+//                                                      seed on failure
+//   sim --seeds FIRST COUNT [--random]                 these worlds, and one that is drawn
+//   sim --seed N --trace                               one world, told step by step
+//   sim --breaks TEXT --expect-caught FIRST COUNT      a mutant: some seed has to fail
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/sim/world.h"
@@ -30,6 +37,15 @@ struct Totals {
   std::uint64_t erases = 0;
   std::uint64_t given_dirty = 0;
   std::vector<std::int64_t> windows_ms;
+
+  void add(const Totals& other) {
+    worlds += other.worlds;
+    steps += other.steps;
+    releases += other.releases;
+    erases += other.erases;
+    given_dirty += other.given_dirty;
+    windows_ms.insert(windows_ms.end(), other.windows_ms.begin(), other.windows_ms.end());
+  }
 };
 
 bool run_one(std::uint64_t seed, Totals& totals, std::string& failure) {
@@ -76,6 +92,87 @@ void print_trace_end(std::uint64_t seed) {
   fmt::print("{}", text.substr(from));
 }
 
+// Far from the seeds that are remembered, and short enough to be typed.
+std::uint64_t fresh_base() {
+  std::random_device entropy;
+  const std::uint64_t drawn = (static_cast<std::uint64_t>(entropy()) << 32U) | entropy();
+  return 1'000'000'000ULL + drawn % 1'000'000'000'000'000ULL;
+}
+
+// How many worlds: instrumented builds are slow; they run a part, and the last line says how many.
+std::uint64_t limited(std::uint64_t count) {
+  const char* limit = std::getenv("RECLAIM_SIM_RUNS");
+  return limit == nullptr ? count : std::strtoull(limit, nullptr, 10);
+}
+
+// Runs worlds side by side: they share nothing but what is counted here.
+class Runs final {
+ public:
+  Runs(const std::vector<std::uint64_t>& seeds, bool all) : seeds_(seeds), all_(all) {}
+
+  // Returns when each world was run, or one failed.
+  void run(std::size_t jobs) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back([this] { work(); });
+    work();
+    for (std::thread& thread : threads) thread.join();
+  }
+  [[nodiscard]] Totals& totals() { return totals_; }
+  [[nodiscard]] std::size_t failures() const { return failed_.size(); }
+  [[nodiscard]] std::uint64_t first_failed() const { return failed_.front(); }
+  [[nodiscard]] const std::string& why() const { return why_; }
+
+ private:
+  static constexpr std::size_t kTellEvery = 50'000;
+
+  void work() {
+    Totals mine;
+    while (!stop_) {
+      const std::size_t at = next_++;
+      if (at >= seeds_.size()) break;
+      std::string failure;
+      if (!run_one(seeds_[at], mine, failure)) failed(seeds_[at], failure);
+      if (at != 0 && at % kTellEvery == 0) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        fmt::print("{} worlds so far\n", at);
+        (void)std::fflush(stdout);
+      }
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    totals_.add(mine);
+  }
+  void failed(std::uint64_t seed, const std::string& failure) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failed_.empty()) why_ = failure;
+    failed_.push_back(seed);
+    if (!all_) stop_ = true;
+    fmt::print("seed {} FAILED: {}\n", seed, failure);
+    (void)std::fflush(stdout);
+  }
+
+  const std::vector<std::uint64_t>& seeds_;
+  bool all_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  Totals totals_;
+  std::vector<std::uint64_t> failed_;
+  std::string why_;
+};
+
+// A mutant: the first world that fails is enough.
+int expect_caught(const std::vector<std::uint64_t>& seeds) {
+  Totals totals;
+  for (const std::uint64_t seed : seeds) {
+    std::string failure;
+    if (run_one(seed, totals, failure)) continue;
+    fmt::print("caught after {} worlds, seed {}: {}\n", totals.worlds, seed, failure);
+    return 0;
+  }
+  fmt::print("{} worlds, and none of them fails\n", totals.worlds);
+  return 1;
+}
+
 std::vector<std::uint64_t> seeds_of_file(const char* path) {
   std::vector<std::uint64_t> seeds;
   std::ifstream file(path);
@@ -88,10 +185,26 @@ std::vector<std::uint64_t> seeds_of_file(const char* path) {
   return seeds;
 }
 
+// How long Cyborg's devices stood allocated and not reserved.
+void print_windows(Totals& totals) {
+  if (totals.windows_ms.empty()) return;
+  std::sort(totals.windows_ms.begin(), totals.windows_ms.end());
+  const auto at = [&totals](std::size_t percent) {
+    return static_cast<double>(
+               totals.windows_ms.at((totals.windows_ms.size() - 1) * percent / 100)) /
+           1000.0;
+  };
+  fmt::print(
+      "from a bind to its reservation, in seconds: half within {:.1f}, 90 % within {:.1f}, 99 % "
+      "within {:.1f}, all {} within {:.1f}; {} devices given dirty by somebody else\n",
+      at(50), at(90), at(99), totals.windows_ms.size(), at(100), totals.given_dirty);
+}
+
 int usage() {
   fmt::print(stderr,
              "usage: sim --seed N [--trace]\n"
-             "       sim --seeds FIRST COUNT [--seeds-file FILE] [--random] [--all]\n"
+             "       sim [--fresh COUNT] [--seeds FIRST COUNT] [--seeds-file FILE] [--random]\n"
+             "           [--all] [--jobs N]\n"
              "       sim --breaks TEXT --expect-caught FIRST COUNT\n");
   return 2;
 }
@@ -108,69 +221,63 @@ void on_abort(int /*signal*/) {
 int main(int argc, char** argv) {
   std::vector<std::uint64_t> seeds;
   bool trace = false;
-  bool expect_caught = false;
+  bool mutant = false;
   bool all = false;
+  std::size_t jobs = 1;
+  const auto append = [&seeds](std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) seeds.push_back(seed);
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--trace") {
       trace = true;
     } else if (arg == "--all") {
       all = true;
+    } else if (arg == "--jobs" && i + 1 < argc) {
+      jobs = std::strtoull(argv[++i], nullptr, 10);
     } else if (arg == "--breaks" && i + 1 < argc) {
       fmt::print("mutant: {}\n", argv[++i]);
       (void)std::fflush(stdout);
     } else if (arg == "--random") {
-      std::random_device entropy;
-      seeds.push_back((static_cast<std::uint64_t>(entropy()) << 32U) | entropy());
+      append(fresh_base(), 1);
+    } else if (arg == "--fresh" && i + 1 < argc) {
+      const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
+      const std::uint64_t base = fresh_base();
+      fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", base, base + count - 1, base, count);
+      (void)std::fflush(stdout);
+      append(base, count);
     } else if (arg == "--seed" && i + 1 < argc) {
       seeds.push_back(std::strtoull(argv[++i], nullptr, 10));
     } else if (arg == "--seeds-file" && i + 1 < argc) {
       for (const std::uint64_t seed : seeds_of_file(argv[++i])) seeds.push_back(seed);
     } else if ((arg == "--seeds" || arg == "--expect-caught") && i + 2 < argc) {
-      expect_caught = expect_caught || arg == "--expect-caught";
+      mutant = mutant || arg == "--expect-caught";
       const std::uint64_t first = std::strtoull(argv[++i], nullptr, 10);
-      std::uint64_t count = std::strtoull(argv[++i], nullptr, 10);
-      // Instrumented builds are slow; they run a part, and say so below.
-      const char* limit = std::getenv("RECLAIM_SIM_RUNS");
-      if (limit != nullptr && !expect_caught) count = std::strtoull(limit, nullptr, 10);
-      for (std::uint64_t seed = first; seed < first + count; ++seed) seeds.push_back(seed);
+      const std::uint64_t count = std::strtoull(argv[++i], nullptr, 10);
+      append(first, arg == "--seeds" ? limited(count) : count);
     } else {
       return usage();
     }
   }
   if (seeds.empty()) return usage();
   if (trace && seeds.size() == 1) return trace_one(seeds.front());
+  if (mutant) {
+    (void)std::signal(SIGABRT, on_abort);
+    return expect_caught(seeds);
+  }
 
-  if (expect_caught) (void)std::signal(SIGABRT, on_abort);
-  Totals totals;
-  int failures = 0;
-  for (const std::uint64_t seed : seeds) {
-    std::string failure;
-    if (run_one(seed, totals, failure)) continue;
-    failures += 1;
-    if (expect_caught) {
-      fmt::print("caught after {} worlds, seed {}: {}\n", totals.worlds, seed, failure);
-      return 0;
-    }
-    fmt::print("seed {} FAILED: {}\n", seed, failure);
-    if (all) continue;
+  Runs runs(seeds, all);
+  runs.run(std::max<std::size_t>(jobs, 1));
+  if (runs.failures() != 0 && !all) {
+    const std::uint64_t seed = runs.first_failed();
     print_trace_end(seed);
-    fmt::print("seed {} FAILED: {}\nshow it again: sim --seed {} --trace\n", seed, failure, seed);
+    fmt::print("seed {} FAILED: {}\nshow it again: {} --seed {} --trace\n", seed, runs.why(),
+               argv[0], seed);
     return 1;
   }
+  Totals& totals = runs.totals();
   fmt::print("{} worlds, {} steps, {} erasures begun, {} releases, {} failures\n", totals.worlds,
-             totals.steps, totals.erases, totals.releases, failures);
-  if (!totals.windows_ms.empty()) {
-    std::sort(totals.windows_ms.begin(), totals.windows_ms.end());
-    const auto at = [&totals](std::size_t percent) {
-      return static_cast<double>(
-                 totals.windows_ms.at((totals.windows_ms.size() - 1) * percent / 100)) /
-             1000.0;
-    };
-    fmt::print(
-        "from a bind to its reservation, in seconds: half within {:.1f}, 90 % within {:.1f}, 99 % "
-        "within {:.1f}, all {} within {:.1f}; {} devices given dirty by somebody else\n",
-        at(50), at(90), at(99), totals.windows_ms.size(), at(100), totals.given_dirty);
-  }
-  return failures != 0 || expect_caught ? 1 : 0;
+             totals.steps, totals.erases, totals.releases, runs.failures());
+  print_windows(totals);
+  return runs.failures() != 0 ? 1 : 0;
 }
