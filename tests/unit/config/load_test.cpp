@@ -217,7 +217,7 @@ TEST_F(Load, APolicyThatLetsEverybodyCleanIsWarnedOf) {
 }
 
 TEST_F(Load, APolicyFileThatOthersMayWriteIsWarnedOf) {
-  for (const mode_t mode : {0620, 0602, 0666}) {
+  for (const mode_t mode : {0620U, 0602U, 0666U}) {
     const std::string policy = write("p.yaml", "\"cyborg:device:clean\": \"role:x\"\n", mode);
     write("reclaim.conf", "[oslo_policy]\npolicy_file = " + policy + "\n");
     EXPECT_THAT(warnings(), Contains(HasSubstr(policy + ": others than its owner may write")));
