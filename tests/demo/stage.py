@@ -1,5 +1,6 @@
 """What both flows of the demo share: the services, an emulated host, the worker on it, following
 one cleaning, and what is to be seen from outside before and after."""
+import glob
 import json
 import os
 import shutil
@@ -155,8 +156,8 @@ class Stage:
 
     def certificate(self):
         name = self.worker.field(self.cleaned, "certificate_id")
-        path = os.path.join(self.folder, "reclaim", "state", "certificates",
-                            "000000001-%s.json" % name)
+        path, = glob.glob(os.path.join(self.folder, "reclaim", "state", "certificates",
+                                       "*-%s.json" % name))
         with open(path, encoding="utf-8") as file:
             return json.load(file)["sealed"]["certificate"], path
 

@@ -268,8 +268,8 @@ class HostileDrives(EndToEnd):
         folder = os.path.join(self.made.worker.settings["state"], "certificates")
         for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
             with open(path, encoding="utf-8") as file:
-                certificate = json.load(file)["sealed"]["certificate"]
-            if certificate["address"] == address_of(number):
+                certificate = json.load(file)["sealed"].get("certificate")
+            if certificate and certificate["address"] == address_of(number):
                 found.append(certificate)
         return found
 
