@@ -47,6 +47,7 @@ rm -f "$logs"/*.log
 failed=()
 report=()
 closing=()
+retried=()
 
 duration() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
@@ -109,6 +110,8 @@ check() {
   stage "$preset tests" run_ctest "$preset" "$@"
   local rc=$?
   closing+=("$(grep -E '^[0-9]+% tests passed' "$logs/$preset-tests.log" | tail -1)  ($preset)")
+  mapfile -t -O "${#retried[@]}" retried < <(grep -ha '^retried ' \
+    "build/$preset/Testing/Temporary/LastTest.log" 2>/dev/null | sed "s/\$/  ($preset)/")
   return "$rc"
 }
 
@@ -120,6 +123,8 @@ finish() {
   if [[ ${#failed[@]} -gt 0 ]]; then
     printf 'failed: %s\n' "${failed[@]}"
   fi
+  # What the tests asked their own services for more than once.
+  for line in "${retried[@]}"; do echo "$line"; done
   for line in "${closing[@]}"; do echo "$line"; done
   [[ ${#failed[@]} -eq 0 ]]
   exit

@@ -58,7 +58,8 @@ class Stage:
         self.screen.step("Services", " · ".join(
             "%s %s" % (name, version_of(package)) for name, package in (
                 ("RabbitMQ", "rabbitmq-server"), ("Redis", "redis-server"),
-                ("Keystone", "python3-keystone"), ("Placement", "python3-placement"))))
+                ("Keystone", "python3-keystone"), ("Placement", "python3-placement"),
+                ("MariaDB", "mariadb-server-core"))))
         self.screen.fact("", "real ones, private: loopback ports, in " + self.folder,
                          self.screen.dim)
 
@@ -191,7 +192,8 @@ class Stage:
         """The ends of the logs, for whoever has to find out."""
         logs = [self.worker.log] if self.worker else []
         for path in ("services/openstack/placement.out", "services/openstack/keystone.out",
-                     "services/rabbitmq/log/console.log", "services/redis/redis.log"):
+                     "services/openstack/mariadb.out", "services/rabbitmq/log/console.log",
+                     "services/redis/redis.log"):
             logs.append(os.path.join(self.folder, path))
         for log in logs:
             if not os.path.exists(log):

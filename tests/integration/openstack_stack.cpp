@@ -29,7 +29,8 @@ Result<std::unique_ptr<OpenStackStack>> OpenStackStack::start(std::vector<std::s
   std::string pattern = (std::filesystem::temp_directory_path() / "reclaim-openstack.XXXXXX");
   if (mkdtemp(pattern.data()) == nullptr) return Error{Errc::failed, "mkdtemp", errno};
   std::unique_ptr<OpenStackStack> stack(new OpenStackStack(pattern));
-  arguments.insert(arguments.end(), {"--owner-pid", std::to_string(getpid())});
+  arguments.insert(arguments.end(),
+                   {"--owner-pid", std::to_string(getpid()), "--template", RECLAIM_STACK_TEMPLATE});
   auto started = stack->run("start", arguments);
   if (!started.ok()) return std::move(started).error();
   std::ifstream file(stack->directory_ + "/endpoints.json");

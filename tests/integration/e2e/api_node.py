@@ -20,6 +20,7 @@ password = {service_password}
 user_domain_name = Default
 project_name = service
 project_domain_name = Default
+region_name = {region}
 """
 
 # What root of a test may that the user of reclaim-api.service may not.

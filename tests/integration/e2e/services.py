@@ -15,6 +15,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 STACK = os.path.join(os.path.dirname(HERE), "stack")
 ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
+# Where the build put what is tested; ctest says it (CMakeLists.txt beside this).
+BUILD = os.path.abspath(os.environ.get("RECLAIM_BUILD", os.path.join(ROOT, "build/release")))
 sys.path.insert(0, STACK)
 
 import openstack  # noqa: E402  (stack/openstack.py)
@@ -143,7 +145,7 @@ class Services:
 
     def start_openstack(self):
         run([openstack.PYTHON, os.path.join(STACK, "openstack.py"), "start",
-             self.path("openstack")] +
+             self.path("openstack"), "--template", os.path.join(BUILD, "openstack-template")] +
             (["--owner-pid", str(os.getpid())] if self._tied else []))
         self.endpoints = openstack.read_endpoints(self.path("openstack"))
 
@@ -203,7 +205,7 @@ class Services:
                                        reserved=reserved)
 
     def generation(self, provider):
-        return self.placement().call("GET", "/resource_providers/" + provider)["generation"]
+        return self.placement().generation(provider)
 
     def consumers(self, provider):
         body = self.placement().call("GET", "/resource_providers/%s/allocations" % provider)
@@ -223,8 +225,10 @@ class Services:
 
 def run(command, **more):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          stdin=subprocess.DEVNULL, check=False, timeout=200,
+                          stdin=subprocess.DEVNULL, check=False, timeout=300,
                           start_new_session=True, **more)
+    sys.stderr.writelines(line + "\n" for line in done.stderr.splitlines()
+                          if line.startswith("retried "))
     if done.returncode != 0:
         raise RuntimeError("%s ended with %d: %s" % (" ".join(command), done.returncode,
                                                     (done.stderr or done.stdout)[-2000:]))

@@ -1,5 +1,4 @@
 """An emulated host and the shipped `reclaim` on it, behind the emulator's LD_PRELOAD."""
-import ctypes
 import json
 import os
 import re
@@ -7,9 +6,8 @@ import signal
 import subprocess
 import tempfile
 
-from services import run, wait_until
-
-ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
+from services import BUILD, run, wait_until
+from service_process import die_with_parent  # stack/, which services.py has put on the path
 
 CONFIG = """\
 [DEFAULT]
@@ -49,13 +47,12 @@ run_path = {root}/run/reclaim
 
 
 class Programs:
-    """Where the build put what is tested; the environment says it (CMakeLists.txt beside this)."""
+    """What is tested, and the emulator that it is tested with."""
 
     def __init__(self):
-        build = os.environ.get("RECLAIM_BUILD", os.path.join(ROOT, "build/release"))
-        self.reclaim = os.path.abspath(os.path.join(build, "reclaim"))
-        self.emulator = os.path.abspath(os.path.join(build, "tests/emulator/reclaim-emulator"))
-        shim = os.path.abspath(os.path.join(build, "tests/emulator/libreclaim_emulator.so"))
+        self.reclaim = os.path.join(BUILD, "reclaim")
+        self.emulator = os.path.join(BUILD, "tests/emulator/reclaim-emulator")
+        shim = os.path.join(BUILD, "tests/emulator/libreclaim_emulator.so")
         # A sanitizer's runtime has to come before the emulator's library.
         first = os.environ.get("RECLAIM_PRELOAD_FIRST", "")
         self.preload = (first + " " + shim).strip()
@@ -101,11 +98,6 @@ class EmulatedHost:
 
     def remove(self, path):
         os.unlink(os.path.join(self.root, path))
-
-
-def die_with_parent():
-    """A worker of a test that was killed must not go on (prctl(PR_SET_PDEATHSIG))."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Process:

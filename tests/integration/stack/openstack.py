@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""A real Keystone and a real Placement (Debian's packages) on loopback ports, in one directory.
+"""A real Keystone and a real Placement (Debian's packages) on loopback ports, over a MariaDB of
+their own, in one directory.
 
-  openstack.py start DIR [--tls] [--placement-latency-ms N] [--owner-pid PID] [--without-traits]
+  openstack.py start DIR [--template FOLDER] [--tls] [--owner-pid PID] [--without-traits]
   openstack.py stop DIR
   openstack.py register DIR --host compute-2 --device 0000:01:00.0 --vendor 1b36 --product 0010
                         --one-time-use [--reserved 1] [--allocate CONSUMER]
@@ -13,8 +14,9 @@
 
 `start` returns when both services answer and has then written DIR/endpoints.json, which says how to
 reach them. Databases, keys, certificates and logs are all in DIR; nothing of /etc is read and no
-system service is touched. `register` does what Nova does for a one-time-use device, in Nova's
-order, or what Cyborg's agent and conductor do for one of theirs.
+system service is touched. With --template, tables, users and keys are copied from FOLDER, where the
+first start puts them; without, they are made each time. `register` does what Nova does for a
+one-time-use device, in Nova's order, or what Cyborg's agent and conductor do for one of theirs.
 """
 import argparse
 import json
@@ -30,7 +32,9 @@ import uuid as uuids
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import openstack_api as api  # noqa: E402  (beside this file)
+import mariadb  # noqa: E402  (beside this file)
+import openstack_api as api  # noqa: E402
+import openstack_template  # noqa: E402
 import openstack_tls  # noqa: E402
 import service_process  # noqa: E402
 
@@ -42,8 +46,7 @@ KEYSTONE_CONF = """\
 log_file = {dir}/keystone.log
 use_stderr = false
 [database]
-connection = sqlite:///{dir}/keystone.db
-sqlite_synchronous = false
+connection = {keystone_database}
 [fernet_tokens]
 key_repository = {dir}/fernet-keys
 [fernet_receipts]
@@ -69,9 +72,8 @@ use_stderr = false
 [api]
 auth_strategy = keystone
 [placement_database]
-connection = sqlite:///{dir}/placement.db
-sqlite_synchronous = false
-sync_on_startup = true
+connection = {placement_database}
+sync_on_startup = {sync}
 [keystone_authtoken]
 www_authenticate_uri = {auth_url}
 auth_url = {auth_url}
@@ -141,11 +143,6 @@ def set_up_keystone(endpoints):
     for interface in ("internal", "public", "admin"):
         keystone.make("endpoint", interface=interface, region=REGION, service_id=service,
                       url=endpoints["placement_url"])
-    if "tls" in endpoints:
-        # A second region, whose Placement is behind TLS.
-        keystone.make("region", id="TlsRegion")
-        keystone.make("endpoint", interface="internal", region="TlsRegion", service_id=service,
-                      url=endpoints["tls"]["placement_url"])
     token, body = api.log_in(endpoints["auth_url"], "reclaim", endpoints["service_password"],
                              "service")
     owner = api.Keystone(endpoints["auth_url"], token)
@@ -153,60 +150,134 @@ def set_up_keystone(endpoints):
         body["user"]["id"], "reclaim", endpoints["application_credential_secret"])
 
 
-def start(args):
-    directory = os.path.abspath(args.directory)
-    os.makedirs(os.path.join(directory, "no-policies"), exist_ok=True)
-    if os.path.exists(os.path.join(directory, "pids.json")):
-        raise SystemExit("%s has a stack already; stop it first" % directory)
-    plain = {service: listening_socket() for service in ("keystone", "placement")}
-    port = {service: sock.getsockname()[1] for service, sock in plain.items()}
-    endpoints = {
-        "auth_url": "http://127.0.0.1:%d/v3" % port["keystone"],
-        "placement_url": "http://127.0.0.1:%d" % port["placement"],
-        "admin_username": "admin", "admin_password": secrets.token_hex(12),
-        "service_username": "reclaim", "service_password": secrets.token_hex(12),
-        "service_project": "service", "domain": "Default", "region": REGION,
-        "application_credential_secret": secrets.token_hex(12),
-    }
-    sockets = {service: {"fd": sock} for service, sock in plain.items()}
-    if args.tls:
-        openstack_tls.make_certificates(directory)
-        endpoints["tls"] = {name: os.path.join(directory, name + ".pem")
-                            for name in ("ca", "other-ca", "client")}
+def add_tls_region(endpoints):
+    """A second region, whose Placement is behind TLS."""
+    token, _ = api.log_in(endpoints["auth_url"], "admin", endpoints["admin_password"], "admin")
+    keystone = api.Keystone(endpoints["auth_url"], token)
+    keystone.make("region", id="TlsRegion")
+    keystone.make("endpoint", interface="internal", region="TlsRegion",
+                  service_id=keystone.find("service", "placement"),
+                  url=endpoints["tls"]["placement_url"])
+
+
+def new_secrets():
+    return {"admin_username": "admin", "admin_password": secrets.token_hex(12),
+            "service_username": "reclaim", "service_password": secrets.token_hex(12),
+            "service_project": "service", "domain": "Default", "region": REGION,
+            "application_credential_secret": secrets.token_hex(12)}
+
+
+class Stack:
+    """One that is being started in a directory."""
+
+    def __init__(self, directory, owner_pid=None):
+        self.directory, self.owner_pid = directory, owner_pid
+        self.processes = {}
+        self.sockets = {service: {"fd": listening_socket()}
+                        for service in ("keystone", "placement")}
+        port = {service: sockets["fd"].getsockname()[1]
+                for service, sockets in self.sockets.items()}
+        self.urls = {"auth_url": "http://127.0.0.1:%d/v3" % port["keystone"],
+                     "placement_url": "http://127.0.0.1:%d" % port["placement"]}
+
+    def add_tls(self):
+        """Where TLS is served, for endpoints.json."""
+        openstack_tls.make_certificates(self.directory)
+        tls = {name: os.path.join(self.directory, name + ".pem")
+               for name in ("ca", "other-ca", "client")}
         for service, key in (("keystone", "auth_url"), ("placement", "placement_url")):
             for option in ("tls", "mtls"):
-                sock = sockets[service][option + "-fd"] = listening_socket()
+                sock = self.sockets[service][option + "-fd"] = listening_socket()
                 number = sock.getsockname()[1]
                 prefix = "mtls_" if option == "mtls" else ""
                 path = "/v3" if service == "keystone" else ""
-                endpoints["tls"][prefix + key] = "https://localhost:%d%s" % (number, path)
+                tls[prefix + key] = "https://localhost:%d%s" % (number, path)
                 # The certificate names localhost only.
-                endpoints["tls"]["misnamed_" + prefix + key] = "https://127.0.0.1:%d%s" % (number,
-                                                                                          path)
-    values = dict(endpoints, dir=directory, token_life_s=args.token_life_s)
-    write(directory, "keystone.conf", KEYSTONE_CONF.format(**values))
-    write(directory, "placement.conf", PLACEMENT_CONF.format(**values))
-    for service in ("keystone", "placement"):
-        write(directory, service + "-policy.yaml", "{}\n")
-    owner = ["--owner-pid", str(args.owner_pid)] if args.owner_pid else []
-    processes = {
-        "keystone": spawn(directory, "keystone", sockets["keystone"],
-                          owner + ["--region", REGION, "--auth-url", endpoints["auth_url"]],
-                          {"ADMIN_PASSWORD": endpoints["admin_password"]}),
-        "placement": spawn(directory, "placement", sockets["placement"],
-                           owner + ["--latency-ms", str(args.placement_latency_ms)] +
-                           (["--without-traits"] if args.without_traits else [])),
-    }
-    write(directory, "pids.json", json.dumps({s: p.pid for s, p in processes.items()}))
-    for service in sockets.values():
-        for sock in service.values():
-            sock.close()
-    try:
+                tls["misnamed_" + prefix + key] = "https://127.0.0.1:%d%s" % (number, path)
+        return tls
+
+    def note_processes(self):
+        write(self.directory, "pids.json",
+              json.dumps({name: process.pid for name, process in self.processes.items()}))
+
+    def start_database(self):
+        self.processes["mariadb"] = mariadb.start(self.directory, self.owner_pid)
+        self.note_processes()
+        mariadb.wait_until_it_answers(self.directory, self.processes["mariadb"])
+
+    def start_services(self, endpoints, prepared, token_life_s, without_traits):
+        values = dict(endpoints, dir=self.directory, token_life_s=token_life_s,
+                      sync="false" if prepared else "true",
+                      **{service + "_database": mariadb.url(self.directory, service)
+                         for service in self.sockets})
+        write(self.directory, "keystone.conf", KEYSTONE_CONF.format(**values))
+        write(self.directory, "placement.conf", PLACEMENT_CONF.format(**values))
+        os.makedirs(os.path.join(self.directory, "no-policies"), exist_ok=True)
+        for service in self.sockets:
+            write(self.directory, service + "-policy.yaml", "{}\n")
+        words = (["--owner-pid", str(self.owner_pid)] if self.owner_pid else []) + (
+            ["--prepared"] if prepared else [])
+        more = {"keystone": ["--region", REGION, "--auth-url", endpoints["auth_url"]],
+                "placement": ["--without-traits"] if without_traits else []}
+        for service, sockets in self.sockets.items():
+            self.processes[service] = spawn(self.directory, service, sockets,
+                                            words + more[service],
+                                            {"ADMIN_PASSWORD": endpoints["admin_password"]})
+            for sock in sockets.values():
+                sock.close()
+        self.note_processes()
         for service, url in (("keystone", endpoints["auth_url"]),
                              ("placement", endpoints["placement_url"] + "/")):
-            service_process.wait_until_it_answers(url, processes[service],
-                                      os.path.join(directory, service + ".out"))
+            service_process.wait_until_it_answers(url, self.processes[service],
+                                                  os.path.join(self.directory, service + ".out"))
+
+    def make_from_nothing(self, token_life_s=3600, without_traits=False):
+        """Databases, tables, users and keys; both services run then. Returns the endpoints."""
+        endpoints = {**self.urls, **new_secrets()}
+        self.start_database()
+        for service in self.sockets:
+            mariadb.execute(self.directory, None, "CREATE DATABASE " + service)
+        self.start_services(endpoints, False, token_life_s, without_traits)
         set_up_keystone(endpoints)
+        return endpoints
+
+
+def make_template(directory):
+    """What openstack_template keeps: a stack that was set up and has ended in order."""
+    stack = Stack(directory, os.getpid())
+    try:
+        write(directory, "endpoints.json", json.dumps(stack.make_from_nothing(without_traits=True)))
+        end_processes(directory, [stack.processes[service].pid for service in stack.sockets])
+        mariadb.shut_down(directory, stack.processes["mariadb"])
+    finally:
+        end_processes(directory, [process.pid for process in stack.processes.values()])
+
+
+def start(args):
+    directory = os.path.abspath(args.directory)
+    os.makedirs(directory, exist_ok=True)
+    if os.path.exists(os.path.join(directory, "pids.json")):
+        raise SystemExit("%s has a stack already; stop it first" % directory)
+    if args.template:
+        openstack_template.copy(os.path.abspath(args.template), directory, make_template)
+    stack = Stack(directory, args.owner_pid)
+    try:
+        tls = stack.add_tls() if args.tls else None
+        if args.template:
+            made = read_endpoints(directory)
+            os.unlink(os.path.join(directory, "endpoints.json"))
+            endpoints = {**made, **stack.urls}
+            stack.start_database()
+            for key in stack.urls:
+                mariadb.execute(directory, "keystone",
+                                "UPDATE endpoint SET url = %s WHERE url = %s",
+                                (endpoints[key], made[key]))
+            stack.start_services(endpoints, True, args.token_life_s, args.without_traits)
+        else:
+            endpoints = stack.make_from_nothing(args.token_life_s, args.without_traits)
+        if tls:
+            endpoints["tls"] = tls
+            add_tls_region(endpoints)
     except BaseException:
         stop(args)
         raise
@@ -214,26 +285,31 @@ def start(args):
     print(json.dumps({key: endpoints[key] for key in ("auth_url", "placement_url", "region")}))
 
 
+PROGRAMS = ("openstack_service.py", "mariadb.py")
+
+
+def end_processes(directory, pids, deadline_s=10):
+    def ours():
+        return [pid for pid in pids if any(service_process.is_ours(pid, program, directory)
+                                           for program in PROGRAMS)]
+    for pid in ours():
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + deadline_s
+    while ours():
+        if time.monotonic() > deadline:
+            for pid in ours():
+                os.kill(pid, signal.SIGKILL)
+            break
+        time.sleep(0.02)
+
+
 def stop(args):
     directory = os.path.abspath(args.directory)
     path = os.path.join(directory, "pids.json")
     if not os.path.exists(path):
         return
-
-    def is_ours(pid):
-        return service_process.is_ours(pid, "openstack_service.py", directory)
     with open(path) as file:
-        pids = [pid for pid in json.load(file).values() if is_ours(pid)]
-    for pid in pids:
-        os.kill(pid, signal.SIGTERM)
-    deadline = time.monotonic() + 10
-    while any(is_ours(pid) for pid in pids):
-        if time.monotonic() > deadline:
-            for pid in pids:
-                if is_ours(pid):
-                    os.kill(pid, signal.SIGKILL)
-            break
-        time.sleep(0.02)
+        end_processes(directory, list(json.load(file).values()))
     os.unlink(path)
 
 
@@ -319,8 +395,8 @@ def parse_arguments():
         return sub
 
     sub = command("start", start)
+    sub.add_argument("--template", metavar="FOLDER")
     sub.add_argument("--tls", action="store_true")
-    sub.add_argument("--placement-latency-ms", type=int, default=0)
     sub.add_argument("--owner-pid", type=int, help="the services end when this process has")
     sub.add_argument("--token-life-s", type=int, default=3600)
     sub.add_argument("--without-traits", action="store_true",

@@ -1,6 +1,7 @@
 """What Nova and an operator do over HTTP: make tokens, users, resource providers, allocations."""
+import http.client
 import json
-import socket
+import sys
 import time
 import urllib.error
 import urllib.parse
@@ -8,12 +9,33 @@ import urllib.request
 
 # Our services are on loopback; an http_proxy of the environment has no business there.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+TRIES = 5
 
 
 class HttpError(Exception):
     def __init__(self, method, url, status, body):
         super().__init__("%s %s: %d %s" % (method, url, status, body[:500]))
         self.status = status
+        # Somebody else was quicker, or the service has a moment of weakness.
+        self.passing = status >= 500 or (status == 409 and "placement.concurrent_update" in body)
+
+
+def patiently(attempt):
+    """What attempt() returns. It is made again where a client of a cloud would ask again, and each
+    time says so on standard error: test.sh collects these lines."""
+    for number in range(1, TRIES):
+        try:
+            return attempt()
+        except HttpError as error:
+            if not error.passing:
+                raise
+            problem = error
+        except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
+            problem = error
+        print("retried (%d of %d): %s" % (number, TRIES - 1, " ".join(str(problem).split())),
+              file=sys.stderr, flush=True)
+        time.sleep(0.1 * 2 ** number)
+    return attempt()
 
 
 def call(method, url, body=None, token=None, microversion=None):
@@ -38,10 +60,11 @@ def call(method, url, body=None, token=None, microversion=None):
 
 def log_in(auth_url, user, password, project):
     domain = {"id": "default"}
-    headers, body = call("POST", auth_url + "/auth/tokens", {"auth": {
+    who = {"auth": {
         "identity": {"methods": ["password"],
                      "password": {"user": {"name": user, "password": password, "domain": domain}}},
-        "scope": {"project": {"name": project, "domain": domain}}}})
+        "scope": {"project": {"name": project, "domain": domain}}}}
+    headers, body = patiently(lambda: call("POST", auth_url + "/auth/tokens", who))
     return headers["X-Subject-Token"], body["token"]
 
 
@@ -69,12 +92,17 @@ class Keystone:
 
 
 class Placement:
-    """As Nova's report client speaks to it."""
+    """As Nova's report client speaks to it: what is refused because somebody else wrote meanwhile
+    is read and written again."""
 
     def __init__(self, url, token):
         self.url, self.token = url, token
 
     def call(self, method, path, body=None, microversion="1.28"):
+        """One request that may be sent twice."""
+        return patiently(lambda: self.once(method, path, body, microversion))
+
+    def once(self, method, path, body=None, microversion="1.28"):
         return call(method, self.url + path, body, self.token, microversion)[1]
 
     def provider(self, name):
@@ -83,35 +111,51 @@ class Placement:
         return rows[0] if rows else None
 
     def make_provider(self, name, parent=None, uuid=None):
-        found = self.provider(name)
-        if found:
-            return found
         body = {"name": name}
         if uuid:
             body["uuid"] = uuid
         if parent:
             body["parent_provider_uuid"] = parent
-        return self.call("POST", "/resource_providers", body)
+        return patiently(lambda: self.provider(name) or
+                         self.once("POST", "/resource_providers", body))
+
+    def generation(self, uuid):
+        return self.call("GET", "/resource_providers/" + uuid)["generation"]
 
     def put_inventory(self, uuid, resource_class, **fields):
         """The whole inventory, as Nova does; what is not named, Placement sets to its default."""
-        generation = self.call("GET", "/resource_providers/" + uuid)["generation"]
-        return self.call("PUT", "/resource_providers/%s/inventories" % uuid,
-                         {"resource_provider_generation": generation,
-                          "inventories": {resource_class: fields}})
+        return patiently(lambda: self.once(
+            "PUT", "/resource_providers/%s/inventories" % uuid,
+            {"resource_provider_generation": self.generation(uuid),
+             "inventories": {resource_class: fields}}))
 
     def put_traits(self, uuid, traits):
-        generation = self.call("GET", "/resource_providers/" + uuid)["generation"]
-        self.call("PUT", "/resource_providers/%s/traits" % uuid,
-                  {"resource_provider_generation": generation, "traits": traits})
+        patiently(lambda: self.once(
+            "PUT", "/resource_providers/%s/traits" % uuid,
+            {"resource_provider_generation": self.generation(uuid), "traits": traits}))
 
     def allocate(self, consumer, uuid, resource_class):
-        self.call("PUT", "/allocations/" + consumer, {
-            "allocations": {uuid: {"resources": {resource_class: 1}}},
-            "consumer_generation": None, "project_id": "demo", "user_id": "demo"})
+        """A new consumer's; one that has it already, by an answer that was lost, is left so."""
+        def attempt():
+            if uuid in self.once("GET", "/allocations/" + consumer)["allocations"]:
+                return
+            self.once("PUT", "/allocations/" + consumer, {
+                "allocations": {uuid: {"resources": {resource_class: 1}}},
+                "consumer_generation": None, "project_id": "demo", "user_id": "demo"})
+        patiently(attempt)
 
     def free(self, consumer):
-        self.call("DELETE", "/allocations/" + consumer)
+        """That it has none already is an error, unless it was a lost answer that took them."""
+        def attempt():
+            try:
+                self.once("DELETE", "/allocations/" + consumer)
+            except HttpError as error:
+                if error.status != 404 or not asked:
+                    raise
+            finally:
+                asked.append(True)
+        asked = []
+        patiently(attempt)
 
     def tree(self, host):
         root = self.provider(host)

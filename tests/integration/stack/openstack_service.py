@@ -6,13 +6,13 @@ directory with the service's configuration, and the owner's pid: when the owner 
 """
 import argparse
 import os
-import sqlite3
 import ssl
 import sys
 import threading
 from unittest import mock
 
-import service_process  # beside this file
+import mariadb  # beside this file
+import service_process
 
 # What Nova and Cyborg use and Debian 12's os-traits does not know yet. Placement's API creates
 # CUSTOM_ traits only, so they are put where a newer os-traits would have put them.
@@ -20,13 +20,8 @@ NEWER_TRAITS = ("HW_PCI_ONE_TIME_USE", "HW_PCI_LIVE_MIGRATABLE", "OWNER_NOVA", "
                 "HW_NVME_CES", "HW_NVME_BES", "HW_NVME_WZS")
 
 
-def make_database(directory, service):
-    """Readers must not lock out writers: in sqlite that takes the write-ahead log."""
-    with sqlite3.connect(os.path.join(directory, service + ".db")) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-
-
 def keystone_app(directory, settings):
+    """`settings`: None where the database and the keys have been made already."""
     from keystone.cmd import bootstrap
     from keystone.common import fernet_utils
     from keystone.common.sql import upgrades
@@ -34,6 +29,8 @@ def keystone_app(directory, settings):
     import keystone.conf
 
     def make_keys_and_tables():
+        if not settings:
+            return
         conf = keystone.conf.CONF
         for group in ("fernet_tokens", "fernet_receipts", "credential"):
             repository = getattr(conf, group).key_repository
@@ -44,6 +41,8 @@ def keystone_app(directory, settings):
     app = core.initialize_application(
         name="public", post_log_configured_function=make_keys_and_tables,
         config_files=[os.path.join(directory, "keystone.conf")])
+    if not settings:
+        return app
     # The application has loaded the backends; keystone-manage would load them in its own process.
     with mock.patch.object(bootstrap.backends, "load_backends"):
         boot = bootstrap.Bootstrapper()
@@ -64,18 +63,10 @@ def placement_app(directory, without_traits):
     from placement import wsgi
     app = wsgi.init_application()
     if not without_traits:
-        with sqlite3.connect(os.path.join(directory, "placement.db"), timeout=30) as database:
-            database.executemany(
-                "INSERT OR IGNORE INTO traits (name, created_at) VALUES (?, datetime('now'))",
-                [(name,) for name in NEWER_TRAITS])
+        mariadb.execute(directory, "placement",
+                        "INSERT IGNORE INTO traits (name, created_at) VALUES " +
+                        ", ".join(["(%s, NOW())"] * len(NEWER_TRAITS)), NEWER_TRAITS)
     return app
-
-
-def slowed(app, latency_ms):
-    def slow_app(environ, start_response):
-        time.sleep(latency_ms / 1000.0)
-        return app(environ, start_response)
-    return slow_app if latency_ms else app
 
 
 def listen(app, fd, tls=None):
@@ -109,21 +100,20 @@ def main():
     parser.add_argument("--fd", type=int, required=True)
     parser.add_argument("--tls-fd", type=int)
     parser.add_argument("--mtls-fd", type=int)
-    parser.add_argument("--latency-ms", type=int, default=0)
     parser.add_argument("--owner-pid", type=int)
+    parser.add_argument("--prepared", action="store_true", help="the database is made already")
     parser.add_argument("--without-traits", action="store_true")
     parser.add_argument("--region")
     parser.add_argument("--auth-url")
     args = parser.parse_args()
-    make_database(args.directory, args.service)
     sys.argv = sys.argv[:1]  # oslo.config would take our arguments for its own
     service_process.end_with_owner(args.owner_pid)
     if args.service == "keystone":
-        app = keystone_app(args.directory, {"admin_password": os.environ["ADMIN_PASSWORD"],
-                                            "region": args.region, "auth_url": args.auth_url})
+        app = keystone_app(args.directory, None if args.prepared else {
+            "admin_password": os.environ["ADMIN_PASSWORD"], "region": args.region,
+            "auth_url": args.auth_url})
     else:
         app = placement_app(args.directory, args.without_traits)
-    app = slowed(app, args.latency_ms)
     listen(app, args.fd)
     if args.tls_fd is not None:
         listen(app, args.tls_fd, tls_context(args.directory, False))

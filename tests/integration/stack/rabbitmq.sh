@@ -90,7 +90,7 @@ wait_ready() {
   python3 - "$port" "$1" <<'PY'
 import os, socket, sys, time
 port, pid = int(sys.argv[1]), int(sys.argv[2])
-deadline = time.time() + 120
+deadline = time.time() + 240
 while time.time() < deadline:
     try:
         os.kill(pid, 0)
@@ -109,8 +109,8 @@ sys.exit("rabbitmq-server did not answer in time")
 PY
 }
 
-start() {
-  [ -e "$dir/ports" ] || configure
+# Starts what DIR is configured for; fails when it does not come up.
+start_once() {
   eval "$(cat "$dir/ports")"
   local servers=(/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server)
   local beam_arguments="+sbwt none +sbwtdcpu none +sbwtdio none"
@@ -129,15 +129,27 @@ start() {
     setsid "${servers[-1]}" > "$dir/log/console.log" 2>&1 < /dev/null &
   local pid=$!
   echo $pid > "$dir/server.pid"
-  if ! wait_ready $pid; then
-    tail -n 40 "$dir/log/console.log" >&2
-    stop KILL
-    exit 1
-  fi
+  wait_ready $pid || return 1
   printf '{"port": %d, "tls_port": %d, "user": "reclaim", "password": "s3cret@:pw", "pid": %d, ' \
     "$port" "$tls_port" "$pid"
   printf '"ca_file": "%s", "cert_file": "%s", "key_file": "%s", "log": "%s"}\n' \
     "$dir/tls/ca.pem" "$dir/tls/client.pem" "$dir/tls/client.key" "$dir/log"
+}
+
+# Between the choice of a port and the broker's listening, another may have taken it. A second start
+# has to have the same ones, though.
+start() {
+  local try chosen
+  for try in 1 2 3; do
+    chosen=no
+    [ -e "$dir/ports" ] || { configure; chosen=yes; }
+    start_once && return
+    tail -n 40 "$dir/log/console.log" >&2
+    stop KILL
+    [ $chosen = yes ] && [ "$try" -lt 3 ] || exit 1
+    echo "retried ($try of 2): rabbitmq-server on other ports" >&2
+    rm "$dir/ports"
+  done
 }
 
 # Whether anything but a zombie is left of a process group; a container's init may not reap.

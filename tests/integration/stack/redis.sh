@@ -52,12 +52,20 @@ run)
     ;;
 start)
     mkdir -p "$dir"
-    rm -f "$dir/redis.sock"
-    run "$@" </dev/null >>"$dir/redis.log" 2>&1 &
-    for ((tries = 0; tries < 300; tries++)); do
-        answers && exit 0
-        kill -0 $! 2>/dev/null || break
-        sleep 0.1
+    for choice in 1 2 3; do
+        chosen=no
+        [ -s "$dir/redis.port" ] || chosen=yes
+        rm -f "$dir/redis.sock"
+        run "$@" </dev/null >>"$dir/redis.log" 2>&1 &
+        for ((tries = 0; tries < 1200; tries++)); do
+            answers && exit 0
+            kill -0 $! 2>/dev/null || break
+            sleep 0.1
+        done
+        # Another took the port meanwhile? A second start has to have the same one, though.
+        if [ $chosen = no ] || [ $choice -eq 3 ] || kill -0 $! 2>/dev/null; then break; fi
+        echo "retried ($choice of 2): redis-server on another port" >&2
+        rm -f "$dir/redis.port"
     done
     echo "redis.sh: redis-server does not answer, see $dir/redis.log" >&2
     tail -n 5 "$dir/redis.log" >&2 || true

@@ -1,6 +1,8 @@
 """What the services of a stack share as processes: one that is left alone ends, one is only ended
 if it is still the one that was started, and one was started once it answers."""
+import ctypes
 import os
+import signal
 import socket
 import threading
 import time
@@ -19,6 +21,11 @@ def end_with_owner(pid):
         threading.Thread(target=watch, daemon=True).start()
 
 
+def die_with_parent():
+    """For a program that cannot watch (prctl(PR_SET_PDEATHSIG), before its exec)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 def is_ours(pid, program, directory):
     """A pid may have been given to somebody else since."""
     try:
@@ -29,7 +36,7 @@ def is_ours(pid, program, directory):
     return directory in words and any(word.endswith(program) for word in words)
 
 
-def wait_until_it_answers(url, process, log, deadline_s=90):
+def wait_until_it_answers(url, process, log, deadline_s=180):
     deadline = time.monotonic() + deadline_s
     while time.monotonic() < deadline:
         if process.poll() is not None:
