@@ -91,8 +91,7 @@ class HostileDrives(EndToEnd):
     # the life of a drive
 
     def register_all(self):
-        """Burned, and held by nobody: to be cleaned. One by one, since this Placement's database is
-        one file; and with no request more than it takes."""
+        """Burned, and held by nobody: to be cleaned. With no request more than it takes."""
         placement = self.made.services.placement()
         placement.call("PUT", "/resource_classes/" + RESOURCE_CLASS)
         root = placement.make_provider(self.made.name)["uuid"]
@@ -126,6 +125,14 @@ class HostileDrives(EndToEnd):
         self.phase("cleaned once")
         self.consumers = {number: str(uuid.uuid4()) for number in range(len(self.rows))}
 
+        # What is written to a drive that nobody has would be found by a survey, and reserved.
+        for number, row in enumerate(self.rows):
+            if row.enrols:
+                provider = self.made.providers[address_of(number)]
+                self.made.services.placement().allocate(self.consumers[number], provider,
+                                                        RESOURCE_CLASS)
+                self.made.services.reserve(provider, 1)
+
         def fill(number, row):
             address = address_of(number)
             if row.driver != "nvme":
@@ -134,12 +141,6 @@ class HostileDrives(EndToEnd):
             if row.driver != "nvme":
                 self.made.host.tool("bind", address, row.driver)
         self.in_parallel(fill)
-        for number, row in enumerate(self.rows):
-            if row.enrols:
-                provider = self.made.providers[address_of(number)]
-                self.made.services.placement().allocate(self.consumers[number], provider,
-                                                        RESOURCE_CLASS)
-                self.made.services.reserve(provider, 1)
         self.kick()
         self.wait_for(lambda number, row: not row.enrols or self.state(number) == "allocated",
                       ONCE_S)
