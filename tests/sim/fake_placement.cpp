@@ -109,8 +109,12 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
     }
     if (rng_.chance(faults_.put_lost_not)) return answer(Error{Errc::unknown, "lost (not done)"});
     if (rng_.chance(faults_.put_lost_late)) {
-      scheduler_.outside(rng_.between(0, kLateMs),
-                         [this, view, reserved] { (void)write(view, reserved); });
+      const auto make = [this, view, reserved] { (void)write(view, reserved); };
+      if (keep_late) {
+        keep_late(view, reserved, make);
+      } else {
+        scheduler_.outside(rng_.between(0, kLateMs), make);
+      }
       return answer(Error{Errc::unknown, "lost (will be done)"});
     }
     Status written = write(view, reserved);

@@ -60,6 +60,11 @@ class FakePlacement final : public placement::Providers {
   std::function<void(const Provider&)> on_written;
   std::function<void(const Provider&)> on_registered;
 
+  // Given the write that is to be made late, instead of some time within two minutes.
+  std::function<void(const placement::ProviderView&, std::int64_t reserved,
+                     std::function<void()> make)>
+      keep_late;
+
   // Requests the real client would have sent, counted as placement/providers.h documents them.
   struct Requests {
     int list_tree = 0;

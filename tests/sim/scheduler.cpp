@@ -41,6 +41,16 @@ void Scheduler::answer_in_order(std::int64_t& line, std::int64_t delay_ms,
   push(Item{line, 0, worker_, 0, std::move(what)});
 }
 
+std::vector<std::int64_t> Scheduler::pending_ms() const {
+  std::vector<std::int64_t> out;
+  for (const Item& item : heap_) {
+    if (item.worker != 0 && item.worker != worker_) continue;
+    if (item.timer != 0 && !live_timers_.contains(item.timer)) continue;
+    out.push_back(item.at_ms - now_ms_);
+  }
+  return out;
+}
+
 bool Scheduler::step(std::int64_t until_ms) {
   while (!heap_.empty() && heap_.front().at_ms <= until_ms) {
     std::pop_heap(heap_.begin(), heap_.end(), Later{});

@@ -42,6 +42,8 @@ class Scheduler final : public Clock, public Timers {
   // Takes the next step, if there is one at or before `until_ms`; the clock moves there otherwise.
   bool step(std::int64_t until_ms);
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  // In how many milliseconds each thing that is still to come is due.
+  [[nodiscard]] std::vector<std::int64_t> pending_ms() const;
 
  private:
   struct Item {

@@ -83,6 +83,7 @@ password = {service_password}
 user_domain_name = Default
 project_name = service
 project_domain_name = Default
+region_name = {region}
 token_cache_time = -1
 [oslo_policy]
 policy_file = {dir}/placement-policy.yaml

@@ -1,0 +1,419 @@
+#include "tests/exhaustive/model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace reclaim::exhaustive {
+namespace {
+
+constexpr std::int64_t kRestMs = 130'000;  // two periodic surveys
+constexpr std::int64_t kForgetMs = 60'000;
+constexpr std::uint64_t kSwappedOwner = 1'000;  // of what stands on a drive that is put in
+
+// Numbers in a text for people decide nothing.
+std::string masked(std::string text) {
+  for (char& c : text) {
+    if (c >= '0' && c <= '9') c = '#';
+  }
+  return text;
+}
+
+// What a record says, with names and counters told by whether they are those of now.
+std::string said(const Record& record, const sim::Drive& drive, const sim::Slot& slot,
+                 const std::string& provider) {
+  const std::string& serial = record.serial;
+  std::string text = fmt::format(
+      "{}|{}{}{}{}{}{}|{}|{}|{}{}{}|{}|{}|{}|{}|", static_cast<int>(record.stage), record.held,
+      record.maintenance, record.erase_begun, record.planned_stop, record.accepted, record.managed,
+      masked(record.waiting_for), masked(record.last_error), serial.empty(), serial == drive.serial,
+      record.provider == provider,
+      record.instance.empty() ? 0 : (record.instance == slot.consumer ? 1 : 2), record.step_index,
+      record.clean_step, std::min(record.erases, 4U));
+  for (const CleanStep& step : record.plan) text += step.step + ",";
+  for (const std::string* const kept :
+       {&record.baseline, &record.evidence, &record.verification, &record.enrolment,
+        &record.certificate_id, &record.certificate_pending}) {
+    text += kept->empty() ? '-' : '+';
+  }
+  text += masked(record.findings);
+  text += record.certified_host_reads == drive.host_reads ? 'r' : '-';
+  text += record.certified_host_writes == drive.host_writes ? 'w' : '-';
+  return text;
+}
+
+void add_times(const Record& record, std::vector<std::int64_t>& times) {
+  for (const WallMs at : {record.tenancy_seen_at, record.cleaning_started_at, record.verified_at,
+                          record.certificate_at}) {
+    times.push_back(at.ms);
+  }
+}
+
+std::string said(const LedgerEntry& entry, const sim::Drive& drive, const std::string& provider) {
+  return fmt::format("{}{}{}|{}{}{}{}|{}{}{}", entry.dirty, entry.error, entry.maintenance,
+                     entry.serial.empty(), entry.serial == drive.serial, entry.provider == provider,
+                     entry.enrolled_serial == drive.serial, entry.certificate_id.empty(),
+                     entry.host_reads == drive.host_reads, entry.host_writes == drive.host_writes);
+}
+
+// Their order, and which are the same.
+std::string ranks(const std::vector<std::int64_t>& times) {
+  std::vector<std::int64_t> sorted = times;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::string text;
+  for (const std::int64_t at : times) {
+    text += fmt::format("{},", std::lower_bound(sorted.begin(), sorted.end(), at) - sorted.begin());
+  }
+  return text;
+}
+
+// How soon, not to the millisecond; and how many, not beyond a few.
+std::string soon(const std::vector<std::int64_t>& pending_ms) {
+  constexpr std::array<std::int64_t, 5> kWithin{50, 1'000, 10'000, 60'000, 600'000};
+  std::array<int, kWithin.size() + 1> counts{};
+  for (const std::int64_t ms : pending_ms) {
+    const auto* const at = std::lower_bound(kWithin.begin(), kWithin.end(), ms);
+    int& count = counts.at(static_cast<std::size_t>(at - kWithin.begin()));
+    count = std::min(count + 1, 3);
+  }
+  std::string text;
+  for (const int count : counts) text += static_cast<char>('0' + count);
+  return text;
+}
+
+// FNV-1a, twice with different beginnings.
+Digest digest_of(std::string_view text) {
+  Digest digest{0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
+  for (const char c : text) {
+    digest.high = (digest.high ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    digest.low = (digest.low ^ static_cast<unsigned char>(c)) * 0x9e3779b97f4a7c15ULL;
+    digest.low ^= digest.low >> 29U;
+  }
+  return digest;
+}
+
+sim::WorldOptions options_of(bool trace) {
+  sim::WorldOptions options;
+  options.scripted = true;
+  options.trace = trace;
+  return options;
+}
+
+}  // namespace
+
+std::string_view to_string(Happening happening) {
+  constexpr std::array<std::string_view, kHappeningCount> kNames{
+      "the worker dies and comes back",
+      "the answer to the PUT on its way is lost",
+      "the PUT whose answer was lost is made",
+      "the answer to the next record is lost",
+      "Redis forgets its last minute",
+      "a tenancy begins",
+      "the tenancy ends",
+      "another drive is put in",
+      "an operator reserves by hand",
+      "an operator un-reserves by hand",
+      "the provider's generation moves",
+      "an operator says abort",
+      "an operator says clean"};
+  return kNames.at(static_cast<std::size_t>(happening));
+}
+
+Model::Model(bool trace) : world_(options_of(trace)) {
+  world_.placement.keep_late = [this](const placement::ProviderView& view, std::int64_t reserved,
+                                      std::function<void()> make) {
+    world_.faults.put_lost_late = 0;
+    lost_ = LostPut{view.generation, reserved, std::move(make)};
+  };
+  world_.placement.on_written =
+      [this, checks = world_.placement.on_written](const sim::Provider& written) {
+        written_ = true;
+        checks(written);
+      };
+  world_.store.on_saved = [this, checks = world_.store.on_saved](const Record& record,
+                                                                 const JournalEntry& entry) {
+    world_.faults.store_lost_done = 0;
+    checks(record, entry);
+  };
+  world_.start_worker();
+  hear_worker();
+  world_.pass(1'000);
+  world_.tenancy_begins();
+  world_.kick({0});
+  world_.pass(1'000);
+  world_.tenancy_ends();
+  world_.kick({0});
+  seen_ = seen();
+  moved_ms_ = world_.scheduler.now_ms();
+}
+
+void Model::hear_worker() {
+  if (!world_.drives || heard_ == world_.scheduler.worker()) return;
+  heard_ = world_.scheduler.worker();
+  written_ = false;
+  world_.drives->on_verified = [this, checks = world_.drives->on_verified](const sim::Drive& of) {
+    verified_ = true;
+    checks(of);
+  };
+  world_.drives->on_touch = [this, checks = world_.drives->on_touch](const PciAddress& at,
+                                                                     const char* what) {
+    verified_ = false;
+    if (drive().guest != 0) broken_ = fmt::format("{}: a guest has the drive", what);
+    if (!provider().consumers.empty() && !slot().blamed) {
+      broken_ = fmt::format("{}: an instance holds it in Placement", what);
+    }
+    checks(at, what);
+  };
+}
+
+void Model::step() {
+  (void)world_.scheduler.step(world_.scheduler.now_ms() + 24 * 3'600'000LL);
+  steps_ += 1;
+  hear_worker();
+}
+
+bool Model::rests() {
+  return !broken().empty() || world_.scheduler.now_ms() - moved_ms_ > kRestMs;
+}
+
+Model::Seen Model::seen() {
+  const PciAddress& address = slot().address;
+  const Record* stored = world_.store.stored(address);
+  const auto ledger = world_.disk.entries.find(address);
+  const bool noted = ledger != world_.disk.entries.end();
+  const sim::Proof proof = world_.drives ? world_.drives->proof(address) : sim::Proof{};
+  return {stored == nullptr ? -1 : static_cast<std::int64_t>(stored->epoch),
+          provider().row.generation,
+          provider().inventory.reserved,
+          static_cast<std::int64_t>(provider().consumers.size()),
+          static_cast<std::int64_t>(drive().version),
+          drive().running.has_value() ? 1 : 0,
+          drive().sstat,
+          static_cast<std::int64_t>(drive().guest),
+          world_.drives && world_.drives->claimed(address) ? 1 : 0,
+          world_.store.granted(address) ? 1 : 0,
+          lost_.has_value() ? 1 : 0,
+          world_.started ? 1 : 0,
+          (proof.erased ? 1 : 0) + (proof.verified ? 2 : 0),
+          static_cast<std::int64_t>(proof.steps.size()),
+          noted && ledger->second.dirty ? 1 : 0,
+          noted ? static_cast<std::int64_t>(ledger->second.certificate_at.ms) : 0,
+          static_cast<std::int64_t>(world_.disk.certificates.size()),
+          world_.placement.requests().set_reserved};
+}
+
+bool Model::moved() {
+  const Seen now = seen();
+  if (now == seen_) return false;
+  put_sent_ = now.back() != seen_.back();
+  seen_ = now;
+  moved_ms_ = world_.scheduler.now_ms();
+  return true;
+}
+
+bool Model::busy() {
+  const Record* stored = world_.store.stored(slot().address);
+  return stored != nullptr && is_busy(stored->stage);
+}
+
+// None is pulled in the very moment of its release.
+bool Model::releases() {
+  const PciAddress& address = slot().address;
+  for (const Record* last : {world_.store.last_saved(address), world_.store.stored(address)}) {
+    if (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Model::can(Happening happening) {
+  const Record* stored = world_.store.stored(slot().address);
+  const bool free = provider().consumers.empty() && slot().phase == sim::Phase::none;
+  const bool armed = world_.faults.put_lost_late + world_.faults.store_lost_done > 0;
+  switch (happening) {
+    case Happening::crash:
+      return world_.conductor != nullptr;
+    case Happening::lose_put:
+      return put_sent_ && !armed && !lost_;
+    case Happening::land_put:
+      return lost_.has_value();
+    case Happening::lose_answer:
+      return world_.started && !armed;
+    case Happening::forget:
+      return stored != nullptr;
+    case Happening::begin:
+      return free && provider().inventory.reserved == 0;
+    case Happening::end:
+      return slot().phase == sim::Phase::running;
+    case Happening::swap:
+      return free && !releases();
+    case Happening::reserve:
+      return free && provider().inventory.reserved == 0;
+    case Happening::unreserve:
+      return free && provider().inventory.reserved != 0;
+    case Happening::touch:
+      return busy();
+    case Happening::abort:
+      return world_.started && busy();
+    case Happening::clean:
+      return world_.started && stored != nullptr && stored->stage == Stage::error;
+  }
+  return false;
+}
+
+void Model::let(Happening happening) {
+  const PciAddress address = slot().address;
+  const std::string uuid = provider().row.uuid;
+  switch (happening) {
+    case Happening::crash:
+      world_.kill_worker();
+      world_.start_worker();
+      hear_worker();
+      break;
+    case Happening::lose_put:
+      world_.faults.put_lost_late = 1;
+      break;
+    case Happening::land_put: {
+      const auto make = std::move(lost_->make);
+      lost_.reset();
+      make();
+      break;
+    }
+    case Happening::lose_answer:
+      world_.faults.store_lost_done = 1;
+      break;
+    case Happening::forget:
+      slot().held = false;
+      (void)world_.store.lose_last(kForgetMs);
+      break;
+    case Happening::begin:
+      verified_ = verified_ && provider().offered == sim::Offered::by_us;
+      world_.tenancy_begins();
+      if (drive().guest != 0) verified_ = false;
+      break;
+    case Happening::end:
+      world_.tenancy_ends();
+      world_.kick({0, 5, 30});
+      break;
+    case Happening::swap:
+      swap();
+      break;
+    case Happening::reserve:
+      reserve();
+      break;
+    case Happening::unreserve:
+      slot().held = slot().reserved_by_hand = false;
+      world_.placement.set_reserved_by(sim::Offered::by_operator, uuid, 0);
+      break;
+    case Happening::touch:
+      world_.placement.touch(uuid);
+      break;
+    case Happening::abort:
+      world_.command("abort", address);
+      break;
+    case Happening::clean:
+      world_.command("clean", address);
+      break;
+  }
+}
+
+// As the simulation's operator does; the worker knows the serial of the drive before, or it does
+// not.
+void Model::swap() {
+  const PciAddress address = slot().address;
+  const Record* known = world_.store.stored(address);
+  const auto noted = world_.disk.entries.find(address);
+  const bool learnt = known != nullptr && !known->serial.empty() && world_.started &&
+                      noted != world_.disk.entries.end() && !noted->second.serial.empty();
+  sim::Drive next;
+  next.address = address;
+  next.serial = fmt::format("SWAPPED{}", ++swaps_);
+  sim::write_media(next, kSwappedOwner + swaps_, kSwappedOwner + swaps_);
+  drive() = next;
+  verified_ = false;
+  if (world_.drives) world_.drives->breaks(address);
+  slot().swapped = learnt;
+  if (!learnt) slot().expected_serial = next.serial;
+  slot().held = slot().reserved_by_hand = false;
+  if (provider().inventory.reserved == 0) provider().offered = sim::Offered::by_operator;
+}
+
+// The worker can know it for a hold where nothing says that a tenant was there since the release.
+void Model::reserve() {
+  const Record* stored = world_.store.stored(slot().address);
+  const auto noted = world_.disk.entries.find(slot().address);
+  const bool plain = provider().offered == sim::Offered::by_us && world_.started &&
+                     stored != nullptr && stored->stage == Stage::available &&
+                     !stored->certificate_id.empty() && noted != world_.disk.entries.end() &&
+                     !noted->second.dirty && drive().owner == 0;
+  world_.placement.set_reserved_by(sim::Offered::no, provider().row.uuid, 1);
+  slot().reserved_by_hand = plain;
+  slot().held = plain && stored->certified_host_reads == drive().host_reads &&
+                stored->certified_host_writes == drive().host_writes;
+}
+
+Digest Model::digest() {
+  const PciAddress& address = slot().address;
+  const std::string uuid = provider().row.uuid;
+  const Record* stored = world_.store.stored(address);
+  std::vector<std::int64_t> times;
+  std::string text =
+      fmt::format("{}{}{}{}|", world_.conductor != nullptr, world_.started, written_, put_sent_);
+  std::uint64_t epoch = 0;
+  if (stored != nullptr) {
+    epoch = stored->epoch;
+    text += said(*stored, drive(), slot(), uuid);
+    add_times(*stored, times);
+  }
+  for (const Record& record :
+       world_.conductor ? world_.conductor->records() : std::vector<Record>{}) {
+    text += fmt::format("|{}|", record.epoch == epoch ? 0 : (record.epoch > epoch ? 1 : 2));
+    text += said(record, drive(), slot(), uuid);
+    add_times(record, times);
+  }
+  const auto add_entry = [&](const std::map<PciAddress, LedgerEntry>& entries) {
+    const auto it = entries.find(address);
+    if (it == entries.end()) return;
+    text += "|" + said(it->second, drive(), uuid);
+    times.push_back(it->second.dirty_since.ms);
+    times.push_back(it->second.certificate_at.ms);
+  };
+  add_entry(world_.disk.entries);
+  if (world_.ledger) add_entry(world_.ledger->entries());
+  const sim::Drive& of = drive();
+  const sim::Proof proof = world_.drives ? world_.drives->proof(address) : sim::Proof{};
+  const bool claimed = world_.drives && world_.drives->claimed(address);
+  text += fmt::format("|{}{}{}{}|", provider().inventory.reserved, provider().consumers.size(),
+                      static_cast<int>(provider().offered), lost_.has_value());
+  if (lost_)
+    text += fmt::format("{}{}", lost_->generation == provider().row.generation, lost_->reserved);
+  text += fmt::format("|{}{}{}{}{}{}{}{}{}|", of.owner != 0, of.content == 0, of.canary != 0,
+                      of.running.has_value(), of.sstat, of.global_data_erased, of.driver,
+                      of.guest != 0, verified_);
+  text += fmt::format("{}{}{}{}{}{}{}|", claimed, claimed && world_.drives->intact(address),
+                      proof.erased, proof.verified, proof.step_failed, proof.steps.size(),
+                      proof.version == of.version);
+  text += fmt::format("{}{}{}|", world_.store.granted(address), world_.store.locked(address),
+                      static_cast<int>(slot().phase));
+  text += fmt::format("{}{}{}{}{}|{}{}|", slot().held, slot().reserved_by_hand, slot().swapped,
+                      slot().blamed, slot().expected_serial == of.serial,
+                      world_.faults.put_lost_late > 0, world_.faults.store_lost_done > 0);
+  return digest_of(text + ranks(times) + soon(world_.scheduler.pending_ms()));
+}
+
+std::string Model::broken() {
+  if (!broken_.empty()) return broken_;
+  if (world_.failure) return *world_.failure;
+  const bool offered_by_us = provider().inventory.reserved == 0 && provider().consumers.empty() &&
+                             provider().offered == sim::Offered::by_us;
+  if (!offered_by_us) return "";
+  if (drive().owner != 0) return "released, and a tenant's data is on it";
+  if (!verified_) return "released, and not erased and verified since a tenant last had it";
+  if (drive().running || drive().canary != 0) return "released, and being erased";
+  return "";
+}
+
+}  // namespace reclaim::exhaustive

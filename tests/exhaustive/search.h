@@ -1,0 +1,38 @@
+// Breadth first through the states of the model: the first layer is what happens when nothing
+// interferes, the next what happens when one thing does, at each of those states, and so on. States
+// are kept by their digest and found again by replaying what led to them, for no world can be
+// copied.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/exhaustive/model.h"
+
+namespace reclaim::exhaustive {
+
+struct Choice {
+  std::uint64_t after = 0;  // steps of the model, from its beginning
+  Happening happening = Happening::crash;
+};
+
+struct Layer {
+  std::size_t states = 0;       // new ones
+  std::size_t transitions = 0;  // happenings that were tried to get there
+};
+
+struct Found {
+  std::vector<Layer> layers;
+  std::string broken;         // empty: the invariants hold in every state
+  std::vector<Choice> path;   // to it
+  std::uint64_t at_step = 0;  // and where on it
+};
+
+// Searches up to `depth` happenings, and ends with the first broken invariant.
+[[nodiscard]] Found search(std::size_t depth);
+
+// What happens on the path, told step by step.
+[[nodiscard]] std::string tell(const std::vector<Choice>& path, std::uint64_t until);
+
+}  // namespace reclaim::exhaustive
