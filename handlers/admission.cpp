@@ -6,6 +6,7 @@
 
 #include "handlers/device_kind.h"
 #include "handlers/plan.h"
+#include "handlers/taken.h"
 #include "state/base/uuid.h"
 
 namespace reclaim {
@@ -30,11 +31,6 @@ Flow flow_of(const Sighting& sighting, Flow otherwise) {
 }
 
 enum class Hold { held, dirty, unknown };
-
-// The certificate was written after the ledger's line: the line only waits to be struck.
-bool outlives(const Record& record, const LedgerEntry& ledger) {
-  return !record.certificate_id.empty() && record.certificate_at >= ledger.dirty_since;
-}
 
 // Burned and unallocated with a certificate behind it: a tenancy we missed, or an operator's hand
 // (design "held")? The ledger knows tenancies that a record lost from Redis does not; the drive's
@@ -106,7 +102,8 @@ std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
 
 // A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
 // reserve it, and the specification's does: where it is not reserved, it is at once.
-void assess_bound(Assessment& out, const Record& record, const Sighting& sighting) {
+void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                  const Sighting& sighting) {
   const placement::ProviderView& view = *sighting.view;
   const Stage stage = record.stage;
   const std::string who = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
@@ -134,13 +131,7 @@ void assess_bound(Assessment& out, const Record& record, const Sighting& sightin
   }
   // Only what Placement showed is an instance's: by it a late word of its ARQ is known.
   if (out.trigger) out.facts.instance = view.free() ? std::string() : view.consumers.front();
-  if (stage == Stage::available || !out.trigger) return;
-  out.alarm = fmt::format(
-      "bound by {} although it is {}: a tenant has got a drive that is not known to be clean; {}",
-      who, to_string(device_state(stage)),
-      view.burned() ? "it is reserved" : "it is reserved again now");
-  out.facts.detail = out.alarm;
-  out.facts.last_error = out.alarm;
+  if (out.trigger && is_known_dirty(record, ledger)) raise_alarm(out, record, who, view.burned());
 }
 
 // Reserved by somebody's hand as far as is known, and an ARQ that nothing else speaks for is said
@@ -148,27 +139,6 @@ void assess_bound(Assessment& out, const Record& record, const Sighting& sightin
 bool stays_held(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
   return record.stage == Stage::available && sighting.view->burned() &&
          !is_proven(*sighting.holder) && cyborg_hold(record, ledger, sighting) != Hold::dirty;
-}
-
-bool is_a_row_of_cyborgs(const Sighting& sighting, const std::string& provider) {
-  return std::any_of(sighting.rows.begin(), sighting.rows.end(),
-                     [&](const placement::ProviderRow& row) {
-                       return row.uuid == provider && row.owner_cyborg && !row.one_time_use;
-                     });
-}
-
-void assess_several(Assessment& out, const Record& base, const Sighting& sighting) {
-  out.waiting_for = fmt::format(
-      "{} providers stand for this address ({}, {}): delete the one that does not belong",
-      sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
-  // Two pools may offer it now; the one that is ours to write does not.
-  if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
-      base.cleanable() && is_a_row_of_cyborgs(sighting, base.provider)) {
-    out.facts.provider = base.provider;
-    out.reserve = true;
-    out.trigger = Trigger::reserved_dropped;
-    out.facts.detail = out.waiting_for;
-  }
 }
 
 // What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
@@ -192,25 +162,6 @@ void assess_uncleanable(Assessment& out, const Record& record, const Sighting& s
   if (bound) {
     out.facts.detail = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
                                    : fmt::format("consumer {}", view.consumers.front());
-  }
-}
-
-void assess_allocated(Assessment& out, const Record& record, const placement::ProviderView& view) {
-  const Stage stage = record.stage;
-  out.facts.instance = view.consumers.front();
-  out.facts.detail = fmt::format("consumer {}", view.consumers.front());
-  // Nova burns what it gives away; where it did not, nobody else must be given it.
-  out.reserve = !view.burned() && stage != Stage::available;
-  if (stage == Stage::available || stage == Stage::pending_cleaning || is_busy(stage)) {
-    out.trigger = Trigger::allocation_seen;
-  } else if (stage == Stage::allocated && !view.burned()) {
-    out.trigger = Trigger::reserved_dropped;
-  } else if (stage == Stage::error) {
-    // Its erasure, if one was begun, is no longer what this drive's content follows from.
-    if (record.erase_begun || record.instance != view.consumers.front()) {
-      out.trigger = Trigger::allocation_seen;
-    }
-    out.waiting_for = fmt::format("in error, and {} holds it", view.consumers.front());
   }
 }
 
@@ -362,9 +313,9 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
 
   const bool cyborg = base.flow == Flow::cyborg;
   if (cyborg && (!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))) {
-    assess_bound(out, base, sighting);
+    assess_bound(out, base, ledger, sighting);
   } else if (!view.free()) {
-    assess_allocated(out, base, view);
+    assess_allocated(out, base, ledger, view);
   } else if (view.burned()) {
     assess_burned(out, base, ledger, sighting);
   } else {
@@ -444,7 +395,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     return out;
   }
   if (sighting.rows.size() > 1) {
-    assess_several(out, base, sighting);
+    assess_several(out, base, ledger, sighting);
     return out;
   }
   if (sighting.rows.empty()) {

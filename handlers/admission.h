@@ -31,6 +31,8 @@ struct Assessment {
   Facts facts;
   // It is offered though it is not clean: reserve it at once, whatever else follows.
   bool reserve = false;
+  // Providers that offer it besides, where several stand for its address: these as well.
+  std::vector<std::string> reserve_too;
   // The certificate is newer than the ledger's word: the line can be struck.
   bool strike = false;
   // Burned, but by an operator's hand.

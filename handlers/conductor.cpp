@@ -22,7 +22,10 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       policies_(std::move(policies)),
       options_(std::move(options)),
       surveyor_(ports.providers, ports.drives),
-      jitter_state_(std::hash<std::string>{}(options_.host)),
+      schedule_(
+          ports.timers, ports.clock,
+          {options_.survey_interval_ms, options_.survey_jitter_ms, options_.survey_spacing_ms},
+          std::hash<std::string>{}(options_.host), [this](bool periodic) { run_survey(periodic); }),
       arqs_({options_.host, options_.node_names}) {
   host_view_.host = options_.host;
   host_view_.compute_id = options_.compute_id;
@@ -208,58 +211,18 @@ void Conductor::take(const Kick& kick) {
 }
 
 void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instance) {
+  if (!stopping_) schedule_.want(delay_ms, for_instance);
+}
+
+void Conductor::run_survey(bool periodic) {
   if (stopping_) return;
-  const std::int64_t due = ports_.clock.now().mono.ms + delay_ms;
-  for (const auto& [at, instance] : surveys_due_) {
-    const bool serves = instance.empty() || instance == for_instance;
-    if (serves && at >= due - kCoalesceMs && at <= due + kCoalesceMs) return arm_survey();
-  }
-  surveys_due_.emplace(due, for_instance);
-  arm_survey();
-}
-
-// The later surveys of a notification are there because some are sent before the allocation is
-// gone. Once the instance's device was found free, there is nothing left to wait for.
-void Conductor::settle_kicks_of(const std::string& instance) {
-  if (instance.empty()) return;
-  std::erase_if(surveys_due_, [&](const auto& due) { return due.second == instance; });
-}
-
-void Conductor::arm_survey() {
-  if (surveying_ || stopping_) return;
-  std::int64_t next = periodic_due_;
-  if (!surveys_due_.empty()) next = std::min(next, surveys_due_.begin()->first);
-  if (survey_timer_ != 0) ports_.timers.cancel(survey_timer_);
-  const std::int64_t wait = next - ports_.clock.now().mono.ms;
-  survey_timer_ = ports_.timers.after(std::max<std::int64_t>(wait, 0), [this] {
-    survey_timer_ = 0;
-    const std::int64_t now = ports_.clock.now().mono.ms;
-    periodic_ = periodic_due_ <= now;
-    std::erase_if(surveys_due_, [now](const auto& due) { return due.first <= now; });
-    run_survey();
-  });
-}
-
-void Conductor::plan_periodic_survey() {
-  // A plain linear congruential step: it only has to keep the hosts of a fleet apart.
-  jitter_state_ = jitter_state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-  const auto span =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(options_.survey_jitter_ms, 1));
-  periodic_due_ = ports_.clock.now().mono.ms + options_.survey_interval_ms +
-                  static_cast<std::int64_t>((jitter_state_ >> 33U) % span);
-}
-
-void Conductor::run_survey() {
-  if (stopping_) return;
-  surveying_ = true;
+  periodic_ = periodic;
   save_arqs();
   ports_.store.heartbeat(host_info(), [this](Result<Ok> beat) {
     if (stopping_) return;
     if (!beat && beat.error().code == Errc::conflict) {
       not_ours(beat.error());
-      surveying_ = false;
-      plan_periodic_survey();
-      return arm_survey();
+      return schedule_.ended();
     }
     host_view_.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
@@ -335,17 +298,15 @@ void Conductor::look_around() {
 
 void Conductor::after_survey(Result<Survey> survey,
                              const std::map<PciAddress, std::uint64_t>& epochs) {
-  surveying_ = false;
   if (stopping_) return;
   counters_.surveys += 1;
-  plan_periodic_survey();
   if (!survey) {
     counters_.surveys_failed += 1;
     survey_problem_ = survey.error().what;
     ports_.log.warning(kLog, "survey failed", {{"why", survey_problem_}});
     survey_retry_ms_ =
         std::clamp(survey_retry_ms_ * 2, options_.retry_min_ms, options_.retry_max_ms);
-    return want_survey(survey_retry_ms_);
+    return schedule_.failed(survey_retry_ms_);
   }
   survey_problem_.clear();
   survey_retry_ms_ = 0;
@@ -355,11 +316,11 @@ void Conductor::after_survey(Result<Survey> survey,
                    fmt::format("the root provider {} is {}, but Nova's compute_id file on this "
                                "machine says {}: these are another machine's books",
                                survey->root_name, survey->root_uuid, host_view_.compute_id)});
-    return arm_survey();
+    return schedule_.ended();
   }
   for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
   for (const auto& [address, device] : devices_) keep_certificate(address);
-  arm_survey();
+  schedule_.ended();
 }
 
 void Conductor::assess_one(const Sighting& seen,
@@ -464,9 +425,9 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
   // being away leaves no dirty device on offer.
   Device& device = devices_.at(address);
-  if (assessment.reserve) {
-    reserve(address, *assessment.facts.provider);
-  } else {
+  if (assessment.reserve) reserve(address, *assessment.facts.provider);
+  for (const std::string& provider : assessment.reserve_too) reserve(address, provider);
+  if (!assessment.reserve && assessment.reserve_too.empty()) {
     device.reserve_retry_ms = device.reserve_due = 0;
     device.audit_told.clear();
   }

@@ -19,6 +19,7 @@
 #include "handlers/arq_book.h"
 #include "handlers/options.h"
 #include "handlers/survey.h"
+#include "handlers/survey_schedule.h"
 #include "handlers/timers.h"
 #include "placement/accelerators.h"
 #include "state/base/clock.h"
@@ -84,7 +85,7 @@ class Conductor final {
   [[nodiscard]] const std::string& survey_problem() const { return survey_problem_; }
 
  private:
-  static constexpr std::int64_t kCoalesceMs = 200;  // surveys wanted so close together are one
+  static constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
 
   struct Device {
     Record record;
@@ -109,7 +110,7 @@ class Conductor final {
     std::uint64_t strikes = 0;          // times the line was struck: tells an older write's answer
     bool keeping = false;               // its certificate is being sealed
     std::string certificate_kept;       // its id, until the record says so
-    bool reserving = false;             // a PUT of reserved = total is on its way
+    std::set<std::string> reserving;    // providers to which a PUT of reserved = total is under way
     std::int64_t reserve_retry_ms = 0;  // grows while it is refused
     std::int64_t reserve_due = 0;       // when the next try is due by itself
     bool unsure = false;                // reserved, and nothing tells a hold from a missed tenancy
@@ -132,10 +133,7 @@ class Conductor final {
   };
 
   // conductor.cpp: schedule, survey, admission.
-  // `for_instance`: only to catch the end of that instance's allocation; dropped once it was seen.
   void want_survey(std::int64_t delay_ms, const std::string& for_instance = "");
-  void settle_kicks_of(const std::string& instance);
-  void arm_survey();
   void load(std::function<void(Status)> started);
   void take_over(Record record);
   void forget_earlier_life(Device& device) const;
@@ -145,11 +143,10 @@ class Conductor final {
   [[nodiscard]] HostInfo host_info() const;
   void not_ours(const Error& error);
   [[nodiscard]] const LedgerEntry* dirt_of_drive(const Sighting& sighting) const;
-  void run_survey();
+  void run_survey(bool periodic);
   void look_around();
   void mend_store(const std::vector<Record>& stored);
   void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
-  void plan_periodic_survey();
   [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
   void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
   void reserve_unrecorded(const Device& device, const Sighting& sighting);
@@ -282,13 +279,9 @@ class Conductor final {
   std::map<PciAddress, Device> devices_;
   std::map<PciAddress, std::string> foreign_said_;  // somebody else's provider, by UUID
 
-  std::set<std::pair<std::int64_t, std::string>> surveys_due_;  // monotonic ms, instance or ""
-  std::int64_t periodic_due_ = 0;  // monotonic ms; each survey moves it
-  std::uint64_t survey_timer_ = 0;
-  bool surveying_ = false;
+  SurveySchedule schedule_;
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
   std::int64_t survey_retry_ms_ = 0;
-  std::uint64_t jitter_state_ = 0;
   HostView host_view_;
   std::string survey_problem_;
 

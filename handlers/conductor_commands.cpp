@@ -242,7 +242,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
 void Conductor::stop(std::function<void()> stopped) {
   stopping_ = true;
   stopped_ = std::move(stopped);
-  if (survey_timer_ != 0) ports_.timers.cancel(survey_timer_);
+  schedule_.stop();
   stops_pending_ = 1;
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();

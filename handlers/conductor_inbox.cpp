@@ -303,7 +303,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
   if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out(address, update.effect);
   if (record.stage == Stage::pending_cleaning) {
     if (before.stage == Stage::available || before.stage == Stage::allocated) {
-      settle_kicks_of(record.instance);
+      schedule_.settle(record.instance);
       try_admit(address);
       if (update.row->on == Trigger::unregistered_seen) want_survey(kLookAgainMs);
     } else if (before.stage == Stage::error || update.row->on == Trigger::operator_enrol) {

@@ -341,8 +341,7 @@ void Conductor::reserve_unrecorded(const Device& device, const Sighting& sightin
 // Towards safety: whoever is not clean must not be offered.
 void Conductor::reserve(const PciAddress& address, const std::string& provider) {
   Device& device = devices_.at(address);
-  if (device.reserving) return;
-  device.reserving = true;
+  if (!device.reserving.insert(provider).second) return;
   ports_.log.warning(kLog,
                      fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
                                  to_string(address)));
@@ -384,9 +383,9 @@ void Conductor::note_offered(const PciAddress& address, std::function<void()> ne
 void Conductor::reserve_now(const PciAddress& address, const std::string& provider) {
   const Device& device = devices_.at(address);
   // Success or not: a survey says where it stands now. What is refused once is refused again.
-  const auto over = [this, address](const Result<placement::ProviderView>& after) {
+  const auto over = [this, address, provider](const Result<placement::ProviderView>& after) {
     Device& now = devices_.at(address);
-    now.reserving = false;
+    now.reserving.erase(provider);
     if (stopping_) return;
     if (after) {
       now.reserve_retry_ms = now.reserve_due = 0;
@@ -394,7 +393,7 @@ void Conductor::reserve_now(const PciAddress& address, const std::string& provid
     }
     // Surveys that kicks asked for try as well, and begin no retries of their own.
     const std::int64_t mono_ms = ports_.clock.now().mono.ms;
-    if (mono_ms + kCoalesceMs < now.reserve_due) return;
+    if (mono_ms + kRetriesMergeMs < now.reserve_due) return;
     now.reserve_retry_ms =
         std::clamp(now.reserve_retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
     now.reserve_due = mono_ms + now.reserve_retry_ms;
@@ -404,28 +403,30 @@ void Conductor::reserve_now(const PciAddress& address, const std::string& provid
                      {{"why", after.error().what}});
     want_survey(now.reserve_retry_ms);
   };
-  ports_.providers.read(provider, [this, address, over, certificate = device.record.certificate_id](
-                                      Result<placement::ProviderView> view) {
-    if (stopping_) return;
-    if (view && !view->is_device()) {
-      view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
-    }
-    if (!view) return over(view);
-    const Record& record = devices_.at(address).record;
-    const bool released = record.stage == Stage::releasing || record.stage == Stage::confirming ||
-                          record.certificate_id != certificate;
-    // Nova burns what it takes, and nobody does so for Cyborg.
-    const bool bound = record.flow == Flow::cyborg && !view->free();
-    if (view->burned() || (released && !bound)) {
-      Device& now = devices_.at(address);
-      now.reserving = false;
-      now.reserve_retry_ms = now.reserve_due = 0;
-      return;
-    }
-    ports_.providers.set_reserved(
-        *view, view->inventories.front().total,
-        [over](const Result<placement::ProviderView>& after) { over(after); });
-  });
+  ports_.providers.read(
+      provider, [this, address, over, provider,
+                 certificate = device.record.certificate_id](Result<placement::ProviderView> view) {
+        if (stopping_) return;
+        if (view && !view->is_device()) {
+          view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
+        }
+        if (!view) return over(view);
+        const Record& record = devices_.at(address).record;
+        const bool released = record.stage == Stage::releasing ||
+                              record.stage == Stage::confirming ||
+                              record.certificate_id != certificate;
+        // Nova burns what it takes, and nobody does so for Cyborg.
+        const bool bound = record.flow == Flow::cyborg && !view->free();
+        if (view->burned() || (released && !bound)) {
+          Device& now = devices_.at(address);
+          now.reserving.erase(provider);
+          now.reserve_retry_ms = now.reserve_due = 0;
+          return;
+        }
+        ports_.providers.set_reserved(
+            *view, view->inventories.front().total,
+            [over](const Result<placement::ProviderView>& after) { over(after); });
+      });
 }
 
 }  // namespace reclaim

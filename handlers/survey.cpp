@@ -56,7 +56,11 @@ void Surveyor::survey(const SurveyRequest& request, std::function<void(Result<Su
         }
       }
       for (const auto& [address, sighting] : run->survey.sightings) {
-        if (sighting.rows.size() != 1 || request.busy.contains(address)) continue;
+        if (request.busy.contains(address)) continue;
+        if (sighting.rows.size() > 1 && request.known.contains(address)) {
+          for (const auto& row : sighting.rows) run->to_read.emplace_back(address, row.uuid);
+        }
+        if (sighting.rows.size() != 1) continue;
         const placement::ProviderRow& row = sighting.rows.front();
         if (row.one_time_use || request.known.contains(address) ||
             (row.owner_cyborg && request.ours && request.ours(sighting))) {
@@ -73,7 +77,9 @@ void Surveyor::read_next(const std::shared_ptr<Run>& run) {
   const auto [address, uuid] = run->to_read[run->next++];
   run->providers->read(uuid, [run, at = address](Result<placement::ProviderView> view) {
     Sighting& sighting = run->survey.sightings[at];
-    if (view) {
+    if (view && sighting.rows.size() > 1) {
+      sighting.views.push_back(std::move(view).value());
+    } else if (view) {
       sighting.view = std::move(view).value();
     } else {
       sighting.problem = view.error().what;

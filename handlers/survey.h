@@ -25,8 +25,10 @@ struct Sighting {
   PciAddress address;
   std::vector<placement::ProviderRow> rows;     // providers whose name ends in the address
   std::optional<placement::ProviderView> view;  // of the one provider, when it was read
-  std::optional<nvme::DriveFacts> drive;        // when the host shows such a function
-  std::string problem;                          // why the provider could not be read this time
+  // Of each provider that could be read, where several stand for an address that is known.
+  std::vector<placement::ProviderView> views;
+  std::optional<nvme::DriveFacts> drive;  // when the host shows such a function
+  std::string problem;                    // why the provider could not be read this time
 
   // Filled in by the conductor. Whether it is configured to be ours: by device_spec, or what is no
   // drive by the whitelist; nothing: the host shows no such function.

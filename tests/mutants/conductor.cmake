@@ -78,3 +78,19 @@ unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp
 unit_mutant(older_versions_are_believed conductor handlers/conductor.cpp ForeignRedis.*Older*
   "a record that nothing authenticates gets a certificate signed"
   [[    record = shown_only(]] [[    if (false) record = shown_only(]])
+unit_mutant(given_away_in_silence conductor handlers/taken.cpp OnOffer.*Alarm
+  "a tenant gets a drive that is known to be dirty, and nobody is told"
+  [[  if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {]]
+  [[  if (false) {]])
+unit_mutant(second_providers_offer conductor handlers/taken.cpp OnOffer.Every*
+  "a dirty drive is on offer by a second provider"
+  [[    out.reserve_too.push_back(view.uuid);
+]] "")
+unit_mutant(kicks_put_the_survey_off conductor handlers/survey_schedule.cpp Schedule.Kicks*
+  "a host that hears of much is never surveyed in full"
+  [[  if (periodic_) periodic_due_ = next_periodic(now_ms);]]
+  [[  periodic_due_ = next_periodic(now_ms);]])
+unit_mutant(a_survey_for_each_event conductor handlers/survey_schedule.cpp Schedule.Surveys*
+  "a flood of events becomes a flood of requests to Placement"
+  [[  next = std::max(next, not_before_);
+]] "")

@@ -96,9 +96,9 @@ sim_mutant(drive_not_asked_again handlers/conductor_release.cpp
   [[    put_release]])
 sim_mutant(never_reserves handlers/conductor_release.cpp
   "a dirty drive that Nova offers again stays on offer"
-  [[  if (device.reserving) return;
+  [[  if (!device.reserving.insert(provider).second) return;
 ]]
-  [[  if (device.reserving || true) return;
+  [[  if (device.record.epoch + 1 != 0) return;
 ]])
 
 # Ending well.

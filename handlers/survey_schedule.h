@@ -1,0 +1,63 @@
+// When the host is surveyed. The periodic survey has a clock of its own, which nothing else puts
+// off; whoever wants one besides gets it soon, together with his likes, and never less than
+// `spacing_ms` after the end of the one before, so that no flood of events becomes one of requests.
+//
+// Thread: the loop's. Owns its timer and what is due.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "handlers/timers.h"
+#include "state/base/clock.h"
+
+namespace reclaim {
+
+class SurveySchedule final {
+ public:
+  struct Times {
+    std::int64_t interval_ms = 60'000;
+    std::int64_t jitter_ms = 6'000;
+    std::int64_t spacing_ms = 2'000;
+  };
+
+  // `run` begins a survey, and its end is told by ended(). `seed` keeps the hosts of a fleet apart.
+  SurveySchedule(Timers& timers, const Clock& clock, Times times, std::uint64_t seed,
+                 std::function<void(bool periodic)> run);
+
+  // A survey `delay_ms` from now. `for_instance`: only to catch the end of that instance's
+  // allocation; dropped by settle(). The first one ever is a periodic one.
+  void want(std::int64_t delay_ms, const std::string& for_instance = "");
+  // Once the instance's device was found free, there is nothing left to wait for.
+  void settle(const std::string& instance);
+  // The survey that was begun is over; `retry_ms` from now it is wanted again as the same kind.
+  void ended();
+  void failed(std::int64_t retry_ms);
+  // No more of them.
+  void stop();
+
+ private:
+  static constexpr std::int64_t kCoalesceMs = 200;  // wanted so close together they are one
+
+  void arm();
+  void fire();
+  [[nodiscard]] std::int64_t next_periodic(std::int64_t now_ms);
+
+  Timers& timers_;
+  const Clock& clock_;
+  const Times times_;
+  std::uint64_t jitter_state_;
+  std::function<void(bool periodic)> run_;
+  std::set<std::pair<std::int64_t, std::string>> due_;  // monotonic ms, instance or ""
+  std::int64_t periodic_due_ = 0;
+  std::int64_t not_before_ = 0;
+  std::uint64_t timer_ = 0;
+  bool running_ = false;
+  bool periodic_ = false;  // the one that is running, or ran last
+  bool stopped_ = false;
+};
+
+}  // namespace reclaim

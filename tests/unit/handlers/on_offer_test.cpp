@@ -1,0 +1,160 @@
+// A drive that is known to be dirty and that somebody offers all the same: it is reserved, by every
+// provider that stands for it, within seconds; and whoever got it meanwhile is an alarm.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/conductor.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+
+// A host whose drives their tenants have left dirty and that something of the host keeps from being
+// cleaned. No periodic survey comes to help.
+struct OnOffer : ::testing::Test {
+  void begin(int slots = 1) {
+    WorldOptions options;
+    options.scripted = options.trace = true;
+    options.scripted_slots = slots;
+    world.emplace(options);
+    world->conductor_options.survey_interval_ms = 24 * 60 * kMinuteMs;
+    world->start_worker();
+    world->pass(kMinuteMs);
+    for (std::size_t i = 0; i < world->slots.size(); ++i) world->tenancy_begins(i);
+    look();
+  }
+  void leave_dirty(int slots = 1) {
+    begin(slots);
+    for (std::size_t i = 0; i < world->slots.size(); ++i) {
+      world->drive(i).guarded = true;
+      world->tenancy_ends(i);
+    }
+    look();
+    world->pass(10 * kMinuteMs);
+    ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
+    world->log.text.clear();
+  }
+  void look() {
+    world->kick({0});
+    world->pass(kMinuteMs);
+  }
+  void TearDown() override {
+    if (world) {
+      EXPECT_EQ(world->failure.value_or(""), "");
+    }
+  }
+  void unreserve() {
+    world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
+  }
+  [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
+  Provider& second_provider() {
+    return world->placement.create("node-1.example_0000:C1:00.0", true);
+  }
+  void expect_alarm() {
+    EXPECT_THAT(world->record().last_error,
+                HasSubstr("a tenant has got a drive that is not known"));
+    EXPECT_THAT(world->log.text, HasSubstr("ERROR"));
+  }
+
+  std::optional<World> world;
+};
+
+// -------------------------------------------------------------------------------------------------
+// Given away.
+
+TEST_F(OnOffer, AKnownDirtyDriveThatNovaGivesToATenantIsAnAlarm) {
+  leave_dirty();
+  std::string journal;
+  const auto checks = world->store.on_saved;
+  world->store.on_saved = [&](const Record& record, const JournalEntry& entry) {
+    checks(record, entry);
+    journal += entry.detail + "\n";
+  };
+  world->drive().guarded = false;
+  unreserve();
+  world->tenancy_begins();
+  look();
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  expect_alarm();
+  EXPECT_THAT(journal, HasSubstr("although it is pending_cleaning"));
+}
+
+TEST_F(OnOffer, SoIsOneThatOnlyTheLedgerKnowsToBeDirty) {
+  leave_dirty();
+  world->kill_worker();
+  world->store.lose_everything();
+  unreserve();
+  world->tenancy_begins();
+  world->start_worker();
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  expect_alarm();
+}
+
+TEST_F(OnOffer, SoIsOneInError) {
+  leave_dirty();
+  world->command("abort", world->slots.front().address);
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().stage, Stage::error);
+  unreserve();
+  world->tenancy_begins();
+  look();
+  EXPECT_EQ(world->record().stage, Stage::error);
+  expect_alarm();
+}
+
+TEST_F(OnOffer, ACleanDriveThatIsGivenToATenantIsNone) {
+  begin();
+  world->tenancy_ends();
+  world->drive().driver = "nvme";
+  look();
+  ASSERT_EQ(world->releases, 1U);
+  world->log.text.clear();
+  world->tenancy_begins();
+  look();
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  EXPECT_EQ(world->record().last_error, "");
+  EXPECT_THAT(world->log.text, ::testing::Not(HasSubstr("ERROR")));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Several providers.
+
+TEST_F(OnOffer, EveryProviderOfADirtyDriveIsReserved) {
+  leave_dirty();
+  const std::string uuid = second_provider().row.uuid;
+  unreserve();
+  look();
+  EXPECT_EQ(world->placement.find(uuid)->inventory.reserved, 1);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("2 providers stand for this address"));
+}
+
+TEST_F(OnOffer, ATenantByASecondProviderIsAnAlarm) {
+  leave_dirty();
+  Provider& second = second_provider();
+  ASSERT_TRUE(world->placement.allocate(second.row.uuid, "instance-by-the-second"));
+  look();
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  EXPECT_EQ(world->record().instance, "instance-by-the-second");
+  expect_alarm();
+}
+
+TEST_F(OnOffer, ASecondProviderOfACleanDriveIsLeftAlone) {
+  begin();
+  world->tenancy_ends();
+  world->drive().driver = "nvme";
+  look();
+  ASSERT_EQ(world->releases, 1U);
+  const std::string uuid = second_provider().row.uuid;
+  look();
+  EXPECT_EQ(world->placement.find(uuid)->inventory.reserved, 0);
+  EXPECT_EQ(reserved(), 0);
+}
+
+}  // namespace
+}  // namespace reclaim::sim
