@@ -103,24 +103,23 @@ void Conductor::take_over(Record record) {
   const PciAddress address = record.address;
   Device& device = devices_[address];
   if (!record.damage.empty()) return quarantine(device, record);
-  const auto entry = ports_.ledger.entries().find(address);
-  const bool remembered = entry != ports_.ledger.entries().end();
-  const bool dirty = remembered && entry->second.dirty;
+  const LedgerEntry* known = on_ledger(address);
+  const bool dirty = known != nullptr && known->dirty;
   // Redis may have forgotten which drive was meant; whichever answers there now is no answer.
-  if (remembered && record.serial.empty()) record.serial = entry->second.serial;
+  if (known != nullptr && record.serial.empty()) record.serial = known->serial;
   // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
   device.dirty_durable = dirty && !device.quarantined;
   const bool unproven = record.unproven;
-  if (unproven) {
-    record = shown_only(std::move(record), remembered ? &entry->second : nullptr);
-  }
-  device.record = std::move(record);
+  if (unproven) record = shown_only(std::move(record), known);
+  // What stands there may be of an earlier life: released since, and Redis has forgotten that, or
+  // somebody put it back. Another tenant's data may be on the drive by now.
+  device.record = confirmed_by(known, std::move(record), policies_.digest);
   device.persisted = !unproven;
   device.quarantined = false;
   forget_earlier_life(device);
   // What is in the pool, and clean for the ledger, has no release on its way.
   device.fence_first = device.record.stage != Stage::available ||
-                       (dirty && entry->second.dirty_since > device.record.certificate_at);
+                       (dirty && known->dirty_since > device.record.certificate_at);
   keep_certificate(address);
   if (unproven) prove(device);
   const Stage stage = device.record.stage;
@@ -135,9 +134,8 @@ void Conductor::take_over(Record record) {
 // An erase older than the ledger's dirt is of an earlier life: the device was released or on offer
 // since, and what Redis holds does not know of that. Another tenant's data may be on the drive.
 void Conductor::forget_earlier_life(Device& device) const {
-  const auto entry = ports_.ledger.entries().find(device.record.address);
-  if (entry == ports_.ledger.entries().end() || !entry->second.dirty ||
-      entry->second.dirty_since > device.record.cleaning_started_at) {
+  const LedgerEntry* known = on_ledger(device.record.address);
+  if (known == nullptr || !known->dirty || known->dirty_since > device.record.cleaning_started_at) {
     device.record.erase_begun = false;
   }
 }
@@ -376,6 +374,7 @@ void Conductor::assess_one(const Sighting& seen,
     device->fence_first = dirty;
     device->quarantined = device->met_anew = device->persisted = false;
     device->record = *assessment->first_seen;
+    if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
   }
   const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
   if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&

@@ -46,6 +46,8 @@ struct ConductorPolicies {
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
   Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
+  // SHA-256, of a baseline.
+  std::function<std::string(const std::string& text)> digest;
   // Whether nobody else claims a drive that is to be registered; none: not asked.
   std::function<Status(std::uint16_t vendor, std::uint16_t product, const PciAddress&)>
       one_claimant = nullptr;
@@ -128,8 +130,10 @@ class Conductor final {
     bool interrupted = false;   // a restart is to end in error, once the release is read back
     std::string mismatch_told;  // so that each is told once
     std::string audit_told;     // the last audited; not once more while it cannot be reserved
-    bool registering = false;   // it is being looked at, or Placement is being told of it
-    bool blank = false;         // looked at: it bears nothing that somebody may miss
+    // What was claimed may be erased so, by what is configured today.
+    std::optional<nvme::EraseMethod> permitted;
+    bool registering = false;  // it is being looked at, or Placement is being told of it
+    bool blank = false;        // looked at: it bears nothing that somebody may miss
   };
 
   // conductor.cpp: schedule, survey, admission.
@@ -138,6 +142,9 @@ class Conductor final {
   void take_over(Record record);
   void forget_earlier_life(Device& device) const;
   void prove(Device& device);
+  [[nodiscard]] const LedgerEntry* on_ledger(const PciAddress& address) const;
+  void put_on_ledger(const PciAddress& address, LedgerEntry entry,
+                     std::function<void(Status)> done);
   void quarantine(Device& device, const Record& damaged);
   void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
@@ -246,6 +253,7 @@ class Conductor final {
   void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
                      const Result<nvme::StepReport>& report);
   void take_baseline(const PciAddress& address, std::uint64_t epoch);
+  void baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void erase(const PciAddress& address, std::uint64_t epoch);
   void show_progress(const PciAddress& address, std::uint64_t epoch, nvme::EraseProgress progress);
   void verify(const PciAddress& address, std::uint64_t epoch);
@@ -255,6 +263,8 @@ class Conductor final {
   void look(const PciAddress& address, std::uint64_t epoch);
   void look_at_placement(const PciAddress& address, std::uint64_t epoch);
   void release(const PciAddress& address, std::uint64_t epoch);
+  [[nodiscard]] Certificate certificate_to_be(const Record& record) const;
+  [[nodiscard]] std::string certificate_of_release(const Device& device) const;
   void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
   void put_release(const PciAddress& address, std::uint64_t epoch);
   void confirm(const PciAddress& address, std::uint64_t epoch);

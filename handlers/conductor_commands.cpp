@@ -212,7 +212,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
   }
   remembered.maintenance = on;
   begin_save(device);
-  ports_.ledger.put(address, remembered, [this, address, on](Status kept) {
+  put_on_ledger(address, remembered, [this, address, on](Status kept) {
     if (stopping_) return;
     Device& now = devices_.at(address);
     if (!kept) {

@@ -200,12 +200,22 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
     facts.firmware = identity->firmware;
   }
   // What an unmanaged drive can is only known now that it is open.
-  if (!is_whole(devices_.at(address).record.plan)) {
+  Device& device = devices_.at(address);
+  if (!is_whole(device.record.plan)) {
     const auto method =
         identity ? policies_.choose_method(policy, identity->capabilities)
                  : Result<nvme::EraseMethod>(Error{Errc::failed, "it does not say what it can"});
     if (!method) return answer(address, epoch, Trigger::guards_failed, said(method.error()));
     facts.plan = make_plan(*method, options_);
+    device.permitted = *method;
+  } else {
+    const auto locked = erase_of(device.record.plan);
+    CHECK(locked);
+    const Status allowed =
+        identity ? check_method(policy, policies_.choose_method, identity->capabilities, *locked)
+                 : Status(Error{Errc::failed, "it does not say what it can"});
+    if (!allowed) return answer(address, epoch, Trigger::guards_failed, said(allowed.error()));
+    device.permitted = *locked;
   }
   answer(address, epoch, Trigger::guards_passed, std::move(facts));
 }

@@ -7,7 +7,6 @@
 
 #include "handlers/audit_trail.h"
 #include "handlers/conductor.h"
-#include "handlers/evidence.h"
 #include "state/trust.h"
 
 namespace reclaim {
@@ -60,8 +59,10 @@ void Conductor::pump(const PciAddress& address) {
     }
     forget_kept(device, update->record);
     if (update->effect == EffectKind::finish) {
-      update->record.certificate_pending =
-          encode_certificate(certificate_of(update->record, options_.version));
+      // Written before the release was asked for; empty where that one was kept already.
+      const LedgerEntry* known = on_ledger(address);
+      CHECK(known != nullptr);
+      update->record.certificate_pending = known->certificate_pending;
     }
     JournalEntry entry{to_string(address),
                        std::string(to_string(device.record.stage)),
@@ -87,6 +88,20 @@ void Conductor::pump(const PciAddress& address) {
   }
   if (!device.saving) settle_certificate(address);
   if (!device.saving) settle_maintenance(address);
+}
+
+const LedgerEntry* Conductor::on_ledger(const PciAddress& address) const {
+  const auto entry = ports_.ledger.entries().find(address);
+  return entry == ports_.ledger.entries().end() ? nullptr : &entry->second;
+}
+
+// With the epoch of the record that stands in Redis now, so that an older one is known for what it
+// is.
+void Conductor::put_on_ledger(const PciAddress& address, LedgerEntry entry,
+                              std::function<void(Status)> done) {
+  const Device& device = devices_.at(address);
+  if (device.persisted) entry.epoch = std::max(entry.epoch, device.record.epoch);
+  ports_.ledger.put(address, entry, std::move(done));
 }
 
 // The line that says a device is dirty since `since`.
@@ -120,13 +135,18 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
   }
   LedgerEntry entry =
       dirty_entry(record, std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1}));
+  // Another tenant's data, or another drive: nothing that was begun before is this drive's erase.
+  if (enrolled || on == Trigger::allocation_seen) {
+    entry.cleaning = CleaningOnLedger{};
+    entry.accepted = enrolled;
+  }
   if (enrolled) {
     entry.enrolled_serial = entry.serial = record.serial;
     entry.enrolment.clear();
     entry.certificate_id.clear();
   }
   const auto strikes = device.strikes;
-  ports_.ledger.put(address, entry, [this, address, record, on, strikes, next](Status kept) {
+  put_on_ledger(address, entry, [this, address, record, on, strikes, next](Status kept) {
     if (stopping_) return;
     Device& now = devices_.at(address);
     if (kept) {
@@ -284,7 +304,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     LedgerEntry entry = ports_.ledger.entries().at(address);
     entry.error = record.stage == Stage::error;
     if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
-    ports_.ledger.put(address, entry, [this](Status kept) {
+    put_on_ledger(address, entry, [this](Status kept) {
       if (!kept)
         ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
     });

@@ -9,6 +9,8 @@
 #include "handlers/conductor.h"
 #include "handlers/conductor_words.h"
 #include "handlers/evidence.h"
+#include "handlers/plan.h"
+#include "state/trust.h"
 
 namespace reclaim {
 namespace {
@@ -65,10 +67,26 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   CHECK(device.release_view->uuid == device.record.provider);
   CHECK(device.lock.token != 0 && !device.record.evidence.empty() &&
         !device.record.verification.empty());
+  const LedgerEntry* known = on_ledger(address);
+  CHECK(known != nullptr && !device.record.cleaning_nonce.empty() &&
+        known->cleaning.nonce == device.record.cleaning_nonce);
+  const auto method = erase_of(device.record.plan);
+  CHECK(method && device.permitted == *method);
+  // The findings are a drive's words: that a step is missing there is an error, and no fault of
+  // this program's.
+  const std::string missing = uncovered_step(device.record.plan, known->cleaning.findings);
+  if (!missing.empty()) {
+    device.release_view.reset();
+    return answer(
+        address, epoch, Trigger::release_refused,
+        said(fmt::format("the ledger has no finding of {}: `reclaim device clean` it", missing)));
+  }
   // From here on the drive may become somebody else's. Should Redis lose what follows and remember
-  // the erasure, the ledger's newer line tells that it is of an earlier life.
-  const LedgerEntry entry = dirty_entry(device.record, erased_at(device.record));
-  ports_.ledger.put(address, entry, [this, address, epoch](Status kept) {
+  // the erasure, the ledger tells that it is of an earlier life: it is not adopted any more.
+  LedgerEntry entry = dirty_entry(device.record, erased_at(device.record));
+  entry.cleaning.baseline_digest.clear();
+  entry.certificate_pending = encode_certificate(certificate_to_be(device.record));
+  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
     if (stopping_ || stale(address, epoch)) return;
     // A full disk may have kept us longer than the lock stood.
     if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
@@ -82,6 +100,25 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
       release(address, epoch);
     });
   });
+}
+
+// As it will be sealed, should the release come about.
+Certificate Conductor::certificate_to_be(const Record& record) const {
+  Record released = record;
+  released.certificate_id = policies_.make_id();
+  released.certificate_at =
+      std::max({ports_.clock.now().wall, record.tenancy_seen_at, erased_at(record)});
+  return certificate_of(released, options_.version);
+}
+
+// The id of the certificate that the release under way, or read back, will have or has; empty: the
+// ledger knows of no such release, whatever Redis says.
+std::string Conductor::certificate_of_release(const Device& device) const {
+  const LedgerEntry* known = on_ledger(device.record.address);
+  // Its line was struck: that release is over, and Redis has forgotten it.
+  if (known != nullptr && !known->dirty) return known->certificate_id;
+  const auto certificate = release_asked_for(known, device.record);
+  return certificate ? certificate->id : std::string();
 }
 
 // Making the record and the ledger durable may have taken long: the drive is asked once more, right
@@ -147,7 +184,8 @@ void Conductor::released(const PciAddress& address, std::uint64_t epoch, Trigger
     Device& now = devices_.at(address);
     if (!now.claimed) now.lane_open = false;
   });
-  facts.certificate_id = policies_.make_id();
+  facts.certificate_id = certificate_of_release(devices_.at(address));
+  CHECK(!facts.certificate_id->empty());
   if (const auto counters = counters_of_verification(devices_.at(address).record.verification)) {
     facts.host_reads = counters->host_reads;
     facts.host_writes = counters->host_writes;
@@ -170,10 +208,9 @@ void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
 
 void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
                           const placement::ProviderView& view) {
-  // A record that Redis took back to an older cleaning proves nothing of what came after it.
-  const auto entry = ports_.ledger.entries().find(address);
-  const bool outdated = entry != ports_.ledger.entries().end() && entry->second.dirty &&
-                        entry->second.dirty_since > erased_at(devices_.at(address).record);
+  // A record of an older cleaning, that Redis took back or somebody put back, proves nothing of
+  // what came after it.
+  const bool outdated = certificate_of_release(devices_.at(address)).empty();
   if (!view.free()) {
     Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
     if (!outdated) return released(address, epoch, Trigger::released_taken, std::move(facts));
@@ -186,7 +223,7 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
   if (!view.burned()) {
     if (outdated) {
       return answer(address, epoch, Trigger::placement_changed,
-                    said("it became dirty after the erasure on record"));
+                    said("the ledger knows of no release of this erasure"));
     }
     return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
   }
@@ -215,17 +252,27 @@ void Conductor::finish(const PciAddress& address) {
 void Conductor::keep_certificate(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (device.quarantined || device.keeping || !owes_certificate(device)) return;
-  const auto certificate = decode_certificate(device.record.certificate_pending);
-  if (!certificate) {
+  const auto shown = decode_certificate(device.record.certificate_pending);
+  if (!shown) {
     ports_.log.error(
         kLog, fmt::format("{}: the certificate in its record cannot be read", to_string(address)),
-        {{"why", certificate.error().what}});
+        {{"why", shown.error().what}});
+    return;
+  }
+  // Sealed is what this host's ledger has, never what Redis says.
+  const LedgerEntry* known = on_ledger(address);
+  const std::string text = known != nullptr ? known->certificate_pending : std::string();
+  const auto certificate = decode_certificate(text);
+  if (!certificate || certificate->id != shown->id) {
+    ports_.log.error(kLog, fmt::format("{}: the certificate {} in its record is not sealed: this "
+                                       "host's ledger does not know it, or it was sealed before",
+                                       to_string(address), printable_excerpt(shown->id, 80)));
+    device.certificate_kept = shown->id;
     return;
   }
   device.keeping = true;
   ports_.ledger.keep_certificate(
-      certificate->id, device.record.certificate_pending,
-      [this, address, certificate = *certificate](Result<std::string> kept) {
+      certificate->id, text, [this, address, certificate = *certificate](Result<std::string> kept) {
         Device& now = devices_.at(address);
         now.keeping = false;
         if (stopping_) return;
@@ -308,9 +355,12 @@ void Conductor::strike(const PciAddress& address, const std::string& certificate
   entry.certificate_at = device.record.certificate_at;
   entry.host_reads = device.record.certified_host_reads;
   entry.host_writes = device.record.certified_host_writes;
+  entry.accepted = false;
+  entry.cleaning = CleaningOnLedger{};
+  entry.certificate_pending.clear();
   device.dirty_durable = false;
   device.strikes += 1;
-  ports_.ledger.put(address, entry, [this, address, certificate_id](Status struck) {
+  put_on_ledger(address, entry, [this, address, certificate_id](Status struck) {
     if (struck || stopping_) return;
     ports_.log.error(
         kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
@@ -367,7 +417,7 @@ void Conductor::note_offered(const PciAddress& address, std::function<void()> ne
                      (!record.erase_begun || known_since > record.cleaning_started_at);
   if (is_busy(record.stage) || known) return next();
   LedgerEntry entry = dirty_entry(record, since);
-  ports_.ledger.put(address, entry, [this, address, next = std::move(next)](Status kept) {
+  put_on_ledger(address, entry, [this, address, next = std::move(next)](Status kept) {
     if (stopping_) return;
     devices_.at(address).dirty_durable = kept.ok();
     if (!kept) {

@@ -75,7 +75,30 @@ void Conductor::take_baseline(const PciAddress& address, std::uint64_t epoch) {
         said(fmt::format("{} samples read and {} canaries written, {} of them count",
                          baseline->samples.size(), baseline->canaries.size(), baseline->counted()));
     facts.baseline = nvme::encode_baseline(*baseline);
-    answer(address, epoch, Trigger::baseline_taken, std::move(facts));
+    facts.cleaning_nonce = policies_.make_id();
+    baseline_taken(address, epoch, std::move(facts));
+  });
+}
+
+// Before anything is erased the ledger knows what this cleaning began with: Redis cannot say
+// otherwise after a restart.
+void Conductor::baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+  if (stale(address, epoch)) return;
+  const Record& record = devices_.at(address).record;
+  const LedgerEntry* known = on_ledger(address);
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  entry.cleaning =
+      CleaningOnLedger{*facts.cleaning_nonce, policies_.digest(*facts.baseline), record.findings};
+  put_on_ledger(address, entry, [this, address, epoch, facts](Status kept) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (kept) return answer(address, epoch, Trigger::baseline_taken, facts);
+    ports_.log.error(
+        "reclaim.conductor",
+        fmt::format("{}: the ledger cannot be written, not erased", to_string(address)),
+        {{"why", kept.error().what}});
+    ports_.timers.after(options_.retry_max_ms, [this, address, epoch, facts] {
+      if (!stopping_) baseline_taken(address, epoch, facts);
+    });
   });
 }
 

@@ -14,6 +14,7 @@ constexpr std::string_view kInterface = "nvme";
 constexpr int kErasePriority = 50;
 constexpr int kPriorityMax = 1000;
 constexpr std::size_t kArgsBytesMax = 4096;
+constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 constexpr std::int64_t kNoLimitOfItsOwn = 0;
 
 struct StepKind {
@@ -142,6 +143,33 @@ bool is_whole(const std::vector<CleanStep>& plan) {
     known += static_cast<std::size_t>(count);
   }
   return known + 1 == plan.size();
+}
+
+Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
+                    const nvme::Capabilities& capabilities, nvme::EraseMethod method) {
+  const auto chosen = choose(policy, capabilities);
+  if (!chosen) return chosen.error();
+  if (*chosen == method) return Ok{};
+  const bool left_to_us = policy.rules.action == nvme::ClearAction::auto_ &&
+                          policy.rules.strategy == nvme::ClearStrategy::auto_;
+  const bool as_good = nvme::sanitization_class(method) == nvme::sanitization_class(*chosen) ||
+                       nvme::is_sanitize(method);
+  if (left_to_us && as_good) return Ok{};
+  return Error{
+      Errc::refused,
+      fmt::format("its plan, locked in earlier, erases by {}, and what is configured today "
+                  "asks for {}: `reclaim device clean` makes the plan again",
+                  nvme::to_string(method), nvme::to_string(*chosen))};
+}
+
+std::string uncovered_step(const std::vector<CleanStep>& plan, const std::string& findings) {
+  const auto document = json::parse(findings, kFindingsBytesMax);
+  for (std::size_t i = 0; i < steps_before_erase(plan); ++i) {
+    std::string name = plan[i].interface + "." + plan[i].step;
+    const rapidjson::Value* found = document ? json::find(*document, name) : nullptr;
+    if (found == nullptr || !found->IsArray()) return name;
+  }
+  return {};
 }
 
 std::size_t steps_before_erase(const std::vector<CleanStep>& plan) {

@@ -34,6 +34,17 @@ namespace reclaim {
 // The method of the plan's erase, which is its last step.
 [[nodiscard]] Result<nvme::EraseMethod> erase_of(const std::vector<CleanStep>& plan);
 
+// Whether what is configured today allows this drive to be erased by `method`, as a locked plan
+// says: it is what would be chosen today, or, where the choice is left to Reclaim, as good or
+// better. Errc::refused.
+[[nodiscard]] Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
+                                  const nvme::Capabilities& capabilities, nvme::EraseMethod method);
+
+// The first step before the erase of which `findings` (the record's JSON) say nothing; empty: they
+// cover the plan.
+[[nodiscard]] std::string uncovered_step(const std::vector<CleanStep>& plan,
+                                         const std::string& findings);
+
 // How many steps stand before the erase.
 [[nodiscard]] std::size_t steps_before_erase(const std::vector<CleanStep>& plan);
 

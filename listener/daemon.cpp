@@ -8,6 +8,7 @@
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
 #include "state/base/uuid.h"
+#include "state/signing_key.h"
 #include "version.h"
 
 namespace reclaim::listener {
@@ -76,6 +77,7 @@ Status Daemon::build(const config::MachineFacts& machine) {
       ConductorPolicies{
           config::device_policy_lookup(settings_), config::method_choice(),
           [] { return random_uuid(); }, config::passthrough_whitelist(settings_),
+          [](const std::string& text) { return sha256_of(text); },
           [this](std::uint16_t vendor, std::uint16_t product, const PciAddress& address) {
             return config::check_claims(settings_, {{address, vendor, product}});
           }},

@@ -19,6 +19,15 @@
 
 namespace reclaim {
 
+// Of the cleaning under way: what its release will rest on. A record in Redis says the same, and is
+// not believed without it.
+struct CleaningOnLedger {
+  std::string nonce;            // the record's cleaning_nonce; empty: no erase was begun
+  std::string baseline_digest;  // of the record's baseline; empty: its erase is not to be adopted
+  std::string findings;         // JSON: of each clean step, as the record has them
+  friend bool operator==(const CleaningOnLedger&, const CleaningOnLedger&) = default;
+};
+
 struct LedgerEntry {
   bool dirty =
       false;  // set when first seen allocated or burned, struck only by a confirmed release
@@ -35,6 +44,14 @@ struct LedgerEntry {
   WallMs certificate_at;
   std::optional<std::uint64_t> host_reads;
   std::optional<std::uint64_t> host_writes;
+  // Absent in lines of an older version.
+  bool accepted =
+      false;  // an operator accepted the drive as it is found, and no tenant had it since
+  std::uint64_t epoch = 0;  // of the record, when this was written: an older one was put back
+  CleaningOnLedger cleaning;
+  // The text of the certificate of the release that was asked for last, from before it was asked
+  // for until the certificate is kept. Only this text is ever sealed.
+  std::string certificate_pending;
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 

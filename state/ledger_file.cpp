@@ -17,8 +17,10 @@
 namespace reclaim::ledger_file {
 namespace {
 
-// Half of it is more than an enrolment may have (nvme/'s limit is 256 KiB).
-constexpr std::size_t kLineBytesMax = 1'048'576;
+// An enrolment (nvme/'s limit is 256 KiB), a certificate (1 MiB, and its quotes escaped) and what
+// little there is beside them.
+constexpr std::size_t kLineBytesMax = 4'194'304;
+constexpr std::size_t kEnrolmentBytesMax = 524'288;
 constexpr std::size_t kChecksumDigits = 8;
 constexpr std::size_t kSecretBytesMax = 16'384;
 
@@ -75,6 +77,18 @@ Status read_certified(const rapidjson::Value& line, LedgerEntry& entry) {
   return Ok{};
 }
 
+// What lines lack that are older than the authenticated records.
+void read_cleaning(const rapidjson::Value& line, LedgerEntry& entry) {
+  const rapidjson::Value* accepted = json::find(line, "accepted");
+  entry.accepted = accepted != nullptr && accepted->IsTrue();
+  const rapidjson::Value* epoch = json::find(line, "epoch");
+  if (epoch != nullptr && epoch->IsUint64()) entry.epoch = epoch->GetUint64();
+  entry.cleaning.nonce = json::maybe_string(line, "cleaning_nonce").value_or("");
+  entry.cleaning.baseline_digest = json::maybe_string(line, "baseline_sha256").value_or("");
+  entry.cleaning.findings = json::maybe_string(line, "findings").value_or("");
+  entry.certificate_pending = json::maybe_string(line, "certificate_pending").value_or("");
+}
+
 Result<std::pair<PciAddress, LedgerEntry>> decode_entry(std::string_view text) {
   const Result<rapidjson::Document> document = parse_shallow(text, kLineBytesMax);
   if (!document.ok()) return document.error();
@@ -109,6 +123,7 @@ Result<std::pair<PciAddress, LedgerEntry>> decode_entry(std::string_view text) {
   if (Status certified = read_certified(*document, entry); !certified.ok()) {
     return std::move(certified).error();
   }
+  read_cleaning(*document, entry);
   return std::pair{*address, entry};
 }
 
@@ -139,8 +154,7 @@ std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
   add_text("provider", entry.provider);
   add_text("enrolled_serial", entry.enrolled_serial);
   add_text("dirty_since", entry.dirty_since.ms == 0 ? "" : to_iso8601(entry.dirty_since));
-  // Room for the rest of the line, which is short.
-  if (!entry.enrolment.empty() && entry.enrolment.size() <= kLineBytesMax / 2) {
+  if (!entry.enrolment.empty() && entry.enrolment.size() <= kEnrolmentBytesMax) {
     document.AddMember("enrolment", embed(entry.enrolment, allocator), allocator);
   }
   if (!entry.certificate_id.empty()) {
@@ -149,6 +163,16 @@ std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
   }
   if (entry.host_reads) document.AddMember("host_reads", *entry.host_reads, allocator);
   if (entry.host_writes) document.AddMember("host_writes", *entry.host_writes, allocator);
+  if (entry.accepted) document.AddMember("accepted", entry.accepted, allocator);
+  if (entry.epoch != 0) document.AddMember("epoch", entry.epoch, allocator);
+  if (!entry.cleaning.nonce.empty()) {
+    add_text("cleaning_nonce", entry.cleaning.nonce);
+    add_text("baseline_sha256", entry.cleaning.baseline_digest);
+    add_text("findings", entry.cleaning.findings);
+  }
+  if (!entry.certificate_pending.empty()) {
+    add_text("certificate_pending", entry.certificate_pending);
+  }
   const std::string body = json::to_text(document);
   return fmt::format("{} {}\n", checksum(body), body);
 }

@@ -185,6 +185,7 @@ void read_cleaning(FieldReader& reader, Record& record) {
   reader.text("evidence", record.evidence);
   reader.text("verification", record.verification);
   reader.time("verified_at", record.verified_at);
+  if (reader.has("cleaning_nonce")) reader.text("cleaning_nonce", record.cleaning_nonce);
   if (reader.has("step_index")) reader.number("step_index", record.step_index);
   if (reader.has("findings")) reader.text("findings", record.findings);
   if (reader.has("enrolment")) reader.text("enrolment", record.enrolment);
@@ -258,6 +259,7 @@ Fields encode_record(const Record& record) {
       {"cleaning_started_at", time_text(record.cleaning_started_at)},
       {"erase_begun", std::string(bool_text(record.erase_begun))},
       {"planned_stop", std::string(bool_text(record.planned_stop))},
+      {"cleaning_nonce", record.cleaning_nonce},
       {"baseline", record.baseline},
       {"evidence", record.evidence},
       {"verification", record.verification},

@@ -102,9 +102,11 @@ struct Record {
   WallMs cleaning_started_at;
   bool erase_begun = false;   // persisted before the command: a running sanitize may be ours
   bool planned_stop = false;  // the worker was stopped by SIGTERM in the middle
-  std::string baseline;       // nvme::encode_baseline, persisted before the erase
-  std::string evidence;       // JSON of nvme::EraseEvidence
-  std::string verification;   // JSON of nvme::VerifyReport
+  // Drawn with the baseline: what the ledger says of the erase it says of this one and no other.
+  std::string cleaning_nonce;
+  std::string baseline;      // nvme::encode_baseline, persisted before the erase
+  std::string evidence;      // JSON of nvme::EraseEvidence
+  std::string verification;  // JSON of nvme::VerifyReport
   WallMs verified_at;
   std::string findings;  // JSON object: of each clean step that was run, what it found and reset
   // The drive as it should be (nvme/'s text): taken when Reclaim itself had cleaned it, compared

@@ -32,6 +32,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.firmware, facts.firmware);
   take(record.capacity_bytes, facts.capacity_bytes);
   take(record.plan, facts.plan);
+  take(record.cleaning_nonce, facts.cleaning_nonce);
   take(record.baseline, facts.baseline);
   take(record.evidence, facts.evidence);
   take(record.verification, facts.verification);
@@ -75,6 +76,7 @@ std::string clean_step_of(const Record& record) {
 
 void forget_erase(Record& record) {
   record.erase_begun = false;
+  record.cleaning_nonce.clear();
   record.baseline.clear();
   record.evidence.clear();
   record.verification.clear();

@@ -32,6 +32,7 @@ struct Facts {
   std::optional<std::string> firmware;
   std::optional<std::uint64_t> capacity_bytes;
   std::optional<std::vector<CleanStep>> plan;
+  std::optional<std::string> cleaning_nonce;
   std::optional<std::string> baseline;
   std::optional<std::string> evidence;
   std::optional<std::string> verification;

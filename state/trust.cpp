@@ -1,5 +1,9 @@
 #include "state/trust.h"
 
+#include <algorithm>
+
+#include "state/step.h"
+
 namespace reclaim {
 
 Record shown_only(Record record, const LedgerEntry* known) {
@@ -24,6 +28,38 @@ Record shown_only(Record record, const LedgerEntry* known) {
 
 bool is_of_this_host(const Record& stored) {
   return stored.damage.empty() && stored.epoch < kStoredEpochMax;
+}
+
+Record confirmed_by(const LedgerEntry* known, Record record,
+                    const std::function<std::string(const std::string&)>& digest) {
+  const bool begun = known != nullptr && record.erase_begun && !record.cleaning_nonce.empty() &&
+                     known->dirty && known->cleaning.nonce == record.cleaning_nonce &&
+                     !known->cleaning.baseline_digest.empty() &&
+                     known->cleaning.baseline_digest == digest(record.baseline);
+  if (begun) {
+    record.findings = known->cleaning.findings;
+  } else {
+    record.erase_begun = false;
+  }
+  if (known == nullptr) return record;
+  record.accepted = record.accepted && known->accepted;
+  if (!known->enrolment.empty()) record.enrolment = known->enrolment;
+  if (record.epoch < known->epoch) {
+    record.epoch = known->epoch;
+    record.instance.clear();
+    record.request_id.clear();
+  }
+  return record;
+}
+
+std::optional<Certificate> release_asked_for(const LedgerEntry* known, const Record& record) {
+  if (known == nullptr || !known->dirty || record.cleaning_nonce.empty() ||
+      known->cleaning.nonce != record.cleaning_nonce || known->dirty_since > erased_at(record)) {
+    return std::nullopt;
+  }
+  auto certificate = decode_certificate(known->certificate_pending);
+  if (!certificate) return std::nullopt;
+  return *std::move(certificate);
 }
 
 }  // namespace reclaim

@@ -2,6 +2,10 @@
 // an older version that authenticated nothing; the ledger, a file of this host, knows better. Pure.
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <string>
+
 #include "state/ledger.h"
 #include "state/record.h"
 
@@ -15,5 +19,18 @@ namespace reclaim {
 // Whether what stands in Redis was written by this host's workers, as the late write of one that
 // died, and leaves room for a later epoch: then it can be written over in one step.
 [[nodiscard]] bool is_of_this_host(const Record& stored);
+
+// A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
+// as begun only where `known` has its nonce and the digest of its baseline (`digest` makes one),
+// and its findings are those of `known`. A record older than the ledger's epoch was put back, or
+// Redis lost what came after it: whose tenancy it names is not known, and its epoch goes on from
+// there.
+[[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
+                                  const std::function<std::string(const std::string&)>& digest);
+
+// The certificate of the release that `record` is in, or was: its text is in `known`, and so is the
+// record's own cleaning, with no newer dirt. Nothing: the ledger knows of no such release.
+[[nodiscard]] std::optional<Certificate> release_asked_for(const LedgerEntry* known,
+                                                           const Record& record);
 
 }  // namespace reclaim

@@ -17,12 +17,13 @@ unit_mutant(certificate_stays_lost conductor handlers/conductor_inbox.cpp *TheLo
   [[    if (update->effect == EffectKind::finish) {]] [[    if (false) {]])
 unit_mutant(certificate_of_another_tenant conductor handlers/conductor_release.cpp *ItNeverNames*
   "a certificate names an instance that came after the erasure"
-  [[  const auto certificate = decode_certificate(device.record.certificate_pending);
-]]
-  [[  auto certificate = decode_certificate(device.record.certificate_pending);
-  if (certificate) certificate->instance = device.record.instance;
-  if (certificate) device.record.certificate_pending = encode_certificate(*certificate);
-]])
+  [[      certificate->id, text,]]
+  [[      certificate->id,
+      [&] {
+        Certificate other = *certificate;
+        other.instance = device.record.instance;
+        return encode_certificate(other);
+      }(),]])
 unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
@@ -94,3 +95,22 @@ unit_mutant(a_survey_for_each_event conductor handlers/survey_schedule.cpp Sched
   "a flood of events becomes a flood of requests to Placement"
   [[  next = std::max(next, not_before_);
 ]] "")
+unit_mutant(redis_says_what_is_signed conductor handlers/conductor_release.cpp
+  ForeignRedis.ACertificateThatTheLedger*
+  "a certificate is sealed because Redis says so"
+  [[  const std::string text = known != nullptr ? known->certificate_pending : std::string();]]
+  [[  const std::string text = device.record.certificate_pending;]])
+unit_mutant(redis_says_what_was_erased conductor state/trust.cpp ForeignRedis.AnErase*
+  "a drive is released whose erase only Redis knows of"
+  [[                     known->dirty && known->cleaning.nonce == record.cleaning_nonce &&
+                     !known->cleaning.baseline_digest.empty() &&
+                     known->cleaning.baseline_digest == digest(record.baseline);]]
+  [[                     !digest(record.baseline).empty();]])
+unit_mutant(tenants_put_back_are_believed conductor state/trust.cpp ForeignRedis.AnOlder*
+  "a certificate names the tenant before"
+  [[    record.instance.clear();
+]] "")
+unit_mutant(locked_plans_outlive_policies conductor handlers/conductor_effects.cpp
+  ForeignRedis.APlan*
+  "a drive is erased by a method that is not allowed any more"
+  [[    if (!allowed) return answer(]] [[    if (false) return answer(]])

@@ -175,6 +175,7 @@ void World::start_worker() {
     return nvme::choose_method(nvme::Policy{policy.rules.action, policy.rules.strategy},
                                capabilities);
   };
+  policies.digest = [](const std::string& text) { return text; };
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
   ConductorOptions options = conductor_options;
   // As config/module_options makes it: the same for each worker of this machine.

@@ -164,5 +164,135 @@ TEST_F(ForeignRedis, ARecordOfAnOlderVersionIsShownAndNothingRestsOnIt) {
   EXPECT_EQ(world->releases, 2U);
 }
 
+// -------------------------------------------------------------------------------------------------
+// Records with a code that fits: old ones of ours put back, and, for the ledger's sake, ones that
+// somebody made who has the host's key as well.
+
+// A drive whose sanitize log looks finished, while it holds what the last tenant wrote.
+TEST_F(ForeignRedis, AnEraseThatTheLedgerDoesNotKnowIsNotAdopted) {
+  begin();
+  world->drive().sanitize_ms = 30'000;
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(10'000);
+  Record erasing = world->record();
+  ASSERT_EQ(erasing.stage, Stage::erasing);
+  ASSERT_TRUE(erasing.erase_begun);
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->releases, 1U);
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->kill_worker();
+  world->tenancy_ends();
+  world->drive().global_data_erased = true;
+  world->drive().sstat = 1;
+  const std::uint64_t erases = world->erases;
+  erasing.cleaning_started_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kLongMs};
+  world->store.put_back(erasing);
+  world->start_worker();
+  world->pass(kLongMs);
+  EXPECT_EQ(world->erases, erases + 1) << "it was taken for the one of the cleaning before";
+  EXPECT_EQ(world->releases, 2U);
+}
+
+TEST_F(ForeignRedis, ACertificateThatTheLedgerDoesNotKnowIsNotSealed) {
+  begin();
+  clean_once();
+  world->kill_worker();
+  Record record = world->record();
+  record.certificate_pending = encode_certificate(invented());
+  world->store.put_back(record);
+  world->start_worker();
+  world->pass(kLongMs);
+  EXPECT_FALSE(is_signed(invented().id));
+  // It does not stand in the way of the next cleaning either.
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kLongMs);
+  EXPECT_EQ(world->releases, 2U);
+}
+
+TEST_F(ForeignRedis, AReleaseThatIsOverIsNotCertifiedAgain) {
+  begin();
+  Record releasing;
+  world->store.on_saved = [&, before = world->store.on_saved](const Record& record,
+                                                              const JournalEntry& entry) {
+    if (record.stage == Stage::releasing) releasing = record;
+    if (before) before(record, entry);
+  };
+  clean_once();
+  ASSERT_EQ(releasing.stage, Stage::releasing);
+  const auto certificates = world->disk.certificates;
+  ASSERT_EQ(certificates.size(), 1U);
+  world->kill_worker();
+  world->store.put_back(releasing);
+  world->start_worker();
+  world->pass(kLongMs);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_EQ(world->record().certificate_id, certificates.begin()->first);
+  EXPECT_EQ(world->disk.certificates, certificates);
+}
+
+TEST_F(ForeignRedis, AnOlderRecordPutBackNamesNoTenantInTheNextCertificate) {
+  begin();
+  const Record first = world->record();
+  clean_once();
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_NE(world->record().instance, first.instance);
+  world->kill_worker();
+  world->tenancy_ends();
+  world->store.put_back(first);
+  const auto certificates = world->disk.certificates;
+  world->start_worker();
+  world->pass(kLongMs);
+  ASSERT_EQ(world->releases, 2U);
+  ASSERT_EQ(world->disk.certificates.size(), 2U);
+  for (const auto& [id, text] : world->disk.certificates) {
+    if (certificates.contains(id)) continue;
+    EXPECT_EQ(decode_certificate(text)->instance, "");
+    EXPECT_EQ(decode_certificate(text)->request_id, "req-1") << "of the kick that led here";
+  }
+}
+
+TEST_F(ForeignRedis, APlanThatIsNotAllowedTodayErasesNothing) {
+  begin();
+  world->tenancy_ends();
+  world->drive().guarded = true;
+  world->kick({0});
+  world->pass(kMinuteMs);
+  Record record = world->record();
+  ASSERT_EQ(record.stage, Stage::pending_cleaning);
+  ASSERT_FALSE(record.plan.empty());
+  world->kill_worker();
+  world->drive().guarded = false;
+  record.plan.back().step = "overwrite";
+  world->store.put_back(record);
+  world->start_worker();
+  world->pass(kLongMs);
+  EXPECT_EQ(world->erases, 0U);
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_THAT(world->record().last_error, HasSubstr("what is configured today asks for"));
+  world->command("clean", record.address);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->releases, 1U);
+}
+
+TEST_F(ForeignRedis, AnAcceptanceIsTheLedgersToRemember) {
+  begin();
+  world->kill_worker();
+  Record record = world->record();
+  record.accepted = true;
+  world->store.put_back(record);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  EXPECT_FALSE(world->conductor->records().front().accepted);
+}
+
 }  // namespace
 }  // namespace reclaim::sim

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "handlers/evidence.h"
+#include "nvme/policy.h"
+
 namespace reclaim {
 namespace {
 
@@ -87,6 +90,47 @@ TEST(Plan, TellsAStepsTime) {
   EXPECT_EQ(step_time_ms(step, "timeout_ms", 1), 5000);
   EXPECT_EQ(step_time_ms(step, "stall_timeout_ms", 1), 1);
   EXPECT_EQ(step_time_ms(CleanStep{"nvme", "x", 60, "no JSON"}, "timeout_ms", 7), 7);
+}
+
+TEST(Plan, FindingsCoverItWhenEachStepBeforeTheEraseHasItsOwn) {
+  const auto plan = make_plan(nvme::EraseMethod::sanitize_crypto, ConductorOptions{});
+  std::string findings = with_findings("", "nvme.check_health", {});
+  EXPECT_EQ(uncovered_step(plan, findings), "nvme.recover_sanitize");
+  findings = with_findings(findings, "nvme.recover_sanitize", {});
+  findings = with_findings(findings, "nvme.reset_namespaces", {});
+  EXPECT_EQ(uncovered_step(plan, findings), "nvme.reset_controller_state");
+  findings = with_findings(findings, "nvme.reset_controller_state", {});
+  EXPECT_EQ(uncovered_step(plan, findings), "");
+  for (const char* text : {"", "[]", "half a {", R"({"nvme.check_health":"yes"})"}) {
+    EXPECT_EQ(uncovered_step(plan, text), "nvme.check_health") << text;
+  }
+}
+
+TEST(Plan, ALockedMethodIsAllowedByWhatIsConfiguredToday) {
+  using nvme::EraseMethod;
+  const auto choose = [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {
+    return nvme::choose_method({policy.rules.action, policy.rules.strategy}, capabilities);
+  };
+  nvme::Capabilities sanitizes;
+  sanitizes.sanicap = 3;
+  nvme::Capabilities plain;
+  plain.sanicap = 0;
+  plain.oncs = 8;
+  DevicePolicy policy;
+  const auto allowed = [&](const nvme::Capabilities& can, EraseMethod method) {
+    return check_method(policy, choose, can, method).ok();
+  };
+  // Left to us: what is chosen, or as good, or better.
+  EXPECT_TRUE(allowed(sanitizes, EraseMethod::sanitize_crypto));
+  EXPECT_TRUE(allowed(sanitizes, EraseMethod::sanitize_block));
+  EXPECT_FALSE(allowed(sanitizes, EraseMethod::overwrite));
+  EXPECT_TRUE(allowed(plain, EraseMethod::overwrite));
+  // Asked for: that alone.
+  policy.rules.action = nvme::ClearAction::sanitize;
+  policy.rules.strategy = nvme::ClearStrategy::block;
+  EXPECT_TRUE(allowed(sanitizes, EraseMethod::sanitize_block));
+  EXPECT_FALSE(allowed(sanitizes, EraseMethod::sanitize_crypto));
+  EXPECT_FALSE(allowed(plain, EraseMethod::overwrite)) << "it cannot be satisfied at all";
 }
 
 }  // namespace

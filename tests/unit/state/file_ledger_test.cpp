@@ -111,6 +111,39 @@ TEST_F(FileLedgerTest, RemembersAcrossLives) {
   EXPECT_TRUE(logger_.lines.empty());
 }
 
+TEST_F(FileLedgerTest, WhatAReleaseRestsOnIsKeptToTheByte) {
+  LedgerEntry entry = dirty("S");
+  entry.accepted = true;
+  entry.epoch = 77;
+  entry.cleaning = CleaningOnLedger{"a-nonce", std::string(64, 'a'), R"({"nvme.check_health":[]})"};
+  entry.certificate_pending = R"({"id":"x", "evidence" : {"quoted":"\""}})";
+  entry.certificate_pending.insert(1, std::size_t{1000} * 1024, ' ');
+  {
+    const auto ledger = open();
+    EXPECT_TRUE(put(**ledger, 1, entry).ok());
+  }
+  const auto ledger = open();
+  ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+  EXPECT_EQ((*ledger)->entries().at(PciAddress{0, 1, 1, 0}), entry);
+}
+
+// As the version before wrote it, byte for byte.
+TEST_F(FileLedgerTest, ALineOfAnOlderVersionKnowsOfNoCleaning) {
+  write(
+      "reclaim-ledger 1\n"
+      "87b24f5b {\"address\":\"0000:01:01.0\",\"dirty\":true,\"error\":false,"
+      "\"maintenance\":false,\"serial\":\"S\",\"provider\":\"p\",\"enrolled_serial\":\"\","
+      "\"dirty_since\":\"2025-11-20T12:00:00.000Z\"}\n");
+  const auto ledger = open();
+  ASSERT_TRUE(ledger.ok()) << ledger.error().what;
+  const LedgerEntry& entry = (*ledger)->entries().at(PciAddress{0, 1, 1, 0});
+  EXPECT_TRUE(entry.dirty);
+  EXPECT_EQ(entry.cleaning, CleaningOnLedger{});
+  EXPECT_EQ(entry.certificate_pending, "");
+  EXPECT_EQ(entry.epoch, 0U);
+  EXPECT_FALSE(entry.accepted);
+}
+
 TEST_F(FileLedgerTest, AnEnrolmentAsLongAsADriveMayMakeItIsKept) {
   LedgerEntry entry = dirty("S");
   entry.enrolment = R"({"features":")" + std::string(std::size_t{250} * 1024, 'x') + R"("})";

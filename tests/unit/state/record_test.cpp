@@ -26,14 +26,17 @@ class RandomRecords final {
                    static_cast<std::uint8_t>(number(31)), static_cast<std::uint8_t>(number(7))};
     record.uuid = text();
     record.flow = number(1) == 0 ? Flow::nova : Flow::cyborg;
-    for (std::string* member :
-         {&record.vendor_id,      &record.product_id,         &record.model,
-          &record.serial,         &record.firmware,           &record.provider,
-          &record.provider_name,  &record.resource_class,     &record.waiting_for,
-          &record.last_error,     &record.instance,           &record.request_id,
-          &record.clean_step,     &record.findings,           &record.enrolment,
-          &record.baseline,       &record.evidence,           &record.verification,
-          &record.certificate_id, &record.certificate_pending}) {
+    for (std::string* member : {&record.vendor_id,      &record.product_id,
+                                &record.model,          &record.serial,
+                                &record.firmware,       &record.provider,
+                                &record.provider_name,  &record.resource_class,
+                                &record.waiting_for,    &record.last_error,
+                                &record.instance,       &record.request_id,
+                                &record.clean_step,     &record.findings,
+                                &record.enrolment,      &record.baseline,
+                                &record.evidence,       &record.verification,
+                                &record.certificate_id, &record.certificate_pending,
+                                &record.cleaning_nonce}) {
       *member = text();
     }
     record.capacity_bytes = wide();
@@ -125,8 +128,8 @@ TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
   const std::set<std::string> added_later{
-      "step_index", "findings",   "enrolment", "accepted", "certificate_pending",
-      "type",       "created_at", "arq",       "managed",  "cyborg_status"};
+      "step_index", "findings", "enrolment", "accepted",      "certificate_pending", "type",
+      "created_at", "arq",      "managed",   "cyborg_status", "cleaning_nonce"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);
