@@ -29,14 +29,26 @@ struct DeviceShowOptions {
 [[nodiscard]] int run_device_show(Session& session, const DeviceShowOptions& options,
                                   std::ostream& out, std::ostream& err);
 
-// Sends `command` (clean, abort, enrol, maintenance_on, maintenance_off) to the device's worker and
-// waits until its record shows that it was heard, so that a slip is seen at once.
+// Issues the order `command` (clean, abort, enrol, maintenance_on, maintenance_off) to the device's
+// worker and waits until its record shows that it was heard, or says why it was refused, so that a
+// slip is seen at once.
 struct DeviceCommandOptions {
   std::string command;
   std::string host;
   std::string device;
 };
 [[nodiscard]] int run_device_command(Session& session, const DeviceCommandOptions& options,
+                                     std::ostream& out, std::ostream& err);
+
+// The orders that no worker has taken yet, and taking one back.
+struct OrderOptions {
+  View view;
+  std::string host;  // empty: this host
+  std::string id;
+};
+[[nodiscard]] int run_order_list(Session& session, const OrderOptions& options, std::ostream& out,
+                                 std::ostream& err);
+[[nodiscard]] int run_order_withdraw(Session& session, const OrderOptions& options,
                                      std::ostream& out, std::ostream& err);
 
 // What would be cleaned, how, and why not. Reads everything, does nothing.

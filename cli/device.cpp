@@ -7,9 +7,9 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/order.h"
 #include "handlers/plan.h"
 #include "state/base/log.h"
-#include "state/base/uuid.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {
@@ -198,13 +198,10 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   if (const auto pointless = refusal_of(options.command, *before)) return complain(err, *pointless);
   auto store = session.store();
   if (!store) return complain(err, store.error());
-  Kick kick;
-  kick.reason = "operator";
-  kick.command = options.command;
-  kick.address = to_string(before->address);
-  kick.request_id = "req-" + random_uuid();
+  const auto order = new_order(session, host, options.command, to_string(before->address));
+  if (!order) return complain(err, order.error());
   const auto pushed =
-      session.wait<Ok>([&](auto done) { (*store)->push_kick(host, kick, std::move(done)); });
+      session.wait<Ok>([&](auto done) { (*store)->push_order(host, *order, std::move(done)); });
   if (!pushed) return complain(err, pushed.error());
 
   std::int64_t waited_ms = 0;
@@ -213,16 +210,25 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
     if (now && has_acted(options.command, *before, *now)) {
       out << fmt::format("{}: {}{} ({})\n", to_string(now->address),
                          to_string(device_state(now->stage)),
-                         now->maintenance ? ", in maintenance" : "", kick.request_id);
+                         now->maintenance ? ", in maintenance" : "", order->request_id);
       return 0;
+    }
+    const auto answer = session.wait<std::optional<std::string>>(
+        [&](auto done) { (*store)->read_order_answer(host, order->request_id, std::move(done)); });
+    if (answer && *answer && !(*answer)->empty()) {
+      return complain(
+          err, Error{Errc::refused, fmt::format("{} is refused: {}", options.command, **answer)});
     }
     session.run_until([] { return false; }, kLookEveryMs);
     waited_ms += kLookEveryMs;
   }
   err << fmt::format(
       "reclaim: {} is queued for host {} ({}), but its worker has not acted on it: does it run, "
-      "does a cleaning have to end first, and does its log refuse it?\n",
-      options.command, host, kick.request_id);
+      "does "
+      "a cleaning have to end first, and does its log refuse it? It expires after an hour; "
+      "`reclaim "
+      "device order list` shows it until it is taken, `order withdraw` takes it back\n",
+      options.command, host, order->request_id);
   return 1;
 }
 

@@ -124,6 +124,15 @@ inline constexpr std::array kHostOptions = {
                "The private key (PEM, Ed25519, no passphrase, readable by its owner alone) that "
                "the certificates of erasures are signed with. Default: STATE_PATH/certificate.key, "
                "made at the first start. The public half stands beside it in certificate.key.pub."},
+    // ------------------------------------------------------------------------------------ security
+    Option{.group = "security",
+           .name = "order_key_file",
+           .fallback = "",
+           .help =
+               "A key (64 hexadecimal digits, `openssl rand -hex 32`, readable by its owner alone) "
+               "that operators' machines and the hosts share. An order that accepts something, as "
+               "`device set --enrol` does, is taken from another machine only with it; root on the "
+               "host itself needs none. Default: only the host itself may say such a thing."},
     // ------------------------------------------------------------------------------------- reclaim
     Option{
         .group = "reclaim",

@@ -49,6 +49,7 @@ class Builder {
     check_managed(out_.settings, out_.problems, out_.warnings);
     recovery();
     certificates(reading);
+    security(reading);
     read_api(reading, out_.settings.api);
     read_tokens(reading, out_.settings.api, out_.settings.keystone_authtoken);
     policy(reading);
@@ -232,6 +233,11 @@ class Builder {
     if (read_.string("certificates", "signing_key").empty()) return;
     out_.settings.certificates.signing_key =
         read_absolute_path(reading, "certificates", "signing_key");
+  }
+
+  void security(const Reading& reading) {
+    if (read_.string("security", "order_key_file").empty()) return;
+    out_.settings.order_key_file = read_absolute_path(reading, "security", "order_key_file");
   }
 
   void policy(const Reading& reading) {

@@ -180,6 +180,7 @@ struct Settings {
   NvmeSettings nvme;
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   CertificateSettings certificates;
+  std::string order_key_file;  // [security]; empty: none
   HostSettings reclaim;
   CyborgSettings cyborg;
   ApiSettings api;

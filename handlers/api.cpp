@@ -364,21 +364,22 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (const auto why = why_not_clean(found, ports_.clock.now().wall, options_.heartbeat_max_ms)) {
       return answer(*call, fault(why->status, why->detail));
     }
-    Kick kick;
-    kick.reason = "operator";
-    kick.command = "clean";
-    kick.address = to_string(found.record.address);
-    kick.request_id = call->request.request_id;
-    ports_.store.push_kick(found.record.host, kick,
-                           [weak = weak_from_this(), call](Result<Ok> pushed) {
-                             const auto self = weak.lock();
-                             if (!self) return;
-                             if (!pushed)
-                               return self->answer(*call, self->redis_fault(*call, pushed.error()));
-                             Response accepted;
-                             accepted.status = 202;
-                             self->answer(*call, std::move(accepted));
-                           });
+    Order order;
+    order.order = "clean";
+    order.address = to_string(found.record.address);
+    order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
+                            word(call->who.project_id));
+    order.request_id = call->request.request_id;
+    order.issued_at = ports_.clock.now().wall;
+    ports_.store.push_order(
+        found.record.host, order, [weak = weak_from_this(), call](Result<Ok> pushed) {
+          const auto self = weak.lock();
+          if (!self) return;
+          if (!pushed) return self->answer(*call, self->redis_fault(*call, pushed.error()));
+          Response accepted;
+          accepted.status = 202;
+          self->answer(*call, std::move(accepted));
+        });
   }
 
   // Who did it, on which device, and what came of it; refused attempts as well.

@@ -194,11 +194,7 @@ void Conductor::take(const Kick& kick) {
   ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   hear_arq(kick);
-  if (kick.command == "cleanup_device") {
-    cleanup_device(kick);
-  } else if (!kick.command.empty()) {
-    return command(kick);
-  }
+  if (kick.command == "cleanup_device") cleanup_device(kick);
   for (const int delay_s : kick.delays_s) {
     // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
     // shall be one survey.

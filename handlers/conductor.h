@@ -46,6 +46,8 @@ struct ConductorPolicies {
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
   Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
+  // Whether an order for this host is authenticated (state/order_seal.h); none: no order is.
+  std::function<bool(const Order& order)> order_fits;
   // SHA-256, of a baseline.
   std::function<std::string(const std::string& text)> digest;
   // Whether nobody else claims a drive that is to be registered; none: not asked.
@@ -72,10 +74,13 @@ class Conductor final {
   // begun.
   void start(std::function<void(Status)> started);
 
-  // A notification's kick or an operator's command. Carries no authority. The caller acknowledges
-  // it afterwards: what it asks for is scheduled here, and a survey at the next start makes up for
-  // a loss.
+  // A notification's kick. Carries no authority. The caller acknowledges it afterwards: what it
+  // asks for is scheduled here, and a survey at the next start makes up for a loss.
   void take(const Kick& kick);
+
+  // An operator's order, taken from the stream: carried out once, or refused, which who issued it
+  // is told (Store::answer_order).
+  void take(const Order& order);
 
   // The planned stop: no new work, every lane told to leave its drive as it is, records marked,
   // claims and locks given back. `stopped` is called once.
@@ -192,8 +197,13 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void cleanup_device(const Kick& kick);
-  void command(const Kick& kick);
-  bool enrol(Device& device, Facts facts);
+  void answer_order(const Order& order, const std::string& refusal);
+  [[nodiscard]] std::string why_not(const Order& order) const;
+  [[nodiscard]] std::string why_not_accepted(const Order& order) const;
+  void accept(const PciAddress& address, const Order& order);
+  [[nodiscard]] std::string carry_out(const Order& order, Device& device);
+  [[nodiscard]] std::string clean(Device& device, Facts facts);
+  [[nodiscard]] std::string enrol(Device& device, Facts facts);
   void enrol_from_pool(const PciAddress& address, Facts facts);
   void refuse_enrolment(const PciAddress& address, const std::string& reason);
   [[nodiscard]] bool stands_unopened(const Device& device) const;

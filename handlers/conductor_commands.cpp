@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -14,17 +13,13 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
-constexpr std::int64_t kCommandAgeMaxMs = 600'000;
+constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
 
-// A stream's id begins with the time it was written, in milliseconds since 1970; 0: it does not.
-std::int64_t written_at_ms(const std::string& id) {
-  const std::size_t dash = id.find('-');
-  std::int64_t ms = 0;
-  if (dash == std::string::npos) return 0;
-  const auto [end, error] = std::from_chars(id.data(), id.data() + dash, ms);
-  return error == std::errc{} && end == id.data() + dash ? ms : 0;
-}
+// As long as a request id, or a name, may be.
+constexpr std::size_t kWordBytesMax = 200;
+// Clocks differ.
+constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 
 }  // namespace
 
@@ -38,7 +33,7 @@ void Conductor::cleanup_device(const Kick& kick) {
     return;
   }
   const std::int64_t written = written_at_ms(kick.id);
-  const bool old = written > 0 && ports_.clock.now().wall.ms - written > kCommandAgeMaxMs;
+  const bool old = written > 0 && ports_.clock.now().wall.ms - written > kCleanupAgeMaxMs;
   // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
   if (old || (written > 0 && written < device->record.stage_since.ms)) {
     ports_.log.warning(kLog, fmt::format("cleanup_device for {}: asked before it came into error, "
@@ -52,75 +47,143 @@ void Conductor::cleanup_device(const Kick& kick) {
   post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
 }
 
-void Conductor::command(const Kick& kick) {
-  // What an operator wanted yesterday of the drive that was there then is no order for today.
-  const std::int64_t written = written_at_ms(kick.id);
-  if (written > 0 && ports_.clock.now().wall.ms - written > kCommandAgeMaxMs) {
-    ports_.log.warning(kLog, fmt::format("command {} for {} is older than {} s: not carried out",
-                                         kick.command, kick.address, kCommandAgeMaxMs / 1000));
-    return;
-  }
-  const auto address = parse_pci_address(kick.address);
+void Conductor::take(const Order& order) {
+  if (stopping_) return;
+  const std::string name = fmt::format("{} of {}", printable_excerpt(order.order, 40),
+                                       printable_excerpt(order.address, 40));
+  ports_.log.info(kLog, fmt::format("order: {}", name),
+                  {{"who", printable_excerpt(order.who, kWordBytesMax)},
+                   {"request_id", printable_excerpt(order.request_id, kWordBytesMax)}});
+  std::string refusal = why_not(order);
+  const auto address = parse_pci_address(order.address);
   Device* device = address ? find(*address) : nullptr;
-  if (device == nullptr) {
-    ports_.log.warning(kLog, fmt::format("command {} for {}: no such device on this host",
-                                         kick.command, kick.address));
-    return;
+  if (refusal.empty() && device == nullptr) {
+    refusal = "no such device on this host: `reclaim device list` shows which there are";
+  } else if (refusal.empty() && device->quarantined) {
+    refusal = device->record.last_error;
   }
-  Facts facts;
-  facts.detail = "operator";
-  if (!kick.request_id.empty()) facts.request_id = kick.request_id;
-  if (device->quarantined) {
-    ports_.log.warning(kLog, fmt::format("command {} for {}: {}", kick.command, kick.address,
-                                         device->record.last_error));
-    return;
-  }
-  if (kick.command == "clean") {
-    // One in the pool is clean, unless nobody can tell why it is reserved.
-    if (device->record.stage == Stage::available && !device->unsure) {
-      ports_.log.warning(kLog, fmt::format("command clean for {}: it is available, and nothing "
-                                           "says that it is not clean",
-                                           kick.address));
-      return;
-    }
-    // While an instance has it, an ARQ that is let go would be missed when that is gone.
-    const Stage stage = device->record.stage;
-    const bool by_arq_only = stage == Stage::allocated && device->sighting &&
-                             device->sighting->view && device->sighting->view->free();
-    if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
-        arqs_.let_go(*address, device->record.provider)) {
-      ports_.log.warning(
-          kLog, fmt::format("{}: an operator says that no ARQ binds it any more", kick.address));
-      save_arqs();
-    }
-    post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
-  } else if (kick.command == "abort") {
-    post(*address, Event{Trigger::operator_abort, 0, std::move(facts)});
-  } else if (kick.command == "enrol") {
-    if (!enrol(*device, std::move(facts))) return;
-  } else if (kick.command == "maintenance_on" || kick.command == "maintenance_off") {
-    device->maintenance_wanted = kick.command == "maintenance_on";
-    if (is_busy(device->record.stage)) {
-      ports_.log.warning(kLog, fmt::format("{} is being cleaned: {} when that is over; abort it if "
-                                           "it must not go on",
-                                           kick.address, kick.command));
-    }
-    pump(*address);
-  } else {
-    ports_.log.warning(kLog,
-                       fmt::format("command '{}' is unknown", printable_excerpt(kick.command, 40)));
-  }
-  want_survey(kSoonMs);
+  if (refusal.empty() && accepts_something(order)) return accept(*address, order);
+  if (refusal.empty()) refusal = carry_out(order, *device);
+  answer_order(order, refusal);
 }
 
-// Nothing is forgotten before it is known that the word means something here. False: refused.
-bool Conductor::enrol(Device& device, Facts facts) {
+void Conductor::answer_order(const Order& order, const std::string& refusal) {
+  if (!refusal.empty()) {
+    ports_.log.warning(
+        kLog,
+        fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
+                    printable_excerpt(order.address, 40), refusal),
+        {{"who", printable_excerpt(order.who, kWordBytesMax)}});
+  } else {
+    want_survey(kSoonMs);
+  }
+  if (order.request_id.empty() || order.request_id.size() > kWordBytesMax) return;
+  ports_.store.answer_order(options_.host, order, refusal, [](Result<Ok> /*answered*/) {
+    // Who waits for it sees the record move, or asks again.
+  });
+}
+
+// What can be told of an order before its device is looked at. Empty: nothing speaks against it.
+std::string Conductor::why_not(const Order& order) const {
+  const std::int64_t now = ports_.clock.now().wall.ms;
+  const std::int64_t written = written_at_ms(order.id);
+  if (written > 0 && now - written > kOrderLifeMs) {
+    return fmt::format("it was issued more than {} minutes ago; issue it again",
+                       kOrderLifeMs / 60'000);
+  }
+  if (order.who.empty()) return "it does not say who issued it: use `reclaim device`";
+  return accepts_something(order) ? why_not_accepted(order) : std::string();
+}
+
+// An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
+// pool: it has to be an operator's, of now, and not one that was heard before.
+std::string Conductor::why_not_accepted(const Order& order) const {
+  if (!policies_.order_fits || !policies_.order_fits(order)) {
+    return "it is not authenticated: issue it as root on the host itself, or set [security] "
+           "order_key_file to the same key here and there";
+  }
+  const WallMs now = ports_.clock.now().wall;
+  if (now.ms - order.issued_at.ms > kOrderLifeMs ||
+      order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
+    return "it was not issued within the last hour, as this host's clock tells; issue it again";
+  }
+  const auto address = parse_pci_address(order.address);
+  const LedgerEntry* known = address ? on_ledger(*address) : nullptr;
+  if (known != nullptr && order.issued_at <= known->ordered_at) {
+    return "this order, or a later one for the device, was carried out before; issue it again";
+  }
+  return {};
+}
+
+// The ledger first, so that the same order is not heard twice, though this worker dies meanwhile.
+void Conductor::accept(const PciAddress& address, const Order& order) {
+  const LedgerEntry* known = on_ledger(address);
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  entry.ordered_at = order.issued_at;
+  put_on_ledger(address, entry, [this, address, order](Status kept) {
+    if (stopping_) return;
+    Device& device = devices_.at(address);
+    std::string refusal = kept ? "" : kept.error().what;
+    if (refusal.empty() && device.quarantined) refusal = device.record.last_error;
+    if (refusal.empty()) refusal = carry_out(order, device);
+    answer_order(order, refusal);
+  });
+}
+
+// Empty, or why not.
+std::string Conductor::carry_out(const Order& order, Device& device) {
+  const PciAddress address = device.record.address;
+  Facts facts;
+  facts.detail = "operator " + printable_excerpt(order.who, kWordBytesMax);
+  if (!order.request_id.empty() && order.request_id.size() <= kWordBytesMax) {
+    facts.request_id = order.request_id;
+  }
+  if (order.order == "clean") return clean(device, std::move(facts));
+  if (order.order == "abort") {
+    post(address, Event{Trigger::operator_abort, 0, std::move(facts)});
+    return {};
+  }
+  if (order.order == "enrol") return enrol(device, std::move(facts));
+  if (order.order != "maintenance_on" && order.order != "maintenance_off") {
+    return fmt::format("'{}' is not an order this version knows",
+                       printable_excerpt(order.order, 40));
+  }
+  device.maintenance_wanted = order.order == "maintenance_on";
+  if (is_busy(device.record.stage)) {
+    ports_.log.warning(kLog, fmt::format("{} is being cleaned: {} when that is over; abort it if "
+                                         "it must not go on",
+                                         order.address, order.order));
+  }
+  pump(address);
+  return {};
+}
+
+std::string Conductor::clean(Device& device, Facts facts) {
+  const PciAddress address = device.record.address;
+  // One in the pool is clean, unless nobody can tell why it is reserved.
+  if (device.record.stage == Stage::available && !device.unsure) {
+    return "it is available, and nothing says that it is not clean";
+  }
+  // While an instance has it, an ARQ that is let go would be missed when that is gone.
+  const Stage stage = device.record.stage;
+  const bool by_arq_only = stage == Stage::allocated && device.sighting && device.sighting->view &&
+                           device.sighting->view->free();
+  if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
+      arqs_.let_go(address, device.record.provider)) {
+    ports_.log.warning(kLog, fmt::format("{}: an operator says that no ARQ binds it any more",
+                                         to_string(address)));
+    save_arqs();
+  }
+  post(address, Event{Trigger::operator_clean, 0, std::move(facts)});
+  return {};
+}
+
+// Nothing is forgotten before it is known that the word means something here. Empty, or why not.
+std::string Conductor::enrol(Device& device, Facts facts) {
   const PciAddress address = device.record.address;
   const Stage stage = device.record.stage;
   std::string why;
-  if (!device.record.cleanable()) {
-    why = std::string(kNotListed);
-  } else if (stage == Stage::allocated) {
+  if (stage == Stage::allocated) {
     why = "an instance holds it; enrol it when that is gone, before it is cleaned";
   } else if (find_row(stage, Trigger::operator_enrol) == nullptr) {
     why = "it is being cleaned; enrol it when that is over, or abort it first";
@@ -131,7 +194,7 @@ bool Conductor::enrol(Device& device, Facts facts) {
   }
   if (!why.empty()) {
     refuse_enrolment(address, why);
-    return false;
+    return why;
   }
   facts.serial = stands_unopened(device) ? std::string() : device.seen_serial;
   if (stage == Stage::available) {
@@ -139,7 +202,7 @@ bool Conductor::enrol(Device& device, Facts facts) {
   } else {
     post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
   }
-  return true;
+  return {};
 }
 
 // Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.

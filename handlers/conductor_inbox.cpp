@@ -59,7 +59,7 @@ void Conductor::pump(const PciAddress& address) {
     }
     forget_kept(device, update->record);
     if (update->effect == EffectKind::finish) {
-      // Written before the release was asked for; empty where that one was kept already.
+      // Written before the release was asked for.
       const LedgerEntry* known = on_ledger(address);
       CHECK(known != nullptr);
       update->record.certificate_pending = known->certificate_pending;

@@ -114,10 +114,7 @@ Certificate Conductor::certificate_to_be(const Record& record) const {
 // The id of the certificate that the release under way, or read back, will have or has; empty: the
 // ledger knows of no such release, whatever Redis says.
 std::string Conductor::certificate_of_release(const Device& device) const {
-  const LedgerEntry* known = on_ledger(device.record.address);
-  // Its line was struck: that release is over, and Redis has forgotten it.
-  if (known != nullptr && !known->dirty) return known->certificate_id;
-  const auto certificate = release_asked_for(known, device.record);
+  const auto certificate = release_asked_for(on_ledger(device.record.address), device.record);
   return certificate ? certificate->id : std::string();
 }
 

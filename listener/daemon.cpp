@@ -8,6 +8,7 @@
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
 #include "state/base/uuid.h"
+#include "state/order_seal.h"
 #include "state/signing_key.h"
 #include "version.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.service";
 constexpr std::size_t kKicksAtOnceMax = 100;
+constexpr std::size_t kOrdersAtOnceMax = 100;
 constexpr std::int64_t kRetryMs = 2'000;
 constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
@@ -59,6 +61,13 @@ Status Daemon::build(const config::MachineFacts& machine) {
   redis.redis = config::redis_options(settings_);
   auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
   if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
+  std::optional<MacKey> shared;
+  if (!settings_.order_key_file.empty()) {
+    auto loaded = MacKey::load(settings_.order_key_file);
+    if (!loaded) return loaded.error().wrap("[security] order_key_file");
+    shared = *std::move(loaded);
+  }
+  const OrderSeal orders(host_, *key, std::move(shared));
   redis.seal.emplace(host_, *std::move(key));
   redis.upgrades = true;
   redis.alive_ms = api_options(settings_).heartbeat_max_ms;
@@ -77,6 +86,7 @@ Status Daemon::build(const config::MachineFacts& machine) {
       ConductorPolicies{
           config::device_policy_lookup(settings_), config::method_choice(),
           [] { return random_uuid(); }, config::passthrough_whitelist(settings_),
+          [orders, host = host_](const Order& order) { return orders.fits(host, order); },
           [](const std::string& text) { return sha256_of(text); },
           [this](std::uint16_t vendor, std::uint16_t product, const PciAddress& address) {
             return config::check_claims(settings_, {{address, vendor, product}});
@@ -149,7 +159,10 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
   log_.info(kLog, fmt::format("reclaim {} starting for host {}", kVersion, host_));
   store_->on_state([this](const RedisState& state) { on_redis(state); });
   store_->start();
-  store_->watch_kicks(host_, [this] { pull_kicks(); });
+  store_->watch_kicks(host_, [this] {
+    pull_kicks();
+    pull_orders();
+  });
   link_->start();
   if (rpc_) rpc_->start();
   if (api_) {
@@ -225,6 +238,7 @@ void Daemon::start_conductor() {
       conductor_up_ = true;
       manager_.ready(fmt::format("serving host {}", host_));
       log_.info(kLog, "ready");
+      pull_orders();
       return pull_kicks();
     }
     conducting_ = false;
@@ -260,6 +274,22 @@ void Daemon::pull_kicks() {
       if (!acked) log_.warning(kLog, "kicks not acknowledged", {{"why", acked.error().what}});
     });
     pull_kicks();
+  });
+}
+
+void Daemon::pull_orders() {
+  if (ordering_ || stopping_ || !conductor_up_) return;
+  ordering_ = true;
+  store_->take_orders(host_, kOrdersAtOnceMax, [this](Result<std::vector<Order>> orders) {
+    ordering_ = false;
+    if (stopping_) return;
+    if (!orders) {
+      log_.warning(kLog, "orders cannot be read", {{"why", orders.error().what}});
+      timers_.after(kRetryMs, [this] { pull_orders(); });
+      return;
+    }
+    for (const Order& order : *orders) conductor_->take(order);
+    if (orders->size() == kOrdersAtOnceMax) pull_orders();
   });
 }
 

@@ -65,6 +65,7 @@ class Daemon final {
   void check_claims();
   void start_conductor();
   void pull_kicks();
+  void pull_orders();
   void measure_lag();
   void report_counters();
   void finish();
@@ -103,6 +104,7 @@ class Daemon final {
   bool claims_checked_ = false;
   bool conducting_ = false;  // start() of the conductor was called and not refused
   bool conductor_up_ = false;
+  bool ordering_ = false;
   bool pulling_ = false;
   bool stopping_ = false;
   std::size_t stops_pending_ = 0;

@@ -179,6 +179,30 @@ void add_device_set(CLI::App* device, CommandLine& line) {
   });
 }
 
+void add_device_order(CLI::App* device, CommandLine& line) {
+  CLI::App* order =
+      device->add_subcommand("order", "Orders that no worker has taken yet: list, withdraw");
+  order->require_subcommand(1);
+  auto options = std::make_shared<cli::OrderOptions>();
+  CLI::App* list = order->add_subcommand("list", "List the orders that wait for a worker");
+  list->add_option("--host", options->host, "Of this host instead");
+  add_format(list, line);
+  list->callback([&line, options] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      options->view = view_of(line);
+      return cli::run_order_list(session, *options, std::cout, std::cerr);
+    });
+  });
+  CLI::App* withdraw = order->add_subcommand("withdraw", "Take one back before a worker takes it");
+  withdraw->add_option("ID", options->id, "As `order list` shows it")->required();
+  withdraw->add_option("--host", options->host, "Of this host instead");
+  withdraw->callback([&line, options] {
+    line.exit_code = with_session(line, [&](cli::Session& session) {
+      return cli::run_order_withdraw(session, *options, std::cout, std::cerr);
+    });
+  });
+}
+
 void add_device(CLI::App& app, CommandLine& line) {
   CLI::App* device = app.add_subcommand("device", "Look at devices, clean them again, set them");
   device->require_subcommand(1);
@@ -187,6 +211,7 @@ void add_device(CLI::App& app, CommandLine& line) {
   add_device_command(device, line, "clean", "Try again to clean a device that is in error");
   add_device_command(device, line, "abort", "Stop a cleaning; the device stays reserved, in error");
   add_device_set(device, line);
+  add_device_order(device, line);
 }
 
 void add_plan(CLI::App& app, CommandLine& line) {

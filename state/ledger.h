@@ -48,6 +48,7 @@ struct LedgerEntry {
   bool accepted =
       false;  // an operator accepted the drive as it is found, and no tenant had it since
   std::uint64_t epoch = 0;  // of the record, when this was written: an older one was put back
+  WallMs ordered_at;  // when the last order was issued that accepted something: older ones are over
   CleaningOnLedger cleaning;
   // The text of the certificate of the release that was asked for last, from before it was asked
   // for until the certificate is kept. Only this text is ever sealed.

@@ -81,6 +81,9 @@ Status read_certified(const rapidjson::Value& line, LedgerEntry& entry) {
 void read_cleaning(const rapidjson::Value& line, LedgerEntry& entry) {
   const rapidjson::Value* accepted = json::find(line, "accepted");
   entry.accepted = accepted != nullptr && accepted->IsTrue();
+  if (const auto at = from_iso8601(json::maybe_string(line, "ordered_at").value_or(""))) {
+    entry.ordered_at = *at;
+  }
   const rapidjson::Value* epoch = json::find(line, "epoch");
   if (epoch != nullptr && epoch->IsUint64()) entry.epoch = epoch->GetUint64();
   entry.cleaning.nonce = json::maybe_string(line, "cleaning_nonce").value_or("");
@@ -164,6 +167,7 @@ std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
   if (entry.host_reads) document.AddMember("host_reads", *entry.host_reads, allocator);
   if (entry.host_writes) document.AddMember("host_writes", *entry.host_writes, allocator);
   if (entry.accepted) document.AddMember("accepted", entry.accepted, allocator);
+  if (entry.ordered_at.ms != 0) add_text("ordered_at", to_iso8601(entry.ordered_at));
   if (entry.epoch != 0) document.AddMember("epoch", entry.epoch, allocator);
   if (!entry.cleaning.nonce.empty()) {
     add_text("cleaning_nonce", entry.cleaning.nonce);

@@ -48,7 +48,7 @@ void RedisStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
 }
 
 // The name is in the list before the host's own keys are written. Where a hash of the first layout
-// stands in its place, that is upgraded.
+// is in its place, that is upgraded.
 void RedisStore::announce(const HostInfo& info, StoreCallback<Ok> done) {
   client_->command({"SADD", redis_keys::kHosts, info.host}, [this, info, done = std::move(done)](
                                                                 Result<RedisReply> reply) {

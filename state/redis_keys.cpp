@@ -122,6 +122,14 @@ Kick kick_from_fields(const std::string& id,
   return kick;
 }
 
+std::vector<std::pair<std::string, std::string>> pairs_of(const RedisReply& flat) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (std::size_t i = 0; i + 1 < flat.elements.size(); i += 2) {
+    pairs.emplace_back(flat.elements[i].text, flat.elements[i + 1].text);
+  }
+  return pairs;
+}
+
 std::string encode_host(const HostInfo& info) {
   rapidjson::Document document(rapidjson::kObjectType);
   auto& allocator = document.GetAllocator();

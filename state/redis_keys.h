@@ -9,6 +9,7 @@
 
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
+#include "state/redis_reply.h"
 #include "state/store.h"
 
 namespace reclaim::redis_keys {
@@ -38,6 +39,9 @@ inline constexpr const char* kKickGroup = "workers";
 // delays that cannot be read are none.
 [[nodiscard]] Kick kick_from_fields(const std::string& id,
                                     const std::vector<std::pair<std::string, std::string>>& fields);
+
+// The [field, value, ...] of a stream's entry.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> pairs_of(const RedisReply& flat);
 
 [[nodiscard]] std::string encode_host(const HostInfo& info);
 [[nodiscard]] Result<HostInfo> decode_host(const std::string& host, std::string_view json_text);

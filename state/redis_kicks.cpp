@@ -13,16 +13,11 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.store";
 constexpr std::size_t kAcksMax = 1000;
-constexpr std::uint64_t kWatchRetryMs = 1000;
 
 // One entry of a stream as [id, [field, value, ...]]; [id, nil] once it was trimmed away.
 Kick kick_from(const RedisReply& entry) {
-  std::vector<std::pair<std::string, std::string>> fields;
-  const std::vector<RedisReply>& flat = entry.elements[1].elements;
-  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) {
-    fields.emplace_back(flat[i].text, flat[i + 1].text);
-  }
-  return redis_keys::kick_from_fields(entry.elements[0].text, fields);
+  return redis_keys::kick_from_fields(entry.elements[0].text,
+                                      redis_keys::pairs_of(entry.elements[1]));
 }
 
 // The entries in [[key, [entry, ...]]], the answer to XREADGROUP and XREAD for one stream.
@@ -98,7 +93,7 @@ void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const 
                           Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done) {
   if (!reply.ok()) {
     // What Redis handed out without our hearing of it is pending now: read that again.
-    cursors_[host] = "0";
+    cursors_[host] = std::string("0");
     done(reply.error().wrap(fmt::format("the kicks of host {}", host)));
     return;
   }
@@ -158,49 +153,6 @@ void RedisStore::ack_kicks(const std::string& host, const std::vector<std::strin
   run(RedisScript::ack_kicks, {redis_keys::of_host(host, "kicks")}, std::move(args),
       fmt::format("the kicks of host {} are not acknowledged", host),
       without_detail(std::move(done)));
-}
-
-void RedisStore::watch_kicks(const std::string& host, std::function<void()> on_kick) {
-  CHECK(watched_host_.empty() && !host.empty());
-  watched_host_ = host;
-  on_kick_ = std::move(on_kick);
-  watcher_->on_state([this](const RedisState& state) {
-    if (!state.connected) return;
-    watched_id_ =
-        "0-0";  // what lies there is told of once, whatever became of the stream meanwhile
-    wait_for_kick();
-    const auto notify = on_kick_;
-    if (notify) notify();
-  });
-  watcher_->start();
-}
-
-// Waits on a connection of its own, since a blocked one answers nothing else. It only says that
-// there is something: read_kicks fetches it.
-void RedisStore::wait_for_kick() {
-  watcher_->command(
-      {"XREAD", "COUNT", "100", "BLOCK", std::to_string(options_.watch_block_ms), "STREAMS",
-       redis_keys::of_host(watched_host_, "kicks"), watched_id_},
-      [this](Result<RedisReply> reply) { on_waited(std::move(reply)); },
-      options_.watch_block_ms + options_.redis.command_timeout_ms);
-}
-
-void RedisStore::on_waited(Result<RedisReply> reply) {
-  if (!reply.ok()) {
-    // A lost connection comes back through on_state; anything else is tried again.
-    const bool lost = reply.error().code == Errc::unknown || reply.error().code == Errc::cancelled;
-    if (!lost) {
-      logger_.warning(kLog, fmt::format("cannot wait for kicks: {}", reply.error().what));
-      watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
-    }
-    return;
-  }
-  const std::vector<RedisReply>* entries = reply->is_nil() ? nullptr : entries_of(*reply);
-  const bool news = entries != nullptr && !entries->empty();
-  if (news) watched_id_ = entries->back().elements[0].text;
-  wait_for_kick();
-  const auto notify = on_kick_;
-  if (news && notify) notify();
 }
 
 }  // namespace reclaim

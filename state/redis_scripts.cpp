@@ -82,6 +82,13 @@ end
 return {'ok'}
 )lua";
 
+// Read and gone in one step. The answer holds the entries, not a text.
+constexpr std::string_view kTakeOrders = R"lua(
+local entries = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])
+for _, entry in ipairs(entries) do redis.call('XDEL', KEYS[1], entry[1]) end
+return entries
+)lua";
+
 // The machine owns the name for good, though it be switched off; that it lives expires.
 constexpr std::string_view kHeartbeat = R"lua(
 local owner = redis.call('GET', KEYS[1])
@@ -150,6 +157,8 @@ std::string_view RedisScripts::text(RedisScript script) {
       return kReleaseLock;
     case RedisScript::ack_kicks:
       return kAckKicks;
+    case RedisScript::take_orders:
+      return kTakeOrders;
     case RedisScript::heartbeat:
       return kHeartbeat;
     case RedisScript::upgrade_hosts:

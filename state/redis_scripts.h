@@ -21,11 +21,12 @@ enum class RedisScript : std::uint8_t {
   renew_lock,     // KEYS lock; ARGV token ttl_ms
   release_lock,   // KEYS lock; ARGV token
   ack_kicks,      // KEYS kicks; ARGV group, ids
+  take_orders,    // KEYS orders; ARGV count
   heartbeat,      // KEYS machine alive; ARGV machine_id value ttl_ms
   upgrade_hosts,  // KEYS hosts; ARGV host machine_id
   schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing
 };
-inline constexpr std::size_t kRedisScriptCount = 9;
+inline constexpr std::size_t kRedisScriptCount = 10;
 
 // Texts and the SHA-1 by which EVALSHA names them.
 class RedisScripts final {

@@ -203,34 +203,39 @@ void RedisStore::on_state(std::function<void(const RedisState&)> on_change) {
   client_->on_state(std::move(on_change));
 }
 
-void RedisStore::run(RedisScript script, std::vector<std::string> keys,
-                     std::vector<std::string> args, std::string what,
-                     StoreCallback<std::string> done) {
+void RedisStore::call(RedisScript script, std::vector<std::string> keys,
+                      std::vector<std::string> args, std::function<void(Result<RedisReply>)> done) {
   std::vector<std::string> words{"EVALSHA", scripts_.sha1(script), std::to_string(keys.size())};
   words.insert(words.end(), std::make_move_iterator(keys.begin()),
                std::make_move_iterator(keys.end()));
   words.insert(words.end(), std::make_move_iterator(args.begin()),
                std::make_move_iterator(args.end()));
-  auto answer = [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
-    Result<std::string> judged =
-        reply.ok() ? judge_script(*reply) : Result<std::string>(std::move(reply).error());
-    if (!judged.ok()) judged = judged.error().wrap(what);
-    done(std::move(judged));
-  };
   std::vector<std::string> first = words;
   client_->command(std::move(first), [this, script, words = std::move(words),
-                                      answer = std::move(answer)](Result<RedisReply> reply) {
+                                      done = std::move(done)](Result<RedisReply> reply) {
     const bool unknown_script = !reply.ok() && reply.error().code == Errc::not_found;
     if (!unknown_script) {
-      answer(std::move(reply));
+      done(std::move(reply));
       return;
     }
     // A server that does not know the script has not run it: once more, with its text.
     std::vector<std::string> again = words;
     again[0] = "EVAL";
     again[1] = std::string(RedisScripts::text(script));
-    client_->command(std::move(again), answer);
+    client_->command(std::move(again), done);
   });
+}
+
+void RedisStore::run(RedisScript script, std::vector<std::string> keys,
+                     std::vector<std::string> args, std::string what,
+                     StoreCallback<std::string> done) {
+  call(script, std::move(keys), std::move(args),
+       [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
+         Result<std::string> judged =
+             reply.ok() ? judge_script(*reply) : Result<std::string>(std::move(reply).error());
+         if (!judged.ok()) judged = judged.error().wrap(what);
+         done(std::move(judged));
+       });
 }
 
 void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>> done) {

@@ -61,8 +61,9 @@ class RedisStore final : public Store, public InHand {
   [[nodiscard]] const RedisState& state() const;
   void on_state(std::function<void(const RedisState&)> on_change);
 
-  // Calls `on_kick` as soon as a kick is added for the host, once at the start if there is one
-  // already, and after each reconnect: then call read_kicks. Several kicks may be one call.
+  // Calls `on_kick` as soon as a kick or an order is added for the host, once at the start if there
+  // is one already, and after each reconnect: then call read_kicks and take_orders. Several may be
+  // one call.
   void watch_kicks(const std::string& host, std::function<void()> on_kick);
 
   // The host's journal after `after_id` ("0-0": from the beginning, "$": from now on), at most
@@ -86,6 +87,18 @@ class RedisStore final : public Store, public InHand {
   void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
   void read_kicks(const std::string& host, std::size_t count_max,
                   StoreCallback<std::vector<Kick>> done) override;
+  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
+  void take_orders(const std::string& host, std::size_t count_max,
+                   StoreCallback<std::vector<Order>> done) override;
+  void answer_order(const std::string& host, const Order& order, const std::string& refusal,
+                    StoreCallback<Ok> done) override;
+  // For who issued them. Those that no worker has taken yet:
+  void list_orders(const std::string& host, StoreCallback<std::vector<Order>> done);
+  // False: it is not there any more.
+  void withdraw_order(const std::string& host, const std::string& id, StoreCallback<bool> done);
+  // Nothing: not taken yet. Empty: taken; else why it was refused.
+  void read_order_answer(const std::string& host, const std::string& request_id,
+                         StoreCallback<std::optional<std::string>> done);
   void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
                  StoreCallback<Ok> done) override;
   void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
@@ -106,6 +119,8 @@ class RedisStore final : public Store, public InHand {
 
   RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
 
+  void call(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
+            std::function<void(Result<RedisReply>)> done);
   // Answers the script's {"ok", detail} with the detail, and its refusals with an error that begins
   // with `what`.
   void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
@@ -136,6 +151,7 @@ class RedisStore final : public Store, public InHand {
   std::unique_ptr<uv::Timer> watch_retry_;
   std::string watched_host_;
   std::string watched_id_ = "0-0";
+  std::string watched_order_ = "0-0";
   std::function<void()> on_kick_;
 };
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "state/arq.h"
+#include "state/order.h"
 #include "state/record.h"
 
 namespace reclaim {
@@ -38,13 +39,12 @@ struct JournalPage {
   std::string last_id;  // where the next piece begins; the one asked for when there is nothing new
 };
 
-// Work dispatched to a host: a notification's kick, or an operator's command for one device. A kick
-// carries no authority: Placement and the host do.
+// Work dispatched to a host: a notification's kick. A kick carries no authority: Placement and the
+// host do.
 struct Kick {
   std::string id;       // stream id, set by the store
-  std::string reason;   // event type, or "operator"
-  std::string command;  // "", clean | abort | enrol | maintenance_on | maintenance_off, or
-                        // cleanup_device: Cyborg's conductor asks for it by RPC
+  std::string reason;   // event type
+  std::string command;  // "", or cleanup_device: Cyborg's conductor asks for it by RPC
   std::string address;  // of the device, for a command
   std::string instance;
   std::string request_id;
@@ -83,8 +83,8 @@ class Store {
   virtual void save(const Record& record, LockToken lock, const JournalEntry& entry,
                     StoreCallback<Ok> done) = 0;
 
-  // Removes what is stored of the device, whoever wrote it. For a worker that knows its own record
-  // to be the right one, and writes it next.
+  // Removes what is stored of the device, no matter who wrote it. For a worker that knows its own
+  // record to be the right one, and writes it next.
   virtual void discard(const std::string& host, const PciAddress& address,
                        StoreCallback<Ok> done) = 0;
 
@@ -110,6 +110,17 @@ class Store {
                           StoreCallback<std::vector<Kick>> done) = 0;
   virtual void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
                          StoreCallback<Ok> done) = 0;
+
+  // Appends to the host's stream of orders.
+  virtual void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) = 0;
+  // Takes what lies there, oldest first, at most `count_max`: it is gone from the stream then, so
+  // that each is carried out once at the most, and one that was withdrawn is not.
+  virtual void take_orders(const std::string& host, std::size_t count_max,
+                           StoreCallback<std::vector<Order>> done) = 0;
+  // What became of an order, for whom it was issued by to read within the hour: empty for taken,
+  // else why not.
+  virtual void answer_order(const std::string& host, const Order& order, const std::string& refusal,
+                            StoreCallback<Ok> done) = 0;
 
   // Says this host is alive. Errc::conflict: another machine-id claims the same host name.
   virtual void heartbeat(const HostInfo& info, StoreCallback<Ok> done) = 0;

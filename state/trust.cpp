@@ -41,8 +41,8 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   } else {
     record.erase_begun = false;
   }
+  record.accepted = record.accepted && known != nullptr && known->accepted;
   if (known == nullptr) return record;
-  record.accepted = record.accepted && known->accepted;
   if (!known->enrolment.empty()) record.enrolment = known->enrolment;
   if (record.epoch < known->epoch) {
     record.epoch = known->epoch;

@@ -303,5 +303,67 @@ TEST_F(SealedRecords, AnOlderVersionsAreUnprovenWithTheFirstStartAloneAndThenFor
   EXPECT_THAT(loaded->front().damage, HasSubstr("field 'mac' is missing"));
 }
 
+// What who issued an order sees of it.
+TEST(RedisOrders, AreListedWithdrawnAndAnswered) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  const auto list = [&] {
+    return *contract::ask<std::vector<Order>>(world, [&](StoreCallback<std::vector<Order>> done) {
+      redis.store->list_orders(world.host, std::move(done));
+    });
+  };
+  const auto withdraw = [&](const std::string& id) {
+    return *contract::ask<bool>(world, [&](StoreCallback<bool> done) {
+      redis.store->withdraw_order(world.host, id, std::move(done));
+    });
+  };
+  const auto answer = [&] {
+    return *contract::ask<std::optional<std::string>>(
+        world, [&](StoreCallback<std::optional<std::string>> done) {
+          redis.store->read_order_answer(world.host, "req-1", std::move(done));
+        });
+  };
+  Order order;
+  order.order = "clean";
+  order.request_id = "req-1";
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                redis.store->push_order(world.host, order, std::move(done));
+              }).ok());
+  EXPECT_EQ(answer(), std::nullopt);
+  ASSERT_EQ(list().size(), 1U);
+  const std::string id = list()[0].id;
+  EXPECT_TRUE(withdraw(id));
+  EXPECT_FALSE(withdraw(id));
+  EXPECT_TRUE(list().empty());
+  for (const std::string refusal : {"no such device", ""}) {
+    ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                  redis.store->answer_order(world.host, order, refusal, std::move(done));
+                }).ok());
+    EXPECT_EQ(answer(), refusal);
+  }
+  EXPECT_GT(std::atoi(redis.server.cli({"PTTL", "reclaim:{compute-1}:order:req-1"}).c_str()), 0);
+}
+
+TEST(RedisOrders, AreHeardAtOnce) {
+  StoreOnRedis redis;
+  redis.options.watch_block_ms = 600'000;
+  redis.options.redis.command_timeout_ms = 600'000;
+  redis.open();
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  int heard = 0;
+  redis.store->watch_kicks(world.host, [&] { ++heard; });
+  world.run_until([&] { return heard >= 1; });
+  test::run_for(redis.loop, 50);
+  const int before = heard;
+  Order order;
+  order.order = "clean";
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                redis.store->push_order(world.host, order, std::move(done));
+              }).ok());
+  world.run_until([&] { return heard > before; });
+}
+
 }  // namespace
 }  // namespace reclaim

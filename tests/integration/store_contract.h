@@ -248,6 +248,41 @@ inline void kicks_come_in_order_until_acknowledged(const World& world) {
   EXPECT_TRUE(read(world, 10).empty());
 }
 
+inline void an_order_is_taken_once(const World& world) {
+  const auto take = [&] {
+    const auto orders = ask<std::vector<Order>>(world, [&](StoreCallback<std::vector<Order>> done) {
+      world.store().take_orders(world.host, 2, std::move(done));
+    });
+    EXPECT_TRUE(orders.ok()) << (orders.ok() ? "" : orders.error().what);
+    return orders.ok() ? *orders : std::vector<Order>{};
+  };
+  EXPECT_TRUE(take().empty());
+  Order order{
+      "",        "enrol", "0000:01:01.0", "alice@controller-1", "req-1", WallMs{1'763'640'000'123},
+      "a-nonce", "a-code"};
+  for (const char* what : {"enrol", "clean", "abort"}) {
+    order.order = what;
+    ASSERT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                  world.store().push_order(world.host, order, std::move(done));
+                }).ok());
+  }
+  std::vector<Order> taken = take();
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[1].order, "clean");
+  EXPECT_GT(written_at_ms(taken[0].id), 0);
+  order.order = "enrol";
+  order.id = taken[0].id;
+  EXPECT_EQ(taken[0], order);
+  world.restart();
+  taken = take();
+  ASSERT_EQ(taken.size(), 1U) << "what a worker took and did not live to do is not done";
+  EXPECT_EQ(taken[0].order, "abort");
+  EXPECT_TRUE(take().empty());
+  EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                world.store().answer_order(world.host, order, "", std::move(done));
+              }).ok());
+}
+
 inline void a_host_name_belongs_to_one_machine(const World& world) {
   HostInfo info{world.host, WallMs{1'763'640'000'000}, "0.1.0", "machine-a", 2};
   const auto beat = [&] {
@@ -345,6 +380,7 @@ inline constexpr Check kChecks[] = {
     {"AHolderMayTakeItsLockAgain", a_holder_may_take_its_lock_again},
     {"ProgressBelongsToItsEpoch", progress_belongs_to_its_epoch},
     {"KicksComeInOrderUntilAcknowledged", kicks_come_in_order_until_acknowledged},
+    {"AnOrderIsTakenOnce", an_order_is_taken_once},
     {"AHostNameBelongsToOneMachine", a_host_name_belongs_to_one_machine},
     {"ACertificateIsKept", a_certificate_is_kept},
     {"AnArqIsKeptUntilItIsRemoved", an_arq_is_kept_until_it_is_removed},

@@ -114,3 +114,12 @@ unit_mutant(locked_plans_outlive_policies conductor handlers/conductor_effects.c
   ForeignRedis.APlan*
   "a drive is erased by a method that is not allowed any more"
   [[    if (!allowed) return answer(]] [[    if (false) return answer(]])
+unit_mutant(anyone_may_enrol conductor handlers/conductor_commands.cpp Orders.OneThatAccepts*
+  "a stranger who has Redis lets a drive of his own into the pool"
+  [[  if (!policies_.order_fits || !policies_.order_fits(order)) {]] [[  if (false) {]])
+unit_mutant(orders_are_heard_twice conductor handlers/conductor_commands.cpp Orders.*Once*
+  "an order that was copied from Redis is carried out again"
+  [[  if (known != nullptr && order.issued_at <= known->ordered_at) {]] [[  if (false) {]])
+unit_mutant(orders_live_for_ever conductor handlers/conductor_commands.cpp Orders.AnOld*
+  "what an operator wanted yesterday is done to the drive of today"
+  [[  if (written > 0 && now - written > kOrderLifeMs) {]] [[  if (false) {]])

@@ -233,6 +233,39 @@ void FakeStore::ack_kicks(const std::string& host, const std::vector<std::string
       std::move(done));
 }
 
+void FakeStore::push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) {
+  command<Ok>(
+      [this, host, order]() -> Result<Ok> {
+        orders_[host].push_back(order);
+        orders_[host].back().id = fmt::format("{}-{}", scheduler_.now().wall.ms, next_kick_++);
+        return Ok{};
+      },
+      std::move(done));
+}
+
+void FakeStore::take_orders(const std::string& host, std::size_t count_max,
+                            StoreCallback<std::vector<Order>> done) {
+  command<std::vector<Order>>(
+      [this, host, count_max]() -> Result<std::vector<Order>> {
+        std::deque<Order>& orders = orders_[host];
+        const auto count = static_cast<std::ptrdiff_t>(std::min(count_max, orders.size()));
+        std::vector<Order> out(orders.begin(), orders.begin() + count);
+        orders.erase(orders.begin(), orders.begin() + count);
+        return out;
+      },
+      std::move(done));
+}
+
+void FakeStore::answer_order(const std::string& /*host*/, const Order& order,
+                             const std::string& refusal, StoreCallback<Ok> done) {
+  command<Ok>(
+      [this, order, refusal]() -> Result<Ok> {
+        order_answers[order.request_id] = refusal;
+        return Ok{};
+      },
+      std::move(done));
+}
+
 void FakeStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
   command<Ok>(
       [this, info]() -> Result<Ok> {

@@ -37,6 +37,11 @@ class FakeStore final : public Store {
   void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
   void read_kicks(const std::string& host, std::size_t count_max,
                   StoreCallback<std::vector<Kick>> done) override;
+  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
+  void take_orders(const std::string& host, std::size_t count_max,
+                   StoreCallback<std::vector<Order>> done) override;
+  void answer_order(const std::string& host, const Order& order, const std::string& refusal,
+                    StoreCallback<Ok> done) override;
   void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
                  StoreCallback<Ok> done) override;
   void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
@@ -78,6 +83,8 @@ class FakeStore final : public Store {
   // The lock was granted to the worker now running, and it has not given it back.
   [[nodiscard]] bool granted(const PciAddress& address) const;
   [[nodiscard]] bool locked(const PciAddress& address) const;
+  // What became of each order, by its request id: empty, or why it was refused.
+  std::map<std::string, std::string> order_answers;
   // Called whenever a record was written, with its journal line.
   std::function<void(const Record&, const JournalEntry&)> on_saved;
 
@@ -118,6 +125,7 @@ class FakeStore final : public Store {
   std::map<PciAddress, std::uint64_t> granted_;  // worker
   std::uint64_t last_token_ = 0;
   std::map<std::string, Stream> streams_;
+  std::map<std::string, std::deque<Order>> orders_;
   std::map<std::string, HostInfo> hosts_;
   std::map<std::pair<std::string, std::string>, Arq> arqs_;  // by host and UUID
   std::map<std::string, Certificate> certificates_;

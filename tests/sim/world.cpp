@@ -175,6 +175,7 @@ void World::start_worker() {
     return nvme::choose_method(nvme::Policy{policy.rules.action, policy.rules.strategy},
                                capabilities);
   };
+  policies.order_fits = [this](const Order& order) { return order.mac == order_code; };
   policies.digest = [](const std::string& text) { return text; };
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
   ConductorOptions options = conductor_options;
@@ -251,11 +252,22 @@ void World::command(const std::string& what, const PciAddress& address) {
   if (what == "enrol" || what == "clean") slot.interrupted = false;
   // Nobody could tell it from a missed tenancy, and the operator says that it is one.
   if (what == "clean" && slot.cyborg) slot.held = slot.reserved_by_hand = slot.by_hand = false;
-  Kick kick;
-  kick.reason = "operator";
-  kick.command = what;
-  kick.address = to_string(address);
-  conductor->take(kick);
+  if (what == "cleanup_device") {  // not an operator's, but Cyborg's conductor's
+    Kick kick;
+    kick.reason = "cyborg-agent.cleanup_device";
+    kick.command = what;
+    kick.address = to_string(address);
+    return conductor->take(kick);
+  }
+  Order order;
+  order.order = what;
+  order.address = to_string(address);
+  order.who = "operator@sim";
+  order.mac = order_code;
+  // Never two at once: the later one counts.
+  order.issued_at = last_order_at_ =
+      WallMs{std::max(scheduler.now().wall.ms, last_order_at_.ms + 1)};
+  conductor->take(order);
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -130,7 +130,8 @@ class World final {
   std::unique_ptr<FakeDrives> drives;
   std::unique_ptr<Conductor> conductor;
   ConductorOptions conductor_options;
-  bool started = false;  // the worker has loaded its records
+  bool started = false;                   // the worker has loaded its records
+  std::string order_code = "of the key";  // by which orders are known for an operator's
   std::optional<std::string> failure;
   std::uint64_t releases = 0;
   std::uint64_t erases = 0;
@@ -219,6 +220,7 @@ class World final {
   std::uint64_t next_certificate_ = 1;
   std::uint64_t next_serial_ = 1;
   std::uint64_t incarnation_ = 0;
+  WallMs last_order_at_;
   std::int64_t last_offer_check_ms_ = 0;
   bool prompt_ = true;      // so were the faults drawn
   bool notifier_ = true;    // Cyborg has one; today's has not

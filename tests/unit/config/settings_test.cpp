@@ -529,6 +529,11 @@ TEST(Settings, TwoCleanStepsOfOnePriorityAreAnError) {
 }
 
 TEST(Settings, TheSigningKeyIsAnAbsolutePath) {
+  EXPECT_EQ(build("").settings.order_key_file, "");
+  EXPECT_EQ(build("[security]\norder_key_file = /etc/reclaim/order.key\n").settings.order_key_file,
+            "/etc/reclaim/order.key");
+  EXPECT_THAT(problems("[security]\norder_key_file = order.key\n"),
+              ElementsAre(HasSubstr("[security] order_key_file: 'order.key' is not an absolute")));
   EXPECT_EQ(build("").settings.certificates.signing_key, "");
   EXPECT_EQ(build("[certificates]\nsigning_key = /etc/reclaim/host.key\n")
                 .settings.certificates.signing_key,

@@ -120,7 +120,7 @@ TEST_F(ApiDevicesTest, CallsOfALaterMicroversionAre406AsCyborgsAre) {
     EXPECT_THAT(fault_of(clean), HasSubstr("should be 2.5"));
     EXPECT_EQ(get("/v2/devices/" + error + "/cleaning/steps", version).status, 406);
   }
-  EXPECT_TRUE(store.kicks.empty());
+  EXPECT_TRUE(store.orders.empty());
 }
 
 class ApiCleanTest : public ApiDevicesTest {
@@ -128,25 +128,26 @@ class ApiCleanTest : public ApiDevicesTest {
   // Asks for it, and holds that nothing was done unless it was accepted.
   Response clean(const std::string& uuid, const std::string& token = "admin") {
     const Response response = post("/v2/devices/" + uuid + "/clean", "2.5", token);
-    EXPECT_EQ(store.kicks.size(), response.status == 202 ? 1U : 0U);
+    EXPECT_EQ(store.orders.size(), response.status == 202 ? 1U : 0U);
     return response;
   }
   Response clean_in(Stage stage) { return clean(drive("compute-1", "0000:01:00.0", stage).uuid); }
 };
 
-TEST_F(ApiCleanTest, AcceptedIs202WithoutABodyAndKicksTheDevicesHost) {
+TEST_F(ApiCleanTest, AcceptedIs202WithoutABodyAndAnOrderToTheDevicesHost) {
   examples();
   const Response response = clean(error);
   EXPECT_EQ(response.status, 202);
   EXPECT_EQ(response.body, "");
   EXPECT_EQ(header(response, "Content-Type"), "");
-  ASSERT_EQ(store.kicks.size(), 1U);
-  EXPECT_EQ(store.kicks[0].first, "compute-2");
-  const Kick& kick = store.kicks[0].second;
-  EXPECT_EQ(kick.reason, "operator");
-  EXPECT_EQ(kick.command, "clean");
-  EXPECT_EQ(kick.address, "0000:02:00.0");
-  EXPECT_EQ(kick.request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
+  ASSERT_EQ(store.orders.size(), 1U);
+  EXPECT_EQ(store.orders[0].first, "compute-2");
+  const Order& order = store.orders[0].second;
+  EXPECT_EQ(order.order, "clean");
+  EXPECT_EQ(order.address, "0000:02:00.0");
+  EXPECT_EQ(order.request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
+  EXPECT_THAT(order.who, testing::MatchesRegex("keystone user .+ of project .+"));
+  EXPECT_EQ(order.issued_at, clock.now().wall);
 }
 
 TEST_F(ApiCleanTest, BadRequestWhenTheDeviceDoesNotSupportCleaning) {
@@ -160,7 +161,7 @@ TEST_F(ApiCleanTest, BadRequestWhenNoLiveWorkerCanCleanIt) {
   examples();
   clock.advance(300'000);
   EXPECT_EQ(clean(error).status, 202) << "at the limit";
-  store.kicks.clear();
+  store.orders.clear();
   clock.advance(1'000);
   const Response response = clean(error);
   EXPECT_EQ(response.status, 400);
@@ -266,7 +267,7 @@ TEST_F(ApiCleanTest, ItTakesNoArguments) {
   Request asked = request("POST", "/v2/devices/" + error + "/clean");
   asked.body = R"({"force": true})";
   EXPECT_EQ(ask(asked).status, 400);
-  EXPECT_TRUE(store.kicks.empty());
+  EXPECT_TRUE(store.orders.empty());
   for (const std::string body : {"", "{}", " { } \n"}) {
     asked.body = body;
     EXPECT_EQ(ask(asked).status, 202) << body;
@@ -292,7 +293,7 @@ TEST_F(ApiCleanTest, EveryAttemptIsInTheAuditLog) {
     return lines;
   };
   static_cast<void>(clean(error));
-  store.kicks.clear();
+  store.orders.clear();
   static_cast<void>(clean(error, "reader"));
   static_cast<void>(clean(available));
   static_cast<void>(get("/v2/devices/" + error));

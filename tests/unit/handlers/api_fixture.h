@@ -56,7 +56,7 @@ class MemoryStore final : public Store {
   std::vector<HostInfo> workers;
   std::map<std::string, std::vector<Record>> records;
   std::map<std::string, std::vector<Arq>> books;
-  std::vector<std::pair<std::string, Kick>> kicks;
+  std::vector<std::pair<std::string, Order>> orders;
   bool away = false;
   std::string broken_host;  // only this one cannot be read
   int hosts_asked = 0;
@@ -82,8 +82,20 @@ class MemoryStore final : public Store {
   void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override {
     later(std::move(done), books[host]);
   }
-  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override {
-    if (!away) kicks.emplace_back(host, kick);
+  void push_kick(const std::string& /*host*/, const Kick& /*kick*/,
+                 StoreCallback<Ok> /*done*/) override {
+    never();
+  }
+  void take_orders(const std::string& /*host*/, std::size_t /*count_max*/,
+                   StoreCallback<std::vector<Order>> /*done*/) override {
+    never();
+  }
+  void answer_order(const std::string& /*host*/, const Order& /*order*/,
+                    const std::string& /*refusal*/, StoreCallback<Ok> /*done*/) override {
+    never();
+  }
+  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override {
+    if (!away) orders.emplace_back(host, order);
     later(std::move(done), Ok{});
   }
 
@@ -140,7 +152,7 @@ class MemoryStore final : public Store {
       queue_.push_back([done, value] { done(value); });
     }
   }
-  static void never() { ADD_FAILURE() << "the API only reads, and pushes kicks"; }
+  static void never() { ADD_FAILURE() << "the API only reads, and pushes orders"; }
 
   Queue& queue_;
 };

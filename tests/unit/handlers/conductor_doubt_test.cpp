@@ -261,7 +261,8 @@ TEST_F(Doubt, WhatWasSaidDuringAConflictIsNotForgotten) {
   foreign.epoch += 1'000;
   world.store.save(foreign, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
   world.pass(100);
-  world.command("enrol", world.slots[0].address);  // conflicts
+  world.command("enrol", world.slots[0].address);
+  world.pass(20);                                  // the ledger has it, and the record conflicts
   world.command("abort", world.slots[0].address);  // waits
   world.pass(kMinuteMs);
   EXPECT_EQ(world.record().stage, Stage::error);

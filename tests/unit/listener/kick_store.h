@@ -40,6 +40,14 @@ class OnlyKicks final : public Store {
 
   void load(const std::string&, StoreCallback<std::vector<Record>>) override { FAIL(); }
   void save(const Record&, LockToken, const JournalEntry&, StoreCallback<Ok>) override { FAIL(); }
+  void push_order(const std::string&, const Order&, StoreCallback<Ok>) override { FAIL(); }
+  void take_orders(const std::string&, std::size_t, StoreCallback<std::vector<Order>>) override {
+    FAIL();
+  }
+  void answer_order(const std::string&, const Order&, const std::string&,
+                    StoreCallback<Ok>) override {
+    FAIL();
+  }
   void discard(const std::string&, const PciAddress&, StoreCallback<Ok>) override { FAIL(); }
   void save_progress(const Record&, StoreCallback<Ok>) override { FAIL(); }
   void acquire_lock(const std::string&, const PciAddress&, const std::string&, std::int64_t,

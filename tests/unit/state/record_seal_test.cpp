@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "state/order_seal.h"
+
 namespace reclaim {
 namespace {
 
@@ -120,6 +122,57 @@ TEST_F(KeyFolder, ARecordWithoutACodeIsAnOlderVersionsOnlyWhereTheKeyIsNewAndNot
   EXPECT_EQ(first.judge(encode_record(a_record())), Verdict::forged);
   const RecordSeal second("compute-1", key());
   EXPECT_EQ(second.judge(encode_record(a_record())), Verdict::forged);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Orders.
+
+TEST_F(KeyFolder, AnOrderIsBoundToEveryWordOfItAndToItsHost) {
+  const OrderSeal seal("compute-1", key(), std::nullopt);
+  Order order{"1-1", "enrol", "0000:01:00.0", "root@compute-1", "req-1", WallMs{1'000}, "n", ""};
+  EXPECT_FALSE(seal.fits("compute-1", order));
+  seal.seal("compute-1", order);
+  EXPECT_TRUE(seal.fits("compute-1", order));
+  EXPECT_FALSE(seal.fits("compute-2", order));
+  for (std::string Order::*member : {&Order::order, &Order::address, &Order::who,
+                                     &Order::request_id, &Order::nonce, &Order::mac}) {
+    Order changed = order;
+    changed.*member += "x";
+    EXPECT_FALSE(seal.fits("compute-1", changed));
+  }
+  Order later = order;
+  later.issued_at.ms += 1;
+  EXPECT_FALSE(seal.fits("compute-1", later));
+  Order elsewhere = order;
+  elsewhere.id = "2-1";
+  EXPECT_TRUE(seal.fits("compute-1", elsewhere)) << "the id is Redis's";
+}
+
+TEST_F(KeyFolder, AHostsOwnKeyIsGoodForItsOrdersAloneAndASharedOneForAll) {
+  const MacKey own = key();
+  std::filesystem::remove(path());
+  const MacKey shared = key();
+  const OrderSeal worker("compute-1", own, shared);
+  const OrderSeal remote("controller-1", std::nullopt, shared);
+  const OrderSeal thief("compute-2", own, std::nullopt);
+  Order order{"", "enrol", "0000:01:00.0", "alice", "req-1", WallMs{1'000}, "n", ""};
+  remote.seal("compute-1", order);
+  EXPECT_TRUE(worker.fits("compute-1", order));
+  order.mac.clear();
+  thief.seal("compute-1", order);
+  EXPECT_EQ(order.mac, "") << "a host's key signs nothing for another host";
+  OrderSeal("compute-1", own, std::nullopt).seal("compute-1", order);
+  EXPECT_TRUE(worker.fits("compute-1", order));
+  EXPECT_FALSE(remote.fits("compute-1", order));
+}
+
+TEST(Orders, WrittenByHandLackWhatNobodyWrote) {
+  const Order order = order_from_fields("1763640000123-0", {{"order", "clean"}, {"x", "y"}});
+  EXPECT_EQ(order.order, "clean");
+  EXPECT_EQ(order.who, "");
+  EXPECT_EQ(order.issued_at, WallMs{});
+  EXPECT_EQ(written_at_ms(order.id), 1'763'640'000'123);
+  for (const char* id : {"", "x-1", "12", "-1", "1x-1"}) EXPECT_EQ(written_at_ms(id), 0) << id;
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+// reclaim device order list|withdraw, and how an order is issued.
+#include "cli/order.h"
+
+#include <fmt/core.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "state/base/log.h"
+#include "state/base/uuid.h"
+#include "state/order_seal.h"
+
+namespace reclaim::cli {
+namespace {
+
+// Who sits there: who called sudo, or whom the process belongs to.
+std::string user_and_machine() {
+  const char* sudo = std::getenv("SUDO_USER");
+  std::string user = sudo != nullptr ? sudo : "";
+  if (user.empty()) {
+    const passwd* entry = ::getpwuid(::geteuid());
+    user = entry != nullptr ? entry->pw_name : std::to_string(::geteuid());
+  }
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return user;
+  return user + "@" + name.data();
+}
+
+// A key that is not there, or that this user may not read, is none; the other orders need none.
+std::optional<MacKey> key_at(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  auto key = MacKey::load(path);
+  if (!key) return std::nullopt;
+  return *std::move(key);
+}
+
+int complain(std::ostream& err, const Error& error) {
+  err << "reclaim: " << error.what << '\n';
+  return 1;
+}
+
+}  // namespace
+
+Result<Order> new_order(Session& session, const std::string& host, const std::string& what,
+                        const std::string& address) {
+  const config::Settings& settings = session.settings();
+  Order order;
+  order.order = what;
+  order.address = address;
+  order.who = user_and_machine();
+  order.request_id = "req-" + random_uuid();
+  order.issued_at = session.clock().now().wall;
+  order.nonce = random_uuid();
+  OrderSeal(settings.host, key_at(default_host_key(settings.state_path)),
+            key_at(settings.order_key_file))
+      .seal(host, order);
+  if (accepts_something(order) && order.mac.empty()) {
+    return Error{Errc::refused,
+                 fmt::format("{} accepts a drive and has to be authenticated: run it as root on "
+                             "host {}, or set [security] order_key_file to the same key here and "
+                             "there",
+                             what, host)};
+  }
+  return order;
+}
+
+int run_order_list(Session& session, const OrderOptions& options, std::ostream& out,
+                   std::ostream& err) {
+  const std::string host = options.host.empty() ? session.settings().host : options.host;
+  const auto store = session.store();
+  if (!store) return complain(err, store.error());
+  const auto orders = session.wait<std::vector<Order>>(
+      [&](auto done) { (*store)->list_orders(host, std::move(done)); });
+  if (!orders) return complain(err, orders.error());
+  Table table{{"ID", "Order", "Address", "Who", "Issued At", "Authenticated", "Request ID"},
+              {},
+              {"Request ID", "Issued At"}};
+  for (const Order& order : *orders) {
+    table.rows.push_back({order.id, printable_excerpt(order.order, 40),
+                          printable_excerpt(order.address, 40), printable_excerpt(order.who, 200),
+                          to_iso8601(WallMs{written_at_ms(order.id)}),
+                          std::string(order.mac.empty() ? "no" : "carries a code"),
+                          printable_excerpt(order.request_id, 80)});
+  }
+  const auto text = format_list(table, options.view);
+  if (!text) return complain(err, text.error());
+  out << *text;
+  return 0;
+}
+
+int run_order_withdraw(Session& session, const OrderOptions& options, std::ostream& out,
+                       std::ostream& err) {
+  const std::string host = options.host.empty() ? session.settings().host : options.host;
+  const auto store = session.store();
+  if (!store) return complain(err, store.error());
+  const auto gone = session.wait<bool>(
+      [&](auto done) { (*store)->withdraw_order(host, options.id, std::move(done)); });
+  if (!gone) return complain(err, gone.error());
+  if (!*gone) {
+    return complain(err,
+                    Error{Errc::not_found,
+                          fmt::format("no order {} waits for host {}: its worker has taken it, "
+                                      "or `reclaim device order list` shows another id",
+                                      options.id, host)});
+  }
+  out << fmt::format("{}: withdrawn\n", options.id);
+  return 0;
+}
+
+}  // namespace reclaim::cli
