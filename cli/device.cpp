@@ -101,7 +101,7 @@ std::optional<Error> refusal_of(const std::string& command, const Record& record
   const bool unsure = record.stage == Stage::available && !record.waiting_for.empty();
   // Nothing but an ARQ that was heard of says that somebody has it: an operator may know better.
   const bool only_bound =
-      record.stage == Stage::allocated && record.instance.empty() && !record.arq.empty();
+      record.stage == Stage::allocated && record.consumer().empty() && !record.arq.empty();
   const bool due =
       record.stage == Stage::pending_cleaning && record.waiting_for.starts_with("ARQ ");
   if (command == "clean" && record.stage != Stage::error && !unsure && !only_bound && !due) {

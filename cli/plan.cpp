@@ -115,7 +115,7 @@ void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known
   if (!cyborg) return;
   ArqQuestion question{sighting.address, one_row ? sighting.rows.front().uuid : "",
                        sighting.view && sighting.view->free(),
-                       record == nullptr ? "" : record->instance, now};
+                       record == nullptr ? "" : record->consumer(), now};
   DeviceArqs arqs = known.arqs.about(question);
   sighting.holder = std::move(arqs.holder);
   sighting.ended = std::move(arqs.ended);

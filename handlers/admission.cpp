@@ -108,10 +108,10 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   const Stage stage = record.stage;
   const std::string who = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
                                       : fmt::format("consumer {}", view.consumers.front());
-  const bool other_tenant =
-      view.free() ? record.arq != sighting.holder->uuid : record.instance != view.consumers.front();
+  const bool other_tenant = view.free() ? record.arq != sighting.holder->uuid
+                                        : record.consumer() != view.consumers.front();
   out.facts.detail = who;
-  if (!view.free()) out.facts.instance = view.consumers.front();
+  if (!view.free()) out.facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
   out.reserve = !view.burned();
   if (stage == Stage::allocated) {
     if (!view.burned()) out.trigger = Trigger::reserved_dropped;
@@ -129,8 +129,9 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   } else {
     out.trigger = Trigger::allocation_seen;
   }
-  // Only what Placement showed is an instance's: by it a late word of its ARQ is known.
-  if (out.trigger) out.facts.instance = view.free() ? std::string() : view.consumers.front();
+  if (out.trigger && view.free()) {
+    out.facts.name_tenant(sighting.holder->instance_uuid, InstanceSource::arq);
+  }
   if (out.trigger && is_known_dirty(record, ledger)) raise_alarm(out, record, who, view.burned());
 }
 
@@ -158,7 +159,7 @@ void assess_uncleanable(Assessment& out, const Record& record, const Sighting& s
   const bool bound = !view.free() || sighting.holder;
   if (bound == (record.stage == Stage::allocated)) return;
   out.trigger = bound ? Trigger::allocation_seen : Trigger::gone_uncleanable;
-  if (!view.free()) out.facts.instance = view.consumers.front();
+  if (!view.free()) out.facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
   if (bound) {
     out.facts.detail = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
                                    : fmt::format("consumer {}", view.consumers.front());

@@ -130,7 +130,7 @@ std::string why_allocated(const Record& record) {
   const bool by_arq = record.flow == Flow::cyborg && !record.arq.empty();
   const std::string arq =
       by_arq ? fmt::format(" by accelerator request {}", record.arq) : std::string();
-  if (by_arq && record.instance.empty()) {
+  if (by_arq && record.consumer().empty()) {
     return fmt::format(
         "is allocated{}, of which Placement shows no allocation: it is cleaned by itself once its "
         "unbinding is heard of; if that request is gone for good, run `reclaim device clean {}` "

@@ -467,6 +467,7 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   // The next instance of a device whose release was seen only by its being taken.
   if (next.stage == Stage::allocated && assessment.facts.instance) {
     next.instance = *assessment.facts.instance;
+    next.instance_source = assessment.facts.instance_source.value_or(InstanceSource::allocation);
   }
   if (next.stage != Stage::available && assessment.facts.arq) {
     next.arq = *assessment.facts.arq;
@@ -537,7 +538,8 @@ void Conductor::try_admit(const PciAddress& address) {
   forget_earlier_life(device);
   device.admitted_view = sighting.view;
   device.arqs_over =
-      arqs_.about({address, sighting.view->uuid, true, device.record.instance, survey_began_}).over;
+      arqs_.about({address, sighting.view->uuid, true, device.record.consumer(), survey_began_})
+          .over;
   Facts facts;
   facts.plan = *plan;
   facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);

@@ -50,7 +50,7 @@ void Conductor::stop_what_is_bound() {
     if (!arq) continue;
     Facts facts = said(fmt::format("ARQ {} binds it", arq->uuid));
     facts.arq = arq->uuid;
-    facts.instance = "";
+    facts.name_tenant(arq->instance_uuid, InstanceSource::arq);
     ports_.log.error(kLog, fmt::format("{} is being cleaned, and ARQ {} binds it",
                                        to_string(address), arq->uuid));
     post(address, Event{Trigger::allocation_seen, 0, std::move(facts)});
@@ -61,7 +61,7 @@ void Conductor::stop_what_is_bound() {
 std::optional<Arq> Conductor::binding_of(const Device& device) const {
   if (device.record.flow != Flow::cyborg) return std::nullopt;
   return arqs_
-      .about({device.record.address, device.record.provider, true, device.record.instance,
+      .about({device.record.address, device.record.provider, true, device.record.consumer(),
               ports_.clock.now().mono})
       .holder;
 }
@@ -194,7 +194,7 @@ void Conductor::know_of_cyborg(Sighting& sighting, const Record* record) {
   if (sighting.drive) sighting.ours = is_ours(sighting);
   if (!cyborg) return;
   ArqQuestion question{sighting.address, one_row ? sighting.rows.front().uuid : "", false,
-                       record == nullptr ? "" : record->instance, survey_began_};
+                       record == nullptr ? "" : record->consumer(), survey_began_};
   question.free = sighting.view && sighting.view->free();
   if (sighting.view && !sighting.view->free()) {
     question.consumers = sighting.view->consumers;

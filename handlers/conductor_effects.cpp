@@ -266,7 +266,7 @@ void Conductor::rechecked(const PciAddress& address, std::uint64_t epoch,
   }
   if (!view->free()) {
     Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
-    facts.instance = view->consumers.front();
+    facts.name_tenant(view->consumers.front(), InstanceSource::allocation);
     return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
   }
   if (!view->burned()) {

@@ -63,6 +63,7 @@ void Conductor::pump(const PciAddress& address) {
       const LedgerEntry* known = on_ledger(address);
       CHECK(known != nullptr);
       update->record.certificate_pending = known->certificate_pending;
+      forget_tenancy(update->record);
     }
     JournalEntry entry{to_string(address),
                        std::string(to_string(device.record.stage)),

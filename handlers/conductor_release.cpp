@@ -44,14 +44,16 @@ void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch
     }
     if (!view->free()) {
       Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
-      facts.instance = view->consumers.front();
+      facts.name_tenant(view->consumers.front(), InstanceSource::allocation);
       return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
     }
     if (!view->burned()) {
       return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
     }
     if (const auto arq = binding_of(devices_.at(address))) {
-      return answer(address, epoch, Trigger::allocation_seen, said("ARQ " + arq->uuid));
+      Facts facts = said("ARQ " + arq->uuid);
+      facts.name_tenant(arq->instance_uuid, InstanceSource::arq);
+      return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
     }
     devices_.at(address).release_view = std::move(view).value();
     answer(address, epoch, Trigger::look_ok);
@@ -211,7 +213,7 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
   if (!view.free()) {
     Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
     if (!outdated) return released(address, epoch, Trigger::released_taken, std::move(facts));
-    facts.instance = view.consumers.front();
+    facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
     return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
   }
   if (!view.is_device()) {

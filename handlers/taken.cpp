@@ -32,9 +32,9 @@ void assess_dirty_by_several(Assessment& out, const Record& base, const Sighting
     return;
   }
   const std::string& consumer = taken->consumers.front();
-  if (base.stage == Stage::error && !base.erase_begun && base.instance == consumer) return;
+  if (base.stage == Stage::error && !base.erase_begun && base.consumer() == consumer) return;
   out.trigger = Trigger::allocation_seen;
-  out.facts.instance = consumer;
+  out.facts.name_tenant(consumer, InstanceSource::allocation);
   raise_alarm(out, base, fmt::format("consumer {} of provider {}", consumer, taken->uuid),
               reserved);
 }
@@ -65,7 +65,7 @@ void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* 
                       const placement::ProviderView& view) {
   const Stage stage = record.stage;
   const std::string& consumer = view.consumers.front();
-  out.facts.instance = consumer;
+  out.facts.name_tenant(consumer, InstanceSource::allocation);
   out.facts.detail = fmt::format("consumer {}", consumer);
   // Nova burns what it gives away; where it did not, nobody else must be given it.
   out.reserve = !view.burned() && stage != Stage::available;
@@ -75,7 +75,7 @@ void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* 
     out.trigger = Trigger::reserved_dropped;
   } else if (stage == Stage::error) {
     // Its erasure, if one was begun, is no longer what this drive's content follows from.
-    if (record.erase_begun || record.instance != consumer) out.trigger = Trigger::allocation_seen;
+    if (record.erase_begun || record.consumer() != consumer) out.trigger = Trigger::allocation_seen;
     out.waiting_for = fmt::format("in error, and {} holds it", consumer);
   }
   if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {

@@ -79,7 +79,8 @@ constexpr EmbeddedMember kEmbeddedMembers[] = {
     {"verification", &Certificate::verification},
 };
 
-// A certificate of the first version lacks it.
+// Certificates of earlier versions lack these.
+constexpr TextMember kInstanceSource{"instance_source", &Certificate::instance_source};
 constexpr EmbeddedMember kFindings{"findings", &Certificate::findings};
 
 Status check_schema(const rapidjson::Value& value) {
@@ -127,6 +128,8 @@ Result<Certificate> read_certificate(const rapidjson::Value& value) {
     }
     certificate.*embedded.member = unembed(*member);
   }
+  certificate.*kInstanceSource.member =
+      json::maybe_string(value, kInstanceSource.name).value_or("");
   const rapidjson::Value* findings = json::find(value, kFindings.name);
   if (findings != nullptr && (findings->IsObject() || findings->IsString())) {
     certificate.*kFindings.member = unembed(*findings);
@@ -177,6 +180,9 @@ std::string encode_certificate(const Certificate& certificate) {
   add("schema", rapidjson::Value(kCertificateSchemaVersion));
   for (const TextMember& text : kTextMembers) {
     add(text.name, json_string(certificate.*text.member, allocator));
+  }
+  if (const std::string& source = certificate.*kInstanceSource.member; !source.empty()) {
+    add(kInstanceSource.name, json_string(source, allocator));
   }
   add("capacity_bytes", rapidjson::Value(certificate.capacity_bytes));
   for (const EmbeddedMember& embedded : kEmbeddedMembers) {

@@ -165,6 +165,15 @@ void read_life(FieldReader& reader, Record& record) {
   reader.text("last_error", record.last_error);
   reader.text("instance", record.instance);
   reader.text("request_id", record.request_id);
+  if (reader.has("instance_source")) {
+    reader.parsed("instance_source", record.instance_source, parse_instance_source);
+  } else if (record.stage == Stage::allocated && !record.instance.empty()) {
+    record.instance_source = InstanceSource::allocation;
+  } else {
+    // Older versions kept the name of a tenancy that was over: whose this is cannot be told.
+    record.instance.clear();
+    record.request_id.clear();
+  }
   reader.time("tenancy_seen_at", record.tenancy_seen_at);
   if (reader.has("arq")) reader.text("arq", record.arq);
   if (reader.has("managed")) reader.flag("managed", record.managed);
@@ -217,6 +226,27 @@ Result<Flow> parse_flow(std::string_view text) {
                fmt::format("'{}' is no flow; nova and cyborg are", printable_excerpt(text, 80))};
 }
 
+std::string_view to_string(InstanceSource source) {
+  switch (source) {
+    case InstanceSource::not_seen:
+      return "not_seen";
+    case InstanceSource::allocation:
+      return "allocation";
+    case InstanceSource::arq:
+      return "arq";
+  }
+  return "not_seen";
+}
+
+Result<InstanceSource> parse_instance_source(std::string_view text) {
+  for (const InstanceSource source :
+       {InstanceSource::not_seen, InstanceSource::allocation, InstanceSource::arq}) {
+    if (to_string(source) == text) return source;
+  }
+  return Error{Errc::invalid, fmt::format("'{}' is none of not_seen, allocation and arq",
+                                          printable_excerpt(text, 80))};
+}
+
 Fields encode_record(const Record& record) {
   return Fields{
       {"host", record.host},
@@ -244,6 +274,7 @@ Fields encode_record(const Record& record) {
       {"waiting_for", record.waiting_for},
       {"last_error", record.last_error},
       {"instance", record.instance},
+      {"instance_source", std::string(to_string(record.instance_source))},
       {"request_id", record.request_id},
       {"tenancy_seen_at", time_text(record.tenancy_seen_at)},
       {"arq", record.arq},

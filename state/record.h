@@ -30,6 +30,17 @@ enum class Flow : std::uint8_t { nova, cyborg };
 [[nodiscard]] std::string_view to_string(Flow flow);
 [[nodiscard]] Result<Flow> parse_flow(std::string_view text);
 
+// How it is known whose tenancy it is, or was last. No notification of Nova's names a device, so
+// that an instance is never taken from one.
+enum class InstanceSource : std::uint8_t {
+  not_seen,    // nobody was seen to have it
+  allocation,  // Placement showed the instance as the provider's consumer
+  arq,         // an accelerator request bound it for the instance, and Placement showed nobody
+};
+
+[[nodiscard]] std::string_view to_string(InstanceSource source);
+[[nodiscard]] Result<InstanceSource> parse_instance_source(std::string_view text);
+
 // One unit of a plan, as in Ironic. A plan is ordered, highest priority first; the erase is its
 // last step, what stands before it prepares the drive.
 struct CleanStep {
@@ -79,9 +90,14 @@ struct Record {
   std::string waiting_for;   // why nothing happens though something should: one line
   std::string last_error;    // of the last failure: what, and what to do; cleared by a release
 
-  // The tenancy that is, or was last.
-  std::string instance;    // consumer UUID last seen on the provider
-  std::string request_id;  // of the notification that led here
+  // The tenancy that is, or was last, until its release: nothing of it is told of the next.
+  std::string instance;  // its UUID; empty where nobody was seen, or the ARQ named none
+  InstanceSource instance_source = InstanceSource::not_seen;
+  // The instance as Placement showed it; empty: it did not.
+  [[nodiscard]] std::string consumer() const {
+    return instance_source == InstanceSource::allocation ? instance : std::string();
+  }
+  std::string request_id;  // of the order that led here
   WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
   std::string arq;         // UUID of the ARQ that binds it, or did last; empty: none was heard of
   // What the ARQ's attach handle, or else the configuration, said of libvirt's managed mode when
@@ -161,7 +177,8 @@ struct Certificate {
   std::string firmware;
   std::uint64_t capacity_bytes = 0;
   std::string provider;
-  std::string instance;  // the tenancy it ends; empty when none was heard of
+  std::string instance;         // the tenancy it ends; empty when none was heard of
+  std::string instance_source;  // an InstanceSource; empty: of a version that did not tell
   std::string request_id;
   std::string method;              // "sanitize_crypto"
   std::string sanitization_class;  // "purge" or "clear"

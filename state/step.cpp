@@ -16,6 +16,7 @@ void take(T& member, const std::optional<T>& fact) {
 
 void take_facts(Record& record, const Facts& facts) {
   take(record.instance, facts.instance);
+  take(record.instance_source, facts.instance_source);
   take(record.flow, facts.flow);
   take(record.type, facts.type);
   take(record.arq, facts.arq);
@@ -201,6 +202,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const bool somebody_may_have_had_it =
       event.trigger == Trigger::allocation_seen || event.trigger == Trigger::reserved_dropped;
   if (another || somebody_may_have_had_it) forget_erase(next);
+  if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);
   take_facts(next, event.facts);
   if (event.trigger == Trigger::allocation_seen) {
     next.tenancy_seen_at = now;
@@ -247,6 +249,12 @@ bool same_but_progress(const Record& stored, Record ours) {
   ours.progress_percent = stored.progress_percent;
   ours.progress_eta_s = stored.progress_eta_s;
   return encode_record(stored) == encode_record(ours);
+}
+
+void forget_tenancy(Record& record) {
+  record.instance.clear();
+  record.instance_source = InstanceSource::not_seen;
+  record.request_id.clear();
 }
 
 Record planned_stop(const Record& record, WallMs now) {

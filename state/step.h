@@ -16,6 +16,7 @@ namespace reclaim {
 struct Facts {
   std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
   std::optional<std::string> instance;
+  std::optional<InstanceSource> instance_source;
   std::optional<Flow> flow;
   std::optional<std::string> type;
   std::optional<std::string> arq;
@@ -41,6 +42,11 @@ struct Facts {
   std::optional<std::uint64_t> host_reads;  // SMART counters that the certificate will stand on
   std::optional<std::uint64_t> host_writes;
   std::optional<std::string> certificate_id;
+
+  void name_tenant(std::string who, InstanceSource source) {
+    instance = std::move(who);
+    instance_source = source;
+  }
 };
 
 struct Event {
@@ -75,6 +81,9 @@ enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 // Whether both are the same state of the device. Progress is written outside the epoch, so that it
 // may have come over a record of ours.
 [[nodiscard]] bool same_but_progress(const Record& stored, Record ours);
+
+// The tenancy is over, and its certificate is made: nothing of it is told of the next.
+void forget_tenancy(Record& record);
 
 // The record as a worker leaves it that is told to stop.
 [[nodiscard]] Record planned_stop(const Record& record, WallMs now);

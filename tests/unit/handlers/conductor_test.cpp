@@ -172,12 +172,39 @@ TEST_F(Dirty, AHoldOutlastsASurveyThatCannotReadTheDrive) {
 // -------------------------------------------------------------------------------------------------
 // Certificates.
 
+// The second tenancy begins and ends between two surveys, as when the worker was down meanwhile.
+TEST_F(Dirty, ACertificateNamesNobodyOfAnEarlierTenancy) {
+  begin(1);
+  const std::string first = world->record().instance;
+  ASSERT_EQ(world->record().instance_source, InstanceSource::allocation);
+  leave();
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->releases, 1U);
+  const auto certificate = [this] {
+    return decode_certificate(world->disk.certificates.at(world->record().certificate_id));
+  };
+  EXPECT_EQ(certificate()->instance, first);
+  EXPECT_EQ(certificate()->instance_source, "allocation");
+  EXPECT_EQ(world->record().instance, "");
+
+  world->tenancy_begins();
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->releases, 2U);
+  EXPECT_EQ(certificate()->instance, "");
+  EXPECT_EQ(certificate()->request_id, "");
+  EXPECT_EQ(certificate()->instance_source, "not_seen");
+}
+
 // The answer of the release is lost, the next instance takes the drive at once, and the worker dies
 // before the certificate is written.
 struct TakenAtOnce : Dirty, ::testing::WithParamInterface<bool> {
   void release_and_die() {
     const bool burned = GetParam();
     begin(1);
+    instance = world->record().instance;
+    ASSERT_NE(instance, "");
     world->placement.on_released = [this, burned](Provider& provider) {
       (void)world->placement.allocate(provider.row.uuid, kNext);
       if (burned) world->placement.set_reserved_by(Offered::no, provider.row.uuid, 1);
@@ -204,11 +231,11 @@ struct TakenAtOnce : Dirty, ::testing::WithParamInterface<bool> {
   }
 
   static constexpr const char* kNext = "instance-next";
+  std::string instance;  // whose tenancy the certificate ends
 };
 
 TEST_P(TakenAtOnce, TheLostCertificateIsMadeAtTheNextStart) {
   release_and_die();
-  const std::string instance = world->record().instance;
   world->start_worker();
   world->pass(kMinuteMs);
   const auto made = decode_certificate(certificate());
@@ -224,7 +251,6 @@ TEST_P(TakenAtOnce, TheLostCertificateIsMadeAtTheNextStart) {
 
 TEST_P(TakenAtOnce, ItNeverNamesTheInstanceThatCameAfterwards) {
   release_and_die();
-  const std::string instance = world->record().instance;
   world->disk.full = true;
   world->start_worker();
   world->pass(kMinuteMs);

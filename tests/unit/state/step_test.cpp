@@ -231,6 +231,22 @@ TEST(Step, AReleaseSeenByTheNextInstanceIsCertifiedAndDirtyAgain) {
   EXPECT_EQ(taken->record.attempts, 0U);
 }
 
+TEST(Step, ATenancyThatIsSeenTellsNothingOfTheOneBefore) {
+  Record record = at(Stage::available);
+  record.instance = "the one before";
+  record.instance_source = InstanceSource::allocation;
+  record.request_id = "req-before";
+  const auto bound = step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{9});
+  EXPECT_EQ(bound->record.instance, "");
+  EXPECT_EQ(bound->record.instance_source, InstanceSource::not_seen);
+  EXPECT_EQ(bound->record.request_id, "");
+  Facts facts;
+  facts.name_tenant("the next", InstanceSource::arq);
+  const auto next = step(record, Event{Trigger::allocation_seen, 0, facts}, WallMs{9});
+  EXPECT_EQ(next->record.instance, "the next");
+  EXPECT_EQ(next->record.consumer(), "") << "Placement did not show it";
+}
+
 TEST(Step, ErasesAreCountedUntilARelease) {
   Record record = at(Stage::baselining);
   record.erases = 2;
