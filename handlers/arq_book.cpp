@@ -1,6 +1,7 @@
 #include "handlers/arq_book.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace reclaim {
@@ -126,6 +127,22 @@ void ArqBook::remember_end(const Arq& told, bool deleted, bool timed) {
   }));
 }
 
+// Forged words cost nothing: what is not known to bind yet is taken for a device that is here and
+// that few are said to bind.
+bool ArqBook::has_room_for(const Arq& told) const {
+  if (!devices_) return true;
+  const auto device = std::find_if(
+      devices_->begin(), devices_->end(),
+      [&told](const ArqDevice& known) { return concerns(told, known.address, known.provider); });
+  if (device == devices_->end()) return false;
+  const auto others = std::count_if(entries_.begin(), entries_.end(), [&](const auto& each) {
+    const Arq& arq = each.second.arq;
+    return arq.uuid != told.uuid && arq.holds_device() && !arq.released &&
+           concerns(arq, device->address, device->provider);
+  });
+  return static_cast<std::size_t>(others) < kArqsPerDeviceMax;
+}
+
 bool ArqBook::end(Entry& entry) {
   if (!entry.arq.holds_device()) return false;
   entry.arq.state = ArqState::unbound;
@@ -154,7 +171,7 @@ bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
   // A payload made before the state was changed says an earlier time.
   told.held_at = changed_first ? began(told, now) : now.wall;
   if (known == entries_.end()) {
-    if (!names_.has(told.hostname)) return false;
+    if (!names_.has(told.hostname) || !has_room_for(told)) return false;
     Entry entry;
     take_in(entry, std::move(told), now);
     put(std::move(entry));
@@ -248,13 +265,29 @@ bool ArqBook::reconcile(const std::vector<Arq>& listed, MonoMs asked_at, const N
     seen.insert(told.uuid);
     changed = listed_now(told, asked_at, now) || changed;
   }
-  for (auto& [uuid, entry] : entries_) {
-    // What was never listed may be hidden from us: Cyborg lists by project.
-    if (seen.contains(uuid) || !entry.arq.listed || entry.heard > asked_at) continue;
-    if (!entry.arq.holds_device() || !believes(entry.contradicted, asked_at)) continue;
-    changed = end(entry) || changed;
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    Entry& entry = it->second;
+    const std::string uuid = it->first;
+    ++it;
+    if (seen.contains(uuid) || entry.heard > asked_at || !entry.arq.holds_device()) continue;
+    if (!entry.arq.listed) {
+      changed = forget_unlisted(entry, asked_at) || changed;
+    } else if (believes(entry.contradicted, asked_at)) {
+      changed = end(entry) || changed;
+    }
   }
   return changed;
+}
+
+// Cyborg lists by project, so that one may be hidden from us; but then Placement has shown its
+// allocation, which Nova makes before it binds. What neither has shown was never there.
+bool ArqBook::forget_unlisted(Entry& entry, MonoMs asked_at) {
+  if (entry.arq.allocation_seen || entry.arq.released) return false;
+  if (!believes(entry.contradicted, asked_at)) return false;
+  const std::string uuid = entry.arq.uuid;
+  unsaved_.insert(uuid);
+  entries_.erase(uuid);
+  return true;
 }
 
 bool ArqBook::believes(std::optional<MonoMs>& contradicted, MonoMs asked_at) {
@@ -371,22 +404,28 @@ DeviceArqs ArqBook::about(const ArqQuestion& question) const {
 }
 
 void ArqBook::make_room() {
-  // What holds a device stays, for its device is known by nothing else: this host cannot bind so
-  // many.
-  const auto stays = [](const Entry& entry) {
-    return entry.arq.holds_device() && !entry.arq.released &&
-           (names_a_function(entry.arq) || !entry.arq.device_rp_uuid.empty());
+  if (entries_.size() <= kArqsMax) return;
+  // What holds a device of Cyborg's here stays longest, then what holds another; of alike the
+  // newest.
+  const auto worth = [this](const Entry& entry) {
+    const Arq& arq = entry.arq;
+    const bool names_one = names_a_function(arq) || !arq.device_rp_uuid.empty();
+    if (!arq.holds_device() || arq.released || !names_one) return 0;
+    const bool known =
+        devices_ && std::any_of(devices_->begin(), devices_->end(), [&arq](const ArqDevice& each) {
+          return concerns(arq, each.address, each.provider);
+        });
+    return known ? 2 : 1;
   };
-  while (entries_.size() > kArqsMax) {
-    const auto goes_before = [&stays](const auto& a, const auto& b) {
-      const bool a_stays = stays(a.second);
-      const bool b_stays = stays(b.second);
-      return a_stays != b_stays ? b_stays : a.second.arq.heard_at < b.second.arq.heard_at;
-    };
-    const auto oldest = std::min_element(entries_.begin(), entries_.end(), goes_before);
-    if (stays(oldest->second)) return;
-    unsaved_.insert(oldest->first);
-    entries_.erase(oldest);
+  std::vector<std::tuple<int, WallMs, std::string>> order;
+  for (const auto& [uuid, entry] : entries_) {
+    order.emplace_back(worth(entry), entry.arq.heard_at, uuid);
+  }
+  std::sort(order.begin(), order.end());
+  order.resize(entries_.size() - kArqsMax);
+  for (const auto& [value, heard_at, uuid] : order) {
+    unsaved_.insert(uuid);
+    entries_.erase(uuid);
   }
 }
 

@@ -6,6 +6,9 @@
 // An ARQ stops binding when its unbinding or deletion is heard, when Cyborg's API no longer lists
 // what it once listed, when Placement's allocation on its device was seen and is gone, when Nova
 // says that its instance is deleted, or when an operator says so. Never because time has passed.
+// Anybody on the bus can say that one binds: it is kept where its device is one of Cyborg's on this
+// host, a few for each; and one that Cyborg's API never lists and whose allocation Placement never
+// showed is forgotten once two readings half a minute apart have not listed it.
 //
 // Pure: no I/O, `now` is handed in. Thread: the loop's. Owns the entries; what is to be written to
 // the store is taken out of it (take_unsaved) by whoever can write.
@@ -28,8 +31,17 @@
 
 namespace reclaim {
 
-// More than any host binds; beyond it the oldest that bind nothing go first.
+// Of all in the book, those that bind among them: more than any host binds. Beyond it the oldest
+// that bind nothing go first.
 inline constexpr std::size_t kArqsMax = 4096;
+// That bind one device. One does; what else is said to holds nothing that is not held already.
+inline constexpr std::size_t kArqsPerDeviceMax = 16;
+
+// A device of Cyborg's on this host.
+struct ArqDevice {
+  PciAddress address;
+  std::string provider;  // UUID; empty: not known
+};
 
 // Which device is asked about, and what Placement said of it in the survey that asks.
 struct ArqQuestion {
@@ -57,11 +69,15 @@ class ArqBook final {
  public:
   explicit ArqBook(HostNames names) : names_(std::move(names)) {}
 
-  // What an earlier worker kept. What this one heard meanwhile is newer.
+  // Which devices an ARQ that is heard of on the bus may bind from now on; what is in the book
+  // stays. Before this is said, it may bind any.
+  void know_devices(std::vector<ArqDevice> devices) { devices_ = std::move(devices); }
+
+  // What an earlier worker kept, up to kArqsMax. What this one heard meanwhile is newer.
   void load(const std::vector<Arq>& stored);
 
   // What a notification says ("accelerator_request.bind.end"). True: something changed. An ARQ of
-  // another host is not kept.
+  // another host, or of no device that is known, is not kept.
   bool hear(std::string_view event_type, Arq told, const Now& now);
   // Nova says that the instance is gone.
   bool instance_deleted(const std::string& instance, const Now& now);
@@ -109,6 +125,8 @@ class ArqBook final {
   [[nodiscard]] static bool binds(const Entry& entry, const ArqQuestion& question);
   [[nodiscard]] bool is_past(const Arq& told) const;
   [[nodiscard]] bool is_past_for_good(const Arq& told) const;
+  [[nodiscard]] bool has_room_for(const Arq& told) const;
+  bool forget_unlisted(Entry& entry, MonoMs asked_at);
   bool end(Entry& entry);
   void put(Entry entry);
   bool renew(Entry& entry, Arq told, const Now& now);
@@ -120,6 +138,7 @@ class ArqBook final {
   void make_room();
 
   HostNames names_;
+  std::optional<std::vector<ArqDevice>> devices_;  // nothing: not known yet
   std::map<std::string, Entry> entries_;
   std::map<std::string, Ended>
       ended_;  // in memory only: a late word of their binding means nothing

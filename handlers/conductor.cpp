@@ -191,6 +191,10 @@ void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
 void Conductor::take(const Kick& kick) {
   if (stopping_) return;
   counters_.kicks += 1;
+  know_cyborg_devices();
+  if (!kick.arq.empty() && !has_cyborg_) {
+    return ports_.log.debug(kLog, fmt::format("{}: no device of Cyborg's is here", kick.reason));
+  }
   ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   hear_arq(kick);

@@ -167,6 +167,7 @@ class Conductor final {
   void try_admit(const PciAddress& address);
 
   // conductor_arqs.cpp: ARQs and what Cyborg's API says.
+  void know_cyborg_devices();
   void hear_arq(const Kick& kick);
   void stop_what_is_bound();
   void ask_cyborg(std::function<void()> then);
@@ -306,6 +307,7 @@ class Conductor final {
   std::string survey_problem_;
 
   ArqBook arqs_;
+  bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind
   MonoMs survey_began_;
   bool cyborg_asked_ = false;                    // an answer is on its way
   std::optional<placement::CyborgView> cyborg_;  // the last answer; none: it does not answer now

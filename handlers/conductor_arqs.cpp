@@ -23,6 +23,18 @@ bool deletes_an_instance(std::string_view event_type) {
 
 }  // namespace
 
+// Which devices an ARQ may bind, as far as a survey of this run has told. Before one has, anything
+// may be here.
+void Conductor::know_cyborg_devices() {
+  if (counters_.surveys == counters_.surveys_failed) return;
+  std::vector<ArqDevice> devices;
+  for (const auto& [address, device] : devices_) {
+    if (device.record.flow == Flow::cyborg) devices.push_back({address, device.record.provider});
+  }
+  has_cyborg_ = ports_.accelerators != nullptr || !devices.empty();
+  arqs_.know_devices(std::move(devices));
+}
+
 void Conductor::hear_arq(const Kick& kick) {
   const Now now = ports_.clock.now();
   bool changed = deletes_an_instance(kick.reason) && arqs_.instance_deleted(kick.instance, now);

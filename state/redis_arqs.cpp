@@ -10,6 +10,8 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.store";
+constexpr const char* kPieceCount = "500";
+constexpr std::size_t kLoadedArqsMax = 20'000;
 
 StoreCallback<RedisReply> written(std::string what, StoreCallback<Ok> done) {
   return [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
@@ -23,23 +25,41 @@ StoreCallback<RedisReply> written(std::string what, StoreCallback<Ok> done) {
 
 }  // namespace
 
+// In pieces: however many were written there, no answer is too long to be read.
 void RedisStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) {
+  load_arqs_from(host, "0", {}, std::move(done));
+}
+
+void RedisStore::load_arqs_from(const std::string& host, const std::string& cursor,
+                                std::vector<Arq> arqs, StoreCallback<std::vector<Arq>> done) {
   client_->command(
-      {"HGETALL", redis_keys::of_host(host, "arqs")},
-      [this, host, done = std::move(done)](Result<RedisReply> reply) {
+      {"HSCAN", redis_keys::of_host(host, "arqs"), cursor, "COUNT", kPieceCount},
+      [this, host, arqs = std::move(arqs),
+       done = std::move(done)](Result<RedisReply> reply) mutable {
+        if (reply.ok() && (reply->elements.size() != 2 || !reply->elements[1].is_array())) {
+          reply = Error{Errc::failed, "the answer to HSCAN is not of its form"};
+        }
         if (!reply.ok()) return done(reply.error().wrap(fmt::format("the ARQs of host {}", host)));
-        std::vector<Arq> arqs;
-        for (std::size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
-          Result<Arq> arq = decode_arq(reply->elements[i + 1].text);
+        const std::vector<RedisReply>& piece = reply->elements[1].elements;
+        for (std::size_t i = 0; i + 1 < piece.size(); i += 2) {
+          Result<Arq> arq = decode_arq(piece[i + 1].text);
           if (arq.ok()) {
             arqs.push_back(*std::move(arq));
             continue;
           }
           logger_.warning(
               kLog, fmt::format("{}, ARQ {} is passed over: {}", redis_keys::of_host(host, "arqs"),
-                                printable_excerpt(reply->elements[i].text, 80), arq.error().what));
+                                printable_excerpt(piece[i].text, 80), arq.error().what));
         }
-        done(std::move(arqs));
+        const std::string& next = reply->elements[0].text;
+        if (arqs.size() > kLoadedArqsMax) {
+          logger_.error(kLog, fmt::format("{} holds more than {} ARQs, of which no more are read; "
+                                          "somebody writes there, see docs/redis.md",
+                                          redis_keys::of_host(host, "arqs"), kLoadedArqsMax));
+          return done(std::move(arqs));
+        }
+        if (next == "0") return done(std::move(arqs));
+        load_arqs_from(host, next, std::move(arqs), std::move(done));
       });
 }
 

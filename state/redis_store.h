@@ -134,6 +134,8 @@ class RedisStore final : public Store, public InHand {
   void announce(const HostInfo& info, StoreCallback<Ok> done);
   void read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
                   StoreCallback<std::vector<HostInfo>> done);
+  void load_arqs_from(const std::string& host, const std::string& cursor, std::vector<Arq> arqs,
+                      StoreCallback<std::vector<Arq>> done);
   void wait_for_kick();
   void on_waited(Result<RedisReply> reply);
 

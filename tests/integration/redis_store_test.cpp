@@ -43,6 +43,28 @@ TEST(RedisStore, AMarkOfAMessageIsSeenByTheNextWorkerUntilItIsTakenAway) {
   EXPECT_TRUE(*mark());
 }
 
+TEST(RedisStore, HoweverManyArqsWereWrittenTheyAreLoaded) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  constexpr std::size_t kCount = 17'000;
+  std::size_t answered = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Arq arq;
+    arq.uuid = "forged-" + std::to_string(i);
+    arq.state = ArqState::bound;
+    arq.other_info = R"({"more":")" + std::string(500, 'x') + "\"}";
+    redis.store->save_arq("compute-1", arq, [&answered](const Result<Ok>&) { ++answered; });
+    if (i % 100 == 99) world.run_until([&] { return answered == i + 1; });
+  }
+  const auto loaded =
+      contract::ask<std::vector<Arq>>(world, [&](StoreCallback<std::vector<Arq>> done) {
+        redis.store->load_arqs("compute-1", std::move(done));
+      });
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->size(), kCount);
+}
+
 TEST(RedisStore, KeysAreAsDocumented) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());

@@ -208,10 +208,68 @@ TEST_F(Book, WhatTheApiNoLongerListsIsOver) {
   EXPECT_FALSE(binds());
 }
 
-TEST_F(Book, WhatTheApiNeverListedMayBeHiddenFromUs) {
-  book.hear(kBind, bound(), at(5));
-  for (int i = 1; i < 6; ++i) book.reconcile({}, MonoMs{i * 60'000}, at(i * 60'000 + 1));
+// Cyborg lists by project. Nova allocates before it binds.
+TEST_F(Book, WhatTheApiNeverListedIsHiddenFromUsWherePlacementShowedItsAllocation) {
+  book.hear(kBind, bound(), at(10));
+  book.allocation_seen({kAddress, kProvider, false, "", MonoMs{20}});
+  for (std::int64_t ms = 60'000; ms < 400'000; ms += 60'000) {
+    book.reconcile({}, MonoMs{ms}, at(ms + 1));
+  }
+  EXPECT_TRUE(binds(false));
+}
+
+TEST_F(Book, WhatNeitherTheApiNorPlacementEverShowedIsForgotten) {
+  book.hear(kBind, bound(), at(10));
+  EXPECT_FALSE(book.reconcile({}, MonoMs{60'000}, at(60'001)));
+  EXPECT_TRUE(binds()) << "a replica may lag";
+  (void)book.take_unsaved();
+  EXPECT_TRUE(book.reconcile({}, MonoMs{120'000}, at(120'001)));
+  EXPECT_FALSE(binds());
+  EXPECT_FALSE(about().ended) << "nobody had it";
+  const auto writes = book.take_unsaved();
+  ASSERT_EQ(writes.size(), 1U);
+  EXPECT_FALSE(writes[0].arq.has_value());
+}
+
+// Anybody on the bus can say that an ARQ binds.
+TEST_F(Book, OnlyADeviceOfCyborgsHereIsBoundAndByAFewOnly) {
+  book.know_devices({{kAddress, kProvider}});
+  Arq elsewhere = bound("elsewhere");
+  elsewhere.address = PciAddress{0, 0xc2, 0, 0};
+  elsewhere.device_rp_uuid = "another";
+  EXPECT_FALSE(book.hear(kBind, elsewhere, at(10)));
+  Arq nameless = bound("nameless");
+  nameless.address.reset();
+  nameless.device_rp_uuid.clear();
+  EXPECT_FALSE(book.hear(kBind, nameless, at(10)));
+  EXPECT_EQ(book.size(), 0U);
+  for (int i = 0; i < 20'000; ++i) {
+    Arq forged = bound(fmt::format("forged-{}", i));
+    if (i % 2 == 0) forged.address.reset();
+    book.hear(kBind, forged, at(20 + i));
+  }
+  EXPECT_EQ(book.size(), kArqsPerDeviceMax);
+  // Those that are known go on to be heard.
+  EXPECT_TRUE(book.hear(kUnbind, wiped("forged-0"), at(50'000)));
+  EXPECT_TRUE(book.hear(kBind, bound(), at(50'001)));
+}
+
+// As somebody, or an older version, has left it in Redis.
+TEST_F(Book, WhatIsLoadedIsBoundedTooAndAKnownDevicesHolderStays) {
+  book.know_devices({{kAddress, kProvider}});
+  std::vector<Arq> stored;
+  for (int i = 0; i < 17'000; ++i) {
+    Arq forged = bound(fmt::format("forged-{}", i));
+    forged.address = PciAddress{1, 0, 0, 0};
+    forged.device_rp_uuid = "another";
+    forged.heard_at = WallMs{2'000'000 + i};
+    stored.push_back(std::move(forged));
+  }
+  stored.push_back(bound());
+  book.load(stored);
+  EXPECT_EQ(book.size(), kArqsMax);
   EXPECT_TRUE(binds());
+  EXPECT_EQ(book.take_unsaved().size(), stored.size() - kArqsMax) << "taken out of the store";
 }
 
 TEST_F(Book, AReadingThatBeganBeforeItWasHeardSaysNothing) {
