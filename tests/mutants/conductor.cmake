@@ -24,6 +24,11 @@ unit_mutant(certificate_of_another_tenant conductor handlers/conductor_release.c
         other.instance = device.record.instance;
         return encode_certificate(other);
       }(),]])
+unit_mutant(tenancy_outlives_its_release conductor handlers/conductor_inbox.cpp *EarlierTenancy
+  "a certificate names an instance that had the drive before another, whom nobody saw"
+  [[      forget_tenancy(update->record);
+]]
+  [[]])
 unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
