@@ -51,7 +51,7 @@ struct CyborgHold : ::testing::Test {
     tell(event, state, updated_at);
     world.pass(kMinuteMs);
   }
-  void tell(const std::string& event, ArqState state, const std::string& updated_at = "") {
+  [[nodiscard]] Arq arq_heard(ArqState state) const {
     Arq arq;
     arq.uuid = "arq-heard";
     arq.state = state;
@@ -59,6 +59,10 @@ struct CyborgHold : ::testing::Test {
     arq.address = world.slots.front().address;
     arq.attach_handle_type = "PCI";
     arq.instance_uuid = "an-instance";
+    return arq;
+  }
+  void tell(const std::string& event, ArqState state, const std::string& updated_at = "") {
+    Arq arq = arq_heard(state);
     arq.updated_at = updated_at;
     Kick kick;
     kick.reason = event;
@@ -112,7 +116,19 @@ TEST_F(CyborgHold, WithoutAnyBooksItIsHeldWithAReasonAndCanBeCleaned) {
   EXPECT_EQ(world.releases, 1U);
 }
 
+// Anybody on the bus can say so; Cyborg's API has never heard of it.
+TEST_F(CyborgHold, ABindingThatNeitherCyborgNorPlacementEverShowedHoldsNoDriveForEver) {
+  start();
+  hear("accelerator_request.bind.end", ArqState::bound);
+  EXPECT_EQ(reserved(), 1);
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_TRUE(world.store.arqs().empty());
+}
+
 TEST_F(CyborgHold, ABindingThatPlacementDoesNotShowSaysHowItIsLetGo) {
+  world.cyborg.arq("arq-heard") = arq_heard(ArqState::bind_started);
   start();
   hear("accelerator_request.bind.start", ArqState::bind_started);
   world.pass(kLongMs);
