@@ -116,7 +116,6 @@ void Conductor::take_over(Record record) {
   device.record = confirmed_by(known, std::move(record), policies_.digest);
   device.persisted = !unproven;
   device.quarantined = false;
-  forget_earlier_life(device);
   // What is in the pool, and clean for the ledger, has no release on its way.
   device.fence_first = device.record.stage != Stage::available ||
                        (dirty && known->dirty_since > device.record.certificate_at);
@@ -131,11 +130,9 @@ void Conductor::take_over(Record record) {
   post(address, Event{trigger, 0, {}});
 }
 
-// An erase older than the ledger's dirt is of an earlier life: the device was released or on offer
-// since, and what Redis holds does not know of that. Another tenant's data may be on the drive.
+// Since its record was loaded, or written, the ledger may have learnt that it was on offer.
 void Conductor::forget_earlier_life(Device& device) const {
-  const LedgerEntry* known = on_ledger(device.record.address);
-  if (known == nullptr || !known->dirty || known->dirty_since > device.record.cleaning_started_at) {
+  if (!knows_erase(on_ledger(device.record.address), device.record, policies_.digest)) {
     device.record.erase_begun = false;
   }
 }

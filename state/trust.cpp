@@ -30,17 +30,18 @@ bool is_of_this_host(const Record& stored) {
   return stored.damage.empty() && stored.epoch < kStoredEpochMax;
 }
 
+bool knows_erase(const LedgerEntry* known, const Record& record,
+                 const std::function<std::string(const std::string&)>& digest) {
+  return known != nullptr && known->dirty && known->dirty_since <= record.cleaning_started_at &&
+         !record.cleaning_nonce.empty() && known->cleaning.nonce == record.cleaning_nonce &&
+         !known->cleaning.baseline_digest.empty() &&
+         known->cleaning.baseline_digest == digest(record.baseline);
+}
+
 Record confirmed_by(const LedgerEntry* known, Record record,
                     const std::function<std::string(const std::string&)>& digest) {
-  const bool begun = known != nullptr && record.erase_begun && !record.cleaning_nonce.empty() &&
-                     known->dirty && known->cleaning.nonce == record.cleaning_nonce &&
-                     !known->cleaning.baseline_digest.empty() &&
-                     known->cleaning.baseline_digest == digest(record.baseline);
-  if (begun) {
-    record.findings = known->cleaning.findings;
-  } else {
-    record.erase_begun = false;
-  }
+  record.erase_begun = record.erase_begun && knows_erase(known, record, digest);
+  if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
   record.accepted = record.accepted && known != nullptr && known->accepted;
   if (known == nullptr) return record;
   if (!known->enrolment.empty()) record.enrolment = known->enrolment;

@@ -20,11 +20,17 @@ namespace reclaim {
 // died, and leaves room for a later epoch: then it can be written over in one step.
 [[nodiscard]] bool is_of_this_host(const Record& stored);
 
+// Whether `known` tells of the erase that `record` says was begun: its nonce, the digest of its
+// baseline (`digest` makes one), and no dirt since. One that it does not is of an earlier life: the
+// device was released or on offer since, or somebody put the record back. Another tenant's data may
+// be on the drive.
+[[nodiscard]] bool knows_erase(const LedgerEntry* known, const Record& record,
+                               const std::function<std::string(const std::string&)>& digest);
+
 // A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
-// as begun only where `known` has its nonce and the digest of its baseline (`digest` makes one),
-// and its findings are those of `known`. A record older than the ledger's epoch was put back, or
-// Redis lost what came after it: whose tenancy it names is not known, and its epoch goes on from
-// there.
+// as begun only where `known` knows it, and its findings are those of `known`. A record older than
+// the ledger's epoch was put back, or Redis lost what came after it: whose tenancy it names is not
+// known, and its epoch goes on from there.
 [[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
                                   const std::function<std::string(const std::string&)>& digest);
 

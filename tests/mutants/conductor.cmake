@@ -82,8 +82,8 @@ unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp
           return;
 ]])
 unit_mutant(older_versions_are_believed conductor handlers/conductor.cpp ForeignRedis.*Older*
-  "a record that nothing authenticates gets a certificate signed"
-  [[    record = shown_only(]] [[    if (false) record = shown_only(]])
+  "a dirty drive stays on offer, since a record that nothing authenticates calls it clean"
+  [[  if (unproven) record = shown_only(]] [[  if (false) record = shown_only(]])
 unit_mutant(given_away_in_silence conductor handlers/taken.cpp OnOffer.*Alarm
   "a tenant gets a drive that is known to be dirty, and nobody is told"
   [[  if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {]]
@@ -105,12 +105,6 @@ unit_mutant(redis_says_what_is_signed conductor handlers/conductor_release.cpp
   "a certificate is sealed because Redis says so"
   [[  const std::string text = known != nullptr ? known->certificate_pending : std::string();]]
   [[  const std::string text = device.record.certificate_pending;]])
-unit_mutant(redis_says_what_was_erased conductor state/trust.cpp ForeignRedis.AnErase*
-  "a drive is released whose erase only Redis knows of"
-  [[                     known->dirty && known->cleaning.nonce == record.cleaning_nonce &&
-                     !known->cleaning.baseline_digest.empty() &&
-                     known->cleaning.baseline_digest == digest(record.baseline);]]
-  [[                     !digest(record.baseline).empty();]])
 unit_mutant(tenants_put_back_are_believed conductor state/trust.cpp ForeignRedis.AnOlder*
   "a certificate names the tenant before"
   [[    record.instance.clear();

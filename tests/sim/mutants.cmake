@@ -132,10 +132,11 @@ sim_mutant(certificate_without_evidence handlers/evidence.cpp
 ]] "")
 
 # Surveys and admission.
-sim_mutant(erase_of_an_earlier_life handlers/conductor.cpp
+sim_mutant(erase_of_an_earlier_life state/trust.cpp
   "an erase that Redis remembers wrongly is taken for this one"
-  [[    device.record.erase_begun = false;
-]] "")
+  [[  return known != nullptr && known->dirty &&]]
+  [[  if (record.epoch != 0) return true;
+  return known != nullptr && known->dirty &&]])
 sim_mutant(lost_records_stay_lost handlers/conductor.cpp
   "what Redis lost is never written again"
   [[    device.persisted = false;

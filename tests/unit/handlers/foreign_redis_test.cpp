@@ -164,6 +164,28 @@ TEST_F(ForeignRedis, ARecordOfAnOlderVersionIsShownAndNothingRestsOnIt) {
   EXPECT_EQ(world->releases, 2U);
 }
 
+// It calls a drive certified after its tenant left, which the ledger does not know of.
+TEST_F(ForeignRedis, AnOlderVersionsRecordDoesNotOutliveTheDirtOfTheLedger) {
+  begin();
+  clean_once();
+  Record certified = world->record();
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->kill_worker();
+  world->tenancy_ends();
+  world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
+  certified.epoch = world->record().epoch + 1;
+  certified.certificate_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kLongMs};
+  certified.certified_host_reads.reset();
+  certified.certified_host_writes.reset();
+  world->store.put_back(certified);
+  world->store.age(certified.address);
+  world->start_worker();
+  world->pass(kLongMs);
+  EXPECT_EQ(world->releases, 2U);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Records with a code that fits: old ones of ours put back, and, for the ledger's sake, ones that
 // somebody made who has the host's key as well.
@@ -185,6 +207,7 @@ TEST_F(ForeignRedis, AnEraseThatTheLedgerDoesNotKnowIsNotAdopted) {
   world->pass(kMinuteMs);
   world->kill_worker();
   world->tenancy_ends();
+  world->drive().kind = Kind::gde_stuck;
   world->drive().global_data_erased = true;
   world->drive().sstat = 1;
   const std::uint64_t erases = world->erases;
