@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
+#include "nvme/sysfs.h"
 #include "state/file_ledger.h"
 #include "state/signing_key.h"
 
@@ -124,18 +125,26 @@ void check_vfio(Session& session, Chart& chart) {
   chart.ok("vfio", "vfio-pci is loaded, for the drives that are not managed");
 }
 
-// Without libvirt's directories the guard has nothing to read: right on a host without libvirt, a
-// slip of the pen on any other.
+// One line a directory: as long as one cannot be listed, nothing is cleaned.
 void check_libvirt(Session& session, Chart& chart) {
-  std::string there;
-  for (const std::string& folder : session.settings().reclaim.libvirt_dirs) {
-    if (access(folder.c_str(), F_OK) == 0) there += (there.empty() ? "" : ", ") + folder;
+  const auto& folders = session.settings().reclaim.libvirt_dirs;
+  for (const std::string& folder : folders) {
+    const auto files = nvme::list_directory(folder);
+    if (!files) {
+      chart.error("libvirt", files.error().what,
+                  "start libvirt, or name in [reclaim] libvirt_dirs where it keeps its domains: in "
+                  "a container's volumes, perhaps; none, where there is no libvirt");
+      continue;
+    }
+    const auto domains = std::count_if(files->begin(), files->end(), [](const std::string& file) {
+      return file.ends_with(".xml");
+    });
+    chart.ok("libvirt", fmt::format("{}: {} domains", folder, domains));
   }
-  if (there.empty()) {
-    return chart.warning("libvirt", "none of [reclaim] libvirt_dirs exists on this host",
-                         "name the directories of this libvirt's domains, or guests are not seen");
+  if (folders.empty()) {
+    chart.warning("libvirt", "libvirt_dirs = none: guests of this host are not looked for",
+                  "right where there is no libvirt; otherwise name its directories");
   }
-  chart.ok("libvirt", "domains are looked for in " + there);
 }
 
 // What was found is told, for the checks that follow.

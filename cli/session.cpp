@@ -66,8 +66,8 @@ Result<placement::Client*> Session::providers() {
 
 nvme::Lanes& Session::drives() {
   if (!drives_) {
-    drives_ =
-        std::make_unique<nvme::Lanes>(loop_.raw(), config::nvme_options(settings_), clock_, log_);
+    drives_ = std::make_unique<nvme::Lanes>(loop_.raw(), config::nvme_options(settings_), clock_,
+                                            log_, config::may_be_asked(settings_));
   }
   return *drives_;
 }

@@ -62,6 +62,9 @@ Result<MachineFacts> read_machine_facts(const Settings& settings) {
   } else if (compute_id.error().code != Errc::not_found) {
     return compute_id.error();
   }
+  if (auto boot = first_line(settings.reclaim.proc_root + "/sys/kernel/random/boot_id")) {
+    out.boot_id = *std::move(boot);
+  }
   out.fqdn = full_name(settings.host);
   return out;
 }

@@ -155,6 +155,7 @@ ConductorOptions conductor_options(const Settings& settings, const MachineFacts&
   out.node_names = host_names(settings, machine).nodes;
   out.machine_id = machine.machine_id;
   out.compute_id = machine.compute_id;
+  out.boot_id = machine.boot_id;
   out.version = version;
   // One worker a machine is held by the ledger's file lock; so after a crash the same machine may
   // take its own locks over without waiting for them to expire.
@@ -190,6 +191,12 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
     out.rules = spec.rules;
     return out;
+  };
+}
+
+std::function<bool(const nvme::DriveFacts&)> may_be_asked(const Settings& settings) {
+  return [specs = settings.nvme.device_specs](const nvme::DriveFacts& drive) {
+    return match(specs, drive.vendor_id, drive.device_id, drive.address).has_value();
   };
 }
 

@@ -2,6 +2,7 @@
 // configuration. Pure. Thread: any.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "config/settings.h"
@@ -23,6 +24,7 @@ namespace reclaim::config {
 struct MachineFacts {
   std::string machine_id;
   std::string compute_id;  // empty: Nova's file is not there
+  std::string boot_id;     // of the kernel that runs; empty: it does not tell
   std::string fqdn;        // usual name of the root provider; empty: not known
 };
 
@@ -43,6 +45,9 @@ struct MachineFacts {
 
 // Keeps a copy of the specs: outlives `settings`.
 [[nodiscard]] DevicePolicyLookup device_policy_lookup(const Settings& settings);
+
+// Which drives discovery may send a command to: those that a device_spec entry matches.
+[[nodiscard]] std::function<bool(const nvme::DriveFacts&)> may_be_asked(const Settings& settings);
 
 // The same of [pci] passthrough_whitelist.
 [[nodiscard]] Whitelist passthrough_whitelist(const Settings& settings);

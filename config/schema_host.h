@@ -161,13 +161,17 @@ inline constexpr std::array kHostOptions = {
            .help = "Where device nodes are."},
     Option{
         .group = "reclaim", .name = "proc_root", .fallback = "/proc", .help = "Where procfs is."},
-    Option{.group = "reclaim",
-           .name = "libvirt_dirs",
-           .type = OptionType::list,
-           .fallback = "/run/libvirt/qemu,/etc/libvirt/qemu",
-           .help =
-               "Directories of libvirt's domain files, running and defined. One that is there but "
-               "cannot be read means that no drive is cleaned."},
+    Option{
+        .group = "reclaim",
+        .name = "libvirt_dirs",
+        .type = OptionType::list,
+        .fallback = "/run/libvirt/qemu,/etc/libvirt/qemu",
+        .help =
+            "Directories of libvirt's domain files, running and defined. As long as one does not "
+            "exist or cannot be read, no drive is cleaned: libvirt makes them when it starts. "
+            "Where libvirt runs in a container, name its volumes, such as "
+            "/var/lib/docker/volumes/nova_libvirt_qemu/_data for /etc/libvirt/qemu. none: there "
+            "is no libvirt on this host."},
     Option{.group = "reclaim",
            .name = "compute_id_file",
            .fallback = "/var/lib/nova/compute_id",

@@ -257,6 +257,7 @@ class Builder {
     h.machine_id_file = read_absolute_path(reading, "reclaim", "machine_id_file");
     h.run_path = read_absolute_path(reading, "reclaim", "run_path");
     h.libvirt_dirs = read_.list("reclaim", "libvirt_dirs");
+    if (h.libvirt_dirs == std::vector<std::string>{"none"}) return h.libvirt_dirs.clear();
     for (const std::string& directory : h.libvirt_dirs) {
       if (!directory.starts_with('/')) {
         read_.complain("reclaim", "libvirt_dirs",
@@ -266,7 +267,8 @@ class Builder {
     }
     if (h.libvirt_dirs.empty()) {
       read_.complain("reclaim", "libvirt_dirs",
-                     " is empty: without libvirt's domain files nobody knows whose drive it is");
+                     " is empty: without libvirt's domain files nobody knows whose drive it is; "
+                     "where there is no libvirt, say none");
     }
   }
 

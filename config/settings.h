@@ -161,7 +161,7 @@ struct HostSettings {
   int survey_interval_s = 60;
   std::vector<int> survey_delays_s;  // ascending
   std::string sysfs_root, dev_root, proc_root;
-  std::vector<std::string> libvirt_dirs;
+  std::vector<std::string> libvirt_dirs;  // empty: there is no libvirt
   std::string compute_id_file;
   std::string machine_id_file;
   std::string run_path;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "handlers/device_kind.h"
+#include "handlers/identity.h"
 #include "handlers/plan.h"
 #include "handlers/taken.h"
 #include "state/base/uuid.h"
@@ -12,12 +13,13 @@
 namespace reclaim {
 namespace {
 
-// What the drive says of itself is recorded once; later differences are the guards' business.
-void describe_drive(const nvme::DriveFacts& drive, Record& record) {
+// What the drive says of itself is recorded once; later differences are the guards' business. The
+// serial of a drive that may be another is not learnt.
+void describe_drive(const nvme::DriveFacts& drive, bool is_the_one, Record& record) {
   record.vendor_id = fmt::format("{:04x}", drive.vendor_id);
   record.product_id = fmt::format("{:04x}", drive.device_id);
   if (!drive.identity) return;
-  if (record.serial.empty()) record.serial = drive.identity->serial;
+  if (record.serial.empty() && is_the_one) record.serial = drive.identity->serial;
   record.model = drive.identity->model;
   record.firmware = drive.identity->firmware;
 }
@@ -237,6 +239,12 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
     out.facts.detail = std::move(why);
     return;
   }
+  if (sighting.standing.match != nvme::Match::same) {
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = sighting.standing.why;
+    return;
+  }
   if (record.flow == Flow::cyborg && missed_tenancy(record, sighting)) {
     out.reserve = true;
     out.trigger = Trigger::reserved_dropped;
@@ -317,6 +325,8 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
     assess_bound(out, base, ledger, sighting);
   } else if (!view.free()) {
     assess_allocated(out, base, ledger, view);
+  } else if (base.stage == Stage::available && sighting.drive && !sighting.drive->guest.empty()) {
+    assess_guest(out, view, sighting.drive->guest);
   } else if (view.burned()) {
     assess_burned(out, base, ledger, sighting);
   } else {
@@ -336,11 +346,19 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   record.created_at = now;
   record.stage_since = now;
   record.updated_at = now;
+  const bool is_the_one = sighting.standing.match == nvme::Match::same;
   if (ledger != nullptr) {
     record.serial = ledger->enrolled_serial.empty() ? ledger->serial : ledger->enrolled_serial;
     record.maintenance = ledger->maintenance;
     record.provider = ledger->provider;
     record.enrolment = ledger->enrolment;
+    record.hardware = ledger->hardware;
+    record.boot_id = ledger->boot_id;
+    // Dirt that came here with its drive: whose that is, its former address says, and it may be an
+    // instance's still.
+    if (sighting.standing.brought_dirt) {
+      record.serial = record.hardware = record.boot_id = "";
+    }
     record.certificate_id = ledger->certificate_id;
     record.certificate_at = ledger->certificate_at;
     record.certified_host_reads = ledger->host_reads;
@@ -351,7 +369,12 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
           "it was in error before its record was lost from Redis; look at the journal of this host";
     }
   }
-  if (sighting.drive) describe_drive(*sighting.drive, record);
+  if (!sighting.drive) return record;
+  describe_drive(*sighting.drive, is_the_one, record);
+  if (is_the_one && sighting.is_drive()) {
+    record.hardware = hardware_to_note(record, *sighting.drive, host.boot_id);
+    record.boot_id = host.boot_id;
+  }
   return record;
 }
 
@@ -382,8 +405,12 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.first_seen = base;
   } else if (is_busy(base.stage) && !may_last_long(base.stage)) {
     return out;  // the conductor reads Placement by itself there
-  } else if (base.serial.empty() && sighting.drive && sighting.drive->identity) {
-    out.facts.serial = sighting.drive->identity->serial;
+  } else if (sighting.is_drive() && sighting.standing.match == nvme::Match::same) {
+    if (base.serial.empty() && sighting.drive->identity) {
+      out.facts.serial = sighting.drive->identity->serial;
+    }
+    out.facts.hardware = hardware_to_note(base, *sighting.drive, host.boot_id);
+    out.facts.boot_id = host.boot_id;
   }
 
   // Recorded as it is first; the next survey then tells what follows from it.
@@ -506,6 +533,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   if (!planning.policy) {
     return refuse(gone_entry(sighting));
   }
+  if (const Status told = is_the_one_on_record(sighting, record); !told) return told.error();
   if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }

@@ -19,6 +19,7 @@ struct HostView {
   std::string host;
   std::string root_uuid;
   std::string compute_id;  // empty: Nova's file is not there
+  std::string boot_id;     // of the boot that runs; empty: not known
   std::string problem;     // forbids every cleaning: "another machine claims this host name", …
 };
 

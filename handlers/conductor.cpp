@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "handlers/identity.h"
 #include "state/trust.h"
 
 namespace reclaim {
@@ -26,9 +27,11 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
           ports.timers, ports.clock,
           {options_.survey_interval_ms, options_.survey_jitter_ms, options_.survey_spacing_ms},
           std::hash<std::string>{}(options_.host), [this](bool periodic) { run_survey(periodic); }),
+      watch_(ports.timers, ports.clock, ports.log),
       arqs_({options_.host, options_.node_names}) {
   host_view_.host = options_.host;
   host_view_.compute_id = options_.compute_id;
+  host_view_.boot_id = options_.boot_id;
 }
 
 Conductor::Device* Conductor::find(const PciAddress& address) {
@@ -92,6 +95,7 @@ void Conductor::load(std::function<void(Status)> started) {
       if (!arqs) return started(std::move(arqs).error().wrap("loading the host's ARQs"));
       arqs_.load(*arqs);
       started(Ok{});
+      watch_.begin(options_.survey_interval_ms);
       for (Record& record : records) take_over(std::move(record));
       want_survey(0);
     });
@@ -298,12 +302,14 @@ void Conductor::after_survey(Result<Survey> survey,
   if (!survey) {
     counters_.surveys_failed += 1;
     survey_problem_ = survey.error().what;
+    watch_.survey_failed(survey_problem_);
     ports_.log.warning(kLog, "survey failed", {{"why", survey_problem_}});
     survey_retry_ms_ =
         std::clamp(survey_retry_ms_ * 2, options_.retry_min_ms, options_.retry_max_ms);
     return schedule_.failed(survey_retry_ms_);
   }
   survey_problem_.clear();
+  watch_.survey_went_through();
   survey_retry_ms_ = 0;
   host_view_.root_uuid = survey->root_uuid;
   if (!host_view_.compute_id.empty() && host_view_.compute_id != host_view_.root_uuid) {
@@ -313,6 +319,7 @@ void Conductor::after_survey(Result<Survey> survey,
                                survey->root_name, survey->root_uuid, host_view_.compute_id)});
     return schedule_.ended();
   }
+  seen_drives_ = std::move(survey->drives);
   for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
   for (const auto& [address, device] : devices_) keep_certificate(address);
   schedule_.ended();
@@ -354,10 +361,13 @@ void Conductor::assess_one(const Sighting& seen,
   }
   const auto& remembered = ports_.ledger.entries();
   const auto entry = remembered.find(sighting.address);
-  const LedgerEntry* known = entry == remembered.end() ? nullptr : &entry->second;
-  const LedgerEntry* moved = known != nullptr && known->dirty ? nullptr : dirt_of_drive(sighting);
-  auto assessment = assess(sighting, device == nullptr || met_anew ? nullptr : &device->record,
-                           moved != nullptr ? moved : known, host_view_, ports_.clock.now().wall);
+  const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
+  if (record != nullptr) know_what_was_seen(sighting, *device);
+  sighting.standing = standing_of(sighting, record, remembered, seen_drives_, options_.boot_id);
+  const LedgerEntry* line = line_of_drive(sighting, remembered);
+  const bool own = entry != remembered.end() && line == &entry->second;
+  sighting.standing.brought_dirt = line != nullptr && !own;
+  auto assessment = assess(sighting, record, line, host_view_, ports_.clock.now().wall);
   if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
     return register_drive(sighting);
   }
@@ -371,7 +381,9 @@ void Conductor::assess_one(const Sighting& seen,
     device->fence_first = dirty;
     device->quarantined = device->met_anew = device->persisted = false;
     device->record = *assessment->first_seen;
-    if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
+    if (entry != remembered.end()) {
+      device->record.epoch = std::max(device->record.epoch, entry->second.epoch);
+    }
   }
   const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
   if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&
@@ -383,11 +395,17 @@ void Conductor::assess_one(const Sighting& seen,
   }
   device->sighting = sighting;
   device->unsure = assessment->unsure;
+  const bool refused = device->unsure && !device->peek_refused.empty();
+  if (refused) assessment->waiting_for = not_peeked(device->peek_refused);
   if (sighting.drive && sighting.drive->identity) {
     device->seen_serial = sighting.drive->identity->serial;
   }
   const bool listed_now = assessment->facts.type == kTypeNvme && !device->record.cleanable();
+  if (sighting.drive) device->seen_hardware = nvme::encode_hardware(sighting.drive->hardware);
+  note_in_ledger(sighting.address, assessment->facts);
+  const bool peeks = may_peek(*device, *assessment);
   apply(sighting.address, *assessment);
+  if (peeks) peek(sighting.address);
   if (listed_now) want_survey(kLookAgainMs);
 }
 
@@ -402,19 +420,6 @@ Planning Conductor::planning_for(const Sighting& sighting) const {
     }
   }
   return planning;
-}
-
-// The ledger goes by address, but dirt goes with the drive: one that was put into another slot is
-// as dirty there.
-const LedgerEntry* Conductor::dirt_of_drive(const Sighting& sighting) const {
-  if (!sighting.drive || !sighting.drive->identity) return nullptr;
-  for (const auto& [address, entry] : ports_.ledger.entries()) {
-    if (address != sighting.address && entry.dirty && !entry.serial.empty() &&
-        entry.serial == sighting.drive->identity->serial) {
-      return &entry;
-    }
-  }
-  return nullptr;
 }
 
 void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
@@ -483,6 +488,8 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   }
   if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
   if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
+  next.hardware = assessment.facts.hardware.value_or(next.hardware);
+  next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
   if (next == device.record && device.persisted) return;
   next.epoch += 1;
   next.updated_at = ports_.clock.now().wall;

@@ -20,6 +20,7 @@
 #include "handlers/options.h"
 #include "handlers/survey.h"
 #include "handlers/survey_schedule.h"
+#include "handlers/survey_watch.h"
 #include "handlers/timers.h"
 #include "placement/accelerators.h"
 #include "state/base/clock.h"
@@ -108,8 +109,12 @@ class Conductor final {
     bool adopting = false;   // the erase now asked for may be running since before a restart
     std::uint64_t renew_timer = 0;
     std::int64_t retry_ms = 0;
-    std::optional<Sighting> sighting;  // of the survey going on: what admission may decide on
-    std::string seen_serial;           // of the drive that answered the last survey
+    std::optional<Sighting> sighting;      // of the survey going on: what admission may decide on
+    std::string seen_serial;               // of the drive that answered the last survey
+    std::string seen_hardware;             // the same; nvme::encode_hardware
+    bool peeking = false;                  // claimed only to read its counters
+    std::optional<nvme::Counters> peeked;  // for the survey that comes next
+    std::string peek_refused;              // why they could not be read
     std::optional<placement::ProviderView> release_view;  // read by `look`, for the PUT
     bool progress_in_flight = false;
     bool look_again = false;            // a survey came while its record was being written
@@ -154,7 +159,6 @@ class Conductor final {
   void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
   void not_ours(const Error& error);
-  [[nodiscard]] const LedgerEntry* dirt_of_drive(const Sighting& sighting) const;
   void run_survey(bool periodic);
   void look_around();
   void mend_store(const std::vector<Record>& stored);
@@ -186,6 +190,13 @@ class Conductor final {
   [[nodiscard]] static const placement::CyborgDevice* device_of(const placement::CyborgView& view,
                                                                 const PciAddress& address,
                                                                 const std::string& provider);
+
+  // conductor_identity.cpp: which drive stands where.
+  [[nodiscard]] bool may_peek(const Device& device, const Assessment& assessment) const;
+  void peek(const PciAddress& address);
+  void know_what_was_seen(Sighting& sighting, Device& device) const;
+  void note_in_ledger(const PciAddress& address, const Facts& facts);
+  void note_claimed(const PciAddress& address, const nvme::DriveFacts& drive, Facts& facts) const;
 
   // conductor_register.cpp: drives that Placement is to learn of.
   [[nodiscard]] bool to_be_registered(const Sighting& sighting, const Record* record) const;
@@ -242,6 +253,8 @@ class Conductor final {
   // conductor_effects.cpp: what is done once the record is durable.
   void carry_out(const PciAddress& address, EffectKind effect);
   void take_lock_and_claim(const PciAddress& address, std::uint64_t epoch);
+  [[nodiscard]] std::optional<nvme::ClaimRequest> claim_request(const Record& record) const;
+  [[nodiscard]] std::optional<DevicePolicy> policy_of(const Record& record) const;
   void claim(const PciAddress& address, std::uint64_t epoch);
   void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
                const nvme::ClaimReport& report);
@@ -305,9 +318,11 @@ class Conductor final {
   std::int64_t survey_retry_ms_ = 0;
   HostView host_view_;
   std::string survey_problem_;
+  SurveyWatch watch_;
 
   ArqBook arqs_;
   bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind
+  std::vector<SeenDrive> seen_drives_;  // by the last survey
   MonoMs survey_began_;
   bool cyborg_asked_ = false;                    // an answer is on its way
   std::optional<placement::CyborgView> cyborg_;  // the last answer; none: it does not answer now

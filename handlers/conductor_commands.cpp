@@ -197,6 +197,8 @@ std::string Conductor::enrol(Device& device, Facts facts) {
     return why;
   }
   facts.serial = stands_unopened(device) ? std::string() : device.seen_serial;
+  facts.hardware = device.seen_hardware;
+  facts.boot_id = options_.boot_id;
   if (stage == Stage::available) {
     enrol_from_pool(address, std::move(facts));
   } else {
@@ -246,12 +248,8 @@ void Conductor::refuse_enrolment(const PciAddress& address, const std::string& r
 // An unmanaged drive does not say its serial before it is claimed: whichever is found then is the
 // one that the operator accepts.
 bool Conductor::stands_unopened(const Device& device) const {
-  const auto id = [](const std::string& hex) {
-    return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));
-  };
-  const auto policy = policies_.device_policy(id(device.record.vendor_id),
-                                              id(device.record.product_id), device.record.address);
-  return policy && !as_bound(*policy, device.record).managed;
+  const auto policy = policy_of(device.record);
+  return policy && !policy->managed;
 }
 
 // Maintenance begins and ends between two cleanings, never in the middle of one.
@@ -306,11 +304,13 @@ void Conductor::stop(std::function<void()> stopped) {
   stopping_ = true;
   stopped_ = std::move(stopped);
   schedule_.stop();
+  watch_.stop();
   stops_pending_ = 1;
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();
   };
   for (auto& [address, device] : devices_) {
+    if (device.peeking) ports_.drives.drop(address, [] {});
     if (!is_busy(device.record.stage)) continue;
     stops_pending_ += 1;
     if (device.renew_timer != 0) ports_.timers.cancel(std::exchange(device.renew_timer, 0));

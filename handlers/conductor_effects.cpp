@@ -149,39 +149,54 @@ void Conductor::reacquire_lock(const PciAddress& address, std::function<void(boo
                             });
 }
 
-void Conductor::claim(const PciAddress& address, std::uint64_t epoch) {
-  Device& device = devices_.at(address);
+std::optional<nvme::ClaimRequest> Conductor::claim_request(const Record& record) const {
   nvme::ClaimRequest request;
-  request.address = address;
-  request.resource_class = device.record.resource_class;
-  request.expected_serial = device.record.serial;
-  const auto vendor = std::strtoul(device.record.vendor_id.c_str(), nullptr, 16);
-  const auto product = std::strtoul(device.record.product_id.c_str(), nullptr, 16);
-  const auto policy = policies_.device_policy(static_cast<std::uint16_t>(vendor),
-                                              static_cast<std::uint16_t>(product), address);
-  if (!policy) {
-    return answer(address, epoch, Trigger::guards_wait, said("no device_spec entry matches it"));
-  }
+  request.address = record.address;
+  request.resource_class = record.resource_class;
+  request.expected_serial = record.serial;
+  const auto policy = policy_of(record);
+  if (!policy) return std::nullopt;
   request.resource_class_override = policy->resource_class;
-  if (!policy->resource_class && device.record.flow == Flow::cyborg) {
-    request.resource_class_override = class_of_cyborg(device.record);
+  if (!policy->resource_class && record.flow == Flow::cyborg) {
+    request.resource_class_override = class_of_cyborg(record);
   }
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
-  request.managed = as_bound(*policy, device.record).managed;
+  request.managed = policy->managed;
   request.rules = policy->rules;
+  return request;
+}
+
+// What device_spec and, of one of Cyborg's, its last ARQ say of a device on record.
+std::optional<DevicePolicy> Conductor::policy_of(const Record& record) const {
+  const auto id = [](const std::string& hex) {
+    return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));
+  };
+  auto policy =
+      policies_.device_policy(id(record.vendor_id), id(record.product_id), record.address);
+  if (policy) policy = as_bound(*policy, record);
+  return policy;
+}
+
+void Conductor::claim(const PciAddress& address, std::uint64_t epoch) {
+  Device& device = devices_.at(address);
+  const auto request = claim_request(device.record);
+  const auto policy = policy_of(device.record);
+  if (!request || !policy) {
+    return answer(address, epoch, Trigger::guards_wait, said("no device_spec entry matches it"));
+  }
   device.claimed = true;
   device.lane_open = true;
-  ports_.drives.claim(request, [this, address, epoch, policy = as_bound(*policy, device.record)](
-                                   Result<nvme::ClaimReport> report) {
-    if (stopping_) return;
-    if (!report) {
-      const bool settled_by_operator = report.error().code == Errc::failed;
-      return answer(address, epoch,
-                    settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
-                    said(report.error()));
-    }
-    claimed(address, epoch, policy, *report);
-  });
+  ports_.drives.claim(
+      *request, [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {
+        if (stopping_) return;
+        if (!report) {
+          const bool settled_by_operator = report.error().code == Errc::failed;
+          return answer(address, epoch,
+                        settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
+                        said(report.error()));
+        }
+        claimed(address, epoch, policy, *report);
+      });
 }
 
 void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
@@ -199,6 +214,7 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
     facts.serial = identity->serial;
     facts.firmware = identity->firmware;
   }
+  note_claimed(address, report.facts, facts);
   // What an unmanaged drive can is only known now that it is open.
   Device& device = devices_.at(address);
   if (!is_whole(device.record.plan)) {

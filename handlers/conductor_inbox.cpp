@@ -114,6 +114,10 @@ LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
   entry.dirty_since = since;
   if (!record.serial.empty()) entry.serial = record.serial;
   if (!record.provider.empty()) entry.provider = record.provider;
+  if (!record.boot_id.empty()) {
+    entry.hardware = record.hardware;
+    entry.boot_id = record.boot_id;
+  }
   if (!record.enrolment.empty()) entry.enrolment = record.enrolment;
   return entry;
 }

@@ -350,6 +350,8 @@ void Conductor::strike(const PciAddress& address, const std::string& certificate
   entry.serial = device.record.serial;
   entry.provider = device.record.provider;
   entry.enrolment = device.record.enrolment;
+  entry.hardware = device.record.hardware;
+  entry.boot_id = device.record.boot_id;
   entry.certificate_id = device.record.certificate_id;
   entry.certificate_at = device.record.certificate_at;
   entry.host_reads = device.record.certified_host_reads;

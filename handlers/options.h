@@ -48,7 +48,10 @@ struct ConductorOptions {
   std::string machine_id;  // of /etc/machine-id
   std::string version;
   std::string compute_id;  // of Nova's compute_id file; empty: there is none
-  std::string holder;      // who holds our locks: "host/machine-id"
+  // /proc/sys/kernel/random/boot_id: PCI addresses stay where they are while it does. Empty: not
+  // known, as if the host had just been started.
+  std::string boot_id;
+  std::string holder;  // who holds our locks: "host/machine-id"
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   StepPriorities step_priorities;
   // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider

@@ -4,6 +4,19 @@
 
 namespace reclaim {
 
+namespace {
+
+// Some makers give all their drives one Device Serial Number; functions of one device share theirs.
+void forget_shared_serial_numbers(std::vector<nvme::DriveFacts>& drives) {
+  std::map<std::string, int> times;
+  for (const nvme::DriveFacts& drive : drives) times[drive.hardware.serial_number] += 1;
+  for (nvme::DriveFacts& drive : drives) {
+    if (times.at(drive.hardware.serial_number) > 1) drive.hardware.serial_number.clear();
+  }
+}
+
+}  // namespace
+
 std::optional<PciAddress> address_of_provider(std::string_view name) {
   const std::size_t underscore = name.rfind('_');
   if (underscore == std::string_view::npos) return std::nullopt;
@@ -45,7 +58,10 @@ void Surveyor::survey(const SurveyRequest& request, std::function<void(Result<Su
     for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
     drives_.discover(seen, [run, request](Result<std::vector<nvme::DriveFacts>> drives) {
       if (!drives) return run->done(std::move(drives).error().wrap("looking at the host's drives"));
+      forget_shared_serial_numbers(*drives);
       for (nvme::DriveFacts& facts : *drives) {
+        run->survey.drives.push_back(
+            {facts.address, facts.identity ? facts.identity->serial : "", facts.hardware});
         const auto it = run->survey.sightings.find(facts.address);
         if (it != run->survey.sightings.end()) {
           it->second.drive = std::move(facts);

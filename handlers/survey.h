@@ -20,6 +20,21 @@
 
 namespace reclaim {
 
+// Whether the drive at an address is the one on record there (handlers/identity.h), and if that is
+// not so or cannot be told, why.
+struct DriveStanding {
+  nvme::Match match = nvme::Match::same;
+  std::string why;
+  bool brought_dirt = false;  // what the ledger remembers of it stands under another address
+};
+
+// What a drive says of itself, whatever it is to us.
+struct SeenDrive {
+  PciAddress address;
+  std::string serial;  // empty: it does not answer
+  nvme::HardwareIdentity hardware;
+};
+
 // All that one survey knows about one address.
 struct Sighting {
   PciAddress address;
@@ -40,6 +55,8 @@ struct Sighting {
   std::optional<std::string> cyborg_status;
   bool cyborg_silent = false;  // the API is configured and does not answer
 
+  DriveStanding standing;  // filled in by the conductor
+
   [[nodiscard]] bool is_drive() const { return drive && drive->class_code >> 8U == 0x0108; }
 };
 
@@ -47,6 +64,7 @@ struct Survey {
   std::string root_uuid;
   std::string root_name;
   std::map<PciAddress, Sighting> sightings;
+  std::vector<SeenDrive> drives;  // all of the host's
 };
 
 // The address a provider's name ends in: what follows the last '_', in either case. Nothing when

@@ -77,7 +77,8 @@ Status Daemon::build(const config::MachineFacts& machine) {
 
   if (Status built = build_clients(machine); !built) return built;
 
-  drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings_), clock_, log_);
+  drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings_), clock_, log_,
+                                          config::may_be_asked(settings_));
   drives_->give_back_drives_left();
 
   conductor_ = std::make_unique<Conductor>(

@@ -36,6 +36,7 @@ DriveFacts facts_of(const SysDrive& sys) {
   facts.subsystem_nqn = sys.subsystem_nqn;
   facts.iommu_group = sys.iommu_group;
   facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
+  facts.hardware = sys.hardware;
   for (const SysNamespace& ns : sys.namespaces) {
     facts.namespaces.push_back(
         NamespaceFacts{ns.nsid, ns.disk.name, ns.capacity_bytes, ns.block_bytes, 0});

@@ -18,12 +18,17 @@ namespace reclaim::nvme {
 template <typename T>
 using Callback = std::function<void(Result<T>)>;
 
+// Whether a drive may be asked anything: a device_spec entry matches it.
+using MayBeAsked = std::function<bool(const DriveFacts&)>;
+
 class Drives {
  public:
   virtual ~Drives() = default;
 
   // Every PCI function of class NVMe, from sysfs alone plus, where a controller is live and not
-  // busy in a lane, its Identify and SMART counters (opened read-only). Never disturbs a drive.
+  // busy in a lane, its Identify and SMART counters (opened read-only). Never disturbs a drive. A
+  // drive that does not answer in time, or that no device_spec entry matches, is told of without
+  // them, its problem says which; it keeps nobody from being told of the others.
   // Functions of `others` that are of another class are reported too, without anything but ids,
   // class and driver: what is no drive is never opened.
   virtual void discover(const std::set<PciAddress>& others,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nvme/hardware_identity.h"
 #include "nvme/rules.h"
 #include "state/base/clock.h"
 #include "state/base/pci_address.h"
@@ -70,10 +71,14 @@ struct DriveFacts {
   std::string subsystem_nqn;
   int iommu_group = -1;  // -1: none
   std::uint32_t sriov_vfs_enabled = 0;
+  HardwareIdentity hardware;  // known whatever driver is bound
   std::optional<Identity> identity;
   std::optional<Counters> counters;
   std::vector<NamespaceFacts> namespaces;
   std::string problem;
+  // What of the host's guests has it: a libvirt domain that names it, a process that holds its vfio
+  // group. Looked for in drives that may be asked only; empty: none was seen.
+  std::string guest;
 };
 
 // The guards of the host's side (design §5b), in the order they are looked at. Each refuses with

@@ -208,29 +208,30 @@ GuardResult guard_shared_subsystem(const GuardContext& context, const Identity& 
 
 const std::vector<Guard>& guards_before_opening() {
   static const std::vector<Guard> kGuards = {
-      guard_pci_class,       guard_pci_ids,     guard_sriov,    guard_libvirt_domain,
-      guard_vfio_open,       guard_iommu_group, guard_driver,   guard_live,
-      guard_own_disk,        guard_holders,     guard_mounted,  guard_swap,
-      guard_btrfs_member,    guard_loop,        guard_exported, guard_node_open,
-      guard_subsystem_peers,
+      guard_pci_class,      guard_pci_ids,         guard_sriov,       guard_process_view,
+      guard_libvirt_domain, guard_vfio_open,       guard_iommu_group, guard_driver,
+      guard_live,           guard_own_disk,        guard_holders,     guard_mounted,
+      guard_swap,           guard_btrfs_member,    guard_loop,        guard_exported,
+      guard_node_open,      guard_subsystem_peers,
   };
   return kGuards;
 }
 
 const std::vector<Guard>& guards_before_command() {
   static const std::vector<Guard> kGuards = {
-      guard_pci_class, guard_pci_ids,  guard_sriov,     guard_libvirt_domain,
-      guard_vfio_open, guard_driver,   guard_live,      guard_own_disk,
-      guard_holders,   guard_mounted,  guard_swap,      guard_btrfs_member,
-      guard_loop,      guard_exported, guard_node_open, guard_subsystem_peers,
+      guard_pci_class,       guard_pci_ids,   guard_sriov,    guard_process_view,
+      guard_libvirt_domain,  guard_vfio_open, guard_driver,   guard_live,
+      guard_own_disk,        guard_holders,   guard_mounted,  guard_swap,
+      guard_btrfs_member,    guard_loop,      guard_exported, guard_node_open,
+      guard_subsystem_peers,
   };
   return kGuards;
 }
 
 const std::vector<Guard>& guards_on_host_use() {
   static const std::vector<Guard> kGuards = {
-      guard_own_disk,     guard_holders, guard_mounted,  guard_swap,
-      guard_btrfs_member, guard_loop,    guard_exported, guard_node_open,
+      guard_process_view, guard_own_disk, guard_holders,  guard_mounted,   guard_swap,
+      guard_btrfs_member, guard_loop,     guard_exported, guard_node_open,
   };
   return kGuards;
 }

@@ -39,6 +39,9 @@ using Guard = GuardResult (*)(const GuardContext&);
 [[nodiscard]] GuardResult guard_live(const GuardContext& context);
 [[nodiscard]] GuardResult guard_subsystem_peers(const GuardContext& context);
 
+// Whether /proc is that of the host: elsewhere, holders of the drive would not be seen.
+[[nodiscard]] GuardResult guard_process_view(const GuardContext& context);
+
 // On guests: a domain that names the function or one of its block nodes; a process that holds its
 // vfio group or cdev, or one of its nodes, block or character.
 [[nodiscard]] GuardResult guard_libvirt_domain(const GuardContext& context);

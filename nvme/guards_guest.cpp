@@ -1,4 +1,5 @@
 // Guards on guests: libvirt's domains and processes that hold the drive open.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <functional>
 #include <optional>
 
 #include "nvme/domain_xml.h"
@@ -58,8 +58,42 @@ std::optional<GuardResult> look_at_domain(const GuardContext& context, const std
                              devices->name, named, path));
 }
 
-// One open file of a process: what /proc/PID/fd/N leads to.
-using Wanted = std::function<bool(std::string_view link)>;
+// What is looked for among the open files of processes. A node may be open under any name: a
+// container has nodes of its own, and names in other mount namespaces say nothing.
+struct Wanted {
+  std::vector<std::string> ends;  // of the link that /proc/PID/fd/N is
+  std::vector<DeviceNumber> block;
+  std::vector<DeviceNumber> character;
+
+  void add(const CharacterDevice& node) {
+    if (node.number) character.push_back(*node.number);
+  }
+};
+
+// Without asking a file's server for anything: a network filesystem that is away must not hold us.
+std::optional<struct statx> look_through(const std::string& descriptor) {
+  struct statx info {};
+  const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+  if (::statx(AT_FDCWD, descriptor.c_str(), flags, STATX_TYPE, &info) != 0) return std::nullopt;
+  return info;
+}
+
+bool is_wanted(const Wanted& wanted, std::string_view link, const std::string& descriptor) {
+  if (std::any_of(wanted.ends.begin(), wanted.ends.end(),
+                  [link](const std::string& end) { return link.ends_with(end); })) {
+    return true;
+  }
+  if (link.empty() || link.front() != '/') return false;  // "socket:[4711]"
+  // Closed meanwhile, or no file that can be looked at: its name has been.
+  const auto info = look_through(descriptor);
+  if (!info) return false;
+  const DeviceNumber number{info->stx_rdev_major, info->stx_rdev_minor};
+  const auto is_one_of = [&number](const std::vector<DeviceNumber>& numbers) {
+    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+  };
+  return (S_ISBLK(info->stx_mode) && is_one_of(wanted.block)) ||
+         (S_ISCHR(info->stx_mode) && is_one_of(wanted.character));
+}
 
 std::string process_name(const std::string& folder) {
   auto name = read_file(folder + "/comm", kNameBytesMax);
@@ -101,17 +135,13 @@ Result<std::optional<Holder>> find_holder(const std::string& proc_root, const Wa
                                  name, process_name(folder), std::strerror(errno))};
       }
       const std::string_view link(target.data(), static_cast<std::size_t>(length));
-      if (wanted(link)) {
+      if (is_wanted(wanted, link, folder + "/fd/" + file)) {
         return std::optional(
             Holder{fmt::format("{} ({})", name, process_name(folder)), std::string(link)});
       }
     }
   }
   return std::optional<Holder>{};
-}
-
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
 }  // namespace
@@ -125,71 +155,108 @@ std::string node_behind(const Options& options, const std::string& path) {
   return base_name(real == nullptr ? path : real.get());
 }
 
+GuardResult guard_process_view(const GuardContext& context) {
+  // PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h.
+  constexpr std::string_view kInitialNamespace = "pid:[4026531836]";
+  const std::string path = context.options.proc_root + "/1/ns/pid";
+  std::array<char, 64> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length < 0) {
+    return refuses("process_view", Errc::refused,
+                   fmt::format("whether all processes of the host are seen cannot be known: {}: {}",
+                               path, std::strerror(errno)));
+  }
+  const std::string_view found(target.data(), static_cast<std::size_t>(length));
+  if (found != kInitialNamespace) {
+    return refuses("process_view", Errc::refused,
+                   fmt::format("{} is {}, not the host's: processes outside of this container "
+                               "may hold the drive; run it with the host's PID namespace, or name "
+                               "the host's /proc in [reclaim] proc_root",
+                               path, found));
+  }
+  return passes("process_view", "all processes of the host are seen");
+}
+
 GuardResult guard_libvirt_domain(const GuardContext& context) {
   std::size_t looked_at = 0;
   for (const std::string& folder : context.options.libvirt_dirs) {
     auto files = list_directory(folder);
-    if (!files && files.error().code == Errc::not_found) continue;
+    if (!files && files.error().code == Errc::not_found) {
+      return refuses(
+          "libvirt_domain", Errc::refused,
+          fmt::format("{} does not exist, so that whether a domain names the drive cannot be "
+                      "known: start libvirt, name in [reclaim] libvirt_dirs where it keeps its "
+                      "domains (in a container's volumes, perhaps), or say none there",
+                      folder));
+    }
     if (!files) {
       return refuses(
           "libvirt_domain", Errc::refused,
           fmt::format("{}; whether a domain names the drive cannot be known", files.error().what));
     }
     for (const std::string& file : *files) {
-      if (!ends_with(file, ".xml")) continue;
+      if (!file.ends_with(".xml")) continue;
       if (auto found = look_at_domain(context, folder + "/" + file)) return *std::move(found);
       ++looked_at;
     }
+  }
+  if (context.options.libvirt_dirs.empty()) {
+    return passes("libvirt_domain", "libvirt_dirs = none: there is no libvirt on this host");
   }
   return passes("libvirt_domain", fmt::format("none of {} domains names it", looked_at));
 }
 
 GuardResult guard_vfio_open(const GuardContext& context) {
   const SysDrive& drive = context.drive;
-  // Only the end of the link is compared: QEMU opens its nodes in a mount namespace of its own.
-  std::vector<std::string> ends;
+  // Of links only the end is compared: QEMU opens its nodes in a mount namespace of its own.
+  Wanted wanted;
   if (drive.iommu_group >= 0) {
-    ends.push_back(fmt::format("/vfio/{}", drive.iommu_group));
-    ends.push_back(fmt::format("/vfio/noiommu-{}", drive.iommu_group));
+    wanted.ends.push_back(fmt::format("/vfio/{}", drive.iommu_group));
+    wanted.ends.push_back(fmt::format("/vfio/noiommu-{}", drive.iommu_group));
   }
-  for (const std::string& cdev : drive.vfio_devices) ends.push_back("/vfio/devices/" + cdev);
-  if (ends.empty()) return passes("vfio_open", "it has no vfio group or device");
-  const auto holder = find_holder(context.options.proc_root, [&ends](std::string_view link) {
-    return std::any_of(ends.begin(), ends.end(),
-                       [link](const std::string& end) { return ends_with(link, end); });
-  });
+  for (const CharacterDevice& group : drive.vfio_groups) wanted.add(group);
+  for (const CharacterDevice& cdev : drive.vfio_devices) {
+    wanted.ends.push_back("/vfio/devices/" + cdev.name);
+    wanted.add(cdev);
+  }
+  if (wanted.ends.empty()) return passes("vfio_open", "it has no vfio group or device");
+  const auto holder = find_holder(context.options.proc_root, wanted);
   if (!holder) return refuses("vfio_open", Errc::refused, holder.error().what);
   if (*holder) {
     return refuses("vfio_open", Errc::busy,
                    fmt::format("process {} holds {}; a guest still has the drive",
                                (*holder)->process, (*holder)->link));
   }
-  return passes("vfio_open", fmt::format("no process holds {}", fmt::join(ends, ", ")));
+  return passes("vfio_open", fmt::format("no process holds {}", fmt::join(wanted.ends, ", ")));
 }
 
 GuardResult guard_node_open(const GuardContext& context) {
-  std::vector<std::string> nodes;
-  for (const BlockDevice* device : context.drive.block_devices()) {
-    nodes.push_back(context.options.dev_root + "/" + device->name);
+  const SysDrive& drive = context.drive;
+  const std::string dev = context.options.dev_root + "/";
+  Wanted wanted;
+  for (const BlockDevice* device : drive.block_devices()) {
+    wanted.ends.push_back(dev + device->name);
+    wanted.block.push_back(device->number);
   }
   // Commands to the controller's node, and io_uring's to the generic ones, pass the claim on the
   // block nodes by.
-  for (const std::string& name : context.drive.generic_nodes) {
-    nodes.push_back(context.options.dev_root + "/" + name);
+  for (const CharacterDevice& node : drive.generic_nodes) {
+    wanted.ends.push_back(dev + node.name);
+    wanted.add(node);
   }
-  if (!context.drive.controller.empty()) {
-    nodes.push_back(context.options.dev_root + "/" + context.drive.controller);
+  if (!drive.controller.empty()) {
+    wanted.ends.push_back(dev + drive.controller);
+    wanted.character.push_back(drive.controller_number);
   }
-  if (nodes.empty()) return passes("node_open", "it has no nodes");
-  const auto holder = find_holder(context.options.proc_root, [&nodes](std::string_view link) {
-    return std::find(nodes.begin(), nodes.end(), link) != nodes.end();
-  });
+  if (wanted.ends.empty()) return passes("node_open", "it has no nodes");
+  const auto holder = find_holder(context.options.proc_root, wanted);
   if (!holder) return refuses("node_open", Errc::refused, holder.error().what);
   if (*holder) {
     return refuses("node_open", Errc::busy,
                    fmt::format("process {} has {} open", (*holder)->process, (*holder)->link));
   }
-  return passes("node_open", fmt::format("no process has any of {} nodes open", nodes.size()));
+  return passes("node_open",
+                fmt::format("no process has any of {} nodes open", wanted.ends.size()));
 }
 
 }  // namespace reclaim::nvme

@@ -34,13 +34,16 @@ struct Lanes::Lane {
   std::unique_ptr<Worker> worker;  // last: its thread uses `drive` and must be joined first
 };
 
-Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log)
+Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log,
+             MayBeAsked may_be_asked)
     : options_(std::move(options)),
       clock_(clock),
       log_(log),
       mailbox_(loop, [](Message message) { message(); }),
       zero_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
-      scan_(std::make_unique<Worker>([] {})) {}
+      discovery_(std::make_unique<Discovery>(options_, clock_, std::move(may_be_asked))),
+      scan_(std::make_unique<Worker>([] {})),
+      aside_(std::make_unique<Worker>([] {})) {}
 
 void Lanes::give_back_drives_left() {
   const auto left = drives_left_taken_over(options_);
@@ -61,9 +64,11 @@ Lanes::~Lanes() {
   // All are told before the first is waited for.
   for (auto& [address, lane] : lanes_) lane->worker->stop_all();
   scan_->stop_all();
+  aside_->stop_all();
   if (recovery_ != nullptr) recovery_->stop_all();
   lanes_.clear();
   scan_.reset();
+  aside_.reset();
   recovery_.reset();
 }
 
@@ -77,25 +82,6 @@ Lanes::Lane* Lanes::usable(const PciAddress& address) {
   return found == lanes_.end() || found->second->closing ? nullptr : found->second.get();
 }
 
-namespace {
-
-// A function that is no NVMe controller, if it is there.
-void look_at_other(const std::string& sysfs_root, const PciAddress& address,
-                   std::vector<DriveFacts>& found) {
-  const auto sys = read_drive(sysfs_root, address);
-  if (!sys) return;
-  DriveFacts facts;
-  facts.address = address;
-  facts.vendor_id = sys->vendor_id;
-  facts.device_id = sys->device_id;
-  facts.class_code = sys->class_code;
-  facts.driver = sys->driver;
-  facts.problem = "it is no NVMe controller";
-  found.push_back(std::move(facts));
-}
-
-}  // namespace
-
 void Lanes::find_signatures(const PciAddress& address, Callback<std::vector<std::string>> done) {
   if (lanes_.count(address) != 0) {
     return fail_later(std::move(done),
@@ -105,7 +91,7 @@ void Lanes::find_signatures(const PciAddress& address, Callback<std::vector<std:
     auto found = nvme::find_signatures(options_, address, stop);
     mailbox_.post([done, found = std::move(found)]() mutable { done(std::move(found)); });
   };
-  if (!scan_->submit(std::move(job), kScanJobsMax)) {
+  if (!aside_->submit(std::move(job), kScanJobsMax)) {
     fail_later(std::move(done), Error{Errc::limit, "too many looks at the drives are waiting"});
   }
 }
@@ -115,37 +101,7 @@ void Lanes::discover(const std::set<PciAddress>& others, Callback<std::vector<Dr
   std::map<PciAddress, std::optional<DriveFacts>> busy;
   for (const auto& [address, lane] : lanes_) busy.emplace(address, lane->facts);
   auto job = [this, busy = std::move(busy), others, done](StopFlag& stop) {
-    Result<std::vector<DriveFacts>> answer{std::vector<DriveFacts>{}};
-    auto functions = list_nvme_functions(options_.sysfs_root);
-    if (!functions) answer = functions.error();
-    if (functions) {
-      for (const PciAddress& other : others) {
-        if (!std::binary_search(functions->begin(), functions->end(), other)) {
-          look_at_other(options_.sysfs_root, other, *answer);
-        }
-      }
-    }
-    for (std::size_t i = 0; answer && i < functions->size(); ++i) {
-      if (stop.requested()) {
-        answer = Error{Errc::cancelled, "stopped while looking at the drives"};
-        break;
-      }
-      const PciAddress& address = (*functions)[i];
-      const auto lane = busy.find(address);
-      auto facts = look_at_drive(options_, address, lane == busy.end());
-      if (!facts && facts.error().code == Errc::not_found) continue;  // unplugged meanwhile
-      if (!facts) {
-        DriveFacts unreadable;
-        unreadable.address = address;
-        unreadable.problem = facts.error().what;
-        facts = std::move(unreadable);
-      }
-      if (lane != busy.end() && lane->second) {
-        facts->identity = lane->second->identity;
-        facts->counters = lane->second->counters;
-      }
-      answer->push_back(*std::move(facts));
-    }
+    auto answer = discovery_->look(busy, others, stop);
     mailbox_.post([done, answer = std::move(answer)]() mutable { done(std::move(answer)); });
   };
   if (!scan_->submit(std::move(job), kScanJobsMax)) {
@@ -159,7 +115,7 @@ void Lanes::inspect(const ClaimRequest& request, Callback<std::vector<GuardFindi
     auto findings = inspect_drive(options_, request, !busy);
     mailbox_.post([done, findings = std::move(findings)]() mutable { done(std::move(findings)); });
   };
-  if (!scan_->submit(std::move(job), kScanJobsMax)) {
+  if (!aside_->submit(std::move(job), kScanJobsMax)) {
     fail_later(std::move(done), Error{Errc::limit, "too many looks at the drives are waiting"});
   }
 }

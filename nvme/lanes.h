@@ -1,8 +1,8 @@
-// Drives for real: one lane (thread) for each drive that is claimed, one thread for discovery and
-// inspection, a mailbox back to the loop. An ioctl may hold a lane for minutes; libuv's shared pool
-// would then be blocked for everybody, so it is never used here.
-// Thread: the loop's, but for what runs inside the lanes. Owns the threads and, through them, every
-// descriptor of a claimed drive.
+// Drives for real: one lane (thread) for each drive that is claimed, one thread for discovery, one
+// for looks at a single drive (signatures, inspection), a mailbox back to the loop. An ioctl may
+// hold a lane for minutes; libuv's shared pool would then be blocked for everybody, so it is never
+// used here. Thread: the loop's, but for what runs inside the lanes. Owns the threads and, through
+// them, every descriptor of a claimed drive.
 #pragma once
 
 #include <uv.h>
@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 
+#include "nvme/discovery.h"
 #include "nvme/drives.h"
 #include "nvme/options.h"
 #include "nvme/rate_limit.h"
@@ -26,7 +27,9 @@ class Worker;
 class Lanes final : public Drives {
  public:
   // `loop`, `clock` and `log` outlive the object.
-  Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log);
+  // `may_be_asked`: see Discovery; called on its thread.
+  Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log,
+        MayBeAsked may_be_asked = nullptr);
   // Tells every job to end and joins the threads; a lane inside an ioctl ends after that one, at
   // the latest with its timeout. Callbacks not delivered by then are dropped: whoever wants them
   // drops the drives first and runs the loop until `done`.
@@ -77,7 +80,9 @@ class Lanes final : public Drives {
   uv::Mailbox<Message> mailbox_;
   std::shared_ptr<RateLimit> zero_rate_;  // of all lanes together
   std::map<PciAddress, std::unique_ptr<Lane>> lanes_;
+  std::unique_ptr<Discovery> discovery_;  // used on the thread of scan_ alone
   std::unique_ptr<Worker> scan_;
+  std::unique_ptr<Worker> aside_;     // what may hang holds up no survey
   std::unique_ptr<Worker> recovery_;  // of drives left taken over; there was none when null
 };
 

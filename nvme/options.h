@@ -16,8 +16,8 @@ struct Options {
   std::string proc_root = "/proc";
   std::string run_path = "/run/reclaim";  // the lock files of the host, one a drive
 
-  // Where libvirt keeps its domains' XML: running and defined. A directory that is not there names
-  // no domain; one that is there and cannot be read refuses every claim.
+  // Where libvirt keeps its domains' XML: running and defined. One that is not there or cannot be
+  // read refuses every claim. Empty: an operator said that there is no libvirt on this host.
   std::vector<std::string> libvirt_dirs = {"/run/libvirt/qemu", "/etc/libvirt/qemu"};
 
   // How long a claim waits for the nvme driver, for its controller to be live and for the nodes of
@@ -60,6 +60,10 @@ struct Options {
   std::uint32_t log_failures_max = 30;    // looks in a row that may fail before all is unknown
   // How long a baseline waits for a sanitize that somebody else started.
   std::int64_t foreign_sanitize_timeout_ms = 900'000;
+
+  // How long a survey waits for drives to say what they are; who has not answered by then is told
+  // of without it, and not asked again while the command hangs.
+  std::int64_t discovery_timeout_ms = 5'000;
 
   // For each admin command; on expiry the kernel resets the controller, so it is generous.
   std::uint32_t admin_timeout_ms = 60'000;

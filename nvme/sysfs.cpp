@@ -23,6 +23,7 @@ constexpr std::size_t kFirstReadBytes = 8'192;
 constexpr std::size_t kDirectoryEntriesMax = 65'536;
 constexpr std::uint32_t kNvmeClass = 0x0108;  // mass storage, non-volatile memory controller
 constexpr int kStackDepthMax = 16;
+constexpr std::size_t kConfigBytesMax = 4096;  // of an unprivileged reader's, the kernel shows 64
 
 Error io_error(std::string_view what, const std::string& path, int number) {
   return Error{number == ENOENT || number == ENOTDIR ? Errc::not_found : Errc::failed,
@@ -129,6 +130,21 @@ Result<SysNamespace> read_namespace(const std::string& sysfs_root, const std::st
   return found;
 }
 
+// A character device by its folder, whose name is its node's.
+Status add_node(const std::string& folder, std::vector<CharacterDevice>& nodes) {
+  CharacterDevice node{folder.substr(folder.rfind('/') + 1), std::nullopt};
+  auto text = read_file(folder + "/dev", kAttributeBytesMax);
+  if (text) {
+    const auto number = parse_device_number(*text);
+    if (!number) return number.error().wrap(folder + "/dev");
+    node.number = *number;
+  } else if (text.error().code != Errc::not_found) {
+    return std::move(text).error();
+  }
+  nodes.push_back(std::move(node));
+  return Ok{};
+}
+
 // Block nodes of a controller: its own, or, under multipath, where the controller has only hidden
 // paths (nvme0c1n1), the subsystem's node they stand for (nvme0n1).
 Status read_namespaces(const std::string& sysfs_root, const std::string& folder, SysDrive& drive) {
@@ -137,10 +153,14 @@ Status read_namespaces(const std::string& sysfs_root, const std::string& folder,
   std::set<std::string> nodes;
   for (const std::string& child : *children) {
     if (numbers_of(child, "n")) nodes.insert(child);
-    if (numbers_of(child, "n", "ng")) drive.generic_nodes.push_back(child);
+    if (numbers_of(child, "n", "ng")) {
+      if (auto added = add_node(folder + "/" + child, drive.generic_nodes); !added) return added;
+    }
     if (const auto path = numbers_of(child, "cn")) {
       nodes.insert(fmt::format("nvme{}n{}", (*path)[0], (*path)[2]));
-      drive.generic_nodes.push_back(fmt::format("ng{}n{}", (*path)[0], (*path)[2]));
+      const std::string generic = fmt::format("ng{}n{}", (*path)[0], (*path)[2]);
+      auto added = add_node(sysfs_root + "/class/nvme-generic/" + generic, drive.generic_nodes);
+      if (!added) return added;
     }
   }
   for (const std::string& node : nodes) {
@@ -196,6 +216,46 @@ Status read_controller(const std::string& sysfs_root, const std::string& device,
   return read_namespaces(sysfs_root, folder, drive);
 }
 
+// Configuration space as it is: read_file() would cut what looks like white space at its end.
+std::string read_config_space(const std::string& device) {
+  const UniqueFd fd(::open((device + "/config").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes(kConfigBytesMax, '\0');
+  std::size_t have = 0;
+  while (fd.valid() && have < bytes.size()) {
+    const ssize_t got =
+        ::pread(fd.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+// The slot whose address, without a function, is this one's; most platforms name theirs.
+std::string slot_of(const std::string& sysfs_root, const PciAddress& address) {
+  const std::string folder = sysfs_root + "/bus/pci/slots";
+  const auto slots = list_directory(folder);
+  if (!slots) return {};
+  const std::string name = to_string(address);
+  for (const std::string& slot : *slots) {
+    const auto at = read_file(folder + "/" + slot + "/address", kAttributeBytesMax);
+    if (at && !at->empty() && *at == name.substr(0, name.rfind('.'))) return slot;
+  }
+  return {};
+}
+
+// The group's nodes, of which there is one while a vfio driver has a function of the group.
+Status read_groups(const std::string& sysfs_root, SysDrive& drive) {
+  if (drive.iommu_group < 0) return Ok{};
+  for (const std::string_view kind : {"", "noiommu-"}) {
+    auto added = add_node(fmt::format("{}/class/vfio/{}{}", sysfs_root, kind, drive.iommu_group),
+                          drive.vfio_groups);
+    if (!added) return added;
+  }
+  return Ok{};
+}
+
 Status read_function(const std::string& device, SysDrive& drive) {
   auto class_code = read_number<std::uint32_t>(device + "/class");
   if (!class_code) return std::move(class_code).error();
@@ -221,11 +281,11 @@ Status read_function(const std::string& device, SysDrive& drive) {
       return Error{Errc::failed, fmt::format("{}/iommu_group leads to '{}'", device, group)};
     }
   }
-  auto cdevs = list_directory(device + "/vfio-dev");
-  if (cdevs) {
-    drive.vfio_devices = *std::move(cdevs);
-  } else if (cdevs.error().code != Errc::not_found) {
-    return std::move(cdevs).error();
+  const auto cdevs = list_directory(device + "/vfio-dev");
+  if (!cdevs) return cdevs.error().code == Errc::not_found ? Status(Ok{}) : Status(cdevs.error());
+  for (const std::string& cdev : *cdevs) {
+    auto added = add_node(device + "/vfio-dev/" + cdev, drive.vfio_devices);
+    if (!added) return added;
   }
   return Ok{};
 }
@@ -294,6 +354,10 @@ Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& add
     return Error{Errc::failed, fmt::format("{} cannot be read: {}", device, error.what), error.raw};
   };
   if (auto function = read_function(device, drive); !function) return incomplete(function.error());
+  if (auto groups = read_groups(sysfs_root, drive); !groups) return incomplete(groups.error());
+  // What cannot be read of these is not known; it refuses nothing by itself.
+  drive.hardware.serial_number = device_serial_number(read_config_space(device));
+  drive.hardware.slot = slot_of(sysfs_root, address);
   if (drive.driver == "nvme") {
     if (auto controller = read_controller(sysfs_root, device, drive); !controller) {
       return incomplete(controller.error());

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nvme/hardware_identity.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
 
@@ -20,6 +22,11 @@ struct DeviceNumber {
 };
 [[nodiscard]] std::string to_string(const DeviceNumber& number);  // "259:0"
 [[nodiscard]] Result<DeviceNumber> parse_device_number(std::string_view text);
+
+struct CharacterDevice {
+  std::string name;                    // "ng0n1", "vfio3"
+  std::optional<DeviceNumber> number;  // none: the kernel makes no node of it
+};
 
 struct BlockDevice {
   std::string name;  // "nvme0n1", "nvme0n1p2", "dm-0"
@@ -42,14 +49,17 @@ struct SysDrive {
   std::uint32_t class_code = 0;
   std::string driver;  // "" when unbound
   int iommu_group = -1;
-  std::vector<std::string> vfio_devices;  // "vfio3": names of its cdevs, when bound to vfio
+  // The nodes of its group ("41", "noiommu-41") and its cdevs ("vfio3"), when bound to vfio.
+  std::vector<CharacterDevice> vfio_groups;
+  std::vector<CharacterDevice> vfio_devices;
   std::uint32_t sriov_vfs_enabled = 0;
   bool is_virtual_function = false;
+  HardwareIdentity hardware;  // as far as configuration space and the platform tell
 
   // Below only with the nvme driver bound and its controller there.
   std::string controller;  // "nvme0"
   // Character nodes of its namespaces ("ng0n1"): commands pass through them, io_uring's included.
-  std::vector<std::string> generic_nodes;
+  std::vector<CharacterDevice> generic_nodes;
   DeviceNumber controller_number;
   std::string controller_state;  // "live", "resetting", …
   std::string serial;            // trimmed

@@ -36,6 +36,9 @@ struct LedgerEntry {
   std::string serial;    // of the drive meant; empty: not known when it was written
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;
+  // As in Record; empty in lines of an older version.
+  std::string hardware;
+  std::string boot_id;
   WallMs dirty_since;
   // Of the last release: what lets an operator's hold, and a drive as it should be, be told though
   // its record were lost. Empty before the first one, and in lines of an older version.

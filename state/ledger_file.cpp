@@ -63,6 +63,8 @@ Status read_certified(const rapidjson::Value& line, LedgerEntry& entry) {
       enrolment != nullptr && (enrolment->IsObject() || enrolment->IsString())) {
     entry.enrolment = unembed(*enrolment);
   }
+  entry.hardware = json::maybe_string(line, "hardware").value_or("");
+  entry.boot_id = json::maybe_string(line, "boot_id").value_or("");
   entry.certificate_id = json::maybe_string(line, "certificate_id").value_or("");
   if (const auto text = json::maybe_string(line, "certificate_at"); text && !text->empty()) {
     const Result<WallMs> at = from_iso8601(*text);
@@ -157,6 +159,8 @@ std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
   add_text("provider", entry.provider);
   add_text("enrolled_serial", entry.enrolled_serial);
   add_text("dirty_since", entry.dirty_since.ms == 0 ? "" : to_iso8601(entry.dirty_since));
+  if (!entry.hardware.empty()) add_text("hardware", entry.hardware);
+  if (!entry.boot_id.empty()) add_text("boot_id", entry.boot_id);
   if (!entry.enrolment.empty() && entry.enrolment.size() <= kEnrolmentBytesMax) {
     document.AddMember("enrolment", embed(entry.enrolment, allocator), allocator);
   }

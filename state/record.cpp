@@ -137,6 +137,8 @@ void read_identity(FieldReader& reader, Record& record) {
   reader.text("provider_name", record.provider_name);
   reader.text("resource_class", record.resource_class);
   if (reader.has("type")) reader.text("type", record.type);
+  if (reader.has("hardware")) reader.text("hardware", record.hardware);
+  if (reader.has("boot_id")) reader.text("boot_id", record.boot_id);
 }
 
 void read_life(FieldReader& reader, Record& record) {
@@ -260,6 +262,8 @@ Fields encode_record(const Record& record) {
       {"serial", record.serial},
       {"firmware", record.firmware},
       {"capacity_bytes", std::to_string(record.capacity_bytes)},
+      {"hardware", record.hardware},
+      {"boot_id", record.boot_id},
       {"provider", record.provider},
       {"provider_name", record.provider_name},
       {"resource_class", record.resource_class},

@@ -72,6 +72,10 @@ struct Record {
   std::string serial;  // as recorded when first seen; a change is an error until enrolled
   std::string firmware;
   std::uint64_t capacity_bytes = 0;
+  // What stays with its hardware (nvme::encode_hardware), and the boot of the host in which the
+  // drive at the address was last known to be this one. Empty: not known.
+  std::string hardware;
+  std::string boot_id;
 
   // Where it stands in Placement.
   std::string provider;  // UUID

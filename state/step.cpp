@@ -31,6 +31,8 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.model, facts.model);
   take(record.serial, facts.serial);
   take(record.firmware, facts.firmware);
+  take(record.hardware, facts.hardware);
+  take(record.boot_id, facts.boot_id);
   take(record.capacity_bytes, facts.capacity_bytes);
   take(record.plan, facts.plan);
   take(record.cleaning_nonce, facts.cleaning_nonce);

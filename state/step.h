@@ -31,6 +31,8 @@ struct Facts {
   std::optional<std::string> model;
   std::optional<std::string> serial;
   std::optional<std::string> firmware;
+  std::optional<std::string> hardware;
+  std::optional<std::string> boot_id;
   std::optional<std::uint64_t> capacity_bytes;
   std::optional<std::vector<CleanStep>> plan;
   std::optional<std::string> cleaning_nonce;

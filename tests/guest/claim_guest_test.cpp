@@ -1,4 +1,8 @@
 // Discovery, the claim and every guard that a real kernel can speak to.
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "tests/guest/guest_fixture.h"
 
 namespace reclaim::guest {
@@ -94,6 +98,27 @@ TEST_F(ClaimGuestTest, AnOpenNodeIsRefusedByTheProcessThatHasIt) {
   expect_error(claim(request(kPlain)), Errc::busy, "guard node_open");
   ::unlink("/tmp/open");
   EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));
+}
+
+// As docker's --device A:B and raw block volumes have it.
+TEST_F(ClaimGuestTest, ANodeThatIsOpenUnderAnotherNameIsRefused) {
+  be_impatient();
+  for (const std::string& path : {node(kPlain), controller_node(kPlain)}) {
+    struct stat info {};
+    ASSERT_EQ(::stat(path.c_str(), &info), 0);
+    const std::string other =
+        fmt::format("mknod /tmp/other {} {} {}", S_ISBLK(info.st_mode) ? "b" : "c",
+                    major(info.st_rdev), minor(info.st_rdev));
+    ASSERT_EQ(run(other), 0);
+    ASSERT_EQ(run("sh -c 'exec 9</tmp/other; touch /tmp/open; while [ -e /tmp/open ]; do usleep "
+                  "50000; done' </dev/null >/dev/null 2>&1 &"),
+              0);
+    ASSERT_TRUE(eventually([] { return ::access("/tmp/open", F_OK) == 0; }));
+    expect_error(claim(request(kPlain)), Errc::busy, "guard node_open");
+    ::unlink("/tmp/open");
+    ::unlink("/tmp/other");
+    EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));
+  }
 }
 
 TEST_F(ClaimGuestTest, AnotherSerialThanTheRecordedOneIsRefused) {

@@ -47,6 +47,7 @@ class ErrorsOnly final : public Logger {
 class GuestTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    options_.libvirt_dirs.clear();
     options_.poll_interval_ms = 100;
     options_.driver_poll_ms = 50;
     auto line = HostLine::open();

@@ -131,7 +131,7 @@ TEST_F(BindingTest, WhateverDriverWithAVfioDeviceIsAVariant) {
   EXPECT_TRUE(on_vfio(drive));
   drive.driver = "xe";
   EXPECT_FALSE(on_vfio(drive));
-  drive.vfio_devices = {"vfio0"};
+  drive.vfio_devices = {{"vfio0", std::nullopt}};
   EXPECT_TRUE(on_vfio(drive));
   drive.driver = "nvme";
   EXPECT_FALSE(on_vfio(drive));

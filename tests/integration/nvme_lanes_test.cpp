@@ -310,6 +310,21 @@ TEST_F(StuckLaneTest, ACommandThatHangsDelaysNobody) {
   EXPECT_TRUE(stuck_.has_value());
 }
 
+TEST_F(LanesTest, ADriveThatMayNotBeAskedGetsNoCommand) {
+  make_two();
+  const PciAddress second = *parse_pci_address(kSecond);
+  lanes_.reset();
+  lanes_.emplace(loop_.raw(), options_, clock_, log_,
+                 [&second](const DriveFacts& drive) { return drive.address != second; });
+  const auto drives =
+      await<std::vector<DriveFacts>>([&](auto done) { lanes_->discover({}, done); });
+  ASSERT_TRUE(drives.ok()) << drives.error().what;
+  EXPECT_TRUE((*drives)[0].identity.has_value());
+  EXPECT_FALSE((*drives)[1].identity.has_value());
+  EXPECT_FALSE((*drives)[1].counters.has_value());
+  EXPECT_NE((*drives)[1].problem.find("no [nvme] device_spec entry"), std::string::npos);
+}
+
 TEST_F(LanesTest, AnUnmanagedDriveIsNotOpenedToBeDiscovered) {
   make_two();
   ASSERT_TRUE(host_->bind(kSecond, "vfio-pci").ok());

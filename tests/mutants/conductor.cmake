@@ -122,3 +122,23 @@ unit_mutant(orders_are_heard_twice conductor handlers/conductor_commands.cpp Ord
 unit_mutant(orders_live_for_ever conductor handlers/conductor_commands.cpp Orders.AnOld*
   "what an operator wanted yesterday is done to the drive of today"
   [[  if (written > 0 && now - written > kOrderLifeMs) {]] [[  if (false) {]])
+unit_mutant(boots_are_not_told_apart conductor handlers/identity.cpp Hosts/Unmanaged.ADirtyDrive*
+  "after a reboot with other bus numbers a dirty unmanaged drive is on offer"
+  [[  if (!boot_id.empty() && memory.boot_id == boot_id) return {};]] [[  return {};]])
+unit_mutant(hardware_is_not_compared conductor handlers/identity.cpp *AnExchangedDrive*
+  "a dirty unmanaged drive that was put into the slot of a clean one is on offer"
+  [[  switch (nvme::compare(known, drive.hardware)) {]] [[  switch (Match::unknown) {]])
+unit_mutant(whereabouts_are_not_asked conductor handlers/identity.cpp *ADriveThatAnswersElsewhere*
+  "what stands where a drive stood that answers elsewhere now is on offer"
+  [[    const bool by_serial = !serial.empty() && drive.serial == serial;]]
+  [[    const bool by_serial = serial.empty() && false;]])
+unit_mutant(serials_are_learnt_across_boots conductor handlers/identity.cpp Hosts/ShutOff.*
+  "the drive of another, shut-off instance is erased after a reboot"
+  [[  if (sighting.standing.match == nvme::Match::same || told_by_claim) return Ok{};]]
+  [[  return Ok{};]])
+unit_mutant(guests_are_not_looked_for conductor handlers/admission.cpp Managed/Guest.*
+  "a drive that a guest has by Nova's mistake stays on offer"
+  [[sighting.drive && !sighting.drive->guest.empty()) {]] [[false) {]])
+unit_mutant(peeks_believe_anything conductor handlers/conductor_identity.cpp Unseen.ATenancy*
+  "what a tenant left whom nobody saw is taken for an operator's hold"
+  [[peeked->host_writes};]] [[*device.record.certified_host_writes};]])

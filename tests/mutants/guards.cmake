@@ -26,7 +26,20 @@ unit_mutant(cmic_ignored guards nvme/guards.cpp GuardSharedSubsystem.*
   [[constexpr unsigned kCmicShared = 0x07;]] [[constexpr unsigned kCmicShared = 0x03;]])
 unit_mutant(guest_ignored guards nvme/guards_guest.cpp GuardVfioOpen.*
   "a running guest's drive is erased"
-  [[      if (wanted(link)) {]] [[      if (false) {]])
+  [[      if (is_wanted(wanted, link, folder + "/fd/" + file)) {]] [[      if (false) {]])
+unit_mutant(names_are_believed guards nvme/guards_guest.cpp UnderAnotherName.*
+  "a container that has the drive under a name of its own is not seen"
+  [[  if (!info) return false;]] [[  return false;]])
+unit_mutant(any_proc_will_do guards nvme/guards_guest.cpp GuardProcessView.*
+  "processes outside of Reclaim's container are not seen"
+  [[  if (found != kInitialNamespace) {]] [[  if (false) {]])
+unit_mutant(absent_means_no_domain guards nvme/guards_guest.cpp GuardLibvirtDomain.Neither*
+  "a domain in a container's volume is not asked"
+  [[    if (!files && files.error().code == Errc::not_found) {
+      return refuses(]]
+  [[    if (!files && files.error().code == Errc::not_found) continue;
+    if (!files) {
+      return refuses(]])
 unit_mutant(unseen_processes_pass guards nvme/guards_guest.cpp GuardVfioOpen.*
   "a process that cannot be looked at counts as one that has nothing"
   [[      if (files.error().code == Errc::not_found || files.error().raw == ESRCH) continue;]]
@@ -36,10 +49,10 @@ unit_mutant(domains_ignored guards nvme/guards_guest.cpp GuardLibvirtDomain.*
   [[    if (function == context.drive.address) return "the PCI function";]] "")
 unit_mutant(controller_node_ignored guards nvme/guards_guest.cpp GuardNodeOpen.*
   "a host process goes on sending commands by the controller's node"
-  [[  if (!context.drive.controller.empty()) {]] [[  if (false) {]])
+  [[  if (!drive.controller.empty()) {]] [[  if (false) {]])
 unit_mutant(generic_node_ignored guards nvme/sysfs.cpp GuardNodeOpen.*
   "a host process goes on sending commands by io_uring"
-  [[drive.generic_nodes.push_back(child);]] [[continue;]])
+  [[    if (numbers_of(child, "n", "ng")) {]] [[    if (false) {]])
 unit_mutant(mounts_by_name_only guards nvme/guards_host.cpp GuardMounted.*
   "a mounted drive is erased when its mount has another name for it"
   [[mount.number != to_string(device->number) && ]] "")

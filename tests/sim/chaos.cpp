@@ -173,6 +173,8 @@ void World::swap_drive(Slot& slot) {
   next.serial = fmt::format("S{}", next_serial_++);
   next.sanitize_ms = rng.between(1, 30'000);
   next.home = next.driver = drive.home;
+  next.hardware.slot = drive.hardware.slot;
+  if (rng.chance(0.7)) next.hardware.serial_number = "dsn-" + next.serial;
   draw_capabilities(next);
   write_media(next, next_tenancy_++, rng.next() | 1U);
   drive = next;

@@ -143,6 +143,7 @@ void FakeDrives::find_signatures(const PciAddress& address,
 
 void FakeDrives::discover(const std::set<PciAddress>& others,
                           nvme::Callback<std::vector<nvme::DriveFacts>> done) {
+  if (hardware_.discovery_hangs) return;
   scheduler_.answer(faults_.delay_ms(rng_), [this, others, done = std::move(done)] {
     std::vector<nvme::DriveFacts> out;
     for (auto& [address, drive] : hardware_.drives) {
@@ -154,13 +155,17 @@ void FakeDrives::discover(const std::set<PciAddress>& others,
       facts.device_id = 0xa80a;
       facts.class_code = drive.class_code;
       facts.driver = drive.driver;
+      facts.hardware = drive.hardware;
+      if (drive.guest != 0) facts.guest = "libvirt domain tenant names it";
       if (drive.class_code != 0x010802) {
         if (others.contains(address)) out.push_back(std::move(facts));
         continue;
       }
       // A drive in a lane is not opened again; what its claim learnt is told instead.
       const Lane& lane = lanes_[address];
-      if (drive.driver == "nvme" && (!lane.busy || lane.counters)) {
+      if (drive.hangs) {
+        facts.problem = "it does not answer in time";
+      } else if (drive.driver == "nvme" && (!lane.busy || lane.counters)) {
         facts.controller = "nvme0";
         facts.controller_state = "live";
         nvme::Identity identity;
@@ -241,6 +246,8 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     identity.firmware = "1";
     identity.capabilities = drive->capabilities;
     report.facts.identity = identity;
+    report.facts.hardware = drive->hardware;
+    report.facts.counters = lane.counters;
     // What a tenant left of it; the rest is hidden.
     report.facts.namespaces.push_back(nvme::NamespaceFacts{
         1, "nvme0n1", drive->hidden_owner != 0 ? kWholeBytes / 2 : kWholeBytes, 512, 0});

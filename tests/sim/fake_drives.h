@@ -37,6 +37,7 @@ struct Sanitize {
 struct Drive {
   PciAddress address;
   std::string serial;
+  nvme::HardwareIdentity hardware;  // its slot is the bay it is in
   Kind kind = Kind::healthy;
   std::uint64_t content = 0;       // what its blocks hold; 0: blank
   std::uint64_t owner = 0;         // the tenancy that this is the data of; 0: nobody's
@@ -53,6 +54,7 @@ struct Drive {
   bool global_data_erased = false;
 
   bool present = true;
+  bool hangs = false;  // answers nothing when it is looked at
   std::string driver = "nvme";
   std::string home = "nvme";  // the driver it stands on at rest; of unmanaged ones vfio-pci
   bool taken_over = false;    // by us, from the one it stands on at rest
@@ -76,6 +78,7 @@ Error cancelled();
 class Hardware final {
  public:
   std::map<PciAddress, Drive> drives;
+  bool discovery_hangs = false;  // looks at the host's drives never end
 };
 
 // What one claim has shown so far.

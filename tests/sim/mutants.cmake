@@ -66,7 +66,7 @@ sim_mutant(claim_not_given_back handlers/conductor_effects.cpp
     Device&]])
 sim_mutant(any_serial handlers/conductor_effects.cpp
   "a drive that nobody enrolled is erased"
-  [[  request.expected_serial = device.record.serial;
+  [[  request.expected_serial = record.serial;
 ]] "")
 sim_mutant(no_fence handlers/conductor_effects.cpp
   "a release whose answer was lost is made while the drive is being erased"
@@ -195,7 +195,7 @@ sim_mutant(failed_restore_does_not_matter state/machine.cpp
   [[Row{S::restoring, T::restore_failed, S::looking, E::look,]])
 sim_mutant(everything_is_managed handlers/conductor_effects.cpp
   "an unmanaged drive is never taken over"
-  [[  request.managed = as_bound(*policy, device.record).managed;
+  [[  request.managed = policy->managed;
 ]] "")
 sim_mutant(zeroing_is_adopted handlers/conductor_effects.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
@@ -211,7 +211,7 @@ sim_mutant(enrolment_outlives_its_drive state/step.cpp
 ]] "")
 sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor_commands.cpp
   "an unmanaged drive that was replaced stays in error for ever"
-  [[  return policy && !as_bound(*policy, device.record).managed;]]
+  [[  return policy && !policy->managed;]]
   [[  return false;]])
 
 # Cyborg's devices.

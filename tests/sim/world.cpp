@@ -45,6 +45,7 @@ World::World(const WorldOptions& options)
   log.enabled = options.trace;
   conductor_options.host = "compute-1";
   conductor_options.machine_id = "m1";
+  conductor_options.boot_id = "boot-1";
   conductor_options.version = "sim";
   prompt_ = faults.prompt();
   if (!options.scripted) {
@@ -73,6 +74,7 @@ void World::make_slots(int count) {
       slot.ours = !rng.chance(0.03);
       constexpr std::array kKinds{Kind::gde_stuck, Kind::gde_stuck, Kind::keeps_data, Kind::fails,
                                   Kind::stalls};
+      if (rng.chance(0.7)) drive.hardware.serial_number = "dsn-" + drive.serial;
       if (rng.chance(0.3)) drive.kind = kKinds.at(rng.below(kKinds.size()));
       drive.sanitize_ms = rng.chance(0.2) ? rng.between(60'000, 400'000) : rng.between(1, 30'000);
     }

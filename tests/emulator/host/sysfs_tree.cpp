@@ -71,6 +71,9 @@ Status SysfsTree::create_skeleton() const {
   put(root_ / "proc/self/mountinfo", mounts);
   put(root_ / "proc/1/mountinfo", mounts);
   put(root_ / "proc/1/comm", "systemd\n");
+  fs::create_directories(root_ / "proc/1/ns", code);
+  fs::create_symlink("pid:[4026531836]", root_ / "proc/1/ns/pid", code);
+  put_line(root_ / "proc/sys/kernel/random/boot_id", "5f9c2b1e-0c6f-4a55-9d0e-3a1f0d1b7c42");
   put(root_ / "proc/mounts", "/dev/sda1 / ext4 rw,relatime 0 0\n");
   put(root_ / "proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
   put(root_ / "proc/mdstat", "Personalities : \nunused devices: <none>\n");

@@ -361,6 +361,9 @@ TEST(Settings, Paths) {
       ElementsAre("r.conf:5: [DEFAULT] state_path: '' is not an absolute path",
                   "r.conf:2: [reclaim] sysfs_root: 'sys' is not an absolute path",
                   "r.conf:3: [reclaim] libvirt_dirs: 'b' is not an absolute path"));
+  EXPECT_THAT(problems("[reclaim]\nlibvirt_dirs = none\n"), ElementsAre());
+  EXPECT_THAT(problems("[reclaim]\nlibvirt_dirs = none,/etc/libvirt/qemu\n"),
+              ElementsAre(HasSubstr("'none' is not an absolute path")));
   EXPECT_THAT(problems("[reclaim]\nlibvirt_dirs =\n"),
               ElementsAre(HasSubstr("libvirt_dirs is empty")));
 }

@@ -2,6 +2,9 @@
 #include "nvme/guards.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "tests/unit/nvme/host_tree.h"
 
@@ -150,13 +153,88 @@ TEST(GuardLibvirtDomain, WhatCannotBeReadRefuses) {
   expect_refused(tree.look(guard_libvirt_domain), Errc::refused, "b.xml");
 }
 
-TEST(GuardLibvirtDomain, AnAbsentDirectoryIsFineAnUnreadableOneIsNot) {
+TEST(GuardLibvirtDomain, NeitherAnAbsentDirectoryNorAnUnreadableOneNamesNoDomain) {
   HostTree tree;
   tree.remove("etc/libvirt");
-  EXPECT_TRUE(tree.look(guard_libvirt_domain).finding.passed);
+  expect_refused(tree.look(guard_libvirt_domain), Errc::refused, "etc/libvirt/qemu does not exist");
   // A link that leads nowhere but to itself cannot be listed, not even by root.
   tree.link("etc/libvirt/qemu", "qemu");
   expect_refused(tree.look(guard_libvirt_domain), Errc::refused, "cannot list");
+}
+
+TEST(GuardLibvirtDomain, AHostWithoutLibvirtHasToSaySo) {
+  HostTree tree;
+  tree.options.libvirt_dirs.clear();
+  const GuardResult result = tree.look(guard_libvirt_domain);
+  EXPECT_TRUE(result.finding.passed);
+  EXPECT_EQ(result.finding.detail, "libvirt_dirs = none: there is no libvirt on this host");
+}
+
+TEST(GuardLibvirtDomain, DomainsInTheVolumesOfAContainerCount) {
+  HostTree tree;
+  const std::string volume = "var/lib/docker/volumes/nova_libvirt_qemu/_data";
+  tree.options.libvirt_dirs.back() = tree.root / volume;
+  tree.write(volume + "/instance-00000001.xml",
+             "<domain><name>instance-00000001</name><devices><hostdev type='pci'><source>"
+             "<address domain='0x0000' bus='0xc1' slot='0x00' function='0x0'/></source></hostdev>"
+             "</devices></domain>");
+  expect_refused(tree.look(guard_libvirt_domain), Errc::busy, "instance-00000001");
+}
+
+TEST(GuardProcessView, OnlyTheHostsOwn) {
+  const HostTree tree;
+  EXPECT_TRUE(tree.look(guard_process_view).finding.passed);
+  tree.link("proc/1/ns/pid", "pid:[4026532205]");
+  expect_refused(tree.look(guard_process_view), Errc::refused, "host's PID namespace");
+  tree.remove("proc/1/ns");
+  expect_refused(tree.look(guard_process_view), Errc::refused, "cannot be known");
+}
+
+// A container has nodes of its own: what is open is told by its device number. (claim_guest_test
+// does the same with the kernel's own /proc.)
+struct UnderAnotherName : ::testing::Test {
+  // Makes a node that a process has open.
+  void make(mode_t type, DeviceNumber number) {
+    tree.write("container/dev/README", "");
+    const std::string node = tree.root / "container/dev/data";
+    ::unlink(node.c_str());
+    if (::mknod(node.c_str(), type | 0600, makedev(number.major, number.minor)) != 0) {
+      GTEST_SKIP() << "this machine lets us make no device nodes";
+    }
+    tree.process(4711, "postgres", node);
+  }
+  HostTree tree;
+};
+
+TEST_F(UnderAnotherName, ABlockNodeIsSeen) {
+  make(S_IFBLK, {259, 77});
+  if (IsSkipped()) return;
+  EXPECT_TRUE(tree.look(guard_node_open).finding.passed) << "another drive's";
+  for (const unsigned minor : {4U, 5U}) {  // the disk, its partition
+    make(S_IFBLK, {259, minor});
+    expect_refused(tree.look(guard_node_open), Errc::busy, "4711 (postgres)");
+    make(S_IFCHR, {259, minor});
+    EXPECT_TRUE(tree.look(guard_node_open).finding.passed) << "a character device";
+  }
+}
+
+TEST_F(UnderAnotherName, ACharacterNodeIsSeen) {
+  tree.write(std::string(HostTree::kController) + "/ng5n1/dev", "240:1\n");
+  for (const DeviceNumber number : {DeviceNumber{238, 5}, DeviceNumber{240, 1}}) {
+    make(S_IFCHR, number);
+    if (IsSkipped()) return;
+    expect_refused(tree.look(guard_node_open), Errc::busy, "4711 (postgres)");
+  }
+}
+
+TEST_F(UnderAnotherName, AVfioGroupOrDeviceIsSeen) {
+  tree.write("sys/class/vfio/41/dev", "235:0\n");
+  tree.write(std::string(HostTree::kFunction) + "/vfio-dev/vfio3/dev", "236:3\n");
+  for (const DeviceNumber number : {DeviceNumber{235, 0}, DeviceNumber{236, 3}}) {
+    make(S_IFCHR, number);
+    if (IsSkipped()) return;
+    expect_refused(tree.look(guard_vfio_open), Errc::busy, "4711 (postgres)");
+  }
 }
 
 TEST(GuardVfioOpen, NobodyHoldsTheGroup) {

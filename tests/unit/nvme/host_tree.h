@@ -36,6 +36,7 @@ class HostTree final {
           "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw\n"
           "23 22 0:21 / /sys rw shared:2 - sysfs sysfs rw\n");
     write("proc/1/comm", "systemd\n");
+    link("proc/1/ns/pid", "pid:[4026531836]");
     std::filesystem::create_directories(root / "proc/1/fd");
     write("proc/swaps", "Filename\t\t\t\tType\t\tSize\n/dev/sda3   partition\t999\n");
   }

@@ -30,6 +30,24 @@ TEST(Sysfs, EverythingIsFoundByTheAddress) {
   EXPECT_EQ(drive->namespaces[0].partitions[0].name, "nvme3n1p1");
 }
 
+TEST(Sysfs, WhatStaysWithTheHardwareIsReadWhateverDriverIsBound) {
+  const HostTree tree;
+  EXPECT_TRUE(tree.read()->hardware.empty());
+  tree.link(std::string(HostTree::kFunction) + "/driver",
+            tree.root / "sys/bus/pci/drivers/vfio-pci");
+  std::string config(4096, '\0');
+  config.replace(0x100, 12, std::string("\x03\x00\x01\x00\xe3\xbd\xc0\x11\x91\x38\x25\x00", 12));
+  tree.write(std::string(HostTree::kFunction) + "/config", config);
+  tree.write("sys/bus/pci/slots/7/address", "0000:c2:00\n");
+  tree.write("sys/bus/pci/slots/12-1/address", "0000:c1:00\n");
+  const auto drive = tree.read();
+  ASSERT_TRUE(drive.ok()) << drive.error().what;
+  EXPECT_EQ(nvme::encode_hardware(drive->hardware), "dsn=00-25-38-91-11-c0-bd-e3 slot=12-1");
+  // What an unprivileged reader gets.
+  tree.write(std::string(HostTree::kFunction) + "/config", config.substr(0, 64));
+  EXPECT_EQ(tree.read()->hardware.serial_number, "");
+}
+
 TEST(Sysfs, UnderMultipathTheSubsystemsNodeIsTheDisk) {
   const HostTree tree;
   tree.remove(HostTree::kDisk);
@@ -90,7 +108,8 @@ TEST(Sysfs, WithoutItsDriverOnlyTheFunctionIsKnown) {
   EXPECT_EQ(drive->driver, "vfio-pci");
   EXPECT_TRUE(drive->controller.empty());
   EXPECT_TRUE(drive->namespaces.empty());
-  EXPECT_EQ(drive->vfio_devices, std::vector<std::string>{"vfio3"});
+  ASSERT_EQ(drive->vfio_devices.size(), 1U);
+  EXPECT_EQ(drive->vfio_devices[0].name, "vfio3");
 }
 
 TEST(Sysfs, ListsNvmeFunctionsOnly) {

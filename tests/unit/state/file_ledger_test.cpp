@@ -95,6 +95,8 @@ TEST_F(FileLedgerTest, RemembersAcrossLives) {
   all.error = all.maintenance = true;
   all.provider = "a-provider";
   all.enrolled_serial = "S0";
+  all.hardware = "dsn=00-25-38-91-11-c0-bd-e3 slot=12";
+  all.boot_id = "5f9c2b1e-0c6f-4a55-9d0e-3a1f0d1b7c42";
   {
     auto ledger = open();
     ASSERT_TRUE(ledger.ok()) << ledger.error().what;

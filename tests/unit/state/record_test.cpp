@@ -36,7 +36,8 @@ class RandomRecords final {
                                 &record.enrolment,      &record.baseline,
                                 &record.evidence,       &record.verification,
                                 &record.certificate_id, &record.certificate_pending,
-                                &record.cleaning_nonce}) {
+                                &record.cleaning_nonce, &record.hardware,
+                                &record.boot_id}) {
       *member = text();
     }
     record.capacity_bytes = wide();
@@ -128,9 +129,9 @@ TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
   const std::set<std::string> added_later{
-      "step_index",     "findings",       "enrolment", "accepted", "certificate_pending",
-      "type",           "created_at",     "arq",       "managed",  "cyborg_status",
-      "cleaning_nonce", "instance_source"};
+      "step_index",     "findings",        "enrolment", "accepted", "certificate_pending",
+      "type",           "created_at",      "arq",       "managed",  "cyborg_status",
+      "cleaning_nonce", "instance_source", "hardware",  "boot_id"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

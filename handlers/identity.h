@@ -1,0 +1,56 @@
+// Whether the drive at an address is the one on record there. Addresses may be others after a
+// reboot, and an unmanaged drive does not say its serial before it is claimed: it is told by what
+// stays with its hardware, and otherwise by the boot of the host in which it was last known. Pure.
+//
+// Within one boot an address is taken to stay where it is; a drive that is exchanged then is
+// noticed by its Device Serial Number, or by its serial when it is next asked for it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/admission.h"
+#include "handlers/survey.h"
+#include "nvme/hardware_identity.h"
+#include "state/ledger.h"
+#include "state/record.h"
+
+namespace reclaim {
+
+using LedgerEntries = std::map<PciAddress, LedgerEntry>;
+
+// The dirty line of another address that speaks of this drive, told by its serial or its Device
+// Serial Number: the ledger goes by address, but dirt goes with the drive. end(): there is none.
+[[nodiscard]] LedgerEntries::const_iterator dirt_of_drive(const Sighting& sighting,
+                                                          const LedgerEntries& entries);
+
+// What the ledger remembers of the drive that stands there: of its address, unless only another
+// address's line knows it to be dirty. Null: nothing.
+[[nodiscard]] const LedgerEntry* line_of_drive(const Sighting& sighting,
+                                               const LedgerEntries& entries);
+
+// `record` is null for a device never seen before. `seen`: all drives of the same survey.
+// `boot_id`: of the boot that runs, empty where it is not known.
+[[nodiscard]] DriveStanding standing_of(const Sighting& sighting, const Record* record,
+                                        const LedgerEntries& entries,
+                                        const std::vector<SeenDrive>& seen,
+                                        const std::string& boot_id);
+
+// Whether the drive may be claimed for a cleaning; Errc::refused with the remedy.
+[[nodiscard]] Status is_the_one_on_record(const Sighting& sighting, const Record& record);
+
+// Nova may give a guest another device than Placement says, after a resize or a migration, say. A
+// guest is a tenancy, whoever else saw it: out of the pool, and cleaned when it is gone.
+void assess_guest(Assessment& out, const placement::ProviderView& view, const std::string& guest);
+
+// For waiting_for: why an unmanaged drive's counters could not be read.
+[[nodiscard]] std::string not_peeked(const std::string& why);
+
+// What is to be noted of the hardware of a drive that is the one on record: of what cannot be read
+// now, what was known in the same boot stays.
+[[nodiscard]] std::string hardware_to_note(const Record& record, const nvme::DriveFacts& drive,
+                                           const std::string& boot_id);
+
+}  // namespace reclaim

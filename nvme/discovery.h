@@ -1,0 +1,49 @@
+// Looking at the host's drives: sysfs says what is there, and each drive that is ours is asked what
+// it is by a thread of its own, for a command may hang in the kernel for ever. None keeps the
+// others from being told of; one that does not answer in time is told of without its answer.
+// Blocking; thread: always the same one of the owner's, which is not the loop's.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "nvme/drives.h"
+#include "nvme/options.h"
+#include "nvme/stop_flag.h"
+#include "state/base/clock.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+class Discovery final {
+ public:
+  // `clock` outlives the object. Without `may_be_asked` all drives are asked.
+  Discovery(Options options, const Clock& clock, MayBeAsked may_be_asked);
+  ~Discovery();
+  Discovery(const Discovery&) = delete;
+  Discovery& operator=(const Discovery&) = delete;
+
+  // See Drives::discover. Drives of `in_lanes` are not opened again; what their claim learnt is
+  // told instead. Takes Options::discovery_timeout_ms at the longest. Errc::cancelled: stopped.
+  [[nodiscard]] Result<std::vector<DriveFacts>> look(
+      const std::map<PciAddress, std::optional<DriveFacts>>& in_lanes,
+      const std::set<PciAddress>& others, StopFlag& stop);
+
+ private:
+  struct Look;
+  [[nodiscard]] std::optional<DriveFacts> from_sysfs(
+      const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& in_lanes);
+  void begin(const PciAddress& address);
+  [[nodiscard]] bool wait_for_all(StopFlag& stop) const;
+
+  Options options_;
+  const Clock& clock_;
+  MayBeAsked may_be_asked_;
+  // Of this look, and those before that have not ended: a drive that hangs is not asked again.
+  std::map<PciAddress, std::shared_ptr<Look>> looks_;
+};
+
+}  // namespace reclaim::nvme

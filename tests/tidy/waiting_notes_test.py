@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""Whether the operator's guide explains every note with which a device waits, and no other.
+
+A note is text that the sources below put together. Each of their longer texts, and each guard by
+its name, has to have words that stand, quoted as code, in the first column of the guide's table; or
+it is named here as no note.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECTION = "## Why a drive waits"
+SOURCES = ["handlers/admission.cpp",
+           "handlers/taken.cpp",
+           "handlers/admission.h",
+           "handlers/identity.cpp",
+           "handlers/device_kind.h",
+           "handlers/device_kind.cpp",
+           "nvme/discovery.cpp"]
+# Of these only what is said of a device that waits.
+SINGLE = {"handlers/conductor.cpp": ["cleanings run on this host"],
+          "handlers/conductor_register.cpp": ["not registered:"],
+          "nvme/lanes.cpp": ["drives are being worked on"],
+          "nvme/claim.cpp": ["is held exclusively"]}
+NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
+            "device_state is {}", "it was in error before its record was lost",
+            "stopped while looking", "; once you know that", "consumer {} of provider {}"]
+LENGTH_MIN = 20
+
+TEXT = r'"(?:[^"\\\n]|\\.)*"'
+
+
+def texts(source):
+    source = re.sub(r"(?m)^\s*(//|#).*$", "", source)
+    for run in re.finditer(r"%s(?:\s*%s)*" % (TEXT, TEXT), source):
+        yield "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', run.group(0)))
+
+
+def notes_of(root):
+    for name in SOURCES:
+        for text in texts((root / name).read_text(encoding="utf-8")):
+            if len(text) >= LENGTH_MIN and not any(words in text for words in NO_NOTES):
+                yield name, text
+    for name, wanted in SINGLE.items():
+        for text in texts((root / name).read_text(encoding="utf-8")):
+            if any(words in text for words in wanted):
+                yield name, text
+    for path in sorted((root / "nvme").glob("*.cpp")):
+        for guard in re.findall(r'\brefuses\(\s*"(\w+)"', path.read_text(encoding="utf-8")):
+            yield "nvme/" + path.name, "guard %s:" % guard
+
+
+def words_of(guide):
+    section = guide[guide.index(SECTION):]
+    rows = re.findall(r"(?m)^\| (.*?) \| ", section[:section.index("\n### ")])
+    return [words for row in rows for words in re.findall(r"`([^`]+)`", row)]
+
+
+def check(notes, words):
+    problems = []
+    for source, note in notes:
+        if not any(each in note for each in words):
+            problems.append("%s: the guide does not explain '%s'" % (source, note))
+    for each in words:
+        if not any(each in note for _, note in notes):
+            problems.append("docs/operator-guide.md: nothing says '%s'" % each)
+    return problems
+
+
+def main():
+    notes = list(notes_of(ROOT))
+    words = words_of((ROOT / "docs/operator-guide.md").read_text(encoding="utf-8"))
+    problems = check(notes, words)
+    # The checker itself: a note that is new, and one that is gone.
+    assert check(notes + [("x.cpp", "the moon is in the way")], words)
+    assert check(notes, words + ["the moon is in the way"])
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+// A host that is started again with other bus numbers: which drive stands where is told by what
+// stays with the hardware, and what cannot be told stays reserved and is not erased.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/conductor.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kLongMs = 60 * kMinuteMs;
+
+// What a platform lets be told of its drives without their driver.
+enum class Told { nothing, slot, serial_number };
+
+struct Reboot : ::testing::Test {
+  void make(bool managed, Told told, int slots = 2) {
+    WorldOptions options;
+    options.scripted = true;
+    options.scripted_slots = slots;
+    world.emplace(options);
+    for (Slot& slot : world->slots) {
+      Drive& drive = world->hardware.drives.at(slot.address);
+      slot.managed = managed;
+      if (!managed) drive.home = drive.driver = "vfio-pci";
+      if (told == Told::slot) drive.hardware.slot = "bay-" + drive.serial;
+      if (told == Told::serial_number) drive.hardware.serial_number = "dsn-" + drive.serial;
+    }
+  }
+  void power_fails() { world->kill_worker(); }
+  void starts_again(bool renumbered) {
+    auto& drives = world->hardware.drives;
+    if (renumbered) {
+      std::swap(drives.at(world->slots[0].address), drives.at(world->slots[1].address));
+      for (auto& [address, drive] : drives) drive.address = address;
+    }
+    world->conductor_options.boot_id += "+";
+    world->start_worker();
+    world->pass(kLongMs);
+  }
+  void begins(std::size_t slot) {
+    world->tenancy_begins(slot);
+    world->kick({0});
+    world->pass(kMinuteMs);
+  }
+  // Left where its guest had it.
+  void ends(std::size_t slot) {
+    world->tenancy_ends(slot);
+    world->drive(slot).driver = world->drive(slot).home;
+  }
+  void clean_once(std::size_t slot) {
+    begins(slot);
+    ends(slot);
+    world->kick({0});
+    world->pass(kLongMs);
+    ASSERT_EQ(world->record(slot).stage, Stage::available);
+  }
+  void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
+
+  std::optional<World> world;
+};
+
+struct Unmanaged : Reboot, ::testing::WithParamInterface<std::tuple<bool, Told>> {};
+
+TEST_P(Unmanaged, ADirtyDriveThatMovesIntoThePoolIsReserved) {
+  const auto [cleaned_before, told] = GetParam();
+  make(false, told);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  for (std::size_t slot : {0U, 1U}) {
+    if (cleaned_before) clean_once(slot);
+  }
+  const std::uint64_t erases = world->erases;
+  begins(0);
+  const std::uint64_t tenancy = world->drive(0).owner;
+  ASSERT_NE(tenancy, 0U);
+  power_fails();
+  ends(0);
+  starts_again(true);
+  ASSERT_EQ(world->drive(1).owner, tenancy);
+  EXPECT_EQ(world->provider(1).inventory.reserved, 1) << "a dirty drive is on offer";
+  EXPECT_EQ(world->provider(0).inventory.reserved, 1) << "whose drive this is nobody knows";
+  EXPECT_EQ(world->erases, erases);
+  // An operator looked.
+  for (const Slot& slot : world->slots) world->command("enrol", slot.address);
+  world->pass(kLongMs);
+  for (std::size_t slot : {0U, 1U}) {
+    EXPECT_EQ(world->record(slot).stage, Stage::available) << world->record(slot).waiting_for;
+    EXPECT_EQ(world->drive(slot).owner, 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, Unmanaged,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values(Told::nothing, Told::slot,
+                                                              Told::serial_number)));
+
+TEST_F(Reboot, ADriveThatIsKnownByItsHardwareStaysInThePool) {
+  make(false, Told::serial_number);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  clean_once(0);
+  const std::uint64_t erases = world->erases;
+  power_fails();
+  starts_again(false);
+  EXPECT_EQ(world->erases, erases);
+  for (std::size_t slot : {0U, 1U}) EXPECT_EQ(world->provider(slot).inventory.reserved, 0);
+}
+
+TEST_F(Reboot, AnExchangedDriveIsNoticedInTheSameBootToo) {
+  make(false, Told::serial_number, 1);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  Drive& drive = world->drive();
+  drive.hardware.serial_number = "dsn-another";
+  drive.serial = "another";
+  write_media(drive, 4711, 1);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_EQ(world->erases, 0U);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
+}
+
+TEST_F(Reboot, OfWhichNothingButTheSerialIsKnownIsCleanedOnceMore) {
+  make(false, Told::nothing, 1);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  clean_once(0);
+  const std::uint64_t erases = world->erases;
+  power_fails();
+  starts_again(false);
+  EXPECT_EQ(world->erases, erases + 1);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->erases, erases + 1) << "known again, and left alone";
+}
+
+// First met while tenants have them, so that no serial is on record; guests are shut off after a
+// reboot, which is Nova's default, and libvirt's managed mode has given the drives back.
+struct ShutOff : Reboot, ::testing::WithParamInterface<Told> {
+  void meet_and_reboot(bool renumbered) {
+    make(true, GetParam());
+    for (std::size_t slot : {0U, 1U}) world->tenancy_begins(slot);
+    world->start_worker();
+    world->pass(kLongMs);
+    ASSERT_EQ(world->record(0).serial, "");
+    power_fails();
+    for (std::size_t slot : {0U, 1U}) {
+      world->drive(slot).guest = 0;
+      world->drive(slot).driver = "nvme";
+    }
+    starts_again(renumbered);
+    world->tenancy_ends(0);
+    world->kick({0});
+    world->pass(kLongMs);
+  }
+};
+
+TEST_P(ShutOff, TheDriveOfAnotherInstanceIsNotErased) {
+  meet_and_reboot(true);
+  const std::uint64_t victim = world->slots[1].tenancy;
+  ASSERT_NE(victim, 0U);
+  EXPECT_EQ(world->drive(0).owner, victim) << "erased while an instance may still use it";
+  EXPECT_EQ(world->erases, 0U);
+  EXPECT_EQ(world->record(0).serial, "");
+  EXPECT_EQ(world->provider(0).inventory.reserved, 1);
+  EXPECT_THAT(world->record(0).waiting_for, HasSubstr("--enrol"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, ShutOff,
+                         ::testing::Values(Told::nothing, Told::slot, Told::serial_number));
+
+struct ShutOffInPlace : ShutOff {};
+
+TEST_P(ShutOffInPlace, TheSerialIsLearntWhereTheHardwareIsKnown) {
+  meet_and_reboot(false);
+  EXPECT_EQ(world->record(0).serial, world->drive(0).serial);
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider(0).inventory.reserved, 0);
+  EXPECT_EQ(world->drive(1).owner, world->slots[1].tenancy);
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, ShutOffInPlace, ::testing::Values(Told::serial_number));
+
+TEST_F(Reboot, ADriveThatAnswersElsewhereLeavesTheDeviceThatHadItInDoubt) {
+  make(true, Told::nothing);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  for (std::size_t slot : {0U, 1U}) clean_once(slot);
+  power_fails();
+  // What stands at the first address now does not answer.
+  auto& drives = world->hardware.drives;
+  std::swap(drives.at(world->slots[0].address), drives.at(world->slots[1].address));
+  world->drive(0).driver = "vfio-pci";
+  starts_again(false);
+  for (std::size_t slot : {0U, 1U}) EXPECT_EQ(world->provider(slot).inventory.reserved, 1);
+}
+
+}  // namespace
+}  // namespace reclaim::sim
