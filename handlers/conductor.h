@@ -167,6 +167,7 @@ class Conductor final {
   void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
   void reserve_unrecorded(const Device& device, const Sighting& sighting);
   void apply(const PciAddress& address, const Assessment& assessment);
+  bool write_missing_line(const PciAddress& address);
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
 

@@ -91,7 +91,7 @@ void Conductor::register_drive(const Sighting& sighting) {
     if (drive.identity && device->record.serial.empty()) facts.serial = drive.identity->serial;
     return post(address, Event{Trigger::unregistered_seen, 0, std::move(facts)});
   }
-  if (!device->dirty_durable || device->record.stage == Stage::error) return;
+  if (write_missing_line(address) || device->record.stage == Stage::error) return;
   // Asked at the start of those that were there; drives come later too.
   if (policies_.one_claimant) {
     const Status alone = policies_.one_claimant(drive.vendor_id, drive.device_id, address);
