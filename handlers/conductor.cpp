@@ -27,7 +27,13 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
           ports.timers, ports.clock,
           {options_.survey_interval_ms, options_.survey_jitter_ms, options_.survey_spacing_ms},
           std::hash<std::string>{}(options_.host), [this](bool periodic) { run_survey(periodic); }),
-      watch_(ports.timers, ports.clock, ports.log),
+      survey_watch_(ports.timers, ports.clock, ports.log),
+      watch_(
+          ports.providers, ports.timers, ports.clock, {options_.watch_ms, options_.retry_max_ms},
+          [this] { return to_be_watched(); },
+          [this](const PciAddress& address, const std::string& provider) {
+            found_on_offer(address, provider);
+          }),
       arqs_({options_.host, options_.node_names}) {
   host_view_.host = options_.host;
   host_view_.compute_id = options_.compute_id;
@@ -47,8 +53,10 @@ std::vector<Record> Conductor::records() const {
 
 std::size_t Conductor::busy_count() const {
   return static_cast<std::size_t>(
-      std::count_if(devices_.begin(), devices_.end(),
-                    [](const auto& entry) { return is_busy(entry.second.record.stage); }));
+      std::count_if(devices_.begin(), devices_.end(), [](const auto& entry) {
+        const Device& device = entry.second;
+        return is_busy(device.record.stage) || (device.saving && device.admitting);
+      }));
 }
 
 // Before anything of the host's is read or written it must be known that the name is ours: a copied
@@ -68,6 +76,7 @@ void Conductor::start(std::function<void(Status)> started) {
 }
 
 void Conductor::not_ours(const Error& error) {
+  not_ours_ = true;
   host_view_.problem = error.what;
   survey_problem_ = error.what;
   ports_.log.error(kLog, "nothing is read, written or cleaned", {{"why", error.what}});
@@ -95,7 +104,7 @@ void Conductor::load(std::function<void(Status)> started) {
       if (!arqs) return started(std::move(arqs).error().wrap("loading the host's ARQs"));
       arqs_.load(*arqs);
       started(Ok{});
-      watch_.begin(options_.survey_interval_ms);
+      survey_watch_.begin(options_.survey_interval_ms);
       for (Record& record : records) take_over(std::move(record));
       want_survey(0);
     });
@@ -302,14 +311,14 @@ void Conductor::after_survey(Result<Survey> survey,
   if (!survey) {
     counters_.surveys_failed += 1;
     survey_problem_ = survey.error().what;
-    watch_.survey_failed(survey_problem_);
+    survey_watch_.survey_failed(survey_problem_);
     ports_.log.warning(kLog, "survey failed", {{"why", survey_problem_}});
     survey_retry_ms_ =
         std::clamp(survey_retry_ms_ * 2, options_.retry_min_ms, options_.retry_max_ms);
     return schedule_.failed(survey_retry_ms_);
   }
   survey_problem_.clear();
-  watch_.survey_went_through();
+  survey_watch_.survey_went_through();
   survey_retry_ms_ = 0;
   host_view_.root_uuid = survey->root_uuid;
   if (!host_view_.compute_id.empty() && host_view_.compute_id != host_view_.root_uuid) {
@@ -320,8 +329,11 @@ void Conductor::after_survey(Result<Survey> survey,
     return schedule_.ended();
   }
   seen_drives_ = std::move(survey->drives);
+  not_ours_ = false;
   for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
   for (const auto& [address, device] : devices_) keep_certificate(address);
+  carry_out_orders();
+  watch_.attend();
   schedule_.ended();
 }
 
@@ -330,12 +342,17 @@ void Conductor::assess_one(const Sighting& seen,
   Sighting sighting = seen;
   Device* device = find(sighting.address);
   know_of_cyborg(sighting, device == nullptr ? nullptr : &device->record);
+  if (device != nullptr) {
+    device->other_kind = sighting.drive && !sighting.is_drive();
+    device->providers.clear();
+    for (const auto& row : sighting.rows) device->providers.push_back(row.uuid);
+  }
   const bool met_anew = device != nullptr && device->met_anew && !device->lane_open;
   if (device != nullptr && device->quarantined && !met_anew) {
     // Towards safety only: what the ledger knows to be dirty must not be offered.
     const auto entry = ports_.ledger.entries().find(sighting.address);
-    const bool other_kind = sighting.drive && !sighting.is_drive();
-    const bool dirty = entry != ports_.ledger.entries().end() && entry->second.dirty && !other_kind;
+    const bool dirty =
+        entry != ports_.ledger.entries().end() && entry->second.dirty && !device->other_kind;
     const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
                        sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
                        (sighting.holder || !sighting.view->free());
@@ -369,7 +386,9 @@ void Conductor::assess_one(const Sighting& seen,
   sighting.standing.brought_dirt = line != nullptr && !own;
   auto assessment = assess(sighting, record, line, host_view_, ports_.clock.now().wall);
   if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
-    return register_drive(sighting);
+    register_drive(sighting);
+    devices_.at(sighting.address).surveyed = true;
+    return;
   }
   if (!assessment) return say_foreign(sighting);
   resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
@@ -394,6 +413,7 @@ void Conductor::assess_one(const Sighting& seen,
     assessment->facts.managed = arq && arq->managed ? *arq->managed : is_managed(sighting);
   }
   device->sighting = sighting;
+  device->surveyed = true;
   device->unsure = assessment->unsure;
   const bool refused = device->unsure && !device->peek_refused.empty();
   if (refused) assessment->waiting_for = not_peeked(device->peek_refused);
@@ -467,6 +487,7 @@ bool Conductor::write_missing_line(const PciAddress& address) {
 // What a survey adds to a record without moving it.
 void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (is_busy(device.record.stage) || device.saving) return;
+  device.admitting = false;
   Record next = device.record;
   next.held = assessment.held;
   const auto remembered = ports_.ledger.entries().find(device.record.address);
@@ -540,7 +561,8 @@ void Conductor::try_admit(const PciAddress& address) {
   }
   forget_kept(device, decided);
   auto plan = admit(sighting, decided, host_view_, planning_for(sighting));
-  if (plan && busy_count() >= options_.cleanings_max) {
+  device.waits_for_lane = plan && busy_count() >= options_.cleanings_max;
+  if (device.waits_for_lane) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
                                          options_.cleanings_max)};
   }
@@ -552,12 +574,14 @@ void Conductor::try_admit(const PciAddress& address) {
     return annotate(device, refused);
   }
   forget_earlier_life(device);
+  device.admitting = true;
   device.admitted_view = sighting.view;
   device.arqs_over =
       arqs_.about({address, sighting.view->uuid, true, device.record.consumer(), survey_began_})
           .over;
   Facts facts;
   facts.plan = *plan;
+  facts.cyborg_status = sighting.cyborg_status;
   facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
   facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
   facts.provider = sighting.view->uuid;

@@ -17,6 +17,7 @@
 
 #include "handlers/admission.h"
 #include "handlers/arq_book.h"
+#include "handlers/close_watch.h"
 #include "handlers/options.h"
 #include "handlers/survey.h"
 #include "handlers/survey_schedule.h"
@@ -116,6 +117,11 @@ class Conductor final {
     std::optional<nvme::Counters> peeked;  // for the survey that comes next
     std::string peek_refused;              // why they could not be read
     std::optional<placement::ProviderView> release_view;  // read by `look`, for the PUT
+    std::vector<std::string> providers;                   // of its address, in the last survey
+    bool other_kind = false;      // what stands there is no drive, as the last survey saw
+    bool surveyed = false;        // since this worker started
+    bool admitting = false;       // admitted, and its record does not say so yet
+    bool waits_for_lane = false;  // admitted but for the limit of cleanings
     bool progress_in_flight = false;
     bool look_again = false;            // a survey came while its record was being written
     bool dirty_durable = false;         // the ledger's line stands on stable storage
@@ -170,6 +176,14 @@ class Conductor final {
   bool write_missing_line(const PciAddress& address);
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
+
+  // conductor_watch.cpp: what is not clean and what waits, between two surveys.
+  [[nodiscard]] bool is_watched(const Device& device) const;
+  [[nodiscard]] std::vector<Watched> to_be_watched() const;
+  void found_on_offer(const PciAddress& address, const std::string& provider);
+  void lane_is_free();
+  [[nodiscard]] bool waits_for_survey(const Order& order);
+  void carry_out_orders();
 
   // conductor_arqs.cpp: ARQs and what Cyborg's API says.
   void know_cyborg_devices();
@@ -315,11 +329,14 @@ class Conductor final {
   std::map<PciAddress, std::string> foreign_said_;  // somebody else's provider, by UUID
 
   SurveySchedule schedule_;
+  CloseWatch watch_;
+  std::deque<Order> orders_waiting_;  // for the first survey of this run
+  bool not_ours_ = false;             // these are another machine's books
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
   std::int64_t survey_retry_ms_ = 0;
   HostView host_view_;
   std::string survey_problem_;
-  SurveyWatch watch_;
+  SurveyWatch survey_watch_;
 
   ArqBook arqs_;
   bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind

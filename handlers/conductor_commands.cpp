@@ -55,6 +55,7 @@ void Conductor::take(const Order& order) {
                   {{"who", printable_excerpt(order.who, kWordBytesMax)},
                    {"request_id", printable_excerpt(order.request_id, kWordBytesMax)}});
   std::string refusal = why_not(order);
+  if (refusal.empty() && waits_for_survey(order)) return;
   const auto address = parse_pci_address(order.address);
   Device* device = address ? find(*address) : nullptr;
   if (refusal.empty() && device == nullptr) {

@@ -249,6 +249,7 @@ void Conductor::drop(const PciAddress& address) {
     Device& now = devices_.at(address);
     if (!now.claimed) now.lane_open = false;
     if (lock.token != 0) give_back(address, lock);
+    if (!stopping_) lane_is_free();
   });
 }
 

@@ -296,6 +296,8 @@ void Conductor::overwrite(const PciAddress& address, const Record& stored, Recor
 void Conductor::transitioned(const PciAddress& address, const Record& before, const Update& update,
                              const std::string& detail) {
   counters_.transitions += 1;
+  devices_.at(address).admitting = false;
+  watch_.attend();
   const Record& record = update.record;
   const std::string line =
       fmt::format("{} {} -> {} ({}): {}{}{}", to_string(address), to_string(before.stage),

@@ -63,6 +63,7 @@ struct ConductorOptions {
   std::int64_t survey_interval_ms = 60'000;
   std::int64_t survey_jitter_ms = 6'000;
   std::int64_t survey_spacing_ms = 2'000;  // from the end of a survey to the next one
+  std::int64_t watch_ms = 2'000;           // between two looks at a device that is not clean
   std::int64_t retry_min_ms = 500;         // Placement or Redis away: doubled up to retry_max_ms
   std::int64_t retry_max_ms = 30'000;
   std::uint32_t erases_max = 5;   // of one device without a release; then an operator has to look

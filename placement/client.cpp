@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "placement/keystone.h"
+#include "placement/lookups.h"
 #include "placement/register_device.h"
 
 namespace reclaim::placement {
@@ -35,6 +36,15 @@ void Client::list_tree(Callback<Tree> done) {
 
 void Client::read(const std::string& provider_uuid, Callback<ProviderView> done) {
   api_.converse(ReadProvider(options_, provider_uuid), std::move(done));
+}
+
+void Client::read_inventories(const std::string& provider_uuid,
+                              Callback<std::vector<Inventory>> done) {
+  api_.converse(ReadInventories(options_, provider_uuid), std::move(done));
+}
+
+void Client::find(const std::string& name, Callback<std::string> done) {
+  api_.converse(FindProvider(options_, name), std::move(done));
 }
 
 void Client::set_reserved(const ProviderView& view, std::int64_t reserved,

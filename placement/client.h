@@ -34,6 +34,9 @@ class Client final : public Providers {
 
   void list_tree(Callback<Tree> done) override;
   void read(const std::string& provider_uuid, Callback<ProviderView> done) override;
+  void read_inventories(const std::string& provider_uuid,
+                        Callback<std::vector<Inventory>> done) override;
+  void find(const std::string& name, Callback<std::string> done) override;
   void set_reserved(const ProviderView& view, std::int64_t reserved,
                     Callback<ProviderView> done) override;
   void register_device(const NewDevice& device, Callback<ProviderView> done) override;

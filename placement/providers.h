@@ -89,6 +89,13 @@ class Providers {
   // agree. Two requests when nothing moves.
   virtual void read(const std::string& provider_uuid, Callback<ProviderView> done) = 0;
 
+  // The inventories alone. One request.
+  virtual void read_inventories(const std::string& provider_uuid,
+                                Callback<std::vector<Inventory>> done) = 0;
+
+  // The UUID of the provider that bears this name, in whichever tree; Errc::not_found. One request.
+  virtual void find(const std::string& name, Callback<std::string> done) = 0;
+
   // PUTs the one inventory of `view` with `reserved` changed and every other field echoed, at the
   // view's generation, then reads it back; success means the read confirmed it. Two requests.
   virtual void set_reserved(const ProviderView& view, std::int64_t reserved,

@@ -20,6 +20,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.flow, facts.flow);
   take(record.type, facts.type);
   take(record.arq, facts.arq);
+  take(record.cyborg_status, facts.cyborg_status);
   take(record.managed, facts.managed);
   take(record.last_error, facts.last_error);
   take(record.request_id, facts.request_id);

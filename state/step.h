@@ -20,6 +20,7 @@ struct Facts {
   std::optional<Flow> flow;
   std::optional<std::string> type;
   std::optional<std::string> arq;
+  std::optional<std::string> cyborg_status;
   std::optional<bool> managed;
   std::optional<std::string> last_error;  // to be shown though the device is not in error
   std::optional<std::string> request_id;

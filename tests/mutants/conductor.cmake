@@ -142,3 +142,17 @@ unit_mutant(guests_are_not_looked_for conductor handlers/admission.cpp Managed/G
 unit_mutant(peeks_believe_anything conductor handlers/conductor_identity.cpp Unseen.ATenancy*
   "what a tenant left whom nobody saw is taken for an operator's hold"
   [[peeked->host_writes};]] [[*device.record.certified_host_writes};]])
+unit_mutant(nobody_watches conductor handlers/close_watch.cpp OnOffer.What*
+  "a dirty drive that somebody un-reserves is on offer until the next survey"
+  [[        if (offered) on_offer_(]] [[        if (false) on_offer_(]])
+unit_mutant(providers_made_again_are_not_found conductor handlers/close_watch.cpp OnOffer.Whose*
+  "a dirty drive whose provider is made again is on offer until the next survey"
+  [[          if (gone && !at.provider_name.empty()) return look_for(at);]]
+  [[          if (gone && false) return look_for(at);]])
+unit_mutant(lanes_stay_empty conductor handlers/conductor_watch.cpp Schedule.ADriveThatWaits*
+  "a drive that waits for a lane waits for the next survey"
+  [[  if (one_waits) want_survey(0);]] "")
+unit_mutant(orders_are_refused_unseen conductor handlers/conductor_watch.cpp Given/Ordered.*
+  "an order right after a restart is refused, on what nobody has looked at yet"
+  [[  if (order.order != "clean" && order.order != "enrol") return false;]]
+  [[  return false;]])

@@ -54,6 +54,41 @@ void FakePlacement::read(const std::string& provider_uuid,
   });
 }
 
+template <typename T>
+void FakePlacement::watched(std::function<Result<T>()> look, placement::Callback<T> done) {
+  requests_.watch += 1;
+  requests_.watching_at_most = std::max(requests_.watching_at_most, ++requests_.watching);
+  const std::uint64_t worker = scheduler_.worker();
+  scheduler_.outside(faults_.delay_ms(rng_), [this, worker, look = std::move(look), done] {
+    requests_.watching -= 1;
+    Result<T> result = Error{Errc::unavailable, "Placement is away"};
+    if (!away_ && !rng_.chance(faults_.placement_away)) result = look();
+    if (worker != scheduler_.worker()) return;
+    scheduler_.answer(0, [done, result = std::move(result)] { done(result); });
+  });
+}
+
+void FakePlacement::read_inventories(const std::string& provider_uuid,
+                                     placement::Callback<std::vector<placement::Inventory>> done) {
+  watched<std::vector<placement::Inventory>>(
+      [this, provider_uuid]() -> Result<std::vector<placement::Inventory>> {
+        const Provider* provider = find(provider_uuid);
+        if (provider == nullptr) return Error{Errc::not_found, "no such provider"};
+        return std::vector<placement::Inventory>{provider->inventory};
+      },
+      std::move(done));
+}
+
+void FakePlacement::find(const std::string& name, placement::Callback<std::string> done) {
+  watched<std::string>(
+      [this, name]() -> Result<std::string> {
+        const Provider* provider = find_by_name(name);
+        if (provider == nullptr) return Error{Errc::not_found, "no provider of that name"};
+        return provider->row.uuid;
+      },
+      std::move(done));
+}
+
 Status FakePlacement::write(const placement::ProviderView& view, std::int64_t reserved) {
   Provider* provider = find(view.uuid);
   if (provider == nullptr) return Error{Errc::not_found, "no such provider"};

@@ -30,6 +30,9 @@ class FakePlacement final : public placement::Providers {
   void list_tree(placement::Callback<placement::Tree> done) override;
   void read(const std::string& provider_uuid,
             placement::Callback<placement::ProviderView> done) override;
+  void read_inventories(const std::string& provider_uuid,
+                        placement::Callback<std::vector<placement::Inventory>> done) override;
+  void find(const std::string& name, placement::Callback<std::string> done) override;
   void set_reserved(const placement::ProviderView& view, std::int64_t reserved,
                     placement::Callback<placement::ProviderView> done) override;
 
@@ -70,12 +73,18 @@ class FakePlacement final : public placement::Providers {
     int list_tree = 0;
     int read = 0;
     int set_reserved = 0;
-    [[nodiscard]] int total() const { return list_tree + read + set_reserved; }
+    int watch = 0;             // by read_inventories and find
+    int watching = 0;          // of these, still to be answered,
+    int watching_at_most = 0;  // and how many there ever were at a time
+    [[nodiscard]] int total() const { return list_tree + read + set_reserved + watch; }
   };
   [[nodiscard]] const Requests& requests() const { return requests_; }
 
  private:
   [[nodiscard]] placement::ProviderView view_of(const Provider& provider) const;
+  // A request of the close watch: begun, and answered.
+  template <typename T>
+  void watched(std::function<Result<T>()> look, placement::Callback<T> done);
   Result<placement::ProviderView> make(const placement::NewDevice& device);
   Status write(const placement::ProviderView& view, std::int64_t reserved);
   void confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,

@@ -262,6 +262,8 @@ TEST_F(Doubt, WhatWasSaidDuringAConflictIsNotForgotten) {
   world.store.save(foreign, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
   world.pass(100);
   world.command("enrol", world.slots[0].address);
+  const LedgerEntry& line = world.disk.entries.at(world.slots[0].address);
+  while (line.ordered_at.ms == 0) world.pass(1);
   world.pass(20);                                  // the ledger has it, and the record conflicts
   world.command("abort", world.slots[0].address);  // waits
   world.pass(kMinuteMs);

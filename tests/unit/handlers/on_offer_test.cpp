@@ -12,6 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kWithinMs = 3'000;
 
 // A host whose drives their tenants have left dirty and that something of the host keeps from being
 // cleaned. No periodic survey comes to help.
@@ -154,6 +155,108 @@ TEST_F(OnOffer, ASecondProviderOfACleanDriveIsLeftAlone) {
   look();
   EXPECT_EQ(world->placement.find(uuid)->inventory.reserved, 0);
   EXPECT_EQ(reserved(), 0);
+}
+
+// -------------------------------------------------------------------------------------------------
+// The close watch.
+
+TEST_F(OnOffer, WhatWaitsIsReservedAgainWithinSeconds) {
+  leave_dirty();
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(OnOffer, WhatIsInErrorToo) {
+  leave_dirty();
+  world->command("abort", world->slots.front().address);
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().stage, Stage::error);
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(OnOffer, WhatIsBeingCleanedToo) {
+  begin();
+  world->drive().sanitize_ms = 10 * kMinuteMs;
+  world->tenancy_ends();
+  world->drive().driver = "nvme";
+  look();
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+  world->pass(20 * kMinuteMs);
+  EXPECT_EQ(world->releases, 1U) << "and is given back when it is clean";
+}
+
+TEST_F(OnOffer, WhoseProviderWasMadeAnewToo) {
+  leave_dirty();
+  const std::string name = world->provider().row.name;
+  ASSERT_TRUE(world->placement.remove(world->provider().row.uuid));
+  world->pass(10 * kMinuteMs);
+  world->placement.create(name, true);
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(OnOffer, WhoseRecordCannotBeReadToo) {
+  leave_dirty();
+  world->kill_worker();
+  world->store.damage(world->slots.front().address);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(OnOffer, EachOfManyIsReservedAgainWithinSeconds) {
+  leave_dirty(8);
+  for (std::size_t i = 0; i < world->slots.size(); ++i) {
+    world->placement.set_reserved_by(Offered::by_nova, world->provider(i).row.uuid, 0);
+  }
+  world->pass(kWithinMs);
+  for (std::size_t i = 0; i < world->slots.size(); ++i) {
+    EXPECT_EQ(world->provider(i).inventory.reserved, 1) << i;
+  }
+}
+
+// A minute of it: one request a device and interval, one at a time, and none for what is clean or
+// taken.
+TEST_F(OnOffer, TheWatchIsBounded) {
+  leave_dirty(8);
+  const int before = world->placement.requests().watch;
+  world->pass(kMinuteMs);
+  EXPECT_LE(world->placement.requests().watch - before, 8 * 31);
+  EXPECT_GE(world->placement.requests().watch - before, 8 * 25);
+  EXPECT_EQ(world->placement.requests().watching_at_most, 1);
+}
+
+TEST_F(OnOffer, WhatIsCleanOrTakenIsNotWatched) {
+  begin();
+  EXPECT_EQ(world->placement.requests().watch, 0);
+  world->tenancy_ends();
+  world->drive().driver = "nvme";
+  look();
+  ASSERT_EQ(world->releases, 1U);
+  const int before = world->placement.requests().watch;
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->placement.requests().watch, before);
+}
+
+TEST_F(OnOffer, WherePlacementDoesNotAnswerItIsAskedLessAndLessOften) {
+  leave_dirty();
+  world->placement.set_away(true);
+  const int before = world->placement.requests().watch;
+  world->pass(10 * kMinuteMs);
+  EXPECT_LE(world->placement.requests().watch - before, 25);
+  world->placement.set_away(false);
+  world->pass(kMinuteMs);
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
 }
 
 }  // namespace

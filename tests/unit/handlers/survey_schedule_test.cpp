@@ -113,5 +113,84 @@ TEST_F(Schedule, AnOrderIsNotStarvedByKicks) {
   EXPECT_GE(world.erases, 1U);
 }
 
+// -------------------------------------------------------------------------------------------------
+// cleanings_max.
+
+TEST_F(Schedule, ADriveThatWaitsForALaneStartsWhenOneIsFree) {
+  world.conductor_options.cleanings_max = 1;
+  world.conductor_options.survey_interval_ms = 24 * 60 * kMinuteMs;
+  start();
+  for (std::size_t i : {0U, 1U, 2U}) {
+    world.tenancy_begins(i);
+    world.drive(i).sanitize_ms = kMinuteMs;
+  }
+  world.kick({0});
+  world.pass(kMinuteMs);
+  for (std::size_t i : {0U, 1U, 2U}) {
+    world.tenancy_ends(i);
+    world.drive(i).driver = "nvme";
+  }
+  world.kick({0});
+  const auto busy = [this] {
+    std::size_t count = 0;
+    for (const Record& record : world.conductor->records()) count += is_busy(record.stage) ? 1 : 0;
+    return count;
+  };
+  for (int i = 0; i < 40; ++i) {
+    world.pass(6'000);
+    EXPECT_LE(busy(), 1U);
+  }
+  EXPECT_EQ(world.releases, 3U);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Orders.
+
+struct Ordered : Schedule, ::testing::WithParamInterface<const char*> {};
+
+// An unmanaged drive, reserved without a tenancy that was seen: nothing but a survey tells whether
+// an operator's word is needed.
+TEST_P(Ordered, RightAfterARestartWaitForTheFirstSurvey) {
+  for (Slot& slot : world.slots) {
+    slot.managed = false;
+    world.hardware.drives.at(slot.address).home = "vfio-pci";
+    world.hardware.drives.at(slot.address).driver = "vfio-pci";
+  }
+  start();
+  world.tenancy_begins();
+  world.kick({0});
+  world.pass(kMinuteMs);
+  world.tenancy_ends();
+  world.drive().driver = "vfio-pci";
+  world.kick({0});
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.releases, 1U);
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  world.kick({0});
+  world.pass(kMinuteMs);
+  ASSERT_NE(world.record().waiting_for, "");
+  world.kill_worker();
+  std::string journal;
+  const auto checks = world.store.on_saved;
+  world.store.on_saved = [&](const Record& record, const JournalEntry& entry) {
+    checks(record, entry);
+    journal += entry.trigger + "\n";
+  };
+  world.placement.set_away(true);
+  world.start_worker();
+  world.pass(1'000);
+  world.command(GetParam(), world.slots.front().address);
+  world.pass(5'000);
+  world.placement.set_away(false);
+  world.pass(2 * kMinuteMs);
+  if (std::string_view(GetParam()) == "clean") {
+    EXPECT_EQ(world.releases, 2U);
+  } else {
+    EXPECT_THAT(journal, ::testing::HasSubstr("enrol_refused")) << "it is judged, not lost";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Given, Ordered, ::testing::Values("clean", "enrol"));
+
 }  // namespace
 }  // namespace reclaim::sim

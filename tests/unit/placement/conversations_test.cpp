@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "placement/lookups.h"
 #include "tests/unit/placement/fake_http.h"
 #include "tests/unit/placement/play.h"
 
@@ -335,6 +336,32 @@ TEST(SetReserved, AnAnswerWithoutGenerationIsReadInFull) {
 TEST(SetReserved, NoticesAChangedField) {
   const auto changed = replaced(inventories(16, 0), "\"max_unit\": 1", "\"max_unit\": 2147483647");
   EXPECT_FALSE(release({recorded("placement-16/put-inventory-ok.http"), changed}).result.ok());
+}
+
+TEST(Lookups, TheInventoriesAloneAreOneRequest) {
+  const Options options = options_for();
+  const auto played =
+      play(ReadInventories(options, kProvider),
+           {answer(200, R"({"resource_provider_generation": 4, "inventories": {"CUSTOM_A":
+             {"total": 1, "reserved": 0, "min_unit": 1, "max_unit": 1, "step_size": 1,
+              "allocation_ratio": 1.0}}})")});
+  EXPECT_THAT(played.asked,
+              ElementsAre(std::string("GET /resource_providers/") + kProvider + "/inventories"));
+  ASSERT_TRUE(played.result.ok()) << played.result.error().what;
+  ASSERT_EQ(played.result->size(), 1U);
+  EXPECT_EQ(played.result->front().reserved, 0);
+}
+
+TEST(Lookups, AProviderIsFoundByItsName) {
+  const Options options = options_for();
+  const auto found =
+      play(FindProvider(options, "compute-2"), {recorded("placement-16/get-root.http")});
+  EXPECT_THAT(found.asked, ElementsAre("GET /resource_providers?name=compute-2"));
+  ASSERT_TRUE(found.result.ok()) << found.result.error().what;
+  EXPECT_EQ(*found.result, kRoot);
+  const auto gone = play(FindProvider(options, "host_0000:C1:00.0"), {answer(200, kEmpty)});
+  ASSERT_FALSE(gone.result.ok());
+  EXPECT_EQ(gone.result.error().code, Errc::not_found);
 }
 
 }  // namespace

@@ -1,0 +1,71 @@
+// Close watch: as long as a device is not clean and no tenant has it, the inventory of its provider
+// is looked at every two seconds, for whoever un-reserves it (an operator, Nova or Cyborg's agent
+// that makes its provider again) offers somebody's data until it is reserved again.
+//
+// One request to Placement for each such device and interval, spread over the interval, never more
+// than one at a time; one more where its provider is gone, to look for another of that name. While
+// Placement does not answer it is asked less and less often.
+//
+// Thread: the loop's. Owns its timer.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "handlers/timers.h"
+#include "placement/providers.h"
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+
+namespace reclaim {
+
+struct Watched {
+  PciAddress address;
+  std::string provider;       // UUID
+  std::string provider_name;  // empty: not looked for when it is gone
+};
+
+class CloseWatch final {
+ public:
+  struct Times {
+    std::int64_t interval_ms = 2'000;
+    std::int64_t retry_max_ms = 30'000;
+  };
+
+  // `targets` tells what there is to watch, asked once an interval; `on_offer` is told a provider
+  // of theirs that is not reserved, as it was read: the answer may be older than what happened
+  // since.
+  CloseWatch(placement::Providers& providers, Timers& timers, const Clock& clock, Times times,
+             std::function<std::vector<Watched>()> targets,
+             std::function<void(const PciAddress&, const std::string& provider)> on_offer);
+
+  // There may be something to watch now. Without that nothing is asked.
+  void attend();
+  void stop();
+
+ private:
+  void arm();
+  void turn();
+  void look(const Watched& at, const std::string& provider);
+  void look_for(const Watched& at);
+  void answered(const Error* error);
+
+  placement::Providers& providers_;
+  Timers& timers_;
+  const Clock& clock_;
+  const Times times_;
+  std::function<std::vector<Watched>()> targets_;
+  std::function<void(const PciAddress&, const std::string&)> on_offer_;
+  std::deque<Watched> round_;  // that are still to be looked at in this interval
+  std::int64_t due_ms_ = 0;    // of the next look
+  std::int64_t step_ms_ = 0;   // between two looks
+  std::int64_t pause_ms_ = 0;  // while Placement does not answer
+  std::uint64_t timer_ = 0;
+  bool asking_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace reclaim
