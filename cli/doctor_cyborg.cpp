@@ -139,7 +139,8 @@ void check_cyborg_is_heard(const config::Settings& settings,
       fmt::format("{} drives of Cyborg's, and neither its notifications are heard nor its REST "
                   "API is asked: a binding is seen by Nova's events, or else within {} s",
                   of_cyborg, settings.reclaim.survey_interval_s),
-      fmt::format("add '{}' to [listener] exchanges, or set [cyborg] auth_section = placement",
+      fmt::format("add '{}' to [listener] exchanges, or set [cyborg] enabled = true and "
+                  "auth_section = placement",
                   settings.cyborg.rpc_exchange));
 }
 

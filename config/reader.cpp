@@ -87,6 +87,12 @@ Location Reader::where(std::string_view group, std::string_view name) const {
   return values.empty() ? Location{} : values.back().at;
 }
 
+bool Reader::given_by_us(std::string_view group, std::string_view name) const {
+  std::vector<Problem> reported_when_read;
+  const std::vector<Value> values = options_.get(group, name, reported_when_read);
+  return given(group, name) && !values.empty() && !values.back().service;
+}
+
 std::string Reader::string(std::string_view group, std::string_view name) const {
   const One found = one(group, name);
   const std::vector<std::string> choices = split_list(found.option->choices);

@@ -31,6 +31,8 @@ class Reader {
   [[nodiscard]] bool given(std::string_view group, std::string_view name) const {
     return options_.given(group, name);
   }
+  // By one of Reclaim's own files, and by none with --service-config that is weaker.
+  [[nodiscard]] bool given_by_us(std::string_view group, std::string_view name) const;
   // "FILE:LINE: [group] name TEXT" (or ": TEXT") where the option was set, else without a place.
   void complain(std::string_view group, std::string_view name, std::string_view text) const;
 

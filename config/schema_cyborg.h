@@ -11,6 +11,14 @@ namespace reclaim::config {
 inline constexpr std::array kCyborgOptions = {
     // -------------------------------------------------------------------------------------- cyborg
     Option{.group = "cyborg",
+           .name = "enabled",
+           .type = OptionType::boolean,
+           .fallback = "false",
+           .help =
+               "Ask Cyborg's REST API which accelerator request binds which device. Counts in "
+               "Reclaim's own files only: the [cyborg] group of a nova.conf is Nova's login, and "
+               "says nothing of Reclaim. Needs auth_type or auth_section."},
+    Option{.group = "cyborg",
            .name = "listen_rpc",
            .type = OptionType::boolean,
            .fallback = "false",

@@ -62,7 +62,7 @@ constexpr std::array kGroups = {
             "memcache_sasl_enabled,memcache_username,memcache_password"},
     OptionGroup{.name = "cyborg",
                 .help = "Cyborg: its REST API, which is read to map accelerator requests to "
-                        "devices if auth_type or auth_section is set, and its RPC.",
+                        "devices if enabled is set, and its RPC.",
                 .unused = kAdapterUnused},
     OptionGroup{.name = "nvme",
                 .help = "Which drives are Reclaim's, and how they are erased.",

@@ -108,7 +108,8 @@ struct CertificateSettings {
 
 // [cyborg]: how much of Cyborg is asked and answered.
 struct CyborgSettings {
-  // The REST API, read to map ARQ → device → provider; nothing: it is not asked.
+  // The REST API, read to map ARQ → device → provider; nothing: it is not asked, for `enabled` is
+  // not set in Reclaim's own files.
   std::optional<AuthSettings> auth;
   std::string service_type;  // accelerator
   std::vector<std::string> valid_interfaces;

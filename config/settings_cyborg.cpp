@@ -28,15 +28,30 @@ std::string read_name(const Reader& read, std::string_view name) {
   return value;
 }
 
+// Nothing: Cyborg's API is not asked. A login of our own files that nobody would use is a mistake,
+// that of a nova.conf is Nova's.
+std::optional<AuthSettings> read_login(const Reading& reading) {
+  const Reader& read = reading.read;
+  if (read.boolean("cyborg", "enabled")) {
+    return read_auth(reading, "cyborg",
+                     reading.purpose != Purpose::api ? "to ask Cyborg's REST API" : "");
+  }
+  for (const std::string_view name : {"auth_type", "auth_section", "auth_url", "password"}) {
+    if (!read.given_by_us("cyborg", name)) continue;
+    read.complain("cyborg", name,
+                  " is set but enabled is not, so that Cyborg's API would not be asked (enabled = "
+                  "true, or take the login out)");
+    break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void read_cyborg(const Reading& reading, CyborgSettings& cyborg) {
   const Reader& read = reading.read;
   read_endpoint(reading, "cyborg", cyborg);
-  const bool named = !read.string("cyborg", "auth_section").empty();
-  cyborg.auth =
-      read_auth(reading, "cyborg",
-                named && reading.purpose != Purpose::api ? "to ask Cyborg's REST API" : "");
+  cyborg.auth = read_login(reading);
   cyborg.serve_rpc = read.boolean("cyborg", "serve_rpc");
   cyborg.listen_rpc = read.boolean("cyborg", "listen_rpc") || cyborg.serve_rpc;
   cyborg.rpc_exchange = read_name(read, "rpc_exchange");

@@ -12,6 +12,7 @@ from services import wait_until
 
 CYBORG = """\
 [cyborg]
+enabled = true
 endpoint_override = {endpoint}
 auth_type = password
 auth_url = {auth_url}

@@ -104,7 +104,8 @@ class Startup(EndToEnd):
     def test_doctor_reaches_cyborg_and_says_when_it_does_not(self):
         made = self.setting(start=False)
         stand_in = os.path.join(made.worker.folder, "cyborg")
-        more = "[cyborg]\nauth_section = placement\nendpoint_override = http://127.0.0.1:%d/v2\n"
+        more = ("[cyborg]\nenabled = true\nauth_section = placement\n"
+                "endpoint_override = http://127.0.0.1:%d/v2\n")
         made.worker.write_config(more=more % free_port())
         code, row = self.cyborg_row(made)
         self.assertEqual((code, row["Result"]), (1, "error"), row)

@@ -40,7 +40,8 @@ constexpr std::string_view kClosed =
     "[placement]\nauth_type = password\nauth_url = https://keystone.example/v3\nusername = n\n"
     "password = p\nuser_domain_name = D\nproject_name = s\nproject_domain_name = D\n"
     "endpoint_override = https://placement.example\n"
-    "[cyborg]\nauth_section = placement\nendpoint_override = https://cyborg.example/v2\n"
+    "[cyborg]\nenabled = true\nauth_section = placement\nendpoint_override = "
+    "https://cyborg.example/v2\n"
     "[keystone_authtoken]\nauth_section = placement\n"
     "[api]\nunix_socket = /s\n"
     "[nvme]\ndevice_spec = {\"vendor_id\": \"144d\", \"address\": \"*:*:*.*\"}\n";

@@ -30,35 +30,58 @@ TEST(CyborgSettings, DefaultsAskAndHearNothing) {
 }
 
 TEST(CyborgSettings, ItsApiIsAskedWithALoginOfItsOwnOrOfAnotherGroup) {
-  const auto own_login = build("[cyborg]\n" + std::string(kLogin));
+  const auto own_login = build("[cyborg]\nenabled = true\n" + std::string(kLogin));
   EXPECT_THAT(texts(own_login.problems), IsEmpty());
   EXPECT_EQ(own_login.settings.cyborg.auth->group, "cyborg");
-  const auto shared = build("[cyborg]\nauth_section = placement\nregion_name = R\n[placement]\n" +
-                            std::string(kLogin));
+  const auto shared =
+      build("[cyborg]\nenabled = true\nauth_section = placement\nregion_name = R\n[placement]\n" +
+            std::string(kLogin));
   EXPECT_THAT(texts(shared.problems), IsEmpty());
   EXPECT_EQ(shared.settings.cyborg.auth->group, "placement");
   EXPECT_EQ(shared.settings.cyborg.region_name, "R");
-  EXPECT_THAT(problems("[cyborg]\nauth_type = password\n"),
-              Contains("r.conf:2: [cyborg] auth_type needs auth_url"));
-  EXPECT_THAT(problems("[cyborg]\nauth_type = token\n"),
-              ElementsAre(HasSubstr("r.conf:2: [cyborg] auth_type: 'token' is not one of")));
+  EXPECT_THAT(problems("[cyborg]\nenabled = true\nauth_type = password\n"),
+              Contains("r.conf:3: [cyborg] auth_type needs auth_url"));
+  EXPECT_THAT(problems("[cyborg]\nenabled = true\nauth_type = token\n"),
+              ElementsAre(HasSubstr("r.conf:3: [cyborg] auth_type: 'token' is not one of")));
   EXPECT_THAT(
-      texts(build({own(kBase), own("[cyborg]\nauth_section = other\n", "c")}, Purpose::serve)
+      texts(build({own(kBase), own("[cyborg]\nauth_section = other\nenabled = 1\n", "c")},
+                  Purpose::serve)
                 .problems),
       ElementsAre("c:2: [other] auth_type is not set: Keystone credentials are needed to ask "
                   "Cyborg's REST API (accepted: password, v3password, v3applicationcredential)"));
 }
 
+TEST(CyborgSettings, ALoginOfNovasSaysNothingOfReclaim) {
+  const std::string nova = "[cyborg]\nenabled = true\n" + std::string(kLogin);
+  const auto checked = build({service(nova, "nova.conf"), own(kBase)});
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_FALSE(checked.settings.cyborg.auth.has_value());
+  EXPECT_FALSE(build({service("[cyborg]\nauth_type = token\n", "nova.conf"), own(kBase)})
+                   .settings.cyborg.auth.has_value());
+}
+
+TEST(CyborgSettings, ALoginOfOursThatIsNotEnabledIsAMistake) {
+  EXPECT_THAT(problems("[cyborg]\nauth_section = placement\n"),
+              ElementsAre("r.conf:2: [cyborg] auth_section is set but enabled is not, so that "
+                          "Cyborg's API would not be asked (enabled = true, or take the login "
+                          "out)"));
+  EXPECT_THAT(
+      texts(build({own(kBase), own("[cyborg]\nenabled = true\n", "c")}, Purpose::serve).problems),
+      ElementsAre(HasSubstr("[cyborg] auth_type is not set")));
+}
+
 // Else a login that nobody uses looks as if Cyborg were asked.
 TEST(CyborgSettings, ALoginWithoutAuthTypeIsRefusedAsPlacementsIs) {
   for (const std::string group : {"cyborg", "placement"}) {
-    EXPECT_THAT(problems("[" + group + "]\nauth_url = http://k\nusername = u\npassword = p\n"),
-                ElementsAre("r.conf:2: [" + group +
+    const std::string open =
+        "[" + group + "]\n" + (group == "cyborg" ? "enabled = true\n" : "insecure = false\n");
+    EXPECT_THAT(problems(open + "auth_url = http://k\nusername = u\npassword = p\n"),
+                ElementsAre("r.conf:3: [" + group +
                             "] auth_url is set but auth_type is not, so that nobody would log in "
                             "with it (accepted: auth_type = password, v3password or "
                             "v3applicationcredential; or an auth_section that has it)"));
-    EXPECT_THAT(problems("[" + group + "]\nauth_section = other\n[other]\npassword = hunter2\n"),
-                ElementsAre(AllOf(HasSubstr("r.conf:4: [other] password is set but auth_type"),
+    EXPECT_THAT(problems(open + "auth_section = other\n[other]\npassword = hunter2\n"),
+                ElementsAre(AllOf(HasSubstr("r.conf:5: [other] password is set but auth_type"),
                                   Not(HasSubstr("hunter2")))));
   }
   EXPECT_THAT(problems("[cyborg]\nregion_name = R\nvalid_interfaces = internal\n"), IsEmpty());
