@@ -235,9 +235,8 @@ void Conductor::run_survey(bool periodic) {
     host_view_.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
     const auto look = [this] {
-      ask_cyborg([this] {
-        if (!stopping_) look_around();
-      });
+      ask_cyborg();
+      look_around();
     };
     if (!beat || !periodic_) return look();
     ports_.store.load(options_.host, [this, look](Result<std::vector<Record>> stored) {
@@ -283,6 +282,7 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
 
 void Conductor::look_around() {
   survey_began_ = ports_.clock.now().mono;
+  cyborgs_.clear();  // this survey sees them anew
   SurveyRequest request;
   request.ours = [this](const Sighting& sighting) { return is_ours(sighting); };
   request.unregistered = options_.manage_providers;
@@ -330,7 +330,15 @@ void Conductor::after_survey(Result<Survey> survey,
   }
   seen_drives_ = std::move(survey->drives);
   not_ours_ = false;
-  for (const auto& [address, sighting] : survey->sightings) assess_one(sighting, epochs);
+  for (const auto& [address, sighting] : survey->sightings) {
+    if (waits_for_cyborg(sighting)) {
+      cyborgs_.emplace(address, sighting);
+    } else {
+      assess_one(sighting, epochs);
+    }
+  }
+  cyborgs_epochs_ = epochs;
+  if (!cyborg_awaited_) assess_cyborgs();
   for (const auto& [address, device] : devices_) keep_certificate(address);
   carry_out_orders();
   watch_.attend();

@@ -189,7 +189,10 @@ class Conductor final {
   void know_cyborg_devices();
   void hear_arq(const Kick& kick);
   void stop_what_is_bound();
-  void ask_cyborg(std::function<void()> then);
+  void ask_cyborg();
+  void cyborg_settled();
+  void assess_cyborgs();
+  [[nodiscard]] bool waits_for_cyborg(const Sighting& sighting);
   void cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at);
   void ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch,
                             std::function<void()> next);
@@ -342,7 +345,12 @@ class Conductor final {
   bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind
   std::vector<SeenDrive> seen_drives_;  // by the last survey
   MonoMs survey_began_;
-  bool cyborg_asked_ = false;                    // an answer is on its way
+  bool cyborg_asked_ = false;    // an answer is on its way,
+  bool cyborg_awaited_ = false;  // and what is Cyborg's waits for it
+  std::uint64_t cyborg_asks_ = 0;
+  // Of the last survey, what is Cyborg's, until its API has answered or was waited for.
+  std::map<PciAddress, Sighting> cyborgs_;
+  std::map<PciAddress, std::uint64_t> cyborgs_epochs_;
   std::optional<placement::CyborgView> cyborg_;  // the last answer; none: it does not answer now
 
   bool stopping_ = false;

@@ -14,7 +14,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.cyborg";
-// A survey waits this long for Cyborg's API; a later answer counts for the next one.
+// What is Cyborg's waits this long for its API; a later answer counts for the next survey.
 constexpr std::int64_t kCyborgWaitMs = 3'000;
 
 bool deletes_an_instance(std::string_view event_type) {
@@ -88,27 +88,46 @@ DevicePolicy Conductor::as_bound(DevicePolicy policy, const Record& record) {
 // -------------------------------------------------------------------------------------------------
 // Cyborg's API.
 
-void Conductor::ask_cyborg(std::function<void()> then) {
-  // One that is slow is not asked twice at a time, and holds up no survey for long.
-  if (ports_.accelerators == nullptr || cyborg_asked_) return then();
-  const auto once = std::make_shared<std::function<void()>>(std::move(then));
-  const auto go_on = [once] {
-    if (*once) std::exchange(*once, nullptr)();
-  };
-  cyborg_asked_ = true;
+// Beside the survey of Nova's devices, and never in its way: only what is Cyborg's waits for the
+// answer. One that is slow is not asked twice at a time, and not waited for long.
+void Conductor::ask_cyborg() {
+  if (ports_.accelerators == nullptr || cyborg_asked_) return;
+  cyborg_asked_ = cyborg_awaited_ = true;
+  const std::uint64_t ask = ++cyborg_asks_;
   const MonoMs asked_at = ports_.clock.now().mono;
-  ports_.timers.after(kCyborgWaitMs, [this, go_on, once] {
-    if (stopping_ || !*once) return;
+  ports_.timers.after(kCyborgWaitMs, [this, ask] {
+    if (stopping_ || ask != cyborg_asks_ || !cyborg_asked_) return;
     cyborg_.reset();
-    go_on();
+    cyborg_settled();
   });
   ports_.accelerators->read({options_.host, options_.node_names},
-                            [this, go_on, asked_at](Result<placement::CyborgView> view) {
+                            [this, asked_at](Result<placement::CyborgView> view) {
                               cyborg_asked_ = false;
                               if (stopping_) return;
                               cyborg_answered(std::move(view), asked_at);
-                              go_on();
+                              cyborg_settled();
                             });
+}
+
+void Conductor::cyborg_settled() {
+  cyborg_awaited_ = false;
+  assess_cyborgs();
+}
+
+void Conductor::assess_cyborgs() {
+  for (const auto& [address, sighting] : std::exchange(cyborgs_, {})) {
+    assess_one(sighting, cyborgs_epochs_);
+  }
+  carry_out_orders();
+  watch_.attend();
+}
+
+bool Conductor::waits_for_cyborg(const Sighting& sighting) {
+  if (!cyborg_awaited_) return false;
+  const Device* device = find(sighting.address);
+  return (device != nullptr && device->record.flow == Flow::cyborg) ||
+         std::any_of(sighting.rows.begin(), sighting.rows.end(),
+                     [](const placement::ProviderRow& row) { return row.owner_cyborg; });
 }
 
 void Conductor::cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at) {

@@ -22,7 +22,7 @@ void FakeCyborg::changing() {
 }
 
 void FakeCyborg::read(const HostNames& /*names*/, placement::Callback<placement::CyborgView> done) {
-  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
+  scheduler_.answer(slow_ms + faults_.delay_ms(rng_), [this, done = std::move(done)] {
     Result<placement::CyborgView> result = Error{Errc::unavailable, "Cyborg is away"};
     if (!away_ && !rng_.chance(faults_.cyborg_away)) {
       const bool lags = scheduler_.now_ms() - changed_ms_ < kReplicaLagMs;

@@ -24,7 +24,8 @@ class FakeCyborg final : public placement::Accelerators {
   Arq& arq(const std::string& uuid) { return arqs_[uuid]; }
   void remove(const std::string& uuid) { arqs_.erase(uuid); }
   placement::CyborgDevice& device(const PciAddress& address) { return devices_[address]; }
-  void changing();  // something is about to be committed
+  void changing();           // something is about to be committed
+  std::int64_t slow_ms = 0;  // until each answer, beside what the faults say
   void set_away(bool away) { away_ = away; }
 
   // What the last answer to the worker now running said of the device.

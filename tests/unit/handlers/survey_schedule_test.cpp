@@ -192,5 +192,35 @@ TEST_P(Ordered, RightAfterARestartWaitForTheFirstSurvey) {
 
 INSTANTIATE_TEST_SUITE_P(Given, Ordered, ::testing::Values("clean", "enrol"));
 
+// -------------------------------------------------------------------------------------------------
+// Cyborg's API.
+
+TEST(SlowCyborg, DelaysNoSurveyOfNovasDevices) {
+  WorldOptions options;
+  options.scripted = options.cyborg = true;
+  options.scripted_slots = 2;
+  World world(options);
+  world.slots[1].cyborg = false;
+  world.provider(1).row.owner_cyborg = false;
+  world.provider(1).row.one_time_use = true;
+  world.start_worker();
+  world.pass(kMinuteMs / 2);
+  world.cyborg.slow_ms = 20 * kMinuteMs;
+  for (std::size_t i : {0U, 1U}) world.tenancy_begins(i);
+  world.kick({0});
+  world.pass(1'000);
+  EXPECT_EQ(world.record(1).stage, Stage::allocated);
+  EXPECT_EQ(world.record(0).stage, Stage::available) << "Cyborg's waits, but not for long";
+  world.pass(4'000);
+  EXPECT_EQ(world.record(0).stage, Stage::allocated);
+  // It has not answered yet: what is Cyborg's does not wait for it with each survey again.
+  world.tenancy_ends(1);
+  world.drive(1).driver = "nvme";
+  world.kick({0});
+  world.pass(kMinuteMs);
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_EQ(world.failure.value_or(""), "");
+}
+
 }  // namespace
 }  // namespace reclaim::sim
