@@ -332,6 +332,7 @@ class Conductor final {
   std::map<PciAddress, std::string> foreign_said_;  // somebody else's provider, by UUID
 
   SurveySchedule schedule_;
+  SurveyWatch survey_watch_;
   CloseWatch watch_;
   std::deque<Order> orders_waiting_;  // for the first survey of this run
   bool not_ours_ = false;             // these are another machine's books
@@ -339,7 +340,6 @@ class Conductor final {
   std::int64_t survey_retry_ms_ = 0;
   HostView host_view_;
   std::string survey_problem_;
-  SurveyWatch survey_watch_;
 
   ArqBook arqs_;
   bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind
