@@ -104,7 +104,8 @@ class MainJob(EndToEnd):
         made = self.setting(start=False)
         made.worker.write_config("survey_delays_s = 0,40\n")
         made.worker.start()
-        # Nobody works on that host, so that what it is told stays there to be read.
+        # A host that announced itself once and has no worker now: what it is told stays to be read.
+        made.services.redis("sadd", "reclaim:hosts", "elsewhere", db=made.db)
         made.publish([(exchange, key, body.replace(made.name, "elsewhere"))
                       for exchange, key, body in made.delete_messages()])
         kicks = wait_until(lambda: made.services.redis(
