@@ -476,22 +476,6 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   if (device.record.stage == Stage::pending_cleaning && !device.saving) try_admit(address);
 }
 
-// Whether the ledger lacked the line of a dirty device, or has an older one than what may have come
-// since: nothing else that moves would write it again.
-bool Conductor::write_missing_line(const PciAddress& address) {
-  Device& device = devices_.at(address);
-  if (device.record.stage == Stage::available || !device.record.cleanable() ||
-      device.dirty_durable || device.saving) {
-    return false;
-  }
-  begin_save(device);
-  mark_dirty_then(address, device.record, Trigger::dirty_seen, [this, address] {
-    settle_save(devices_.at(address));
-    pump(address);
-  });
-  return true;
-}
-
 // What a survey adds to a record without moving it.
 void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (is_busy(device.record.stage) || device.saving) return;

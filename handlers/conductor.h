@@ -173,7 +173,6 @@ class Conductor final {
   void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
   void reserve_unrecorded(const Device& device, const Sighting& sighting);
   void apply(const PciAddress& address, const Assessment& assessment);
-  bool write_missing_line(const PciAddress& address);
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
 
@@ -246,6 +245,7 @@ class Conductor final {
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
   void mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
                        std::function<void()> next);
+  bool write_missing_line(const PciAddress& address);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
   void save_failed(const PciAddress& address, Record next, JournalEntry entry, const Error& error,

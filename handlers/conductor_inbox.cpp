@@ -168,6 +168,22 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
   });
 }
 
+// Whether the ledger lacked the line of a dirty device, or has an older one than what may have come
+// since: nothing else that moves would write it again.
+bool Conductor::write_missing_line(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (device.record.stage == Stage::available || !device.record.cleanable() ||
+      device.dirty_durable || device.saving) {
+    return false;
+  }
+  begin_save(device);
+  mark_dirty_then(address, device.record, Trigger::dirty_seen, [this, address] {
+    settle_save(devices_.at(address));
+    pump(address);
+  });
+  return true;
+}
+
 void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
                      std::function<void()> saved) {
   Device& device = devices_.at(address);
