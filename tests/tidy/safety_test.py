@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""docs/safety.md argues the promise claim by claim. A row is `| claim | held by | noticed by | what
-remains |`. Here: that every file, test, mutant and checker it names exists. `held by` names files or
-folders in backticks. `noticed by` names tests as FILE:TEST (as in docs/spec-coverage.md), mutants as
-`mutant NAME` (NAME stands in a mutant list below tests/) and, where neither can exist, says why
-after the word "nothing:"."""
+"""docs/safety.md argues the promise claim by claim. A row is
+`| claim | held by | noticed by | what remains |`. Here: that every file, test and mutant it names
+exists. `held by` names files or folders in backticks. `noticed by` names tests as FILE:TEST (as in
+docs/spec-coverage.md), mutants as `mutant NAME` (NAME stands in a mutant list below tests/) and,
+where neither can exist, says why after the word "nothing:"."""
 import os
 import re
 import sys
