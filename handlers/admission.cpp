@@ -335,6 +335,54 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }
 
+// Of the drive that is the one on record.
+void learn_of_drive(Assessment& out, const Record& base, const Sighting& sighting,
+                    const HostView& host) {
+  if (base.serial.empty() && sighting.drive->identity) {
+    out.facts.serial = sighting.drive->identity->serial;
+  }
+  out.facts.hardware = hardware_to_note(base, *sighting.drive, host.boot_id);
+  out.facts.boot_id = host.boot_id;
+}
+
+// By what Placement shows of its address.
+void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                 const Sighting& sighting) {
+  if (sighting.rows.size() > 1) {
+    assess_several(out, base, ledger, sighting);
+    return;
+  }
+  if (sighting.rows.empty()) {
+    out.waiting_for = remembers(ledger)
+                          ? "its provider is gone from Placement; it is remembered as dirty "
+                            "and will be reserved when a provider stands for it again"
+                          : "its provider is gone from Placement";
+    return;
+  }
+  if (!base.cleanable()) {
+    assess_uncleanable(out, base, sighting);
+    return;
+  }
+  if (!sighting.view) {
+    out.waiting_for = sighting.problem;
+    return;
+  }
+  const placement::ProviderView& view = *sighting.view;
+  if (!view.is_device()) {
+    out.waiting_for = fmt::format(
+        "its provider has {} inventories{}: a passthrough device has exactly one, with total = 1",
+        view.inventories.size(),
+        view.inventories.size() == 1
+            ? fmt::format(" with total = {}", view.inventories.front().total)
+            : std::string());
+    return;
+  }
+  assess_one(out, base, ledger, sighting);
+  if (was_ours(sighting, base) && base.stage == Stage::error && out.waiting_for.empty()) {
+    out.waiting_for = gone_entry(sighting);
+  }
+}
+
 }  // namespace
 
 Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
@@ -406,11 +454,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   } else if (is_busy(base.stage) && !may_last_long(base.stage)) {
     return out;  // the conductor reads Placement by itself there
   } else if (sighting.is_drive() && sighting.standing.match == nvme::Match::same) {
-    if (base.serial.empty() && sighting.drive->identity) {
-      out.facts.serial = sighting.drive->identity->serial;
-    }
-    out.facts.hardware = hardware_to_note(base, *sighting.drive, host.boot_id);
-    out.facts.boot_id = host.boot_id;
+    learn_of_drive(out, base, sighting, host);
   }
 
   // Recorded as it is first; the next survey then tells what follows from it.
@@ -422,38 +466,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.waiting_for = "its configuration does not match it any more: not ours to touch";
     return out;
   }
-  if (sighting.rows.size() > 1) {
-    assess_several(out, base, ledger, sighting);
-    return out;
-  }
-  if (sighting.rows.empty()) {
-    out.waiting_for = remembered ? "its provider is gone from Placement; it is remembered as dirty "
-                                   "and will be reserved when a provider stands for it again"
-                                 : "its provider is gone from Placement";
-    return out;
-  }
-  if (!base.cleanable()) {
-    assess_uncleanable(out, base, sighting);
-    return out;
-  }
-  if (!sighting.view) {
-    out.waiting_for = sighting.problem;
-    return out;
-  }
-  const placement::ProviderView& view = *sighting.view;
-  if (!view.is_device()) {
-    out.waiting_for = fmt::format(
-        "its provider has {} inventories{}: a passthrough device has exactly one, with total = 1",
-        view.inventories.size(),
-        view.inventories.size() == 1
-            ? fmt::format(" with total = {}", view.inventories.front().total)
-            : std::string());
-    return out;
-  }
-  assess_one(out, base, ledger, sighting);
-  if (was_ours(sighting, base) && base.stage == Stage::error && out.waiting_for.empty()) {
-    out.waiting_for = gone_entry(sighting);
-  }
+  assess_rows(out, base, ledger, sighting);
   return out;
 }
 

@@ -166,7 +166,8 @@ void Conductor::prove(Device& device) {
                      "the record of an older version, which authenticated none",
                      "what it says of an erasure is not believed",
                      next.updated_at};
-  save(next.address, std::move(next), std::move(entry), [] {});
+  const PciAddress address = next.address;
+  save(address, std::move(next), std::move(entry), [] {});
 }
 
 // Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
@@ -345,6 +346,33 @@ void Conductor::after_survey(Result<Survey> survey,
   schedule_.ended();
 }
 
+// Towards safety only: what the ledger knows to be dirty must not be offered.
+void Conductor::reserve_quarantined(const Device& device, const Sighting& sighting) {
+  const LedgerEntry* known = on_ledger(sighting.address);
+  const bool dirty = known != nullptr && known->dirty && !device.other_kind;
+  const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
+                     sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
+                     (sighting.holder || !sighting.view->free());
+  if ((dirty || bound) && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
+    reserve(sighting.address, sighting.view->uuid);
+  }
+}
+
+// It moved while the survey was reading: what was read may be older than what is recorded. What is
+// being cleaned reads for itself.
+bool Conductor::moved_meanwhile(Device& device, const Sighting& sighting,
+                                const std::map<PciAddress, std::uint64_t>& epochs) {
+  const auto epoch = epochs.find(sighting.address);
+  if (epoch != epochs.end() && epoch->second == device.record.epoch && !device.saving) return false;
+  if (device.saving) {
+    device.look_again = !is_busy(device.record.stage);
+    reserve_unrecorded(device, sighting);
+  } else if (!is_busy(device.record.stage)) {
+    want_survey(kLookAgainMs);
+  }
+  return true;
+}
+
 void Conductor::assess_one(const Sighting& seen,
                            const std::map<PciAddress, std::uint64_t>& epochs) {
   Sighting sighting = seen;
@@ -357,41 +385,12 @@ void Conductor::assess_one(const Sighting& seen,
   }
   const bool met_anew = device != nullptr && device->met_anew && !device->lane_open;
   if (device != nullptr && device->quarantined && !met_anew) {
-    // Towards safety only: what the ledger knows to be dirty must not be offered.
-    const auto entry = ports_.ledger.entries().find(sighting.address);
-    const bool dirty =
-        entry != ports_.ledger.entries().end() && entry->second.dirty && !device->other_kind;
-    const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
-                       sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
-                       (sighting.holder || !sighting.view->free());
-    if ((dirty || bound) && sighting.view && sighting.view->is_device() &&
-        !sighting.view->burned()) {
-      reserve(sighting.address, sighting.view->uuid);
-    }
-    return;
+    return reserve_quarantined(*device, sighting);
   }
-  if (device != nullptr && !met_anew) {
-    const auto epoch = epochs.find(sighting.address);
-    // It moved while the survey was reading: what was read may be older than what is recorded. Who
-    // is being cleaned reads for itself.
-    if (epoch == epochs.end() || epoch->second != device->record.epoch || device->saving) {
-      if (device->saving) {
-        device->look_again = !is_busy(device->record.stage);
-        reserve_unrecorded(*device, sighting);
-      } else if (!is_busy(device->record.stage)) {
-        want_survey(kLookAgainMs);
-      }
-      return;
-    }
-  }
-  const auto& remembered = ports_.ledger.entries();
-  const auto entry = remembered.find(sighting.address);
+  if (device != nullptr && !met_anew && moved_meanwhile(*device, sighting, epochs)) return;
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
   if (record != nullptr) know_what_was_seen(sighting, *device);
-  sighting.standing = standing_of(sighting, record, remembered, seen_drives_, options_.boot_id);
-  const LedgerEntry* line = line_of_drive(sighting, remembered);
-  const bool own = entry != remembered.end() && line == &entry->second;
-  sighting.standing.brought_dirt = line != nullptr && !own;
+  const LedgerEntry* line = know_standing(sighting, record);
   auto assessment = assess(sighting, record, line, host_view_, ports_.clock.now().wall);
   if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
     register_drive(sighting);
@@ -403,14 +402,13 @@ void Conductor::assess_one(const Sighting& seen,
                  sighting, planning_for(sighting));
   if (assessment->first_seen) {
     device = &devices_[sighting.address];
-    const bool dirty = entry != remembered.end() && entry->second.dirty;
+    const LedgerEntry* known = on_ledger(sighting.address);
+    const bool dirty = known != nullptr && known->dirty;
     device->dirty_durable = dirty && !device->quarantined;
     device->fence_first = dirty;
     device->quarantined = device->met_anew = device->persisted = false;
     device->record = *assessment->first_seen;
-    if (entry != remembered.end()) {
-      device->record.epoch = std::max(device->record.epoch, entry->second.epoch);
-    }
+    if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
   }
   const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
   if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&

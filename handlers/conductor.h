@@ -171,6 +171,9 @@ class Conductor final {
   void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
   [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
   void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
+  void reserve_quarantined(const Device& device, const Sighting& sighting);
+  bool moved_meanwhile(Device& device, const Sighting& sighting,
+                       const std::map<PciAddress, std::uint64_t>& epochs);
   void reserve_unrecorded(const Device& device, const Sighting& sighting);
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
@@ -211,6 +214,7 @@ class Conductor final {
   // conductor_identity.cpp: which drive stands where.
   [[nodiscard]] bool may_peek(const Device& device, const Assessment& assessment) const;
   void peek(const PciAddress& address);
+  const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
   void know_what_was_seen(Sighting& sighting, Device& device) const;
   void note_in_ledger(const PciAddress& address, const Facts& facts);
   void note_claimed(const PciAddress& address, const nvme::DriveFacts& drive, Facts& facts) const;

@@ -78,6 +78,15 @@ void Conductor::peek(const PciAddress& address) {
   });
 }
 
+// Whether the drive is the one on record, and the ledger's line that speaks of it; null: none does.
+const LedgerEntry* Conductor::know_standing(Sighting& sighting, const Record* record) const {
+  const auto& remembered = ports_.ledger.entries();
+  sighting.standing = standing_of(sighting, record, remembered, seen_drives_, options_.boot_id);
+  const LedgerEntry* line = line_of_drive(sighting, remembered);
+  sighting.standing.brought_dirt = line != nullptr && line != on_ledger(sighting.address);
+  return line;
+}
+
 // Counts for one survey. The take-over lets the kernel read, and nobody's data comes by reading: of
 // the counters only the writes tell.
 void Conductor::know_what_was_seen(Sighting& sighting, Device& device) const {

@@ -2,7 +2,7 @@
 
 exhaustive_mutant(any_serial handlers/conductor_effects.cpp 1
   "a drive that nobody enrolled is erased"
-  [[  request.expected_serial = device.record.serial;
+  [[  request.expected_serial = record.serial;
 ]] "")
 exhaustive_mutant(holds_ignored handlers/admission.cpp 1
   "a drive that an operator reserved by hand is erased"

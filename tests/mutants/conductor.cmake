@@ -56,7 +56,7 @@ unit_mutant(offers_are_forgotten conductor handlers/conductor_release.cpp *OnOff
   [[  if (!known || known) return next();]])
 unit_mutant(reservations_wait_for_records conductor handlers/conductor.cpp *Unrecorded.*
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
-  [[        reserve_unrecorded(*device, sighting);
+  [[    reserve_unrecorded(device, sighting);
 ]] "")
 unit_mutant(silence_is_consent conductor handlers/conductor_arqs.cpp DoubtOfCyborg.IsNotGivenBack*
   "what Cyborg took under maintenance is given back, since Cyborg's last answer failed"

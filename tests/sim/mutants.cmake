@@ -85,7 +85,7 @@ sim_mutant(lost_release_means_released handlers/conductor_release.cpp
   [[            return released(address, epoch, Trigger::released, said("hopefully"));]])
 sim_mutant(release_not_dated handlers/conductor_release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
-  [[  ports_.ledger.put(address, entry, [this, address, epoch](Status kept) {
+  [[  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
     if (stopping_ || stale]]
   [[  ports_.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
     if (stopping_ || stale]])
