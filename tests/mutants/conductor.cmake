@@ -8,7 +8,7 @@ unit_mutant(guarded_steps_fail conductor handlers/conductor_steps.cpp Dirty.ASte
   [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
 unit_mutant(damaged_records_are_offered conductor handlers/conductor.cpp Dirty.ADirtyDrive*
   "a dirty drive whose record is damaged stays on offer"
-  [[    if ((dirty || bound) && sighting.view && ]] [[    if (false && sighting.view && ]])
+  [[  if ((dirty || bound) && sighting.view && ]] [[  if (false && sighting.view && ]])
 unit_mutant(quarantine_for_ever conductor handlers/conductor.cpp *Mended.*
   "a record that was mended is not taken up again"
   [[    end_quarantine(address, found]] [[    if (false) end_quarantine(address, found]])
