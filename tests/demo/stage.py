@@ -1,5 +1,6 @@
 """What both flows of the demo share: the services, an emulated host, the worker on it, following
 one cleaning, and what is to be seen from outside before and after."""
+import contextlib
 import glob
 import json
 import os
@@ -210,9 +211,13 @@ class Stage:
                 process.kill()
         self.services.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
-        left = keeping.processes_of(self.folder)
+        # A service that was told to stop takes its moment.
+        until = time.monotonic() + 15
+        while (left := keeping.processes_of(self.folder)) and time.monotonic() < until:
+            time.sleep(0.1)
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
+                os.kill(pid, signal.SIGKILL)
         return not left
 
 

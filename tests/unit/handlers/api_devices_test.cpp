@@ -206,6 +206,7 @@ TEST_F(ApiCleanTest, ConflictWhenAllocatedNamesTheAcceleratorRequest) {
   Record& record = drive("compute-1", "0000:01:00.0", Stage::allocated);
   record.arq = arq;
   record.instance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
+  record.instance_source = InstanceSource::allocation;
   EXPECT_THAT(fault_of(clean(record.uuid)),
               HasSubstr("to instance a11a5487-696b-4d4e-a487-6b9ec9d7e458 by accelerator request " +
                         arq + ": it is cleaned by itself"));

@@ -120,6 +120,7 @@ TEST_F(Dirty, ADirtyDriveOfADamagedRecordIsNotLeftOnOffer) {
   world->store.damage(world->slots[0].address);
   world->tenancy_ends();
   world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
+  world->conductor_options.watch_ms = 24 * kLongMs;  // by its survey alone
   world->start_worker();
   world->pass(kLongMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);

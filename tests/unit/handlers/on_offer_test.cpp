@@ -23,6 +23,7 @@ struct OnOffer : ::testing::Test {
     options.scripted_slots = slots;
     world.emplace(options);
     world->conductor_options.survey_interval_ms = 24 * 60 * kMinuteMs;
+    world->conductor_options.watch_ms = watch_ms;
     world->start_worker();
     world->pass(kMinuteMs);
     for (std::size_t i = 0; i < world->slots.size(); ++i) world->tenancy_begins(i);
@@ -62,6 +63,7 @@ struct OnOffer : ::testing::Test {
   }
 
   std::optional<World> world;
+  std::int64_t watch_ms = 2'000;
 };
 
 // -------------------------------------------------------------------------------------------------
@@ -126,6 +128,7 @@ TEST_F(OnOffer, ACleanDriveThatIsGivenToATenantIsNone) {
 // Several providers.
 
 TEST_F(OnOffer, EveryProviderOfADirtyDriveIsReserved) {
+  watch_ms = 24 * 60 * kMinuteMs;  // by its survey alone
   leave_dirty();
   const std::string uuid = second_provider().row.uuid;
   unreserve();
