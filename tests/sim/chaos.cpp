@@ -177,16 +177,14 @@ void World::swap_drive(Slot& slot) {
   if (rng.chance(0.7)) next.hardware.serial_number = "dsn-" + next.serial;
   draw_capabilities(next);
   write_media(next, next_tenancy_++, rng.next() | 1U);
-  // On vfio-pci nothing but a Device Serial Number tells that it is another drive: an operator's
-  // hold then goes on, and the drive stays out of the pool.
-  const bool told =
-      slot.managed || nvme::compare(drive.hardware, next.hardware) == nvme::Match::different;
   drive = next;
   if (drives) drives->breaks(slot.address);
   slot.swapped = learnt;
   if (!learnt) slot.expected_serial = next.serial;
   slot.held = false;
-  slot.reserved_by_hand = slot.reserved_by_hand && !told;
+  // A hold of an unmanaged drive goes on, and the drive stays out of the pool: what stands there is
+  // asked about when the hold ends.
+  slot.reserved_by_hand = slot.reserved_by_hand && !slot.managed;
   slot.had_data = true;
   if (Provider* provider = provider_of(slot)) {
     if (provider->inventory.reserved == 0) provider->offered = Offered::by_operator;
