@@ -1,8 +1,10 @@
 // The scanner beside RapidJSON: both must take the same texts, and see the same in them.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <random>
+#include <string>
 
 #include "handlers/notification_json.h"
 #include "state/base/json.h"
@@ -97,7 +99,9 @@ TEST(JsonScanner, ErrorsSayWhereAndStay) {
 }
 
 TEST(JsonUnescape, UndoesAppend) {
-  std::mt19937 random(7);
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     for (auto i = random() % 40; i > 0; --i) text += static_cast<char>(random() % 128);
@@ -180,7 +184,9 @@ TEST(JsonScanner, SeesWhatRapidJsonSeesInTheRecordedTraffic) {
 
 TEST(JsonScanner, AgreesWithRapidJsonOnDamagedTexts) {
   std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
-  std::mt19937 random(42);
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
   const std::string bytes = "{}[]\":,\\u0e1tfn \n\t-+.Ed\x80\xc3\xff";
   int accepted = 0;
   for (std::string line; std::getline(in, line);) {

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace reclaim::listener {
@@ -59,7 +61,9 @@ TEST(AckWindow, ANewChannelBeginsAtOne) {
 }
 
 TEST(AckWindow, NeverAcksWhatIsNotSettled) {
-  std::mt19937 random(11);
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
   for (int round = 0; round < 200; ++round) {
     AckWindow window;
     std::vector<std::uint64_t> out;
