@@ -4,21 +4,25 @@ worker and real services: cleaned once well, handed to a tenant, made hostile, b
 ends as its row says; what ends in `error` stays reserved, was never asked to be anything else, and
 has no new certificate."""
 import concurrent.futures
+import contextlib
 import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 import unittest
 import uuid
 
-from case import SEED, EndToEnd, Programs, Setting, services, tear_down_services
+from case import SEED, EndToEnd, Programs, Setting, domain, services, tear_down_services
 from hostile_table import ERROR, RELEASED, ROWS, WAITS
 from placement_door import PlacementDoor
 from services import RESOURCE_CLASS, wait_until
 
 PARALLEL = 64
+# Of the guest on the drive with that number.
+DOMAIN, PROCESS = "run/libvirt/qemu/guest%d.xml", "proc/47%02d"
 ONCE_S, AGAIN_S = 180, 240
 
 
@@ -72,7 +76,7 @@ class HostileDrives(EndToEnd):
         written = {number: len(self.reserved_written(number)) for number in range(len(self.rows))}
         sealed = {number: len(self.certificates(number)) for number in range(len(self.rows))}
         for number, row in enumerate(self.rows):
-            if row.enrols:
+            if row.enrols and not row.guest:
                 self.made.services.placement().free(self.consumers[number])
         self.kick()
         self.wait_for(lambda number, row: self.state(number) in (row.ends, ERROR, RELEASED),
@@ -80,8 +84,7 @@ class HostileDrives(EndToEnd):
         self.phase("burned, and all has ended")
         for number, row in enumerate(self.rows):
             since = self.reserved_written(number)[written[number]:]
-            certificates = self.certificates(number)[sealed[number]:]
-            self.judge(number, row, since, certificates)
+            self.judge(number, row, since, sealed[number])
         self.assert_none_wrong()
         self.mend_and_clean_again()
         self.assert_none_wrong()
@@ -127,7 +130,9 @@ class HostileDrives(EndToEnd):
 
         # What is written to a drive that nobody has would be found by a survey, and reserved.
         for number, row in enumerate(self.rows):
-            if row.enrols:
+            if row.guest:
+                self.guest_comes(number, row)
+            elif row.enrols:
                 provider = self.made.providers[address_of(number)]
                 self.made.services.placement().allocate(self.consumers[number], provider,
                                                         RESOURCE_CLASS)
@@ -140,19 +145,52 @@ class HostileDrives(EndToEnd):
             self.made.host.fill(address, SEED)
             if row.driver != "nvme":
                 self.made.host.tool("bind", address, row.driver)
+        # Reserved for its guest alone, before that has written anything.
+        self.kick()
+        for number, row in enumerate(self.rows):
+            if row.guest:
+                self.await_alarm(number, row)
         self.in_parallel(fill)
         self.kick()
-        self.wait_for(lambda number, row: not row.enrols or self.state(number) == "allocated",
-                      ONCE_S)
+        self.wait_for(lambda number, row: not row.enrols or
+                      self.state(number) == (WAITS if row.guest else "allocated"), ONCE_S)
         self.in_parallel(lambda number, row: self.made.host.set(address_of(number), **row.hostile)
                          if row.hostile else None)
+
+    # guests on drives that Placement shows free
+
+    def guest_comes(self, number, row):
+        address, host = address_of(number), self.made.host
+        if row.guest == "domain":
+            return host.write(DOMAIN % number, domain(address))
+        function = os.path.join(host.root, "sys/bus/pci/devices", address)
+        group = os.path.basename(os.readlink(os.path.join(function, "iommu_group")))
+        process = os.path.join(host.root, PROCESS % number)
+        os.makedirs(os.path.join(process, "fd"))
+        os.symlink("/dev/vfio/" + group, os.path.join(process, "fd", "20"))
+        host.write((PROCESS % number) + "/comm", "qemu-system-x86\n")
+
+    def guest_goes(self, number, row):
+        if row.guest == "domain":
+            return self.made.host.remove(DOMAIN % number)
+        shutil.rmtree(os.path.join(self.made.host.root, PROCESS % number))
+
+    def await_alarm(self, number, row):
+        address = address_of(number)
+        try:
+            self.made.worker.wait_log(
+                "ERROR.*%s: .*and Placement shows nobody: it is reserved now, and cleaned when "
+                "the guest is gone" % address, ONCE_S)
+            wait_until(lambda: self.made.reserved(address) == 1, "it is reserved", ONCE_S)
+        except AssertionError as problem:
+            self.tell(number, row, "stays on offer while a guest has it: %s" % problem)
 
     def kick(self):
         self.made.publish([self.made.delete_messages()[0]])
 
     # what became of it
 
-    def judge(self, number, row, reserved_since, certificates):
+    def judge(self, number, row, reserved_since, sealed):
         state, reserved = self.state(number), self.made.reserved(address_of(number))
         error = self.notes[address_of(number)]
         if state not in (row.ends, row.or_ends):
@@ -160,21 +198,27 @@ class HostileDrives(EndToEnd):
         if self.driver(number) != row.driver:
             self.tell(number, row, "is bound to %s" % self.driver(number))
         if row.ends == RELEASED:
-            return self.judge_released(number, row, reserved, certificates)
+            return self.judge_released(number, row, reserved, sealed)
         if reserved != 1 or 0 in reserved_since:
             self.tell(number, row, "was given back: reserved is %d, asked for %s" %
                       (reserved, reserved_since))
-        if certificates:
+        if self.certificates(number)[sealed:]:
             self.tell(number, row, "has a certificate")
+        if row.guest and self.made.host.sanitizes(address_of(number)) != 1:
+            self.tell(number, row, "was erased while its guest had it")
         if not row.words or not re.search(row.words, error):
             self.tell(number, row, "does not say %r" % row.words)
 
-    def judge_released(self, number, row, reserved, certificates):
+    def judge_released(self, number, row, reserved, sealed):
+        """One certificate more than the `sealed` ones, which comes after the release."""
         if reserved != 0:
             self.tell(number, row, "is still reserved")
         kept = self.made.host.digest(address_of(number), SEED)["tenant_blocks_kept"]
         if kept != "0":
             self.tell(number, row, "was given back with %s of the tenant's blocks" % kept)
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: self.certificates(number)[sealed:], "", ONCE_S)
+        certificates = self.certificates(number)[sealed:]
         if len(certificates) != 1:
             return self.tell(number, row, "has %d certificates" % len(certificates))
         for path, wanted in row.certificate.items():
@@ -193,9 +237,11 @@ class HostileDrives(EndToEnd):
     def mend_and_clean_again(self):
         """What the note says is done; after that it is a drive like any other."""
         mended = [(number, row) for number, row in enumerate(self.rows)
-                  if row.mended_by is not None]
+                  if row.mended_by is not None or row.guest]
 
         def clean(number, row):
+            if row.guest:
+                return self.guest_goes(number, row)
             if row.mended_by:
                 self.made.host.set(address_of(number), **row.mended_by)
             code, _, err = self.made.worker.command("device", "clean", address_of(number))
@@ -203,12 +249,16 @@ class HostileDrives(EndToEnd):
                 self.tell(number, row, "device clean: " + err)
         for number, row in mended:
             clean(number, row)
-        self.wait_for(lambda number, row: row.mended_by is None or
+        self.kick()
+        self.wait_for(lambda number, row: (number, row) not in mended or
                       self.state(number) == RELEASED, ONCE_S)
         for number, row in mended:
             kept = self.made.host.digest(address_of(number), SEED)["tenant_blocks_kept"]
             if self.state(number) != RELEASED or kept != "0":
-                self.tell(number, row, "is not clean after %s" % row.mended_by)
+                self.tell(number, row, "is not clean after %s" % (row.mended_by or "its guest"))
+            if row.guest:
+                reserved = self.made.reserved(address_of(number))
+                self.judge_released(number, row, reserved, 1)
 
     def change_policies(self):
         """The configuration of free drives is changed to one that they cannot satisfy."""

@@ -31,6 +31,9 @@ class Row:
         self.driver = more.pop("driver", "nvme")
         # Both are right: it depends on whether a survey or the claim meets it first.
         self.or_ends = more.pop("or_ends", None)
+        # "domain" or "holder": Nova gives it to a guest while Placement goes on showing it free.
+        # Reserved by an alarm, waiting with the words in its note, cleaned when the guest is gone.
+        self.guest = more.pop("guest", None)
         # A finding of the clean steps that the certificate has to name, as reset.
         self.reset = more.pop("reset", None)
         assert not more, more
@@ -226,4 +229,14 @@ UNMANAGED = [
         spec={"managed": False}, driver="vfio-pci", words="firmware: slot 1"),
 ]
 
-ROWS = ERASING + REFUSED + ZEROING + IDENTITY + NAMESPACES + SURFACES + POLICY + UNMANAGED
+NOT_BOOKED = [
+    Row("a domain has it, not booked", ends=WAITS, guest="domain",
+        words="guard libvirt_domain: libvirt domain guest names the PCI function"),
+    # Nothing else could tell of it: its counters cannot be read.
+    Row("a process has it, not booked", ends=WAITS, guest="holder",
+        made={"driver": "vfio-pci"}, spec={"managed": False}, driver="vfio-pci",
+        words="guard vfio_open: process [0-9]+ .qemu-system-x86. holds /dev/vfio/"),
+]
+
+ROWS = (ERASING + REFUSED + ZEROING + IDENTITY + NAMESPACES + SURFACES + POLICY + UNMANAGED +
+        NOT_BOOKED)
