@@ -57,6 +57,9 @@ void World::chaos_at(const Record& record) {
           case 4:
             placement.touch(provider_of(slot) == nullptr ? "" : provider_of(slot)->row.uuid);
             return kick({0});
+          case 5:
+            if (slot.cyborg) return cyborg_binds_by_hand(slot);
+            [[fallthrough]];
           default:
             return command(stage == Stage::error || rng.chance(0.2) ? "clean" : "abort", address);
         }

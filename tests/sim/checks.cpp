@@ -94,6 +94,7 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (drive.taken_over) return fail(where + ": without its former driver");
   if (proof.version != drive_of(*slot).version) return fail(where + ": changed since verified");
   if (slot->held) return fail(where + ": an operator holds it");
+  if (is_bound_by_hand(*slot)) return fail(where + ": an ARQ binds it");
   if (cyborg_api_ && cyborg.told_maintaining(slot->address)) {
     return fail(where + ": Cyborg says that it is maintaining");
   }
@@ -166,6 +167,9 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
   if (entry.dirty && !slot_at(address).ours && !options_.scripted) {
     return fail(to_string(address) + " is not ours, and the ledger calls it dirty");
   }
+  if (const auto pending = decode_certificate(entry.certificate_pending)) {
+    certificates_verified_ms_.try_emplace(pending->id, slot_at(address).verified_ms);
+  }
   if (entry.dirty) return;
   // Either it recorded the release itself, or it found that somebody had.
   const Record* saved = store.last_saved(address);
@@ -189,7 +193,14 @@ void World::check_certificate(const std::string& json_text) {
     return fail("a certificate of another size than was verified");
   }
   if (!verified_serials_.contains(certificate->serial)) {
-    fail("a certificate for a drive that never was erased and verified: " + certificate->serial);
+    return fail("a certificate for a drive that never was erased and verified: " +
+                certificate->serial);
+  }
+  const auto verified = certificates_verified_ms_.find(certificate->id);
+  const auto address = parse_pci_address(certificate->address);
+  if (verified == certificates_verified_ms_.end() || !address ||
+      placement.offered_ms(slot_at(*address).provider_name) < verified->second) {
+    fail("a certificate of a release that did not happen: " + certificate->id);
   }
 }
 

@@ -108,13 +108,14 @@ void World::cyborg_unbinds(Slot& slot) {
   if (!slot.is_drive && provider != nullptr) offer(slot, *provider, 0);
 }
 
-// Somebody binds it by Cyborg's API, and Nova and Placement know nothing of it.
+// Somebody binds it by Cyborg's API, and Nova and Placement know nothing of it. Cyborg's API does
+// not ask whether the device is reserved, so that it may be in the middle of a cleaning.
 void World::cyborg_binds_by_hand(Slot& slot) {
   const Provider* provider = provider_of(slot);
-  if (!slot.cyborg || slot.bound || slot.phase != Phase::none || provider == nullptr ||
-      provider->inventory.reserved != 0) {
-    return;
-  }
+  if (!slot.cyborg || slot.bound || slot.phase != Phase::none || provider == nullptr) return;
+  const Record* saved = store.last_saved(slot.address);
+  const bool at_work = saved != nullptr && is_busy(saved->stage);
+  if (provider->inventory.reserved != 0 && !at_work) return;
   slot.by_hand = true;
   cyborg_binds(slot);
   scheduler.outside(rng.between(1'000, 300'000), [this, address = slot.address, arq = slot.arq] {
@@ -239,10 +240,15 @@ void World::check_bound(Slot& slot, const Provider* provider) {
   }
 }
 
+// By an ARQ without an allocation, that the worker now running has heard of.
+bool World::is_bound_by_hand(const Slot& slot) const {
+  return slot.cyborg && slot.bound && slot.by_hand && slot.bound_heard == incarnation_;
+}
+
 std::string World::check_cyborg_touch(const Slot& slot, const Drive& drive) {
   if (!slot.cyborg) return "";
   if (slot.interrupted) return ": after a restart, and no operator said so";
-  if (slot.bound && slot.by_hand && slot.bound_heard == incarnation_) return ": an ARQ binds it";
+  if (is_bound_by_hand(slot)) return ": an ARQ binds it";
   if (!drive.signatures.empty() && !slot.enrolled && !slot.given) {
     return ": it bears what somebody may miss, and nobody enrolled it";
   }

@@ -100,6 +100,7 @@ Status FakePlacement::write(const placement::ProviderView& view, std::int64_t re
   if (on_written) on_written(*provider);
   if (reserved == 0) {
     provider->offered = Offered::by_us;
+    offered_ms_[provider->row.name] = scheduler_.now_ms();
     if (on_released) on_released(*provider);
   }
   return Ok{};
@@ -167,6 +168,7 @@ Provider& FakePlacement::create(const std::string& name, bool one_time_use, bool
   Provider& provider = providers_[uuid];
   provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, owner_cyborg};
   provider.inventory = placement::Inventory{"CUSTOM_PCI_144D_A80A", 1, 0, 1, 1, 1, 1.0};
+  offered_ms_[name] = scheduler_.now_ms();
   return provider;
 }
 
@@ -228,7 +230,14 @@ void FakePlacement::set_reserved_by(Offered who, const std::string& uuid, std::i
   if (provider == nullptr) return;
   provider->inventory.reserved = reserved;
   provider->row.generation += 1;
-  if (reserved == 0) provider->offered = who;
+  if (reserved != 0) return;
+  provider->offered = who;
+  offered_ms_[provider->row.name] = scheduler_.now_ms();
+}
+
+std::int64_t FakePlacement::offered_ms(const std::string& name) const {
+  const auto it = offered_ms_.find(name);
+  return it == offered_ms_.end() ? -1 : it->second;
 }
 
 void FakePlacement::touch(const std::string& uuid) {

@@ -49,6 +49,8 @@ class FakePlacement final : public placement::Providers {
   [[nodiscard]] Provider* find(const std::string& uuid);
   [[nodiscard]] Provider* find_by_name(const std::string& name);
   [[nodiscard]] std::map<std::string, Provider>& all() { return providers_; }
+  // When the device of this name last came on offer, by any hand; -1: never.
+  [[nodiscard]] std::int64_t offered_ms(const std::string& name) const;
 
   void set_away(bool away) { away_ = away; }
   void set_read_only(bool read_only) { read_only_ = read_only; }  // our role may only read
@@ -97,6 +99,7 @@ class FakePlacement final : public placement::Providers {
   bool read_only_ = false;
   std::uint64_t next_uuid_ = 0x100;
   std::map<std::string, Provider> providers_;
+  std::map<std::string, std::int64_t> offered_ms_;  // by name
   Requests requests_;
 };
 

@@ -156,8 +156,9 @@ void World::start_worker() {
   };
   drives->on_verified = [this](const Drive& drive) {
     verified_serials_[drive.serial] += 1;
-    std::string& expected = slot_at(drive.address).expected_serial;
-    if (expected.empty()) expected = drive.serial;
+    Slot& slot = slot_at(drive.address);
+    slot.verified_ms = scheduler.now_ms();
+    if (slot.expected_serial.empty()) slot.expected_serial = drive.serial;
   };
   if (options_.scripted && !options_.cyborg) cyborg_api_ = false;
   ConductorPolicies policies;

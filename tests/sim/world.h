@@ -67,6 +67,7 @@ struct Slot {
   bool swapped = false;                // and not enrolled
   int operator_tries = 0;              // in the quiet end
   std::int64_t erase_recorded_ms = 0;  // its last erase was
+  std::int64_t verified_ms = 0;        // and its last verification passed
   std::int64_t offered_dirty_ms = 0;
   std::int64_t offered_unfit_ms = 0;  // though its policy cannot be satisfied by its drive
 };
@@ -178,6 +179,7 @@ class World final {
   void note_interrupted();
   void check_written(const Provider& provider);
   void check_bound(Slot& slot, const Provider* provider);
+  [[nodiscard]] bool is_bound_by_hand(const Slot& slot) const;
   [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
   [[nodiscard]] std::string unsettled_cyborg(const Slot& slot, const Record& record,
                                              const Provider& provider);
@@ -227,6 +229,8 @@ class World final {
   bool cyborg_api_ = true;  // and the worker may ask it
   std::uint64_t next_arq_ = 1;
   std::map<std::string, int> verified_serials_;
+  // Of each certificate that the ledger had before its release, when its drive was verified.
+  std::map<std::string, std::int64_t> certificates_verified_ms_;
   std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
 };
 
