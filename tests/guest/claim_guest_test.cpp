@@ -100,24 +100,34 @@ TEST_F(ClaimGuestTest, AnOpenNodeIsRefusedByTheProcessThatHasIt) {
   EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));
 }
 
-// As docker's --device A:B and raw block volumes have it.
+// As docker's --device A:B and raw block volumes have it; in a container, in a mount namespace
+// where no other process finds the name.
 TEST_F(ClaimGuestTest, ANodeThatIsOpenUnderAnotherNameIsRefused) {
   be_impatient();
-  for (const std::string& path : {node(kPlain), controller_node(kPlain)}) {
+  const auto drive = look(kPlain);
+  ASSERT_TRUE(drive.ok());
+  ASSERT_EQ(drive->generic_nodes.size(), 1U);
+  const std::string generic = "/dev/" + drive->generic_nodes[0].name;
+  for (const std::string& path : {node(kPlain), controller_node(kPlain), generic}) {
     struct stat info {};
     ASSERT_EQ(::stat(path.c_str(), &info), 0);
     const std::string other =
-        fmt::format("mknod /tmp/other {} {} {}", S_ISBLK(info.st_mode) ? "b" : "c",
+        fmt::format("mknod /tmp/private/other {} {} {}", S_ISBLK(info.st_mode) ? "b" : "c",
                     major(info.st_rdev), minor(info.st_rdev));
-    ASSERT_EQ(run(other), 0);
-    ASSERT_EQ(run("sh -c 'exec 9</tmp/other; touch /tmp/open; while [ -e /tmp/open ]; do usleep "
-                  "50000; done' </dev/null >/dev/null 2>&1 &"),
-              0);
-    ASSERT_TRUE(eventually([] { return ::access("/tmp/open", F_OK) == 0; }));
-    expect_error(claim(request(kPlain)), Errc::busy, "guard node_open");
-    ::unlink("/tmp/open");
-    ::unlink("/tmp/other");
-    EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));
+    for (const std::string around : {"", "unshare -m "}) {
+      SCOPED_TRACE(around + other);
+      const std::string hidden = around.empty() ? "" : "mount -t tmpfs none /tmp/private && ";
+      ASSERT_EQ(run("mkdir -p /tmp/private; " + around + "sh -c '" + hidden + other +
+                    " && exec 9</tmp/private/other; touch /tmp/open; while [ -e /tmp/open ]; do "
+                    "usleep 50000; done' </dev/null >/dev/null 2>&1 &"),
+                0);
+      ASSERT_TRUE(eventually([] { return ::access("/tmp/open", F_OK) == 0; }));
+      EXPECT_EQ(::access("/tmp/private/other", F_OK) == 0, around.empty());
+      expect_error(claim(request(kPlain)), Errc::busy, "guard node_open");
+      ::unlink("/tmp/open");
+      ::unlink("/tmp/private/other");
+      EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));
+    }
   }
 }
 
