@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 KERNEL = "linux-image-cloud-amd64"  # depends on the one of today's version
+SYSTEMD = ("systemd", "libsystemd-shared", "libapparmor1", "libaudit1", "libcap-ng0", "libip4tc2",
+           "libkmod2", "libseccomp2")
 TOOLS = ("lvm2", "mdadm", "liblvm2cmd2.03", "libdevmapper-event1.02.1")
 
 
@@ -62,3 +64,8 @@ def kernel(cache):
 def tools(cache):
     """The folder below which LVM and mdadm are unpacked."""
     return _unpack(TOOLS, Path(cache) / "tools")
+
+
+def systemd(cache):
+    """The folder below which systemd is unpacked."""
+    return _unpack(SYSTEMD, Path(cache) / "systemd")

@@ -19,6 +19,7 @@ class Initramfs:
     def __init__(self, root, tools_root):
         self.root = Path(root)
         self.tools_root = tools_root
+        self.library_roots = [tools_root]
         self._libraries = set()
         for name in ("dev", "proc", "sys", "run", "tmp", "etc", "mnt", "tests", "modules", "var",
                      "usr/bin", "usr/sbin", "usr/lib", "usr/lib64", "etc/udev/rules.d"):
@@ -38,8 +39,9 @@ class Initramfs:
         if path.read_bytes()[:4] != b"\x7fELF":
             return
         subprocess.run(["strip", "--strip-debug", path], check=True)
-        libraries = ":".join(str(folder) for folder in
-                             self.tools_root.glob("**/x86_64-linux-gnu") if folder.is_dir())
+        libraries = ":".join(str(folder) for root in self.library_roots for name in
+                             ("x86_64-linux-gnu", "x86_64-linux-gnu/systemd")
+                             for folder in root.glob("**/" + name) if folder.is_dir())
         listed = subprocess.run(["ldd", source], env={"LD_LIBRARY_PATH": libraries}, text=True,
                                 stdout=subprocess.PIPE, check=True).stdout
         if "not found" in listed:

@@ -5,6 +5,7 @@ PCI NVMe drives and an IOMMU. Nothing of this machine is touched but a cache fol
     tests/guest/run_guest.py --cache build/release/guest-cache BINARY...
     tests/guest/run_guest.py --cache ... BINARY -- --gtest_filter='Vfio*'
     tests/guest/run_guest.py --cache ... --shell BINARY...     a shell in the guest instead
+    tests/guest/run_guest.py --cache ... --units build/release/reclaim BINARY...    under systemd
 
 Exit code: that of the tests; 77 when QEMU or the kernel package cannot be had (skipped), with the
 reason in the output. The serial log is kept, and named, when anything fails.
@@ -20,6 +21,7 @@ from pathlib import Path
 import debian
 from initramfs import Initramfs
 from machine import Machine
+from systemd import add_systemd
 
 HERE = Path(__file__).resolve().parent
 SKIPPED = 77
@@ -38,6 +40,8 @@ def arguments():
     parser.add_argument("--shell", action="store_true")
     parser.add_argument("--library", type=Path, action="append", default=[],
                         help="a library to put beside the binaries, for LD_PRELOAD")
+    parser.add_argument("--units", type=Path, metavar="RECLAIM",
+                        help="boot systemd with the shipped units, for this binary (confined/)")
     parser.add_argument("--rules", type=Path, default=HERE.parents[1] / "config/59-reclaim.rules")
     return parser.parse_args(own), rest
 
@@ -55,6 +59,10 @@ def build(options, rest, folder):
     initramfs.add_modules(modules)
     for binary in options.binaries:
         initramfs.add_program(binary, f"tests/{binary.name}")
+    if options.units:
+        unpacked = debian.systemd(options.cache)
+        initramfs.library_roots.append(unpacked)
+        add_systemd(initramfs, unpacked, options.units)
     for library in options.library:
         initramfs.add_program(library, f"tests/{library.name}")
     lines = [" ".join([binary.name, *rest]) for binary in options.binaries]
