@@ -205,6 +205,8 @@ class Conductor final {
   [[nodiscard]] bool is_ours(const Sighting& sighting) const;
   [[nodiscard]] std::string withheld_by_cyborg(const Device& device) const;
   [[nodiscard]] std::optional<Arq> binding_of(const Device& device) const;
+  // Heard of since its cleaning was decided on: the answer is given, and nothing more is begun.
+  bool bound_meanwhile(const PciAddress& address, std::uint64_t epoch);
   [[nodiscard]] bool is_managed(const Sighting& sighting) const;
   [[nodiscard]] static DevicePolicy as_bound(DevicePolicy policy, const Record& record);
   [[nodiscard]] static const placement::CyborgDevice* device_of(const placement::CyborgView& view,

@@ -169,10 +169,12 @@ std::string Conductor::withheld_by_cyborg(const Device& device) const {
 
 // A device whose status is `maintaining` is neither touched nor un-reserved, and an administrator
 // may have said so since it was admitted. Where Cyborg does not answer, it is asked for as long as
-// the claim holds, as Placement is.
+// the claim holds, as Placement is. What was heard of an ARQ while the admission was being recorded
+// counts where Cyborg cannot be asked as well.
 void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch,
                                      std::function<void()> next) {
   if (ports_.accelerators == nullptr || devices_.at(address).record.flow != Flow::cyborg) {
+    if (bound_meanwhile(address, epoch)) return;
     return next();
   }
   const MonoMs asked_at = ports_.clock.now().mono;
@@ -190,11 +192,18 @@ void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t ep
         if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
           return answer(address, epoch, Trigger::placement_changed, said(why));
         }
-        if (const auto arq = binding_of(device)) {
-          return answer(address, epoch, Trigger::allocation_seen, said("ARQ " + arq->uuid));
-        }
+        if (bound_meanwhile(address, epoch)) return;
         next();
       });
+}
+
+bool Conductor::bound_meanwhile(const PciAddress& address, std::uint64_t epoch) {
+  const auto arq = binding_of(devices_.at(address));
+  if (!arq) return false;
+  Facts facts = said("ARQ " + arq->uuid);
+  facts.name_tenant(arq->instance_uuid, InstanceSource::arq);
+  answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  return true;
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -50,11 +50,7 @@ void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch
     if (!view->burned()) {
       return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
     }
-    if (const auto arq = binding_of(devices_.at(address))) {
-      Facts facts = said("ARQ " + arq->uuid);
-      facts.name_tenant(arq->instance_uuid, InstanceSource::arq);
-      return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
-    }
+    if (bound_meanwhile(address, epoch)) return;
     devices_.at(address).release_view = std::move(view).value();
     answer(address, epoch, Trigger::look_ok);
   });

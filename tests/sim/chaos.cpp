@@ -77,6 +77,7 @@ void World::worker_trouble() {
     });
     return;
   }
+  if (rng.chance(0.15)) return host_reboots();
   kill_worker();
   if (rng.chance(0.25)) store_forgets();  // the whole host lost its power
   restart_worker_later(rng.chance(0.7) ? rng.between(0, 5'000) : rng.between(0, 150'000));
@@ -87,11 +88,13 @@ void World::store_forgets() {
   if (rng.chance(0.1)) {
     say("redis loses everything");
     store.lose_everything();
+    forget_displaced();
     for (Slot& slot : slots) slot.held = false;
     return;
   }
   const std::size_t lost = store.lose_last(rng.between(1, 30'000));
   say(fmt::format("redis loses its last {} writes", lost));
+  forget_displaced();
   for (Slot& slot : slots) {
     // Whoever forgot the certificate cannot know that it is held.
     const Record* stored = store.stored(slot.address);
@@ -110,12 +113,7 @@ void World::service_trouble() {
       scheduler.outside(for_ms, [this] { cyborg.set_away(false); });
       break;
     case 0:
-      say("redis goes away");
-      store.set_away(true);
-      scheduler.outside(for_ms, [this] {
-        store.set_away(false);
-        say("redis is back");
-      });
+      redis_goes_away(for_ms);
       break;
     case 1:
       store_forgets();
@@ -135,13 +133,25 @@ void World::service_trouble() {
       break;
     default:
       if (rng.chance(0.1)) {
-        scheduler.shift_wall_clock(rng.between(-600'000, 600'000));
+        const std::int64_t at_most_ms = rng.chance(0.5) ? 600'000 : 86'400'000;
+        scheduler.shift_wall_clock(rng.between(-600'000, at_most_ms));
         say("somebody sets the wall clock");
+      } else if (rng.chance(0.2)) {
+        stranger_writes(slots.at(rng.below(slots.size())));
       } else if (rng.chance(0.2)) {
         damage_a_record(slots.at(rng.below(slots.size())), for_ms);
       }
       break;
   }
+}
+
+void World::redis_goes_away(std::int64_t for_ms) {
+  say("redis goes away");
+  store.set_away(true);
+  scheduler.outside(for_ms, [this] {
+    store.set_away(false);
+    say("redis is back");
+  });
 }
 
 void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
@@ -154,6 +164,7 @@ void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
     // Without its record nobody can know that it is held.
     if (remove) slot_at(address).held = false;
     if (remove) certificates_owed_.clear();
+    forget_displaced();
   });
 }
 
@@ -225,7 +236,10 @@ void World::host_trouble(Slot& slot) {
       }
       break;
     default:
-      if (rng.chance(0.3)) swap_drive(slot);
+      if (rng.chance(0.3)) return swap_drive(slot);
+      if (rng.chance(0.3)) return exchange_drives(slot);
+      if (rng.chance(0.3)) return drive_hangs(address);
+      if (rng.chance(0.1)) discovery_hangs();
       break;
   }
 }
@@ -260,6 +274,7 @@ void World::power_failure() {
   certificates_owed_.clear();
   kill_worker();
   store.lose_last(rng.between(1'000, 60'000));
+  forget_displaced();
   for (Slot& slot : slots) slot.held = false;
   restart_worker_later(rng.between(5'000, 90'000));
 }
@@ -276,6 +291,7 @@ void World::release_is_forgotten(Slot& slot) {
     certificates_owed_.clear();
     kill_worker();
     store.lose_last(scheduler.now_ms() - released.erase_recorded_ms);
+    forget_displaced();
     for (Slot& each : slots) each.held = false;
     if (released.phase == Phase::none) nova_allocates(released);
     restart_worker_later(rng.between(5'000, 300'000));
@@ -319,14 +335,19 @@ void World::operator_acts(Slot& slot) {
 }
 
 void World::unguard_everything() {
-  for (const Slot& slot : slots) store.mend(slot.address, false);
+  for (Slot& slot : slots) {
+    store.mend(slot.address, false);
+    if (store.stored(slot.address) == nullptr) slot.held = false;
+  }
+  forget_displaced();
   store.set_away(false);
   placement.set_away(false);
   cyborg.set_away(false);
   disk.full = false;
+  hardware.discovery_hangs = false;
   for (Slot& slot : slots) {
     Drive& drive = drive_of(slot);
-    drive.guarded = false;
+    drive.guarded = drive.hangs = false;
     drive.present = true;
     if (drive.guest == 0 && slot.managed) drive.driver = "nvme";
     slot.action = nvme::ClearAction::auto_;  // the configuration is mended
@@ -349,6 +370,8 @@ void World::operator_tidies() {
       if (record.maintenance || marked) command("maintenance_off", record.address);
       // Answers of before the quiet may still be minutes late.
       if (scheduler.now_ms() - quiet_since_ms_ < 300'000) continue;
+      // Where the clock was set back, an order is one that was heard before until it has caught up.
+      if (scheduler.now().wall < last_order_at_) continue;
       const Provider* provider = provider_of(slot);
       if (record.stage == Stage::available && !slot.managed && !record.waiting_for.empty() &&
           provider != nullptr && provider->inventory.reserved == 1 && slot.phase == Phase::none) {

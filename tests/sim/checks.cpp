@@ -54,6 +54,9 @@ void World::check_touch(const PciAddress& address, const char* what) {
   if (provider != nullptr && !provider->consumers.empty() && !slot.blamed) {
     return fail(where + ": " + provider->consumers.front() + " holds it in Placement");
   }
+  if (const std::string owner = living_owner(slot, drive); !owner.empty()) {
+    return fail(where + ": it holds the data of " + owner + ", whose drive it was");
+  }
   if (!slot.ours) return fail(where + ": no device_spec entry matches it");
   if (slot.held) return fail(where + ": an operator holds it");
   if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial) {
@@ -80,8 +83,9 @@ void World::check_touch(const PciAddress& address, const char* what) {
 
 // The promise, first half, where it is asked for.
 void World::check_release_asked(const placement::ProviderView& view) {
-  const Slot* slot = slot_of_provider(view.uuid);
+  Slot* slot = slot_of_provider(view.uuid);
   if (slot == nullptr) return;  // the provider is gone; the write will fail
+  slot->release_asked_ms = scheduler.now_ms();
   const std::string where = fmt::format("release of {}", to_string(slot->address));
   say(where + " is asked for");
   const Proof proof = drives->proof(slot->address);
@@ -151,6 +155,7 @@ void World::check_saved(const Record& record) {
   if (!record.certificate_id.empty() && !disk.certificates.contains(record.certificate_id)) {
     certificates_owed_.insert(record.certificate_id);
   }
+  if (!options_.scripted) remember_record(record);
   chaos_at(record);
   Slot& slot = slot_at(record.address);
   slot.held = slot.held || (slot.reserved_by_hand && record.held);
@@ -212,12 +217,13 @@ void World::check_offered() {
     const Provider* provider = provider_of(slot);
     check_unfit(slot, provider, passed_ms);
     check_bound(slot, provider);
+    check_displaced(slot, provider, passed_ms);
     const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
                          provider->inventory.reserved == 0 && provider->consumers.empty() &&
                          slot.is_drive && drive_of(slot).owner != 0 &&
                          disk.entries.contains(slot.address) &&
                          disk.entries.at(slot.address).dirty && !slot.swapped;
-    if (!offered || !started || placement.away()) {
+    if (!offered || !started || placement.away() || hardware.discovery_hangs) {
       slot.offered_dirty_ms = 0;
       continue;
     }
@@ -234,9 +240,9 @@ void World::check_unfit(Slot& slot, const Provider* provider, std::int64_t passe
   const Drive& drive = drive_of(slot);
   const bool unfit = provider != nullptr && provider->inventory.reserved == 0 &&
                      provider->consumers.empty() && slot.ours && slot.managed && drive.present &&
-                     slot.is_drive && drive.driver == drive.home &&
+                     slot.is_drive && drive.driver == drive.home && !drive.hangs &&
                      drive.capabilities.sanicap == 0 && slot.action == nvme::ClearAction::sanitize;
-  if (!unfit || !started || placement.away()) {
+  if (!unfit || !started || placement.away() || hardware.discovery_hangs) {
     slot.offered_unfit_ms = 0;
     return;
   }

@@ -84,6 +84,7 @@ void World::cyborg_binds(Slot& slot) {
     slot.taken_ms = 0;
   }
   say(fmt::format("cyborg: {} binds {}", slot.arq, to_string(slot.address)));
+  if (!quiet_ && moment_ > 0 && rng.chance(0.1)) redis_goes_away(rng.between(1'000, 300'000));
   notify_arq(slot, "accelerator_request.bind.start");
   notify_arq(slot, "accelerator_request.bind.end");
   if (!slot.by_hand) slot.phase = Phase::building;
@@ -228,7 +229,7 @@ void World::check_written(const Provider& provider) {
 void World::check_bound(Slot& slot, const Provider* provider) {
   const bool taken = slot.cyborg && slot.ours && slot.is_drive && provider != nullptr &&
                      !provider->consumers.empty() && provider->inventory.reserved == 0;
-  if (!taken || !started || placement.away()) {
+  if (!taken || !started || placement.away() || hardware.discovery_hangs) {
     slot.unreserved_since_ms = 0;
     return;
   }

@@ -222,6 +222,7 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     if (drive->driver != "nvme" && (request.managed || drive->driver != drive->home)) {
       return refuse(Errc::busy, "the nvme driver is not bound");
     }
+    if (drive->hangs) return refuse(Errc::busy, "it does not answer in time");
     if (drive->guarded) return refuse(Errc::refused, "it is mounted");
     if (lane.claimed) return refuse(Errc::busy, "it is claimed already");
     if (rng_.chance(faults_.command_fails)) return refuse(Errc::refused, "EBUSY");

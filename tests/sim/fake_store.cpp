@@ -94,6 +94,7 @@ void FakeStore::discard(const std::string& host, const PciAddress& address,
         remember(records_, address);
         records_.erase(it);
         damaged_.erase(address);
+        forged_.erase(address);
         unproven_.erase(address);
         return Ok{};
       },
@@ -350,21 +351,25 @@ void FakeStore::damage(const PciAddress& address) {
 }
 
 void FakeStore::mend(const PciAddress& address, bool remove) {
-  if (damaged_.erase(address) != 0 && remove) records_.erase(address);
+  const bool forged = forged_.erase(address) != 0;
+  if (damaged_.erase(address) != 0 && (remove || forged)) records_.erase(address);
 }
 
 void FakeStore::forge(const Record& record) {
   records_[record.address] = std::make_shared<const Record>(record);
   damaged_.insert(record.address);
+  forged_.insert(record.address);
 }
 
 void FakeStore::put_back(const Record& record) {
   records_[record.address] = std::make_shared<const Record>(record);
   damaged_.erase(record.address);
+  forged_.erase(record.address);
 }
 
 void FakeStore::lose_everything() {
   damaged_.clear();
+  forged_.clear();
   unproven_.clear();
   records_.clear();
   arqs_.clear();

@@ -90,6 +90,7 @@ class FakeStore final : public Store {
 
  private:
   std::set<PciAddress> damaged_;
+  std::set<PciAddress> forged_;  // of these: there is nothing to mend, only to remove
   std::set<PciAddress> unproven_;
 
   struct Lock {

@@ -239,6 +239,11 @@ sim_mutant(nobody_binds_it handlers/conductor_arqs.cpp
   return arqs_]]
   [[  if (device.record.flow != Flow::cyborg || true) return std::nullopt;
   return arqs_]])
+sim_mutant(binding_while_admitted handlers/conductor_arqs.cpp
+  "a drive that an ARQ came to bind while its admission was recorded is erased"
+  [[    if (bound_meanwhile(address, epoch)) return;
+    return next();]]
+  [[    return next();]])
 sim_mutant(cyborgs_holds_ignored handlers/admission.cpp
   "a device of Cyborg's that somebody reserved without a tenancy is erased"
   [[  if (!record.certified_host_writes) return Hold::held;]]

@@ -63,6 +63,7 @@ World::World(const WorldOptions& options)
 }
 
 void World::make_slots(int count) {
+  const bool bays = !options_.scripted && rng.chance(0.5);
   for (int i = 0; i < count; ++i) {
     Slot slot;
     slot.address = PciAddress{0, static_cast<std::uint8_t>(0xc1 + i), 0, 0};
@@ -75,6 +76,7 @@ void World::make_slots(int count) {
       constexpr std::array kKinds{Kind::gde_stuck, Kind::gde_stuck, Kind::keeps_data, Kind::fails,
                                   Kind::stalls};
       if (rng.chance(0.7)) drive.hardware.serial_number = "dsn-" + drive.serial;
+      if (bays) drive.hardware.slot = fmt::format("bay-{}", i);
       if (rng.chance(0.3)) drive.kind = kKinds.at(rng.below(kKinds.size()));
       drive.sanitize_ms = rng.chance(0.2) ? rng.between(60'000, 400'000) : rng.between(1, 30'000);
     }
@@ -160,7 +162,7 @@ void World::start_worker() {
     slot.verified_ms = scheduler.now_ms();
     if (slot.expected_serial.empty()) slot.expected_serial = drive.serial;
   };
-  if (options_.scripted && !options_.cyborg) cyborg_api_ = false;
+  if (options_.scripted) cyborg_api_ = options_.cyborg && options_.cyborg_api;
   ConductorPolicies policies;
   policies.one_claimant = one_claimant;
   policies.whitelist = [this](std::uint16_t, std::uint16_t, const PciAddress& at) {
@@ -251,6 +253,8 @@ void World::command(const std::string& what, const PciAddress& address) {
     // An unmanaged one says its serial when it is claimed: whichever is found then was meant.
     slot.expected_serial = slot.managed ? hardware.drives.at(address).serial : "";
     slot.enrolled = true;
+    // What he held is another drive than the one he accepts.
+    if (slot.displaced) slot.displaced = slot.held = false;
   }
   if (what == "enrol" || what == "clean") slot.interrupted = false;
   // Nobody could tell it from a missed tenancy, and the operator says that it is one.

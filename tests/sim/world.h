@@ -63,8 +63,12 @@ struct Slot {
   bool held = false;              // and the worker can know it: it must not touch the drive
   bool given = false;             // to a tenant, since its last release
   bool had_data = false;
-  std::string expected_serial;         // empty: the worker had no chance to learn it yet
-  bool swapped = false;                // and not enrolled
+  std::string expected_serial;  // empty: the worker had no chance to learn it yet
+  bool swapped = false;         // and not enrolled
+  bool displaced = false;       // its drive came from another address, and no --enrol since
+  bool tellable = false;        // and the worker can know that
+  std::int64_t displaced_dirty_ms = 0;
+  std::int64_t release_asked_ms = 0;
   int operator_tries = 0;              // in the quiet end
   std::int64_t erase_recorded_ms = 0;  // its last erase was
   std::int64_t verified_ms = 0;        // and its last verification passed
@@ -92,7 +96,8 @@ struct WorldOptions {
   // A scripted world: no faults, no Nova, no chaos; the test does everything by itself.
   bool scripted = false;
   int scripted_slots = 1;
-  bool cyborg = false;  // a scripted world's slots are Cyborg's
+  bool cyborg = false;     // a scripted world's slots are Cyborg's
+  bool cyborg_api = true;  // and the worker may ask Cyborg's API
 };
 
 class World final {
@@ -195,11 +200,25 @@ class World final {
   void power_failure();
   void release_is_forgotten(Slot& slot);
   void swap_drive(Slot& slot);
+  void redis_goes_away(std::int64_t for_ms);
   void damage_a_record(const Slot& slot, std::int64_t for_ms);
   void store_forgets();
   void restart_worker_later(std::int64_t delay_ms);
   void unguard_everything();
   void operator_tidies();
+
+  // machine_chaos.cpp
+  [[nodiscard]] bool may_move(const Slot& slot);
+  void change_places(Slot& a, Slot& b, bool renumbered);
+  void exchange_drives(Slot& slot);
+  void host_reboots();
+  void drive_hangs(const PciAddress& address);
+  void discovery_hangs();
+  void stranger_writes(const Slot& slot);
+  void forget_displaced();
+  void remember_record(const Record& record);
+  [[nodiscard]] std::string living_owner(const Slot& slot, const Drive& drive) const;
+  void check_displaced(Slot& slot, const Provider* provider, std::int64_t passed_ms);
 
   // checks.cpp
   void check_touch(const PciAddress& address, const char* what);
@@ -222,6 +241,8 @@ class World final {
   std::uint64_t next_certificate_ = 1;
   std::uint64_t next_serial_ = 1;
   std::uint64_t incarnation_ = 0;
+  std::uint64_t boots_ = 1;
+  std::vector<Record> old_records_;
   WallMs last_order_at_;
   std::int64_t last_offer_check_ms_ = 0;
   bool prompt_ = true;      // so were the faults drawn
