@@ -175,6 +175,7 @@ TEST_F(FileRemarks, KeysThatOthersReadAreToldEach) {
   };
   constexpr Key kKeys[] = {
       {"[certificates] signing_key", "[certificates]\nsigning_key = {}\n"},
+      {"[security] order_key_file", "[security]\norder_key_file = {}\n"},
       {"[api] key_file", "[api]\nbind = 127.0.0.1:1\ncert_file = /c\nkey_file = {}\n"},
       {"[placement] keyfile", "[placement]\ncertfile = /c\nkeyfile = {}\n"},
       {"[cyborg] keyfile", "[cyborg]\ncertfile = /c\nkeyfile = {}\n"},
