@@ -20,6 +20,7 @@ namespace {
 using reclaim::exhaustive::Choice;
 using reclaim::exhaustive::Found;
 using reclaim::exhaustive::Layer;
+using reclaim::exhaustive::Start;
 
 constexpr std::size_t kDepth = 3;
 constexpr std::size_t kDepthFull = 4;
@@ -49,7 +50,8 @@ void print(const Found& found) {
 int tell_what_is_broken(const Found& found) {
   fmt::print("{}", reclaim::exhaustive::tell(found.path, found.at_step));
   fmt::print("BROKEN: {}\n", found.broken);
-  for (const Choice& choice : found.path) {
+  if (found.path.start == Start::again) fmt::print("  after a cleaning and another tenancy\n");
+  for (const Choice& choice : found.path.choices) {
     fmt::print("  after step {}: {}\n", choice.after, to_string(choice.happening));
   }
   return 1;

@@ -24,13 +24,14 @@ std::string masked(std::string text) {
 std::string said(const Record& record, const sim::Drive& drive, const sim::Slot& slot,
                  const std::string& provider) {
   const std::string& serial = record.serial;
-  std::string text = fmt::format(
-      "{}|{}{}{}{}{}{}|{}|{}|{}{}{}|{}|{}|{}|{}|", static_cast<int>(record.stage), record.held,
-      record.maintenance, record.erase_begun, record.planned_stop, record.accepted, record.managed,
-      masked(record.waiting_for), masked(record.last_error), serial.empty(), serial == drive.serial,
-      record.provider == provider,
-      record.instance.empty() ? 0 : (record.instance == slot.consumer ? 1 : 2), record.step_index,
-      record.clean_step, std::min(record.erases, 4U));
+  std::string text =
+      fmt::format("{}{}|{}{}{}{}{}{}|{}|{}|{}{}{}|{}|{}|{}|{}|", record.damage.empty(),
+                  static_cast<int>(record.stage), record.held, record.maintenance,
+                  record.erase_begun, record.planned_stop, record.accepted, record.managed,
+                  masked(record.waiting_for), masked(record.last_error), serial.empty(),
+                  serial == drive.serial, record.provider == provider,
+                  record.instance.empty() ? 0 : (record.instance == slot.consumer ? 1 : 2),
+                  record.step_index, record.clean_step, std::min(record.erases, 4U));
   for (const CleanStep& step : record.plan) text += step.step + ",";
   for (const std::string* const kept :
        {&record.baseline, &record.evidence, &record.verification, &record.enrolment,
@@ -43,18 +44,41 @@ std::string said(const Record& record, const sim::Drive& drive, const sim::Slot&
   return text;
 }
 
-void add_times(const Record& record, std::vector<std::int64_t>& times) {
+// What counts by its order, and what by whether it is the same: all that a state says of either.
+struct Told {
+  std::vector<std::int64_t> times;
+  std::vector<std::int64_t> epochs;
+  std::vector<std::string> names;
+};
+
+void tell(const Record& record, Told& told) {
   for (const WallMs at : {record.tenancy_seen_at, record.cleaning_started_at, record.verified_at,
                           record.certificate_at}) {
-    times.push_back(at.ms);
+    told.times.push_back(at.ms);
   }
+  told.epochs.push_back(static_cast<std::int64_t>(record.epoch));
+  told.names.insert(told.names.end(), {record.cleaning_nonce, record.baseline,
+                                       record.certificate_id, record.certificate_pending});
+}
+
+void tell(const LedgerEntry& entry, Told& told) {
+  for (const WallMs at : {entry.dirty_since, entry.certificate_at, entry.ordered_at}) {
+    told.times.push_back(at.ms);
+  }
+  told.epochs.push_back(static_cast<std::int64_t>(entry.epoch));
+  // The world's digest of a baseline is its text.
+  told.names.insert(told.names.end(), {entry.cleaning.nonce, entry.cleaning.baseline_digest,
+                                       entry.certificate_id, entry.certificate_pending});
 }
 
 std::string said(const LedgerEntry& entry, const sim::Drive& drive, const std::string& provider) {
-  return fmt::format("{}{}{}|{}{}{}{}|{}{}{}", entry.dirty, entry.error, entry.maintenance,
-                     entry.serial.empty(), entry.serial == drive.serial, entry.provider == provider,
-                     entry.enrolled_serial == drive.serial, entry.certificate_id.empty(),
-                     entry.host_reads == drive.host_reads, entry.host_writes == drive.host_writes);
+  return fmt::format("{}{}{}{}|{}{}{}|{}{}|", entry.dirty, entry.error, entry.maintenance,
+                     entry.accepted, entry.serial.empty(), entry.serial == drive.serial,
+                     entry.provider == provider, entry.enrolled_serial == drive.serial,
+                     entry.enrolment.empty()) +
+         fmt::format("{}{}|", entry.host_reads == drive.host_reads,
+                     entry.host_writes == drive.host_writes) +
+         masked(entry.cleaning.findings);
 }
 
 // Their order, and which are the same.
@@ -65,6 +89,17 @@ std::string ranks(const std::vector<std::int64_t>& times) {
   std::string text;
   for (const std::int64_t at : times) {
     text += fmt::format("{},", std::lower_bound(sorted.begin(), sorted.end(), at) - sorted.begin());
+  }
+  return text;
+}
+
+// Which of them are the same, and which are empty.
+std::string sameness(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += name.empty()
+                ? "-,"
+                : fmt::format("{},", std::find(names.begin(), names.end(), name) - names.begin());
   }
   return text;
 }
@@ -117,11 +152,20 @@ std::string_view to_string(Happening happening) {
       "an operator un-reserves by hand",
       "the provider's generation moves",
       "an operator says abort",
-      "an operator says clean"};
+      "an operator says clean",
+      "the host loses its power, and Redis all since the erase was recorded",
+      "somebody else writes the record",
+      "the worker comes back to a record put back: erasing",
+      "the worker comes back to a record put back: releasing",
+      "the worker comes back to a record put back: available"};
   return kNames.at(static_cast<std::size_t>(happening));
 }
 
-Model::Model(bool trace) : world_(options_of(trace)) {
+std::size_t counts_as(Happening happening) {
+  return happening < Happening::forge ? 1 : 2;
+}
+
+Model::Model(Start start, bool trace) : world_(options_of(trace)) {
   world_.placement.keep_late = [this](const placement::ProviderView& view, std::int64_t reserved,
                                       std::function<void()> make) {
     world_.faults.put_lost_late = 0;
@@ -132,21 +176,48 @@ Model::Model(bool trace) : world_(options_of(trace)) {
         written_ = true;
         checks(written);
       };
+  world_.placement.on_release_asked =
+      [this, checks = world_.placement.on_release_asked](const placement::ProviderView& view) {
+        release_at_ = view.generation;
+        checks(view);
+      };
   world_.store.on_saved = [this, checks = world_.store.on_saved](const Record& record,
                                                                  const JournalEntry& entry) {
     world_.faults.store_lost_done = 0;
+    keep(record);
     checks(record, entry);
   };
   world_.start_worker();
   hear_worker();
   world_.pass(1'000);
+  tenancy();
+  if (start == Start::again) {
+    world_.pass(kRestMs);
+    CHECK(world_.releases == 1);
+    tenancy();
+  }
+  seen_ = seen();
+  moved_ms_ = world_.scheduler.now_ms();
+}
+
+void Model::tenancy() {
   world_.tenancy_begins();
   world_.kick({0});
   world_.pass(1'000);
+  verified_ = false;
   world_.tenancy_ends();
   world_.kick({0});
-  seen_ = seen();
-  moved_ms_ = world_.scheduler.now_ms();
+}
+
+// What may be put back later, and of which cleaning: one is over with its release.
+void Model::keep(const Record& record) {
+  const bool kept = record.stage == Stage::available || record.stage == Stage::releasing ||
+                    (record.stage == Stage::erasing && record.erase_begun);
+  if (record.stage == Stage::erasing) erase_saved_ms_ = world_.scheduler.now_ms();
+  if (kept) of_cleaning_.insert_or_assign(record.stage, record);
+  if (record.stage == Stage::available && of_cleaning_.contains(Stage::releasing)) {
+    of_releases_ = std::exchange(of_cleaning_, {});
+  }
 }
 
 void Model::hear_worker() {
@@ -218,15 +289,25 @@ bool Model::busy() {
   return stored != nullptr && is_busy(stored->stage);
 }
 
-// None is pulled in the very moment of its release.
+// None is pulled in the very moment of its release, which may be that of a worker that died: until
+// the one that runs has gone on to the next cleaning, or has come to rest.
 bool Model::releases() {
   const PciAddress& address = slot().address;
-  for (const Record* last : {world_.store.last_saved(address), world_.store.stored(address)}) {
+  const Record* saved = world_.store.last_saved(address);
+  for (const Record* last : {saved, world_.store.stored(address)}) {
     if (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming)) {
       return true;
     }
   }
-  return false;
+  const bool goes_on = saved != nullptr && is_busy(saved->stage);
+  return release_at_ == provider().row.generation && !goes_on && !rests();
+}
+
+bool Model::restorable(Stage stage) {
+  const Record* stored = world_.store.stored(slot().address);
+  const auto kept = of_releases_.find(stage);
+  return world_.conductor != nullptr && kept != of_releases_.end() &&
+         (stored == nullptr || *stored != kept->second);
 }
 
 bool Model::can(Happening happening) {
@@ -260,6 +341,16 @@ bool Model::can(Happening happening) {
       return world_.started && busy();
     case Happening::clean:
       return world_.started && stored != nullptr && stored->stage == Stage::error;
+    case Happening::lose_power:
+      return put_sent_ && !armed && !lost_;
+    case Happening::forge:
+      return world_.started && stored != nullptr && stored->damage.empty();
+    case Happening::restore_erasing:
+      return restorable(Stage::erasing);
+    case Happening::restore_releasing:
+      return restorable(Stage::releasing);
+    case Happening::restore_available:
+      return restorable(Stage::available);
   }
   return false;
 }
@@ -270,8 +361,7 @@ void Model::let(Happening happening) {
   switch (happening) {
     case Happening::crash:
       world_.kill_worker();
-      world_.start_worker();
-      hear_worker();
+      come_back();
       break;
     case Happening::lose_put:
       world_.faults.put_lost_late = 1;
@@ -317,7 +407,49 @@ void Model::let(Happening happening) {
     case Happening::clean:
       world_.command("clean", address);
       break;
+    case Happening::lose_power:
+      world_.faults.put_lost_late = 1;
+      world_.kill_worker();
+      slot().held = false;
+      (void)world_.store.lose_last(world_.scheduler.now_ms() - erase_saved_ms_);
+      come_back();
+      break;
+    case Happening::forge:
+      forge();
+      break;
+    case Happening::restore_erasing:
+      restore(Stage::erasing);
+      break;
+    case Happening::restore_releasing:
+      restore(Stage::releasing);
+      break;
+    case Happening::restore_available:
+      restore(Stage::available);
+      break;
   }
+}
+
+void Model::come_back() {
+  world_.start_worker();
+  hear_worker();
+}
+
+// With the epoch of the one that stands there, so that no write over it is refused for that: it
+// says that the drive is verified, or, of one at work, that it is given back.
+void Model::forge() {
+  Record record = *world_.store.stored(slot().address);
+  record.stage = busy() ? Stage::available : Stage::verifying;
+  record.erase_begun = true;
+  record.evidence = record.verification = "{}";
+  record.damage = "not written by this host's worker";  // so that the digest tells it
+  world_.store.forge(record);
+}
+
+void Model::restore(Stage stage) {
+  world_.kill_worker();
+  slot().held = false;
+  world_.store.put_back(of_releases_.at(stage));
+  come_back();
 }
 
 // As the simulation's operator does; the worker knows the serial of the drive before, or it does
@@ -359,27 +491,23 @@ Digest Model::digest() {
   const PciAddress& address = slot().address;
   const std::string uuid = provider().row.uuid;
   const Record* stored = world_.store.stored(address);
-  std::vector<std::int64_t> times;
+  Told told;
   std::string text =
       fmt::format("{}{}{}{}|", world_.conductor != nullptr, world_.started, written_, put_sent_);
-  std::uint64_t epoch = 0;
   if (stored != nullptr) {
-    epoch = stored->epoch;
     text += said(*stored, drive(), slot(), uuid);
-    add_times(*stored, times);
+    tell(*stored, told);
   }
   for (const Record& record :
        world_.conductor ? world_.conductor->records() : std::vector<Record>{}) {
-    text += fmt::format("|{}|", record.epoch == epoch ? 0 : (record.epoch > epoch ? 1 : 2));
-    text += said(record, drive(), slot(), uuid);
-    add_times(record, times);
+    text += '|' + said(record, drive(), slot(), uuid);
+    tell(record, told);
   }
   const auto add_entry = [&](const std::map<PciAddress, LedgerEntry>& entries) {
     const auto it = entries.find(address);
     if (it == entries.end()) return;
-    text += "|" + said(it->second, drive(), uuid);
-    times.push_back(it->second.dirty_since.ms);
-    times.push_back(it->second.certificate_at.ms);
+    text += '|' + said(it->second, drive(), uuid);
+    tell(it->second, told);
   };
   add_entry(world_.disk.entries);
   if (world_.ledger) add_entry(world_.ledger->entries());
@@ -401,7 +529,9 @@ Digest Model::digest() {
   text += fmt::format("{}{}{}{}{}|{}{}|", slot().held, slot().reserved_by_hand, slot().swapped,
                       slot().blamed, slot().expected_serial == of.serial,
                       world_.faults.put_lost_late > 0, world_.faults.store_lost_done > 0);
-  return digest_of(text + ranks(times) + soon(world_.scheduler.pending_ms()));
+  for (const auto& [stage, record] : of_releases_) tell(record, told);
+  return digest_of(text + ranks(told.times) + '|' + ranks(told.epochs) + '|' +
+                   sameness(told.names) + '|' + soon(world_.scheduler.pending_ms()));
 }
 
 std::string Model::broken() {

@@ -9,8 +9,10 @@
 namespace reclaim::exhaustive {
 namespace {
 
+constexpr std::size_t kStartAgainCounts = 2;
+
 struct State {
-  std::vector<Choice> path;
+  Path path;
   std::uint64_t at_step = 0;
   std::vector<Happening> possible;
 };
@@ -20,9 +22,9 @@ struct HashOfDigest {
 };
 
 // The model right after the last choice of the path.
-std::unique_ptr<Model> replay(const std::vector<Choice>& path, bool trace = false) {
-  auto model = std::make_unique<Model>(trace);
-  for (const Choice& choice : path) {
+std::unique_ptr<Model> replay(const Path& path, bool trace = false) {
+  auto model = std::make_unique<Model>(path.start, trace);
+  for (const Choice& choice : path.choices) {
     while (model->steps() < choice.after) model->step();
     model->let(choice.happening);
   }
@@ -32,37 +34,35 @@ std::unique_ptr<Model> replay(const std::vector<Choice>& path, bool trace = fals
 class Search final {
  public:
   Found run(std::size_t depth) {
-    std::vector<State> layer;
-    found_.layers.emplace_back();
-    follow({}, layer);
-    note(layer);
-    for (std::size_t i = 0; i < depth && found_.broken.empty(); ++i) {
+    std::vector<std::vector<State>> layers(depth + 1);
+    for (std::size_t i = 0; i <= depth && found_.broken.empty(); ++i) {
       found_.layers.emplace_back();
-      layer = next(layer);
-      note(layer);
+      if (i == 0) follow({Start::first, {}}, layers[i]);
+      if (i == kStartAgainCounts) follow({Start::again, {}}, layers[i]);
+      for (const std::size_t counts : {1U, 2U}) {
+        if (counts <= i) expand(layers[i - counts], counts, layers[i]);
+      }
+      found_.layers.back().states = layers[i].size();
     }
     return std::move(found_);
   }
 
  private:
-  void note(const std::vector<State>& layer) { found_.layers.back().states = layer.size(); }
-
-  std::vector<State> next(const std::vector<State>& layer) {
-    std::vector<State> reached;
+  void expand(const std::vector<State>& layer, std::size_t counts, std::vector<State>& reached) {
     for (const State& state : layer) {
       for (const Happening happening : state.possible) {
-        std::vector<Choice> path = state.path;
-        path.push_back({state.at_step, happening});
+        if (counts_as(happening) != counts) continue;
+        if (!found_.broken.empty()) return;
+        Path path = state.path;
+        path.choices.push_back({state.at_step, happening});
         found_.layers.back().transitions += 1;
-        follow(std::move(path), reached);
-        if (!found_.broken.empty()) return reached;
+        follow(path, reached);
       }
     }
-    return reached;
   }
 
   // What comes after the path, until it is known or nothing comes any more.
-  void follow(std::vector<Choice> path, std::vector<State>& reached) {
+  void follow(const Path& path, std::vector<State>& reached) {
     const auto model = replay(path);
     const auto keep = [&] {
       if (std::string broken = model->broken(); !broken.empty()) {
@@ -99,7 +99,7 @@ Found search(std::size_t depth) {
   return Search().run(depth);
 }
 
-std::string tell(const std::vector<Choice>& path, std::uint64_t until) {
+std::string tell(const Path& path, std::uint64_t until) {
   const auto model = replay(path, true);
   while (model->steps() < until) model->step();
   return model->trace();

@@ -17,6 +17,11 @@ struct Choice {
   Happening happening = Happening::crash;
 };
 
+struct Path {
+  Start start = Start::first;
+  std::vector<Choice> choices;
+};
+
 struct Layer {
   std::size_t states = 0;       // new ones
   std::size_t transitions = 0;  // happenings that were tried to get there
@@ -25,14 +30,15 @@ struct Layer {
 struct Found {
   std::vector<Layer> layers;
   std::string broken;         // empty: the invariants hold in every state
-  std::vector<Choice> path;   // to it
+  Path path;                  // to it
   std::uint64_t at_step = 0;  // and where on it
 };
 
-// Searches up to `depth` happenings, and ends with the first broken invariant.
+// Searches up to `depth` happenings, and ends with the first broken invariant. A start after a
+// cleaning counts as two of them, and so does what counts_as() says.
 [[nodiscard]] Found search(std::size_t depth);
 
 // What happens on the path, told step by step.
-[[nodiscard]] std::string tell(const std::vector<Choice>& path, std::uint64_t until);
+[[nodiscard]] std::string tell(const Path& path, std::uint64_t until);
 
 }  // namespace reclaim::exhaustive
