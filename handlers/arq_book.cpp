@@ -127,20 +127,46 @@ void ArqBook::remember_end(const Arq& told, bool deleted, bool timed) {
   }));
 }
 
+const ArqDevice* ArqBook::device_for(const Arq& told) const {
+  if (!devices_) return nullptr;
+  const auto device = std::find_if(
+      devices_->begin(), devices_->end(),
+      [&told](const ArqDevice& known) { return concerns(told, known.address, known.provider); });
+  return device == devices_->end() ? nullptr : &*device;
+}
+
 // Forged words cost nothing: what is not known to bind yet is taken for a device that is here and
 // that few are said to bind.
 bool ArqBook::has_room_for(const Arq& told) const {
   if (!devices_) return true;
-  const auto device = std::find_if(
-      devices_->begin(), devices_->end(),
-      [&told](const ArqDevice& known) { return concerns(told, known.address, known.provider); });
-  if (device == devices_->end()) return false;
+  const ArqDevice* device = device_for(told);
+  if (device == nullptr) return false;
   const auto others = std::count_if(entries_.begin(), entries_.end(), [&](const auto& each) {
     const Arq& arq = each.second.arq;
     return arq.uuid != told.uuid && arq.holds_device() && !arq.released &&
            concerns(arq, device->address, device->provider);
   });
   return static_cast<std::size_t>(others) < kArqsPerDeviceMax;
+}
+
+void ArqBook::let_wait(std::string_view event_type, Arq told, const Now& now) {
+  if (!names_a_function(told) && told.device_rp_uuid.empty()) return;
+  if (waiting_.size() == kArqsWaitingMax) waiting_.erase(waiting_.begin());
+  waiting_.push_back({std::string(event_type), std::move(told), now});
+}
+
+// A survey that began after a word was heard would have shown its device.
+bool ArqBook::know_devices(std::vector<ArqDevice> devices, MonoMs surveyed_from) {
+  devices_ = std::move(devices);
+  bool changed = false;
+  for (Waiting& each : std::exchange(waiting_, {})) {
+    if (device_for(each.told) != nullptr) {
+      changed = hear(each.event_type, std::move(each.told), each.heard) || changed;
+    } else if (each.heard.mono >= surveyed_from) {
+      waiting_.push_back(std::move(each));
+    }
+  }
+  return changed;
 }
 
 bool ArqBook::end(Entry& entry) {
@@ -156,6 +182,9 @@ bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
   told.state = state_after(event_type, told.state);
   const auto known = entries_.find(told.uuid);
   const bool ends = event_type.ends_with(".unbind.end") || event_type.ends_with(".delete.end");
+  if (!told.holds_device() || ends) {
+    std::erase_if(waiting_, [&told](const Waiting& each) { return each.told.uuid == told.uuid; });
+  }
   if (known != entries_.end() && older(told.updated_at, known->second.arq.updated_at)) return false;
   if (ends) {
     remember_end(told, event_type.ends_with(".delete.end"), !told.updated_at.empty());
@@ -171,7 +200,12 @@ bool ArqBook::hear(std::string_view event_type, Arq told, const Now& now) {
   // A payload made before the state was changed says an earlier time.
   told.held_at = changed_first ? began(told, now) : now.wall;
   if (known == entries_.end()) {
-    if (!names_.has(told.hostname) || !has_room_for(told)) return false;
+    if (!names_.has(told.hostname)) return false;
+    if (devices_ && device_for(told) == nullptr) {
+      let_wait(event_type, std::move(told), now);
+      return false;
+    }
+    if (!has_room_for(told)) return false;
     Entry entry;
     take_in(entry, std::move(told), now);
     put(std::move(entry));
@@ -248,6 +282,7 @@ void ArqBook::take_in(Entry& entry, Arq told, const Now& now) {
 
 bool ArqBook::instance_deleted(const std::string& instance, const Now& /*now*/) {
   if (instance.empty()) return false;
+  std::erase_if(waiting_, [&](const Waiting& each) { return each.told.instance_uuid == instance; });
   bool changed = false;
   for (auto& [uuid, entry] : entries_) {
     if (entry.arq.instance_uuid != instance) continue;

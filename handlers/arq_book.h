@@ -7,8 +7,9 @@
 // what it once listed, when Placement's allocation on its device was seen and is gone, when Nova
 // says that its instance is deleted, or when an operator says so. Never because time has passed.
 // Anybody on the bus can say that one binds: it is kept where its device is one of Cyborg's on this
-// host, a few for each; and one that Cyborg's API never lists and whose allocation Placement never
-// showed is forgotten once two readings half a minute apart have not listed it.
+// host, a few for each. Where it is not yet, as when its provider was made a moment ago, it waits
+// for a survey that would show it. And one that Cyborg's API never lists and whose allocation
+// Placement never showed is forgotten once two readings half a minute apart have not listed it.
 //
 // Pure: no I/O, `now` is handed in. Thread: the loop's. Owns the entries; what is to be written to
 // the store is taken out of it (take_unsaved) by whoever can write.
@@ -36,6 +37,9 @@ namespace reclaim {
 inline constexpr std::size_t kArqsMax = 4096;
 // That bind one device. One does; what else is said to holds nothing that is not held already.
 inline constexpr std::size_t kArqsPerDeviceMax = 16;
+
+// Of those whose device no survey has shown yet. The oldest go first.
+inline constexpr std::size_t kArqsWaitingMax = 256;
 
 // A device of Cyborg's on this host.
 struct ArqDevice {
@@ -69,15 +73,16 @@ class ArqBook final {
  public:
   explicit ArqBook(HostNames names) : names_(std::move(names)) {}
 
-  // Which devices an ARQ that is heard of on the bus may bind from now on; what is in the book
-  // stays. Before this is said, it may bind any.
-  void know_devices(std::vector<ArqDevice> devices) { devices_ = std::move(devices); }
+  // Which devices an ARQ that is heard of on the bus may bind from now on, as a survey that began
+  // then has seen; what is in the book stays. Before this is said, it may bind any. True: something
+  // that waited for one of these devices is in the book now.
+  bool know_devices(std::vector<ArqDevice> devices, MonoMs surveyed_from);
 
   // What an earlier worker kept, up to kArqsMax. What this one heard meanwhile is newer.
   void load(const std::vector<Arq>& stored);
 
   // What a notification says ("accelerator_request.bind.end"). True: something changed. An ARQ of
-  // another host, or of no device that is known, is not kept.
+  // another host is not kept, and one of a device that is not known waits.
   bool hear(std::string_view event_type, Arq told, const Now& now);
   // Nova says that the instance is gone.
   bool instance_deleted(const std::string& instance, const Now& now);
@@ -125,7 +130,9 @@ class ArqBook final {
   [[nodiscard]] static bool binds(const Entry& entry, const ArqQuestion& question);
   [[nodiscard]] bool is_past(const Arq& told) const;
   [[nodiscard]] bool is_past_for_good(const Arq& told) const;
+  [[nodiscard]] const ArqDevice* device_for(const Arq& told) const;
   [[nodiscard]] bool has_room_for(const Arq& told) const;
+  void let_wait(std::string_view event_type, Arq told, const Now& now);
   bool forget_unlisted(Entry& entry, MonoMs asked_at);
   bool end(Entry& entry);
   void put(Entry entry);
@@ -143,6 +150,13 @@ class ArqBook final {
   std::map<std::string, Ended>
       ended_;  // in memory only: a late word of their binding means nothing
   std::uint64_t ends_ = 0;
+  // Heard of before a survey has shown the device, in the order of their hearing.
+  struct Waiting {
+    std::string event_type;
+    Arq told;
+    Now heard;
+  };
+  std::vector<Waiting> waiting_;
   std::set<std::string> unsaved_;
 };
 

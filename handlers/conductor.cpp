@@ -202,8 +202,9 @@ void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
 void Conductor::take(const Kick& kick) {
   if (stopping_) return;
   counters_.kicks += 1;
-  know_cyborg_devices();
   if (!kick.arq.empty() && !has_cyborg_) {
+    // Its device may be one that the next survey is the first to show.
+    hear_arq(kick);
     return ports_.log.debug(kLog, fmt::format("{}: no device of Cyborg's is here", kick.reason));
   }
   ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
@@ -331,6 +332,7 @@ void Conductor::after_survey(Result<Survey> survey,
   }
   seen_drives_ = std::move(survey->drives);
   not_ours_ = false;
+  know_cyborg_devices(*survey);
   for (const auto& [address, sighting] : survey->sightings) {
     if (waits_for_cyborg(sighting)) {
       cyborgs_.emplace(address, sighting);

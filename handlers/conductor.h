@@ -188,7 +188,7 @@ class Conductor final {
   void carry_out_orders();
 
   // conductor_arqs.cpp: ARQs and what Cyborg's API says.
-  void know_cyborg_devices();
+  void know_cyborg_devices(const Survey& survey);
   void hear_arq(const Kick& kick);
   void stop_what_is_bound();
   void ask_cyborg();

@@ -23,16 +23,22 @@ bool deletes_an_instance(std::string_view event_type) {
 
 }  // namespace
 
-// Which devices an ARQ may bind, as far as a survey of this run has told. Before one has, anything
-// may be here.
-void Conductor::know_cyborg_devices() {
-  if (counters_.surveys == counters_.surveys_failed) return;
+// Which devices an ARQ may bind: those on record, and those that this survey is about to assess for
+// the first time. Before one has gone through, anything may be here.
+void Conductor::know_cyborg_devices(const Survey& survey) {
   std::vector<ArqDevice> devices;
   for (const auto& [address, device] : devices_) {
     if (device.record.flow == Flow::cyborg) devices.push_back({address, device.record.provider});
   }
+  for (const auto& [address, sighting] : survey.sightings) {
+    for (const placement::ProviderRow& row : sighting.rows) {
+      if (row.owner_cyborg) devices.push_back({address, row.uuid});
+    }
+  }
   has_cyborg_ = ports_.accelerators != nullptr || !devices.empty();
-  arqs_.know_devices(std::move(devices));
+  if (!arqs_.know_devices(std::move(devices), survey_began_)) return;
+  save_arqs();
+  stop_what_is_bound();
 }
 
 void Conductor::hear_arq(const Kick& kick) {

@@ -118,6 +118,7 @@ void World::cyborg_binds_by_hand(Slot& slot) {
   const bool at_work = saved != nullptr && is_busy(saved->stage);
   if (provider->inventory.reserved != 0 && !at_work) return;
   slot.by_hand = true;
+  slot.bound_heard = 0;
   cyborg_binds(slot);
   scheduler.outside(rng.between(1'000, 300'000), [this, address = slot.address, arq = slot.arq] {
     Slot& again = slot_at(address);

@@ -233,7 +233,7 @@ TEST_F(Book, WhatNeitherTheApiNorPlacementEverShowedIsForgotten) {
 
 // Anybody on the bus can say that an ARQ binds.
 TEST_F(Book, OnlyADeviceOfCyborgsHereIsBoundAndByAFewOnly) {
-  book.know_devices({{kAddress, kProvider}});
+  book.know_devices({{kAddress, kProvider}}, MonoMs{1});
   Arq elsewhere = bound("elsewhere");
   elsewhere.address = PciAddress{0, 0xc2, 0, 0};
   elsewhere.device_rp_uuid = "another";
@@ -254,9 +254,48 @@ TEST_F(Book, OnlyADeviceOfCyborgsHereIsBoundAndByAFewOnly) {
   EXPECT_TRUE(book.hear(kBind, bound(), at(50'001)));
 }
 
+// The provider was made a moment ago, and no survey has shown it yet.
+TEST_F(Book, WhatBindsADeviceThatNoSurveyHasShownWaitsForOne) {
+  book.know_devices({}, MonoMs{1});
+  EXPECT_FALSE(book.hear(kBind, bound(), at(10)));
+  EXPECT_FALSE(binds());
+  EXPECT_FALSE(book.know_devices({}, MonoMs{5})) << "that survey began before it was heard";
+  EXPECT_TRUE(book.know_devices({{kAddress, kProvider}}, MonoMs{20}));
+  EXPECT_TRUE(binds());
+}
+
+TEST_F(Book, WhatWaitsForADeviceIsForgottenWhereASurveyDoesNotShowItOrItEnds) {
+  book.know_devices({}, MonoMs{1});
+  book.hear(kBind, bound(), at(10));
+  EXPECT_FALSE(book.know_devices({}, MonoMs{20}));
+  EXPECT_FALSE(book.know_devices({{kAddress, kProvider}}, MonoMs{30}));
+  book.know_devices({}, MonoMs{31});
+  book.hear(kBind, bound("unbound"), at(40));
+  book.hear(kUnbind, wiped("unbound"), at(41));
+  book.hear(kBind, bound("deleted"), at(42));
+  book.instance_deleted(bound("deleted").instance_uuid, at(43));
+  EXPECT_FALSE(book.know_devices({{kAddress, kProvider}}, MonoMs{40}));
+  EXPECT_FALSE(binds());
+}
+
+TEST_F(Book, FewWaitForADeviceAndTheNewestStay) {
+  book.know_devices({}, MonoMs{1});
+  for (int i = 0; i < 20'000; ++i) {
+    Arq forged = bound(fmt::format("forged-{}", i));
+    forged.address = PciAddress{1, 0, 0, 0};
+    forged.device_rp_uuid = "another";
+    book.hear(kBind, forged, at(10));
+  }
+  book.hear(kBind, bound(), at(11));
+  EXPECT_EQ(book.size(), 0U);
+  EXPECT_TRUE(book.know_devices({{kAddress, kProvider}}, MonoMs{10}));
+  EXPECT_EQ(book.size(), 1U);
+  EXPECT_TRUE(binds());
+}
+
 // As somebody, or an older version, has left it in Redis.
 TEST_F(Book, WhatIsLoadedIsBoundedTooAndAKnownDevicesHolderStays) {
-  book.know_devices({{kAddress, kProvider}});
+  book.know_devices({{kAddress, kProvider}}, MonoMs{1});
   std::vector<Arq> stored;
   for (int i = 0; i < 17'000; ++i) {
     Arq forged = bound(fmt::format("forged-{}", i));
