@@ -245,13 +245,6 @@ void World::kick(std::vector<int> delays_s) {
   conductor->take(kick);
 }
 
-bool World::is_shown_as_held(const PciAddress& address) const {
-  const auto records = conductor->records();
-  return std::any_of(records.begin(), records.end(), [&address](const Record& record) {
-    return record.address == address && record.held;
-  });
-}
-
 void World::command(const std::string& what, const PciAddress& address) {
   if (!conductor || !started) return;
   say(fmt::format("operator: {} {}", what, to_string(address)));
@@ -264,10 +257,8 @@ void World::command(const std::string& what, const PciAddress& address) {
     if (slot.displaced) slot.displaced = slot.held = false;
   }
   if (what == "enrol" || what == "clean") slot.interrupted = false;
-  // Where it cannot be told from a missed tenancy, the operator says that it is one.
-  if (what == "clean" && (slot.cyborg || !is_shown_as_held(address))) {
-    slot.held = slot.reserved_by_hand = slot.by_hand = false;
-  }
+  // Nobody could tell it from a missed tenancy, and the operator says that it is one.
+  if (what == "clean" && slot.cyborg) slot.held = slot.reserved_by_hand = slot.by_hand = false;
   if (what == "cleanup_device") {  // not an operator's, but Cyborg's conductor's
     Kick kick;
     kick.reason = "cyborg-agent.cleanup_device";

@@ -146,7 +146,6 @@ class World final {
   std::uint64_t given_dirty = 0;  // by somebody else's doing
 
  private:
-  [[nodiscard]] bool is_shown_as_held(const PciAddress& address) const;
   // world.cpp
   void make_slots(int count);
   void draw_capabilities(Drive& drive);
