@@ -128,6 +128,11 @@ unit_mutant(boots_are_not_told_apart conductor handlers/identity.cpp Hosts/Unman
 unit_mutant(hardware_is_not_compared conductor handlers/identity.cpp *AnExchangedDrive*
   "a dirty unmanaged drive that was put into the slot of a clean one is on offer"
   [[  switch (nvme::compare(known, drive.hardware)) {]] [[  switch (Match::unknown) {]])
+unit_mutant(whereabouts_are_not_asked conductor handlers/identity.cpp
+  *ADriveThatAnswersElsewhereInTheSameBoot*
+  "what stands where a drive stood that answers elsewhere now is on offer"
+  [[    const bool by_serial = !serial.empty() && drive.serial == serial;]]
+  [[    const bool by_serial = serial.empty() && false;]])
 unit_mutant(serials_are_learnt_across_boots conductor handlers/identity.cpp Hosts/ShutOff.*
   "the drive of another, shut-off instance is erased after a reboot"
   [[  if (sighting.standing.match == nvme::Match::same || told_by_claim) return Ok{};]]

@@ -200,5 +200,18 @@ TEST_F(Reboot, ADriveThatAnswersElsewhereLeavesTheDeviceThatHadItInDoubt) {
   for (std::size_t slot : {0U, 1U}) EXPECT_EQ(world->provider(slot).inventory.reserved, 1);
 }
 
+// Its own drive answers at another address, and what stands in its place tells nothing.
+TEST_F(Reboot, ADriveThatAnswersElsewhereInTheSameBootTakesItsDeviceOffThePool) {
+  make(true, Told::nothing);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  for (std::size_t slot : {0U, 1U}) clean_once(slot);
+  auto& drives = world->hardware.drives;
+  std::swap(drives.at(world->slots[0].address), drives.at(world->slots[1].address));
+  world->drive(0).driver = "vfio-pci";
+  world->pass(kLongMs);
+  for (std::size_t slot : {0U, 1U}) EXPECT_EQ(world->provider(slot).inventory.reserved, 1);
+}
+
 }  // namespace
 }  // namespace reclaim::sim
