@@ -10,15 +10,16 @@
 
 namespace reclaim::nvme {
 
-// Nothing: it could not be looked at.
+// Nothing: it could not be told.
 struct DeviceMemory {
   std::optional<bool> buffer;      // CMB
   std::optional<bool> persistent;  // PMR
 };
 
-// The CMB by the attribute that the kernel's driver makes for one (since Linux 4.6); the PMR by
-// CAP.PMRS (bit 56 of register 0h), where the kernel lets the registers be mapped: one that was
-// built with CONFIG_IO_STRICT_DEVMEM, or is locked down, does not.
+// By CAP.CMBS, CMBSZ and CAP.PMRS, where the kernel lets the registers be mapped: one with
+// CONFIG_IO_STRICT_DEVMEM, or locked down, does not while the driver is bound. There by the BARs:
+// without one beside the registers' own there is neither. The attribute that the kernel's driver
+// makes for a CMB shows one, but its absence nothing: Linux 6.1.9 to 6.2 never make it.
 [[nodiscard]] DeviceMemory read_device_memory(const std::string& sysfs_root, const SysDrive& drive);
 
 }  // namespace reclaim::nvme

@@ -371,7 +371,19 @@ void judge_virtualization(Judge& judge) {
 
 void judge_memory(Judge& judge, std::string_view surface, std::string_view what,
                   std::optional<bool> present, EraseMethod method) {
-  if (!present) return judge.tell(surface, fmt::format("whether there is {} was not told", what));
+  if (!present && is_sanitize(method)) {
+    return judge.tell(surface,
+                      fmt::format("whether there is {} was not told; a sanitize clears it", what));
+  }
+  if (!present) {
+    return judge.quarantine(
+        surface,
+        fmt::format("whether there is {}, which {} does not clear, was not told: the kernel lets "
+                    "nobody read the registers, and the drive shows more memory than theirs",
+                    what, to_string(method)),
+        "clean the device with clear_action=sanitize, which clears it, or start the host with "
+        "iomem=relaxed");
+  }
   if (!*present) return judge.tell(surface, "none");
   if (is_sanitize(method)) {
     return judge.tell(surface, fmt::format("there is {}; a sanitize clears it", what));

@@ -13,7 +13,7 @@ class ClaimGuestTest : public GuestTest {};
 TEST_F(ClaimGuestTest, DiscoveryFindsEveryDriveByItsFunction) {
   const auto functions = nvme::list_nvme_functions("/sys");
   ASSERT_TRUE(functions.ok()) << functions.error().what;
-  EXPECT_EQ(functions->size(), 8U);
+  EXPECT_EQ(functions->size(), 9U);
   const auto plain = nvme::look_at_drive(options_, *parse_pci_address(kPlain), true);
   ASSERT_TRUE(plain.ok()) << plain.error().what;
   EXPECT_EQ(plain->problem, "");

@@ -31,6 +31,7 @@ constexpr const char* kSick = "0000:05:00.0";    // SMART
 constexpr const char* kStack = "0000:06:00.0";   // three namespaces, for udev
 constexpr const char* kHybrid = "0000:07:00.0";  // Sanitize, by hybrid/
 constexpr const char* kGone = "0000:08:00.0";    // is pulled once, for good
+constexpr const char* kMemory = "0000:09:00.0";  // CMB and PMR
 
 // What a tenant leaves: this text at the head of each KiB.
 constexpr const char* kTenantText = "THE-TENANTS-SECRET";

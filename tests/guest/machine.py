@@ -28,7 +28,11 @@ DRIVES = (
     ("STACK", (16, 16, 16), True),
     ("HYBRID", (), True),
     ("GONE", (16,), False),
+    ("MEMORY", (16,), False),
 )
+# A controller memory buffer and a persistent memory region, a MiB each. Of what else a tenant may
+# leave beside the blocks, QEMU 7.2 has nothing: no LBA range types, APST, NVM sets or placement.
+MEMORY = "cmb_size_mb=1,pmrdev=region"
 
 
 # HYBRID's three namespaces are one medium: all of it, its first half, its second half (hybrid.h).
@@ -62,7 +66,12 @@ def drive_arguments(folder):
         if shared:
             arguments += ["-device", f"nvme-subsys,id={name}-subsys,nqn={name}"]
             subsystem = f",subsys={name}-subsys"
-        arguments += ["-device", f"nvme,id={name},serial={serial},bus=port{number}{subsystem}"]
+        memory = ""
+        if serial == "MEMORY":
+            arguments += ["-object", "memory-backend-ram,id=region,size=1M"]
+            memory = "," + MEMORY
+        arguments += ["-device",
+                      f"nvme,id={name},serial={serial},bus=port{number}{subsystem}{memory}"]
         for nsid, mebis in enumerate(sizes, start=1):
             image = folder / f"{name}{nsid}.img"
             with open(image, "wb") as file:

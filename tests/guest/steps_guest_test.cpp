@@ -1,8 +1,14 @@
 // The clean steps before the erase, on real controllers.
+#include <gmock/gmock.h>
+
+#include "nvme/device_memory.h"
 #include "tests/guest/hybrid/fixture.h"
 
 namespace reclaim::guest {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class HealthGuestTest : public LaneTest {
  protected:
@@ -32,6 +38,54 @@ TEST_F(HealthGuestTest, AFirmwareLogThatContradictsIdentifyQuarantines) {
   ASSERT_TRUE(claim_in_lane(request(kSick)).ok());
   expect_error(step("reset_controller_state", EraseMethod::overwrite), Errc::failed,
                "firmware: Identify says");
+}
+
+// Memory that no write to a block reaches.
+class MemoryGuestTest : public LaneTest {
+ protected:
+  MemoryGuestTest() : LaneTest(kMemory) {}
+  void TearDown() override {
+    LaneTest::TearDown();
+    EXPECT_TRUE(bind(kMemory, "nvme"));
+  }
+  // Refused either way, for QEMU's firmware log.
+  [[nodiscard]] std::string refusal(EraseMethod method) {
+    const auto done = step("reset_controller_state", method);
+    return done.ok() ? "" : done.error().what;
+  }
+};
+
+TEST_F(MemoryGuestTest, IsClearedByASanitizeAlone) {
+  ASSERT_TRUE(claim_in_lane(request(kMemory)).ok());
+  for (const EraseMethod method :
+       {EraseMethod::overwrite, EraseMethod::write_zeroes, EraseMethod::format_user_data}) {
+    const std::string said = refusal(method);
+    EXPECT_THAT(said, HasSubstr("also controller_memory_buffer: "));
+    EXPECT_THAT(said, HasSubstr("also persistent_memory_region: "));
+    EXPECT_THAT(said, HasSubstr("clean the device with clear_action=sanitize"));
+  }
+  EXPECT_THAT(refusal(EraseMethod::sanitize_crypto), Not(HasSubstr("memory")));
+}
+
+TEST_F(MemoryGuestTest, IsSeenInTheRegistersWhereTheKernelLetsThemBeRead) {
+  const auto drive = look(kMemory);
+  ASSERT_TRUE(drive.ok());
+  const auto bound = nvme::read_device_memory("/sys", *drive);
+  EXPECT_NE(bound.buffer, std::optional(false));
+  EXPECT_NE(bound.persistent, std::optional(false));
+  // No driver claims the registers of this one.
+  ASSERT_TRUE(bind(kMemory, "vfio-pci"));
+  const auto free = nvme::read_device_memory("/sys", *drive);
+  EXPECT_EQ(free.buffer, std::optional(true));
+  EXPECT_EQ(free.persistent, std::optional(true));
+}
+
+TEST_F(MemoryGuestTest, IsNotSuspectedOfADriveThatShowsItsRegistersAlone) {
+  const auto drive = look(kPlain);
+  ASSERT_TRUE(drive.ok());
+  const auto seen = nvme::read_device_memory("/sys", *drive);
+  EXPECT_EQ(seen.buffer, std::optional(false));
+  EXPECT_EQ(seen.persistent, std::optional(false));
 }
 
 class StepsGuestTest : public HybridTest {

@@ -8,6 +8,8 @@ HERE = Path(__file__).resolve().parent
 CONFIG = HERE.parents[1] / "config"
 PROGRAMS = ("lib/systemd/systemd", "lib/systemd/systemd-shutdown", "bin/systemctl",
             "bin/systemd-sysusers", "usr/bin/systemd-analyze")
+# Where systemd 254 or newer has its services begin.
+EXECUTOR = "lib/systemd/systemd-executor"
 UNITS = ("sysinit.target", "basic.target", "sockets.target", "paths.target", "timers.target",
          "slices.target", "shutdown.target", "umount.target", "multi-user.target",
          "network-online.target", "modprobe@.service", "-.slice", "system.slice",
@@ -26,9 +28,11 @@ SUITE = ("[Unit]\nDefaultDependencies=no\n[Service]\nType=oneshot\nStandardOutpu
 def add_systemd(initramfs, unpacked, reclaim):
     """`unpacked`: the packages' files; `reclaim`: the binary that the units start."""
     root = initramfs.root
-    for program in PROGRAMS:
-        found = next(path for path in (unpacked / program, unpacked / "usr" / program)
-                     if path.exists())
+    for program in (*PROGRAMS, EXECUTOR):
+        found = next((path for path in (unpacked / program, unpacked / "usr" / program)
+                      if path.exists()), None)
+        if found is None and program == EXECUTOR:
+            continue
         initramfs.add_program(found, "usr/" + program.removeprefix("usr/"))
     units = next(path for path in (unpacked / "lib/systemd/system",
                                    unpacked / "usr/lib/systemd/system") if path.is_dir())

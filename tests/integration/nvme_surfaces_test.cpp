@@ -1,6 +1,8 @@
 // The clean steps of a claimed drive over the emulated controller: what a tenant left is found,
 // named, and reset or quarantined; what a drive tells wrongly never passes.
 #include <algorithm>
+#include <fstream>
+#include <tuple>
 
 #include "nvme/controller_state.h"
 #include "tests/integration/surfaces_fixture.h"
@@ -163,10 +165,40 @@ TEST_F(SurfacesTest, MemoryThatOnlyASanitizeClearsQuarantinesWithoutOne) {
     expect_finding(step("reset_controller_state", "", EraseMethod::overwrite), surface, "none",
                    false);
   }
-  // Registers that the kernel does not let be mapped: said, and no reason to refuse.
-  std::filesystem::remove(root_ / "sys/bus/pci/devices" / kAddress / "resource0");
-  expect_finding(step("reset_controller_state", "", EraseMethod::overwrite),
-                 "persistent_memory_region", "was not told", false);
+}
+
+// The kernel lets the registers not be mapped: then the BARs tell.
+TEST_F(SurfacesTest, MemoryThatNobodyTellsOfNeedsASanitizeToo) {
+  take();
+  const auto function = root_ / "sys/bus/pci/devices" / kAddress;
+  std::filesystem::remove(function / "resource0");
+  const auto show = [&function](const std::string& first, const std::string& third) {
+    std::ofstream file(function / "resource");
+    const std::string none = "0x0000000000000000 0x0000000000000000 0x0000000000000000\n";
+    file << first << none << third << none << none << none << none;
+  };
+  const std::string none = "0x0000000000000000 0x0000000000000000 0x0000000000000000\n";
+  const std::string registers = "0x00000000fc600000 0x00000000fc603fff 0x0000000000140204\n";
+  const std::string ports = "0x000000000000c000 0x000000000000c007 0x0000000000040101\n";
+  const std::string memory = "0x00000000fda00000 0x00000000fdafffff 0x000000000014220c\n";
+  for (const auto& [first, third, told] : {std::tuple{registers, none, true},
+                                           {registers, ports, true},
+                                           {registers, memory, false},
+                                           {memory, none, false},
+                                           {std::string("garbage\n"), none, false}}) {
+    SCOPED_TRACE(first + third);
+    show(first, third);
+    for (const std::string surface : {"controller_memory_buffer", "persistent_memory_region"}) {
+      const auto done = step("reset_controller_state", "", EraseMethod::overwrite);
+      if (told) {
+        expect_finding(done, surface, "none", false);
+      } else {
+        expect_error(done, Errc::failed, surface + ": whether there is");
+      }
+      expect_finding(step("reset_controller_state"), surface, told ? "none" : "was not told",
+                     false);
+    }
+  }
 }
 
 TEST_F(SurfacesTest, WhatWasNotLookedAtIsSaid) {

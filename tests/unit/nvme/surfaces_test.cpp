@@ -19,6 +19,8 @@ ControllerState clean() {
   state.opal.supported = true;
   state.opal.sid_known = true;
   state.rpmb_targets = 2;
+  state.memory_buffer = false;
+  state.memory_region = false;
   state.boot = BootPartitionState{true, 0, 131'072, {"aa", "bb"}};
   state.secondary = {SecondaryController{2, false, 0, 0}};
   NamespaceState ns;
@@ -280,6 +282,9 @@ TEST(Surfaces, MemoryPastTheBlocksNeedsASanitize) {
       EXPECT_NE(judgement.quarantine[0].find("clear_action=sanitize"), std::string::npos);
       EXPECT_TRUE(judge_surfaces(now, &now, Rules{}, kPurge).quarantine.empty());
       EXPECT_EQ(judge_surfaces(now, nullptr, Rules{}, clear, true).quarantine.size(), 1U);
+      now.*member = std::nullopt;
+      EXPECT_EQ(judge_surfaces(now, &now, Rules{}, clear).quarantine.size(), 1U);
+      EXPECT_TRUE(judge_surfaces(now, &now, Rules{}, kPurge).quarantine.empty());
     }
   }
 }
