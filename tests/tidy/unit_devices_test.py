@@ -2,8 +2,8 @@
 """Whether the shipped unit lets the worker open each device node that it opens.
 
 The restriction itself (a BPF program of systemd's) is run in the guest (tests/guest/confined), for
-what its tests open. What the sources open below the dev root is listed; a line that is new there has
-to be added with the device it needs.
+what its tests open. What the sources open below the dev root is listed; a line that is new there
+has to be added with the device it needs.
 """
 import pathlib
 import re
