@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -63,7 +64,7 @@ std::string RabbitMqBroker::script(const std::string& command) const {
 }
 
 bool RabbitMqBroker::start() {
-  const auto answer = json::parse(run(script("start")), 65536);
+  const auto answer = json::parse(run(fmt::format("{} {}", script("start"), ::getpid())), 65536);
   if (!answer) return false;
   port_ = static_cast<int>(json::get_int(*answer, "port").value());
   tls_port_ = static_cast<int>(json::get_int(*answer, "tls_port").value());

@@ -82,7 +82,8 @@ class Services:
 
     def start_broker(self):
         self.broker = json.loads(run([os.path.join(STACK, "rabbitmq.sh"), "start",
-                                      self.path("rabbitmq")]).splitlines()[-1])
+                                      self.path("rabbitmq"),
+                                      str(os.getpid())]).splitlines()[-1])
 
     def stop_broker(self):
         run([os.path.join(STACK, "rabbitmq.sh"), "stop", self.path("rabbitmq")])

@@ -3,16 +3,18 @@
 # free loopback ports, with an epmd of its own, so that the system's broker is neither used nor
 # disturbed.
 #
-#   rabbitmq.sh start DIR   starts it (again, on the same ports, if DIR holds one) and prints a line
-#                           of JSON: port, tls_port, user, password, pid, ca_file, cert_file,
-#                           key_file, log
-#   rabbitmq.sh stop DIR    stops it and its epmd; DIR stays
-#   rabbitmq.sh kill DIR    the same without giving it time to say goodbye
+#   rabbitmq.sh start DIR [OWNER]   starts it (again, on the same ports, if DIR holds one) and
+#                                   prints a line of JSON: port, tls_port, user, password, pid,
+#                                   ca_file, cert_file, key_file, log; it is killed once the
+#                                   process OWNER (a pid) is gone
+#   rabbitmq.sh stop DIR            stops it and its epmd; DIR stays
+#   rabbitmq.sh kill DIR            the same without giving it time to say goodbye
 set -euo pipefail
 
-usage() { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-[ $# -eq 2 ] || usage
+usage() { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || [ $# -eq 3 ] || usage
 command=$1
+owner=${3-}
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 
@@ -174,8 +176,25 @@ stop() {
   done
 }
 
+# Beside a broker that was started for OWNER: nobody is left to stop it when a test was killed. Ends
+# with the broker, too.
+watch_owner() {
+  local server
+  server=$(cat "$dir/server.pid")
+  while [ "$(cat "$dir/server.pid" 2>/dev/null)" = "$server" ]; do
+    [[ $(ps -o stat= -p "$owner") =~ ^[^Z] ]] || { stop KILL; return; }  # a zombie is gone
+    sleep 1
+  done
+}
+
 case $command in
-  start) start ;;
+  start)
+    start
+    if [ -n "$owner" ]; then
+      setsid "$0" watch "$dir" "$owner" > /dev/null 2>&1 < /dev/null &
+    fi
+    ;;
+  watch) watch_owner ;;
   stop) stop TERM ;;
   kill) stop KILL ;;
   *) usage ;;

@@ -1,0 +1,104 @@
+#!/bin/bash
+# Runs the service tests again and again beside processes that eat every core.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+
+usage() {
+  cat <<'USAGE'
+usage: tests/integration/ten_runs.sh [--runs N] [--build DIR] [--jobs N] [--tests REGEX] [--help]
+
+Runs the tests that use real services (ctest label "integration") of a finished build in a row,
+beside one process for each processor that does nothing but eat it. A test that passes by luck
+fails here. Goes on after a failure; the exit code is 0 only when every run passed.
+
+  --runs N        this many (default: 10)
+  --build DIR     the build (default: build/release)
+  --jobs N        so many tests at a time (default: twice the processors, as test.sh)
+  --tests REGEX   of these tests only those whose name matches
+  --help          this text
+
+At its end it prints a table of the runs, what failed in which of them, and each "retried" line of
+a test that asked its own services more than once. Outputs stand under DIR/ten-runs/.
+USAGE
+}
+
+runs=10
+build=$root/build/release
+jobs=$(($(nproc) * 2))
+tests=.
+while [[ $# -gt 0 ]]; do
+  option=$1
+  case $option in
+    --help | -h) usage; exit 0 ;;
+    --runs | --build | --jobs | --tests) ;;
+    *) echo "ten_runs.sh: unknown option \"$option\"" >&2; usage >&2; exit 2 ;;
+  esac
+  [[ $# -ge 2 ]] || { echo "ten_runs.sh: $option takes a value" >&2; exit 2; }
+  value=$2
+  shift 2
+  if [[ $option == --runs || $option == --jobs ]] && ! [[ $value =~ ^[1-9][0-9]*$ ]]; then
+    echo "ten_runs.sh: $option takes a number from 1" >&2
+    exit 2
+  fi
+  declare "${option#--}=$value"
+done
+[[ -f $build/CTestTestfile.cmake ]] || {
+  echo "ten_runs.sh: $build holds no build; make one (./test.sh --release-only), or name it with" \
+    "--build" >&2
+  exit 2
+}
+
+# Each ends with this script, even when that is killed.
+hogs=()
+eat() {
+  while kill -0 "$1"; do :; done
+}
+feed() {
+  local i
+  for ((i = $(nproc); i > 0; --i)); do
+    eat $$ < /dev/null > /dev/null 2>&1 &
+    hogs+=($!)
+  done
+}
+stop_hogs() {
+  [[ ${#hogs[@]} -eq 0 ]] || kill "${hogs[@]}" 2>/dev/null
+  hogs=()
+}
+trap stop_hogs EXIT
+trap 'exit 130' INT TERM
+
+duration() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+logs=$build/ten-runs
+mkdir -p "$logs"
+rm -f "$logs"/run-*.log
+table=()
+named=()
+bad=0
+feed
+for ((run = 1; run <= runs; ++run)); do
+  log=$logs/run-$run.log
+  began=$SECONDS
+  echo "run $run of $runs begins ($(duration "$SECONDS") so far, ${#hogs[@]} processes beside it)"
+  ctest --test-dir "$build" --label-regex '^integration$' --tests-regex "$tests" \
+    --output-on-failure --no-tests=error --parallel "$jobs" > "$log" 2>&1
+  rc=$?
+  mapfile -t failed < <(sed -n 's/^[[:space:]]*[0-9]* - \([^ ]*\) (.*)$/\1/p' "$log")
+  mapfile -t retried < <(grep -ha '^retried ' "$build/Testing/Temporary/LastTest.log")
+  passed=$(grep -E '^[0-9]+% tests passed' "$log" | tail -1)
+  verdict=ok
+  [[ $rc -eq 0 ]] || { verdict=FAILED; bad=$((bad + 1)); }
+  line=$(printf '%3d  %6s  %-6s  %2d retried  %s' "$run" "$(duration $((SECONDS - began)))" \
+    "$verdict" "${#retried[@]}" "${passed:-see $log}")
+  echo "$line"
+  table+=("$line")
+  for name in "${failed[@]}"; do named+=("run $run: failed: $name ($log)"); done
+  for text in "${retried[@]}"; do named+=("run $run: $text"); done
+done
+stop_hogs
+
+printf '\nrun    took            what\n'
+printf '%s\n' "${table[@]}"
+[[ ${#named[@]} -eq 0 ]] || printf '%s\n' "${named[@]}"
+echo "$((runs - bad)) of $runs passed in $(duration "$SECONDS")"
+[[ $bad -eq 0 ]]
