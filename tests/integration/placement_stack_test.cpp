@@ -55,6 +55,7 @@ TEST_F(PlacementStack, LogsInWithAnApplicationCredential) {
   Options made;
   made.auth_type = "v3applicationcredential";
   made.auth_url = stack_->endpoint("auth_url");
+  made.region_name = stack_->endpoint("region");  // the other region's is behind TLS
   made.application_credential_id = stack_->endpoint("application_credential_id");
   made.application_credential_secret = stack_->endpoint("application_credential_secret");
   const auto facts = PlacementBench(made).log_in();
