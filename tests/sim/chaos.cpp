@@ -335,11 +335,8 @@ void World::operator_acts(Slot& slot) {
 }
 
 void World::unguard_everything() {
-  for (Slot& slot : slots) {
-    store.mend(slot.address, false);
-    if (store.stored(slot.address) == nullptr) slot.held = false;
-  }
-  forget_displaced();
+  for (const Slot& slot : slots) store.mend(slot.address, false);
+  remove_forged();
   store.set_away(false);
   placement.set_away(false);
   cyborg.set_away(false);

@@ -221,7 +221,7 @@ void World::check_offered() {
     const Provider* provider = provider_of(slot);
     check_unfit(slot, provider, passed_ms);
     check_bound(slot, provider);
-    check_displaced(slot, provider, passed_ms);
+    check_displaced(slot, passed_ms);
     const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
                          provider->inventory.reserved == 0 && provider->consumers.empty() &&
                          slot.is_drive && drive_of(slot).owner != 0 &&
@@ -283,6 +283,7 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     return record == nullptr ? "" : "it is not ours, and there is a record of it";
   }
   if (record == nullptr) return "no record";
+  if (offers_another(slot)) return "another, dirty drive than its own is on offer";
   if (!slot.ours) {
     const bool shown = record->stage == Stage::available && !record->cleanable();
     return shown ? "" : "it is not ours, and recorded as " + std::string(to_string(record->stage));

@@ -351,8 +351,9 @@ void FakeStore::damage(const PciAddress& address) {
 }
 
 void FakeStore::mend(const PciAddress& address, bool remove) {
-  const bool forged = forged_.erase(address) != 0;
-  if (damaged_.erase(address) != 0 && (remove || forged)) records_.erase(address);
+  if (forged_.contains(address) && !remove) return;
+  forged_.erase(address);
+  if (damaged_.erase(address) != 0 && remove) records_.erase(address);
 }
 
 void FakeStore::forge(const Record& record) {

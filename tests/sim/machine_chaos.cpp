@@ -13,8 +13,10 @@ constexpr std::int64_t kDisplacedWithinMs = 600'000;
 constexpr std::int64_t kReleaseOverMs = 250'000;
 constexpr std::size_t kOldRecordsMax = 200;
 
-bool tells_serial(const Drive& drive) {
-  return !drive.hardware.serial_number.empty();
+// By its Device Serial Number, that the ledger would find again elsewhere.
+bool is_on_line(const Drive& drive, const LedgerEntry* line) {
+  const std::string& number = drive.hardware.serial_number;
+  return line != nullptr && !number.empty() && line->hardware.find(number) != std::string::npos;
 }
 
 }  // namespace
@@ -43,11 +45,10 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
         known != nullptr && !known->serial.empty() && line != nullptr && !line->serial.empty();
     // Of an unmanaged drive only its hardware tells, or that nobody can tell since the reboot.
     const bool noted = line != nullptr && !line->boot_id.empty();
+    const Drive& former = slot == &a ? at_a : at_b;
     // What was never seen before begins with the drive that is found.
     slot->displaced = known != nullptr || line != nullptr;
-    slot->tellable = slot->managed
-                         ? learnt
-                         : noted && (renumbered || (tells_serial(at_a) && tells_serial(at_b)));
+    slot->tellable = slot->managed ? learnt : noted && (renumbered || is_on_line(former, line));
     slot->swapped = learnt;
     slot->held = false;
     slot->reserved_by_hand = slot->reserved_by_hand && !slot->managed;
@@ -159,12 +160,22 @@ void World::stranger_writes(const Slot& slot) {
   forged.epoch += static_cast<std::uint64_t>(rng.between(0, 5));
   store.forge(forged);
   scheduler.outside(rng.between(1'000, 200'000), [this, address = slot.address] {
-    // Where a start found it, the device waits until an operator has removed it.
     slot_at(address).held = false;
     certificates_owed_.clear();
-    store.mend(address, true);
-    forget_displaced();
+    remove_forged();
   });
+}
+
+// Where a start found one, the device waits until an operator has removed it. What a running worker
+// finds it has to write again by itself.
+void World::remove_forged() {
+  if (!conductor || !started) return;
+  for (const Record& record : conductor->records()) {
+    if (record.damage.empty()) continue;
+    store.mend(record.address, true);
+    if (store.stored(record.address) == nullptr) slot_at(record.address).held = false;
+  }
+  forget_displaced();
 }
 
 // Where neither Redis nor the ledger has anything of an address, what is found there is its drive.
@@ -193,14 +204,18 @@ std::string World::living_owner(const Slot& slot, const Drive& drive) const {
 }
 
 // A dirty drive that stands where a clean one was is no device of the pool.
-void World::check_displaced(Slot& slot, const Provider* provider, std::int64_t passed_ms) {
+bool World::offers_another(const Slot& slot) {
+  const Provider* provider = provider_of(slot);
   const Drive& drive = drive_of(slot);
   const bool visible =
       drive.present && !drive.hangs && (!slot.managed || drive.driver == drive.home);
-  const bool offered = slot.displaced && slot.tellable && provider != nullptr &&
-                       provider->inventory.reserved == 0 && provider->consumers.empty() &&
-                       slot.phase == Phase::none && (drive.owner != 0 || drive.hidden_owner != 0);
-  if (!offered || !visible || !started || placement.away() || hardware.discovery_hangs) {
+  return slot.displaced && slot.tellable && visible && provider != nullptr &&
+         provider->inventory.reserved == 0 && provider->consumers.empty() &&
+         slot.phase == Phase::none && (drive.owner != 0 || drive.hidden_owner != 0);
+}
+
+void World::check_displaced(Slot& slot, std::int64_t passed_ms) {
+  if (!offers_another(slot) || !started || placement.away() || hardware.discovery_hangs) {
     slot.displaced_dirty_ms = 0;
     return;
   }

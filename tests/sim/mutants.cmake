@@ -156,6 +156,13 @@ sim_mutant(ledger_not_asked handlers/admission.cpp
   [[    return;
 ]])
 
+sim_mutant(strangers_records_stay handlers/conductor_inbox.cpp
+  "what a stranger wrote over the record of a device in work stays in Redis"
+  [[  if (is_of_this_host(stored)) {
+    next.epoch]]
+  [[  if (is_of_this_host(stored) || !stored.damage.empty()) {
+    next.epoch]])
+
 # Clean steps, drivers, policies.
 sim_mutant(steps_skipped state/machine.cpp
   "a drive is erased as its tenant left it, hidden namespaces and all"

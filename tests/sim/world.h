@@ -216,9 +216,11 @@ class World final {
   void discovery_hangs();
   void stranger_writes(const Slot& slot);
   void forget_displaced();
+  void remove_forged();
   void remember_record(const Record& record);
   [[nodiscard]] std::string living_owner(const Slot& slot, const Drive& drive) const;
-  void check_displaced(Slot& slot, const Provider* provider, std::int64_t passed_ms);
+  [[nodiscard]] bool offers_another(const Slot& slot);
+  void check_displaced(Slot& slot, std::int64_t passed_ms);
 
   // checks.cpp
   void check_touch(const PciAddress& address, const char* what);
