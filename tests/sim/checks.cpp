@@ -165,6 +165,9 @@ void World::check_saved(const Record& record) {
   // As long as it cannot be told from a missed tenancy it is no hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos;
   slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure);
+  if (record.stage == Stage::guarding && record.cyborg_status == "maintaining") {
+    fail(to_string(record.address) + " is admitted though Cyborg has it under maintenance");
+  }
   if (record.stage == Stage::erasing) slot.erase_recorded_ms = scheduler.now_ms();
   if (record.stage == Stage::available || !record.cleanable()) return;
   const auto entry = disk.entries.find(record.address);
