@@ -36,6 +36,7 @@ struct DeviceCommandOptions {
   std::string command;
   std::string host;
   std::string device;
+  std::string serial;  // of the drive that `enrol` accepts; empty: the one the worker saw last
 };
 [[nodiscard]] int run_device_command(Session& session, const DeviceCommandOptions& options,
                                      std::ostream& out, std::ostream& err);

@@ -198,8 +198,17 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   if (const auto pointless = refusal_of(options.command, *before)) return complain(err, *pointless);
   auto store = session.store();
   if (!store) return complain(err, store.error());
-  const auto order = new_order(session, host, options.command, to_string(before->address));
+  FoundDrive accepts;
+  if (options.command == "enrol") {
+    auto drive = drive_to_accept(*before, options.serial);
+    if (!drive) return complain(err, drive.error());
+    accepts = std::move(drive).value();
+  }
+  const auto order = new_order(session, host, options.command, to_string(before->address), accepts);
   if (!order) return complain(err, order.error());
+  if (accepts_something(*order)) {
+    out << visible(accepting_text(accepts, before->address)) << "\n" << std::flush;
+  }
   const auto pushed =
       session.wait<Ok>([&](auto done) { (*store)->push_order(host, *order, std::move(done)); });
   if (!pushed) return complain(err, pushed.error());

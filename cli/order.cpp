@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "handlers/identity.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
 #include "state/order_seal.h"
@@ -46,7 +47,7 @@ int complain(std::ostream& err, const Error& error) {
 }  // namespace
 
 Result<Order> new_order(Session& session, const std::string& host, const std::string& what,
-                        const std::string& address) {
+                        const std::string& address, const FoundDrive& accepts) {
   const config::Settings& settings = session.settings();
   Order order;
   order.order = what;
@@ -55,6 +56,8 @@ Result<Order> new_order(Session& session, const std::string& host, const std::st
   order.request_id = "req-" + random_uuid();
   order.issued_at = session.clock().now().wall;
   order.nonce = random_uuid();
+  order.serial = accepts.serial;
+  order.hardware = accepts.hardware;
   OrderSeal(settings.host, key_at(default_host_key(settings.state_path)),
             key_at(settings.order_key_file))
       .seal(host, order);
@@ -66,6 +69,35 @@ Result<Order> new_order(Session& session, const std::string& host, const std::st
                              what, host)};
   }
   return order;
+}
+
+Result<FoundDrive> drive_to_accept(const Record& record, const std::string& serial) {
+  FoundDrive drive = record.found;
+  if (!serial.empty() && serial != drive.serial) {
+    // The model is of the drive that was seen, if that is another.
+    if (!drive.serial.empty()) drive = FoundDrive{};
+    drive.serial = serial;
+    return drive;
+  }
+  Order order;
+  order.serial = drive.serial;
+  order.hardware = drive.hardware;
+  if (names_a_drive(order)) return drive;
+  return Error{Errc::invalid,
+               fmt::format("nothing that can be read tells which drive is in {}: neither a "
+                           "serial nor a Device Serial Number. Look at it, and give the serial "
+                           "that is printed on it: --serial",
+                           to_string(record.address))};
+}
+
+std::string accepting_text(const FoundDrive& drive, const PciAddress& address) {
+  if (drive.serial.empty()) {
+    return fmt::format(
+        "accepting the drive with {} in {}: its serial cannot be read before it is claimed",
+        drive.hardware, to_string(address));
+  }
+  return fmt::format("accepting drive serial {}{} in {}", drive.serial,
+                     drive.model.empty() ? "" : ", model " + drive.model, to_string(address));
 }
 
 int run_order_list(Session& session, const OrderOptions& options, std::ostream& out,

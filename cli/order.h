@@ -6,11 +6,21 @@
 
 #include "cli/session.h"
 #include "state/order.h"
+#include "state/record.h"
 
 namespace reclaim::cli {
 
-// Errc::refused: it has to be authenticated, and no key for it can be read here.
+// `accepts`: for `enrol`, which drive. Errc::refused: it has to be authenticated, and no key for it
+// can be read here.
 [[nodiscard]] Result<Order> new_order(Session& session, const std::string& host,
-                                      const std::string& what, const std::string& address);
+                                      const std::string& what, const std::string& address,
+                                      const FoundDrive& accepts);
+
+// The drive that an `enrol` accepts: the one that the device's worker saw there last, or the one
+// with the serial that is given, if any. Errc::invalid with the remedy: nothing tells it.
+[[nodiscard]] Result<FoundDrive> drive_to_accept(const Record& record, const std::string& serial);
+
+// "accepting drive serial X, model Y in 0000:c1:00.0", or what binds the order without a serial.
+[[nodiscard]] std::string accepting_text(const FoundDrive& drive, const PciAddress& address);
 
 }  // namespace reclaim::cli

@@ -103,10 +103,13 @@ void Conductor::load(std::function<void(Status)> started) {
                                               Result<std::vector<Arq>> arqs) mutable {
       if (!arqs) return started(std::move(arqs).error().wrap("loading the host's ARQs"));
       arqs_.load(*arqs);
-      started(Ok{});
-      survey_watch_.begin(options_.survey_interval_ms);
-      for (Record& record : records) take_over(std::move(record));
-      want_survey(0);
+      tell_orders_left([this, started, records = std::move(records)](Status told) mutable {
+        if (!told) return started(std::move(told).error());
+        started(Ok{});
+        survey_watch_.begin(options_.survey_interval_ms);
+        for (Record& record : records) take_over(std::move(record));
+        want_survey(0);
+      });
     });
   });
 }
@@ -391,8 +394,8 @@ void Conductor::assess_one(const Sighting& seen,
   }
   if (device != nullptr && !met_anew && moved_meanwhile(*device, sighting, epochs)) return;
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
-  if (record != nullptr) know_what_was_seen(sighting, *device);
   const LedgerEntry* line = know_standing(sighting, record);
+  if (record != nullptr) know_what_was_seen(sighting, *device);
   auto assessment = assess(sighting, record, line, host_view_, ports_.clock.now().wall);
   if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
     register_drive(sighting);
@@ -425,11 +428,8 @@ void Conductor::assess_one(const Sighting& seen,
   device->unsure = assessment->unsure;
   const bool refused = device->unsure && !device->peek_refused.empty();
   if (refused) assessment->waiting_for = not_peeked(device->peek_refused);
-  if (sighting.drive && sighting.drive->identity) {
-    device->seen_serial = sighting.drive->identity->serial;
-  }
+  device->found = found_drive(sighting.drive);
   const bool listed_now = assessment->facts.type == kTypeNvme && !device->record.cleanable();
-  if (sighting.drive) device->seen_hardware = nvme::encode_hardware(sighting.drive->hardware);
   note_in_ledger(sighting.address, assessment->facts);
   const bool peeks = may_peek(*device, *assessment);
   apply(sighting.address, *assessment);
@@ -511,6 +511,7 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
   next.hardware = assessment.facts.hardware.value_or(next.hardware);
   next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
+  next.found = device.found;
   if (next == device.record && device.persisted) return;
   next.epoch += 1;
   next.updated_at = ports_.clock.now().wall;

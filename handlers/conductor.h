@@ -81,7 +81,7 @@ class Conductor final {
   void take(const Kick& kick);
 
   // An operator's order, taken from the stream: carried out once, or refused, which who issued it
-  // is told (Store::answer_order).
+  // is told (Store::answer_order). Those for one device are carried out in the order given.
   void take(const Order& order);
 
   // The planned stop: no new work, every lane told to leave its drive as it is, records marked,
@@ -111,8 +111,7 @@ class Conductor final {
     std::uint64_t renew_timer = 0;
     std::int64_t retry_ms = 0;
     std::optional<Sighting> sighting;      // of the survey going on: what admission may decide on
-    std::string seen_serial;               // of the drive that answered the last survey
-    std::string seen_hardware;             // the same; nvme::encode_hardware
+    FoundDrive found;                      // by the last survey, or claim
     bool peeking = false;                  // claimed only to read its counters
     std::optional<nvme::Counters> peeked;  // for the survey that comes next
     std::string peek_refused;              // why they could not be read
@@ -148,6 +147,7 @@ class Conductor final {
     std::string audit_told;     // the last audited; not once more while it cannot be reserved
     // What was claimed may be erased so, by what is configured today.
     std::optional<nvme::EraseMethod> permitted;
+    bool ordering = false;     // an order for it is being carried out
     bool registering = false;  // it is being looked at, or Placement is being told of it
     bool blank = false;        // looked at: it bears nothing that somebody may miss
   };
@@ -184,7 +184,9 @@ class Conductor final {
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
   void found_on_offer(const PciAddress& address, const std::string& provider);
   void lane_is_free();
-  [[nodiscard]] bool waits_for_survey(const Order& order);
+  [[nodiscard]] bool has_to_wait(const Order& order) const;
+  [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const;
+  void let_wait(const Order& order);
   void carry_out_orders();
 
   // conductor_arqs.cpp: ARQs and what Cyborg's API says.
@@ -232,14 +234,18 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void cleanup_device(const Kick& kick);
+  using OrderDone = std::function<void(const std::string& refusal)>;
+  void judge(const Order& order);
   void answer_order(const Order& order, const std::string& refusal);
+  void tell_orders_left(std::function<void(Status)> next);
+  void refuse_waiting_orders(const std::function<void()>& one_done);
   [[nodiscard]] std::string why_not(const Order& order) const;
   [[nodiscard]] std::string why_not_accepted(const Order& order) const;
   void accept(const PciAddress& address, const Order& order);
-  [[nodiscard]] std::string carry_out(const Order& order, Device& device);
+  void carry_out(const Order& order, Device& device, const OrderDone& done);
   [[nodiscard]] std::string clean(Device& device, Facts facts);
-  [[nodiscard]] std::string enrol(Device& device, Facts facts);
-  void enrol_from_pool(const PciAddress& address, Facts facts);
+  void enrol(Device& device, const Order& order, Facts facts, const OrderDone& done);
+  void enrol_from_pool(const PciAddress& address, Facts facts, const OrderDone& done);
   void refuse_enrolment(const PciAddress& address, const std::string& reason);
   [[nodiscard]] bool stands_unopened(const Device& device) const;
   void settle_maintenance(const PciAddress& address);
@@ -340,8 +346,9 @@ class Conductor final {
   SurveySchedule schedule_;
   SurveyWatch survey_watch_;
   CloseWatch watch_;
-  std::deque<Order> orders_waiting_;  // for the first survey of this run
-  bool not_ours_ = false;             // these are another machine's books
+  // For the first survey of this run, or behind another order for the same device.
+  std::deque<Order> orders_waiting_;
+  bool not_ours_ = false;  // these are another machine's books
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
   std::int64_t survey_retry_ms_ = 0;
   HostView host_view_;

@@ -8,6 +8,7 @@
 #include "handlers/audit_trail.h"
 #include "handlers/conductor.h"
 #include "handlers/device_kind.h"
+#include "handlers/identity.h"
 
 namespace reclaim {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
-
-// As long as a request id, or a name, may be.
-constexpr std::size_t kWordBytesMax = 200;
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 
@@ -52,10 +50,14 @@ void Conductor::take(const Order& order) {
   const std::string name = fmt::format("{} of {}", printable_excerpt(order.order, 40),
                                        printable_excerpt(order.address, 40));
   ports_.log.info(kLog, fmt::format("order: {}", name),
-                  {{"who", printable_excerpt(order.who, kWordBytesMax)},
-                   {"request_id", printable_excerpt(order.request_id, kWordBytesMax)}});
+                  {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
+                   {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
+  judge(order);
+}
+
+void Conductor::judge(const Order& order) {
   std::string refusal = why_not(order);
-  if (refusal.empty() && waits_for_survey(order)) return;
+  if (refusal.empty() && has_to_wait(order)) return let_wait(order);
   const auto address = parse_pci_address(order.address);
   Device* device = address ? find(*address) : nullptr;
   if (refusal.empty() && device == nullptr) {
@@ -64,8 +66,8 @@ void Conductor::take(const Order& order) {
     refusal = device->record.last_error;
   }
   if (refusal.empty() && accepts_something(order)) return accept(*address, order);
-  if (refusal.empty()) refusal = carry_out(order, *device);
-  answer_order(order, refusal);
+  if (!refusal.empty()) return answer_order(order, refusal);
+  carry_out(order, *device, [this, order](const std::string& why) { answer_order(order, why); });
 }
 
 void Conductor::answer_order(const Order& order, const std::string& refusal) {
@@ -74,14 +76,38 @@ void Conductor::answer_order(const Order& order, const std::string& refusal) {
         kLog,
         fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
                     printable_excerpt(order.address, 40), refusal),
-        {{"who", printable_excerpt(order.who, kWordBytesMax)}});
+        {{"who", printable_excerpt(order.who, kOrderWordBytesMax)}});
   } else {
     want_survey(kSoonMs);
   }
-  if (order.request_id.empty() || order.request_id.size() > kWordBytesMax) return;
   ports_.store.answer_order(options_.host, order, refusal, [](Result<Ok> /*answered*/) {
-    // Who waits for it sees the record move, or asks again.
+    // Who waits for it sees the record move, or is told with the next start.
   });
+}
+
+// A worker before this one took them, and ended before it said what became of them.
+void Conductor::tell_orders_left(std::function<void(Status)> next) {
+  ports_.store.orders_left(
+      options_.host, [this, next = std::move(next)](Result<std::vector<Order>> left) {
+        if (stopping_) return;
+        if (!left) return next(std::move(left).error().wrap("the orders taken before"));
+        for (const Order& order : *left) {
+          answer_order(order,
+                       "the worker ended before it told what became of it: look at the device, "
+                       "then issue it again if it was not carried out");
+        }
+        next(Ok{});
+      });
+}
+
+void Conductor::refuse_waiting_orders(const std::function<void()>& one_done) {
+  for (const Order& order : std::exchange(orders_waiting_, {})) {
+    stops_pending_ += 1;
+    ports_.store.answer_order(
+        options_.host, order,
+        "the worker was told to stop before it was carried out; issue it again",
+        [one_done](Result<Ok> /*answered*/) { one_done(); });
+  }
 }
 
 // What can be told of an order before its device is looked at. Empty: nothing speaks against it.
@@ -99,6 +125,10 @@ std::string Conductor::why_not(const Order& order) const {
 // An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
 // pool: it has to be an operator's, of now, and not one that was heard before.
 std::string Conductor::why_not_accepted(const Order& order) const {
+  if (!names_a_drive(order)) {
+    return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
+           "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
+  }
   if (!policies_.order_fits || !policies_.order_fits(order)) {
     return "it is not authenticated: issue it as root on the host itself, or set [security] "
            "order_key_file to the same key here and there";
@@ -121,33 +151,36 @@ void Conductor::accept(const PciAddress& address, const Order& order) {
   const LedgerEntry* known = on_ledger(address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.ordered_at = order.issued_at;
-  put_on_ledger(address, entry, [this, address, order](Status kept) {
+  devices_.at(address).ordering = true;
+  const OrderDone done = [this, address, order](const std::string& refusal) {
+    devices_.at(address).ordering = false;
+    answer_order(order, refusal);
+    carry_out_orders();
+  };
+  put_on_ledger(address, entry, [this, address, order, done](Status kept) {
     if (stopping_) return;
     Device& device = devices_.at(address);
     std::string refusal = kept ? "" : kept.error().what;
     if (refusal.empty() && device.quarantined) refusal = device.record.last_error;
-    if (refusal.empty()) refusal = carry_out(order, device);
-    answer_order(order, refusal);
+    if (!refusal.empty()) return done(refusal);
+    carry_out(order, device, done);
   });
 }
 
-// Empty, or why not.
-std::string Conductor::carry_out(const Order& order, Device& device) {
+void Conductor::carry_out(const Order& order, Device& device, const OrderDone& done) {
   const PciAddress address = device.record.address;
   Facts facts;
-  facts.detail = "operator " + printable_excerpt(order.who, kWordBytesMax);
-  if (!order.request_id.empty() && order.request_id.size() <= kWordBytesMax) {
-    facts.request_id = order.request_id;
-  }
-  if (order.order == "clean") return clean(device, std::move(facts));
+  facts.detail = "operator " + printable_excerpt(order.who, kOrderWordBytesMax);
+  if (has_request_id(order)) facts.request_id = order.request_id;
+  if (order.order == "clean") return done(clean(device, std::move(facts)));
   if (order.order == "abort") {
     post(address, Event{Trigger::operator_abort, 0, std::move(facts)});
-    return {};
+    return done("");
   }
-  if (order.order == "enrol") return enrol(device, std::move(facts));
+  if (order.order == "enrol") return enrol(device, order, std::move(facts), done);
   if (order.order != "maintenance_on" && order.order != "maintenance_off") {
-    return fmt::format("'{}' is not an order this version knows",
-                       printable_excerpt(order.order, 40));
+    return done(
+        fmt::format("'{}' is not an order this version knows", printable_excerpt(order.order, 40)));
   }
   device.maintenance_wanted = order.order == "maintenance_on";
   if (is_busy(device.record.stage)) {
@@ -156,9 +189,10 @@ std::string Conductor::carry_out(const Order& order, Device& device) {
                                          order.address, order.order));
   }
   pump(address);
-  return {};
+  done("");
 }
 
+// Empty, or why not.
 std::string Conductor::clean(Device& device, Facts facts) {
   const PciAddress address = device.record.address;
   // One in the pool is clean, unless nobody can tell why it is reserved.
@@ -179,8 +213,8 @@ std::string Conductor::clean(Device& device, Facts facts) {
   return {};
 }
 
-// Nothing is forgotten before it is known that the word means something here. Empty, or why not.
-std::string Conductor::enrol(Device& device, Facts facts) {
+// Nothing is forgotten before it is known that the word means something here.
+void Conductor::enrol(Device& device, const Order& order, Facts facts, const OrderDone& done) {
   const PciAddress address = device.record.address;
   const Stage stage = device.record.stage;
   std::string why;
@@ -190,36 +224,41 @@ std::string Conductor::enrol(Device& device, Facts facts) {
     why = "it is being cleaned; enrol it when that is over, or abort it first";
   } else if (device.record.held) {
     why = "an operator holds it; un-reserve it first";
-  } else if (device.seen_serial.empty() && !stands_unopened(device)) {
+  } else if (device.found.serial.empty() && !stands_unopened(device)) {
     why = "no drive answers there";
+  } else if (why = not_the_drive_of(order, device.found); !why.empty()) {
+    audit(address, {audit_entry(AuditEvent::enrol_refused, device.record, why)});
   }
   if (!why.empty()) {
     refuse_enrolment(address, why);
-    return why;
+    return done(why);
   }
-  facts.serial = stands_unopened(device) ? std::string() : device.seen_serial;
-  facts.hardware = device.seen_hardware;
+  facts.serial = order.serial.empty() ? device.found.serial : order.serial;
+  facts.hardware = device.found.hardware;
   facts.boot_id = options_.boot_id;
   if (stage == Stage::available) {
-    enrol_from_pool(address, std::move(facts));
-  } else {
-    post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+    return enrol_from_pool(address, std::move(facts), done);
   }
-  return {};
+  post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+  done("");
 }
 
 // Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.
-void Conductor::enrol_from_pool(const PciAddress& address, Facts facts) {
+void Conductor::enrol_from_pool(const PciAddress& address, Facts facts, const OrderDone& done) {
   ports_.providers.read(
       devices_.at(address).record.provider,
-      [this, address, facts = std::move(facts)](Result<placement::ProviderView> view) {
+      [this, address, facts = std::move(facts), done](Result<placement::ProviderView> view) {
         if (stopping_) return;
-        if (!view) return refuse_enrolment(address, view.error().what);
-        if (!view->is_device() || !view->free() || view->burned()) {
-          return refuse_enrolment(address, "Placement shows it reserved or taken");
+        std::string why = view ? "" : view.error().what;
+        if (why.empty() && (!view->is_device() || !view->free() || view->burned())) {
+          why = "Placement shows it reserved or taken";
+        }
+        if (!why.empty()) {
+          refuse_enrolment(address, why);
+          return done(why);
         }
         post(address, Event{Trigger::operator_enrol, 0, facts});
-        want_survey(kSoonMs);
+        done("");
       });
 }
 
@@ -246,8 +285,8 @@ void Conductor::refuse_enrolment(const PciAddress& address, const std::string& r
   save(address, std::move(next), std::move(entry), [] {});
 }
 
-// An unmanaged drive does not say its serial before it is claimed: whichever is found then is the
-// one that the operator accepts.
+// An unmanaged drive does not say its serial before it is claimed; the claim compares what the
+// operator accepted (the_accepted_one).
 bool Conductor::stands_unopened(const Device& device) const {
   const auto policy = policy_of(device.record);
   return policy && !policy->managed;
@@ -310,6 +349,7 @@ void Conductor::stop(std::function<void()> stopped) {
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();
   };
+  refuse_waiting_orders(one_done);
   for (auto& [address, device] : devices_) {
     if (device.peeking) ports_.drives.drop(address, [] {});
     if (!is_busy(device.record.stage)) continue;

@@ -8,6 +8,7 @@
 
 #include "handlers/conductor.h"
 #include "handlers/conductor_words.h"
+#include "handlers/identity.h"
 #include "handlers/plan.h"
 
 namespace reclaim {
@@ -214,9 +215,12 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
     facts.serial = identity->serial;
     facts.firmware = identity->firmware;
   }
+  Device& device = devices_.at(address);
+  device.found = found_drive(report.facts);
+  const Status accepted = is_the_accepted_one(report.facts, device.record, on_ledger(address));
+  if (!accepted) return answer(address, epoch, Trigger::guards_failed, said(accepted.error()));
   note_claimed(address, report.facts, facts);
   // What an unmanaged drive can is only known now that it is open.
-  Device& device = devices_.at(address);
   if (!is_whole(device.record.plan)) {
     const auto method =
         identity ? policies_.choose_method(policy, identity->capabilities)

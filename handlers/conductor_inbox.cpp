@@ -58,6 +58,7 @@ void Conductor::pump(const PciAddress& address) {
       continue;
     }
     forget_kept(device, update->record);
+    update->record.found = device.found;
     if (update->effect == EffectKind::finish) {
       // Written before the release was asked for.
       const LedgerEntry* known = on_ledger(address);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "handlers/conductor.h"
+#include "handlers/identity.h"
 #include "handlers/registrar.h"
 #include "state/base/uuid.h"
 
@@ -81,7 +82,7 @@ void Conductor::register_drive(const Sighting& sighting) {
     device->record = std::move(record);
     device->dirty_durable = remembered && entry->second.dirty;
   }
-  if (drive.identity) device->seen_serial = drive.identity->serial;
+  device->found = found_drive(drive);
   device->sighting.reset();
   if (device->saving || device->registering) return;
   if (device->record.stage == Stage::available) {

@@ -59,38 +59,50 @@ void Conductor::lane_is_free() {
   if (one_waits) want_survey(0);
 }
 
-// An order that a survey of this run has to be asked about: is the device clean, which drive is
-// there? True: it is kept until then.
-bool Conductor::waits_for_survey(const Order& order) {
-  if (order.order != "clean" && order.order != "enrol") return false;
+// Behind another order for the same device, or for a survey of this run.
+bool Conductor::has_to_wait(const Order& order) const {
   const auto address = parse_pci_address(order.address);
   if (!address) return false;
-  const Device* device = find(*address);
-  if (device == nullptr) {
-    if (counters_.surveys > counters_.surveys_failed) return false;
-  } else {
-    const Stage stage = device->record.stage;
-    const bool asks = stage == Stage::available || (order.order == "enrol" && !is_busy(stage));
-    if (device->surveyed || device->quarantined || !asks) return false;
-  }
-  const bool asked_before =
-      std::any_of(orders_waiting_.begin(), orders_waiting_.end(), [&order](const Order& other) {
-        return other.order == order.order && other.address == order.address;
+  const auto device = devices_.find(*address);
+  const bool behind_another =
+      (device != devices_.end() && device->second.ordering) ||
+      std::any_of(orders_waiting_.begin(), orders_waiting_.end(), [&](const Order& other) {
+        const auto at = parse_pci_address(other.address);
+        return at && *at == *address;
       });
-  if (asked_before) return true;
+  return behind_another || waits_for_survey(order, *address);
+}
+
+// A survey of this run has to be asked first: is the device clean, which drive is there?
+bool Conductor::waits_for_survey(const Order& order, const PciAddress& address) const {
+  if (order.order != "clean" && order.order != "enrol") return false;
+  const auto found = devices_.find(address);
+  if (found == devices_.end()) return counters_.surveys == counters_.surveys_failed;
+  const Device& device = found->second;
+  const Stage stage = device.record.stage;
+  const bool asks = stage == Stage::available || (order.order == "enrol" && !is_busy(stage));
+  return !device.surveyed && !device.quarantined && asks;
+}
+
+void Conductor::let_wait(const Order& order) {
+  const auto last =
+      std::find_if(orders_waiting_.rbegin(), orders_waiting_.rend(),
+                   [&order](const Order& other) { return other.address == order.address; });
+  const bool asked_before = last != orders_waiting_.rend() && last->order == order.order &&
+                            last->serial == order.serial && last->hardware == order.hardware;
+  if (asked_before) return answer_order(order, "the same order waits already");
   if (orders_waiting_.size() == kOrdersWaitingMax) {
-    answer_order(orders_waiting_.front(),
-                 "too many orders wait for the first survey; issue it again");
+    answer_order(orders_waiting_.front(), "too many orders wait; issue it again");
     orders_waiting_.pop_front();
   }
-  ports_.log.info(kLog, fmt::format("order {} of {} waits for the first survey", order.order,
-                                    to_string(*address)));
+  ports_.log.info(
+      kLog, fmt::format("order {} of {} waits for the first survey, or behind another",
+                        printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
   orders_waiting_.push_back(order);
-  return true;
 }
 
 void Conductor::carry_out_orders() {
-  for (const Order& order : std::exchange(orders_waiting_, {})) take(order);
+  for (const Order& order : std::exchange(orders_waiting_, {})) judge(order);
 }
 
 }  // namespace reclaim

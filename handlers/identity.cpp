@@ -20,6 +20,12 @@ std::string shown(const std::string& text) {
   return text.empty() ? "not known" : text;
 }
 
+std::string other_than_accepted(const std::string& serial, const std::string& hardware,
+                                const std::string& address, const std::string& found) {
+  return fmt::format("the order accepts {}, the drive in {} is {}; look at it, then order again",
+                     serial.empty() ? hardware : "serial " + serial, address, found);
+}
+
 std::string serial_of(const LedgerEntry& entry) {
   return entry.enrolled_serial.empty() ? entry.serial : entry.enrolled_serial;
 }
@@ -176,6 +182,51 @@ Status is_the_one_on_record(const Sighting& sighting, const Record& record) {
                fmt::format("{}; once you know that no instance's data is on it, `reclaim device "
                            "set {} --enrol` accepts it",
                            sighting.standing.why, to_string(record.address))};
+}
+
+FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive) {
+  FoundDrive found;
+  if (!drive) return found;
+  if (drive->identity) {
+    found.serial = drive->identity->serial;
+    found.model = drive->identity->model;
+  }
+  found.hardware = nvme::encode_hardware(drive->hardware);
+  return found;
+}
+
+bool names_a_drive(const Order& order) {
+  return !order.serial.empty() || !noted(order.hardware).serial_number.empty();
+}
+
+std::string not_the_drive_of(const Order& order, const FoundDrive& found) {
+  const Match hardware = nvme::compare(noted(order.hardware), noted(found.hardware));
+  std::string is;
+  if (order.serial.empty()) {
+    if (hardware != Match::same) is = shown(found.hardware);
+  } else if (!found.serial.empty() && found.serial != order.serial) {
+    is = found.serial;
+  } else if (hardware == Match::different) {
+    is = shown(found.hardware);
+  }
+  return is.empty() ? is : other_than_accepted(order.serial, order.hardware, order.address, is);
+}
+
+Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
+                           const LedgerEntry* entry) {
+  const bool on_ledger = entry != nullptr && entry->accepted;
+  if (!on_ledger && !record.accepted) return Ok{};
+  const std::string& serial = on_ledger ? entry->enrolled_serial : record.serial;
+  const bool noted_there = on_ledger && !entry->boot_id.empty();
+  const std::string& hardware = noted_there ? entry->hardware : record.hardware;
+  const std::string is = opened.identity ? opened.identity->serial : std::string();
+  if (!serial.empty() && serial == is) return Ok{};
+  if (serial.empty() && nvme::compare(noted(hardware), opened.hardware) == Match::same) return Ok{};
+  return Error{
+      Errc::failed,
+      "not enrolled: " +
+          other_than_accepted(serial, hardware, to_string(record.address),
+                              serial.empty() ? shown(nvme::encode_hardware(opened.hardware)) : is)};
 }
 
 std::string hardware_to_note(const Record& record, const nvme::DriveFacts& drive,

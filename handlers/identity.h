@@ -15,6 +15,7 @@
 #include "handlers/survey.h"
 #include "nvme/hardware_identity.h"
 #include "state/ledger.h"
+#include "state/order.h"
 #include "state/record.h"
 
 namespace reclaim {
@@ -47,6 +48,21 @@ void assess_guest(Assessment& out, const placement::ProviderView& view, const st
 
 // For waiting_for: why an unmanaged drive's counters could not be read.
 [[nodiscard]] std::string not_peeked(const std::string& why);
+
+// What a look found of a drive.
+[[nodiscard]] FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive);
+
+// Whether an order says which drive it accepts: a slot alone tells no two apart.
+[[nodiscard]] bool names_a_drive(const Order& order);
+
+// Why what was found at an address is not the drive that an order accepts. Empty: it is, or, where
+// no serial can be read, the claim will tell.
+[[nodiscard]] std::string not_the_drive_of(const Order& order, const FoundDrive& found);
+
+// Whether the drive that a claim has opened is the one that an operator accepted, where one did, by
+// record and ledger. Errc::failed with the remedy.
+[[nodiscard]] Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
+                                         const LedgerEntry* entry);
 
 // What is to be noted of the hardware of a drive that is the one on record: of what cannot be read
 // now, what was known in the same boot stays.

@@ -166,6 +166,9 @@ void add_device_set(CLI::App* device, CommandLine& line) {
                             ->check(CLI::IsMember({"on", "off"}));
   set->add_flag("--enrol", *enrol, "Accept the drive that is there now, though its serial changed")
       ->excludes(on_off);
+  set->add_option("--serial", options->serial,
+                  "With --enrol: accept the drive of this serial [the one the worker saw last]")
+      ->excludes(on_off);
   set->callback([&line, options, maintenance, enrol] {
     if (maintenance->empty() && !*enrol) {
       line.exit_code =

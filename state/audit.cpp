@@ -17,9 +17,9 @@ constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
-constexpr std::array<std::string_view, 8> kNames{
-    "tenancy_seen",   "tenancy_ended", "quarantined", "released_elsewhere",
-    "reserved_again", "enrolled",      "maintenance", "key_endorsed"};
+constexpr std::array<std::string_view, 9> kNames{
+    "tenancy_seen", "tenancy_ended", "quarantined",  "released_elsewhere", "reserved_again",
+    "enrolled",     "maintenance",   "key_endorsed", "enrol_refused"};
 
 struct Member {
   const char* name;

@@ -22,6 +22,7 @@ enum class AuditEvent : std::uint8_t {
   enrolled,            // an operator accepted the drive that is there now
   maintenance,         // begun or ended by an operator; `detail` says which
   key_endorsed,        // the host's next signing key, vouched for by this one
+  enrol_refused,       // an operator accepted another drive than the one that is there
 };
 
 [[nodiscard]] std::string_view to_string(AuditEvent event);

@@ -11,7 +11,9 @@ std::map<std::string, std::string> order_fields(const Order& order) {
           {"request_id", order.request_id},
           {"issued_at", to_iso8601(order.issued_at)},
           {"nonce", order.nonce},
-          {"mac", order.mac}};
+          {"mac", order.mac},
+          {"serial", order.serial},
+          {"hardware", order.hardware}};
 }
 
 Order order_from_fields(const std::string& id, const std::map<std::string, std::string>& fields) {
@@ -19,8 +21,8 @@ Order order_from_fields(const std::string& id, const std::map<std::string, std::
     const auto found = fields.find(name);
     return found == fields.end() ? std::string() : found->second;
   };
-  Order order{id,       text("order"), text("address"), text("who"), text("request_id"),
-              WallMs{}, text("nonce"), text("mac")};
+  Order order{id,       text("order"), text("address"), text("who"),    text("request_id"),
+              WallMs{}, text("nonce"), text("mac"),     text("serial"), text("hardware")};
   if (const auto at = from_iso8601(text("issued_at"))) order.issued_at = *at;
   return order;
 }

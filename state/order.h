@@ -25,10 +25,21 @@ struct Order {
   std::string request_id;
   WallMs issued_at;
   std::string nonce;
-  std::string
-      mac;  // of what stands above and the host (state/order_seal.h); empty: not authenticated
+  // Of all else and the host (state/order_seal.h); empty: not authenticated.
+  std::string mac;
+  // Of `enrol`: the drive that it accepts, and no other. Its serial, empty where none can be read
+  // yet, and what stays with its hardware (nvme::encode_hardware).
+  std::string serial;
+  std::string hardware;
   friend bool operator==(const Order&, const Order&) = default;
 };
+
+// As long as a request id, or a name, may be.
+inline constexpr std::size_t kOrderWordBytesMax = 200;
+
+[[nodiscard]] inline bool has_request_id(const Order& order) {
+  return !order.request_id.empty() && order.request_id.size() <= kOrderWordBytesMax;
+}
 
 // What no stranger may say.
 [[nodiscard]] inline bool accepts_something(const Order& order) {

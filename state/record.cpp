@@ -139,6 +139,9 @@ void read_identity(FieldReader& reader, Record& record) {
   if (reader.has("type")) reader.text("type", record.type);
   if (reader.has("hardware")) reader.text("hardware", record.hardware);
   if (reader.has("boot_id")) reader.text("boot_id", record.boot_id);
+  if (reader.has("found_serial")) reader.text("found_serial", record.found.serial);
+  if (reader.has("found_model")) reader.text("found_model", record.found.model);
+  if (reader.has("found_hardware")) reader.text("found_hardware", record.found.hardware);
 }
 
 void read_life(FieldReader& reader, Record& record) {
@@ -264,6 +267,9 @@ Fields encode_record(const Record& record) {
       {"capacity_bytes", std::to_string(record.capacity_bytes)},
       {"hardware", record.hardware},
       {"boot_id", record.boot_id},
+      {"found_serial", record.found.serial},
+      {"found_model", record.found.model},
+      {"found_hardware", record.found.hardware},
       {"provider", record.provider},
       {"provider_name", record.provider_name},
       {"resource_class", record.resource_class},

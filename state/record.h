@@ -56,6 +56,15 @@ inline constexpr std::string_view kTypeNvme = "NVME";
 
 using Fields = std::map<std::string, std::string>;
 
+// What the last look found at an address, whatever is recorded of it: a drive may have been put
+// there since. Shown, and what an operator's `enrol` names; nothing rests on it.
+struct FoundDrive {
+  std::string serial;  // empty: no drive answers, or it cannot be read where it stands
+  std::string model;
+  std::string hardware;  // nvme::encode_hardware
+  friend bool operator==(const FoundDrive&, const FoundDrive&) = default;
+};
+
 struct Record {
   // Who it is.
   std::string host;
@@ -76,6 +85,7 @@ struct Record {
   // drive at the address was last known to be this one. Empty: not known.
   std::string hardware;
   std::string boot_id;
+  FoundDrive found;
 
   // Where it stands in Placement.
   std::string provider;  // UUID

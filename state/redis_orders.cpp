@@ -20,6 +20,10 @@ std::string orders_of(const std::string& host) {
   return redis_keys::of_host(host, "orders");
 }
 
+std::string taken_of(const std::string& host) {
+  return redis_keys::of_host(host, "orders_taken");
+}
+
 std::string answer_key(const std::string& host, const std::string& request_id) {
   return redis_keys::of_device(host, "order", request_id);
 }
@@ -67,8 +71,25 @@ void RedisStore::push_order(const std::string& host, const Order& order, StoreCa
 
 void RedisStore::take_orders(const std::string& host, std::size_t count_max,
                              StoreCallback<std::vector<Order>> done) {
-  call(RedisScript::take_orders, {orders_of(host)}, {std::to_string(count_max)},
+  call(RedisScript::take_orders, {orders_of(host), taken_of(host)},
+       {std::to_string(count_max), std::to_string(kStreamLifeMs)},
        reading_orders(host, std::move(done)));
+}
+
+void RedisStore::orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) {
+  client_->command({"HGETALL", taken_of(host)},
+                   [host, done = std::move(done)](Result<RedisReply> reply) {
+                     if (!reply.ok())
+                       return done(reply.error().wrap("the orders taken by " + host));
+                     std::vector<Order> orders;
+                     for (const auto& [id, request_id] : redis_keys::pairs_of(*reply)) {
+                       Order order;
+                       order.id = id;
+                       order.request_id = request_id;
+                       orders.push_back(std::move(order));
+                     }
+                     done(std::move(orders));
+                   });
 }
 
 void RedisStore::list_orders(const std::string& host, StoreCallback<std::vector<Order>> done) {
@@ -87,12 +108,19 @@ void RedisStore::withdraw_order(const std::string& host, const std::string& id,
 
 void RedisStore::answer_order(const std::string& host, const Order& order,
                               const std::string& refusal, StoreCallback<Ok> done) {
+  const auto settled = [done = std::move(done)](Result<RedisReply> reply) {
+    done(reply.ok() ? Status(Ok{}) : Status(std::move(reply).error()));
+  };
+  if (!has_request_id(order)) {
+    return client_->command({"HDEL", taken_of(host), order.id}, settled);
+  }
   client_->command({"SET", answer_key(host, order.request_id),
                     refusal.empty() ? std::string(kTaken) : std::string(kRefused) + refusal, "PX",
                     std::to_string(kOrderLifeMs)},
-                   [done = std::move(done)](Result<RedisReply> reply) {
-                     done(reply.ok() ? Status(Ok{}) : Status(std::move(reply).error()));
-                   });
+                   settled);
+  client_->command({"HDEL", taken_of(host), order.id}, [](const Result<RedisReply>&) {
+    // Left there, it is told once more with the next start.
+  });
 }
 
 void RedisStore::read_order_answer(const std::string& host, const std::string& request_id,

@@ -85,7 +85,15 @@ return {'ok'}
 // Read and gone in one step. The answer holds the entries, not a text.
 constexpr std::string_view kTakeOrders = R"lua(
 local entries = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])
-for _, entry in ipairs(entries) do redis.call('XDEL', KEYS[1], entry[1]) end
+for _, entry in ipairs(entries) do
+  local request_id = ''
+  for i = 1, #entry[2] - 1, 2 do
+    if entry[2][i] == 'request_id' then request_id = entry[2][i + 1] end
+  end
+  redis.call('HSET', KEYS[2], entry[1], request_id)
+  redis.call('XDEL', KEYS[1], entry[1])
+end
+if #entries > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return entries
 )lua";
 

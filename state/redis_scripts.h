@@ -21,7 +21,7 @@ enum class RedisScript : std::uint8_t {
   renew_lock,     // KEYS lock; ARGV token ttl_ms
   release_lock,   // KEYS lock; ARGV token
   ack_kicks,      // KEYS kicks; ARGV group, ids
-  take_orders,    // KEYS orders; ARGV count
+  take_orders,    // KEYS orders, taken; ARGV count, life_ms of taken
   heartbeat,      // KEYS machine alive; ARGV machine_id value ttl_ms
   upgrade_hosts,  // KEYS hosts; ARGV host machine_id
   schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing

@@ -90,6 +90,7 @@ class RedisStore final : public Store, public InHand {
   void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
   void take_orders(const std::string& host, std::size_t count_max,
                    StoreCallback<std::vector<Order>> done) override;
+  void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) override;
   void answer_order(const std::string& host, const Order& order, const std::string& refusal,
                     StoreCallback<Ok> done) override;
   // For who issued them. Those that no worker has taken yet:

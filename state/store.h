@@ -114,11 +114,14 @@ class Store {
   // Appends to the host's stream of orders.
   virtual void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) = 0;
   // Takes what lies there, oldest first, at most `count_max`: it is gone from the stream then, so
-  // that each is carried out once at the most, and one that was withdrawn is not.
+  // that each is carried out once at the most, and one that was withdrawn is not. Until it is
+  // answered it counts as taken.
   virtual void take_orders(const std::string& host, std::size_t count_max,
                            StoreCallback<std::vector<Order>> done) = 0;
+  // Orders that were taken and not answered, by id and request id: a worker ended meanwhile.
+  virtual void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) = 0;
   // What became of an order, for whom it was issued by to read within the hour: empty for taken,
-  // else why not.
+  // else why not. One whose request id cannot name a key (has_request_id) is only settled.
   virtual void answer_order(const std::string& host, const Order& order, const std::string& refusal,
                             StoreCallback<Ok> done) = 0;
 

@@ -258,8 +258,8 @@ inline void an_order_is_taken_once(const World& world) {
   };
   EXPECT_TRUE(take().empty());
   Order order{
-      "",        "enrol", "0000:01:01.0", "alice@controller-1", "req-1", WallMs{1'763'640'000'123},
-      "a-nonce", "a-code"};
+      "",        "enrol",  "0000:01:01.0", "alice@controller-1", "req-1", WallMs{1'763'640'000'123},
+      "a-nonce", "a-code", "a-serial",     "dsn=00-01"};
   for (const char* what : {"enrol", "clean", "abort"}) {
     order.order = what;
     ASSERT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
@@ -278,9 +278,30 @@ inline void an_order_is_taken_once(const World& world) {
   ASSERT_EQ(taken.size(), 1U) << "what a worker took and did not live to do is not done";
   EXPECT_EQ(taken[0].order, "abort");
   EXPECT_TRUE(take().empty());
+  const auto left = [&] {
+    const auto orders = ask<std::vector<Order>>(world, [&](StoreCallback<std::vector<Order>> done) {
+      world.store().orders_left(world.host, std::move(done));
+    });
+    EXPECT_TRUE(orders.ok());
+    std::vector<std::string> ids;
+    for (const Order& one : orders.ok() ? *orders : std::vector<Order>{}) {
+      EXPECT_EQ(one.request_id, "req-1");
+      ids.push_back(one.id);
+    }
+    return ids;
+  };
+  EXPECT_EQ(left().size(), 3U) << "until it is told what became of it";
   EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
                 world.store().answer_order(world.host, order, "", std::move(done));
               }).ok());
+  EXPECT_EQ(left().size(), 2U);
+  taken[0].request_id.clear();
+  EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+                world.store().answer_order(world.host, taken[0], "", std::move(done));
+              }).ok());
+  const std::vector<std::string> ids = left();
+  ASSERT_EQ(ids.size(), 1U);
+  EXPECT_NE(ids[0], taken[0].id);
 }
 
 inline void a_host_name_belongs_to_one_machine(const World& world) {

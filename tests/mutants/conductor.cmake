@@ -116,6 +116,22 @@ unit_mutant(locked_plans_outlive_policies conductor handlers/conductor_effects.c
 unit_mutant(anyone_may_enrol conductor handlers/conductor_commands.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
   [[  if (!policies_.order_fits || !policies_.order_fits(order)) {]] [[  if (false) {]])
+unit_mutant(orders_accept_any_drive conductor handlers/identity.cpp
+  Managed/OrdersOfAnyDrive.AcceptNoDriveThatWas*
+  "an operator accepts one drive, and another one is erased"
+  [[  return is.empty() ? is : other_than_accepted(]]
+  [[  return true ? std::string() : other_than_accepted(]])
+unit_mutant(opened_drives_are_not_compared conductor handlers/conductor_effects.cpp
+  Managed/OrdersOfAnyDrive.AcceptNoDriveThatIsPutThereBefore*
+  "a drive that is put there after an order for another one is erased"
+  [[  if (!accepted) return answer(]] [[  if (false) return answer(]])
+unit_mutant(orders_overtake conductor handlers/conductor_commands.cpp Orders.ForOneDevice*
+  "an abort that was given last is carried out first"
+  [[  devices_.at(address).ordering = true;]] [[  devices_.at(address).ordering = false;]])
+unit_mutant(orders_are_lost conductor handlers/conductor_commands.cpp OrdersOfAStart.*Dies
+  "an order ends with its worker, and who issued it hears nothing"
+  [[        for (const Order& order : *left) {]]
+  [[        for (const Order& order : std::vector<Order>()) {]])
 unit_mutant(orders_are_heard_twice conductor handlers/conductor_commands.cpp Orders.*Once*
   "an order that was copied from Redis is carried out again"
   [[  if (known != nullptr && order.issued_at <= known->ordered_at) {]] [[  if (false) {]])

@@ -179,9 +179,10 @@ void World::swap_drive(Slot& slot) {
   if (slot.phase != Phase::none || drive.guest != 0 || !slot.is_drive) return;
   say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
   const Record* known = store.stored(slot.address);
-  const bool learnt = known != nullptr && !known->serial.empty() && conductor && started &&
-                      disk.entries.contains(slot.address) &&
-                      !disk.entries.at(slot.address).serial.empty();
+  const bool accepted = known != nullptr && known->accepted;
+  const bool learnt = accepted || (known != nullptr && !known->serial.empty() && conductor &&
+                                   started && disk.entries.contains(slot.address) &&
+                                   !disk.entries.at(slot.address).serial.empty());
   Drive next;
   next.address = drive.address;
   next.serial = fmt::format("S{}", next_serial_++);
@@ -387,7 +388,9 @@ void World::operator_tidies() {
         continue;
       }
       slot.operator_tries += 1;
-      const bool other = !record.serial.empty() && record.serial != drive_of(slot).serial;
+      const bool other =
+          (!record.serial.empty() && record.serial != drive_of(slot).serial) ||
+          record.last_error.find("look at it, then order again") != std::string::npos;
       command(other ? "enrol" : "clean", record.address);
     }
   }

@@ -211,6 +211,7 @@ std::optional<Error> FakeDrives::guard(const Drive* drive, const Lane& lane) con
 void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) {
   const PciAddress address = request.address;
   in_lane(address, [this, address, request, done = std::move(done)](std::uint64_t op) {
+    if (on_claim) on_claim(address);
     Lane& lane = lanes_[address];
     Drive* drive = find(address);
     const auto refuse = [&](Errc code, const char* why) {

@@ -126,6 +126,8 @@ class FakeDrives final : public nvme::Drives {
   [[nodiscard]] Proof proof(const PciAddress& address) const;
   // A canary or an erase reaches the drive now.
   std::function<void(const PciAddress&, const char* what)> on_touch;
+  // Right before a claim looks at the drive.
+  std::function<void(const PciAddress&)> on_claim;
   // Its vfio group is ours: no guest can be started on it.
   [[nodiscard]] bool holds_group(const PciAddress& address) const;
   // What must never be asked of a drive.

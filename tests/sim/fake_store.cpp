@@ -252,16 +252,25 @@ void FakeStore::take_orders(const std::string& host, std::size_t count_max,
         const auto count = static_cast<std::ptrdiff_t>(std::min(count_max, orders.size()));
         std::vector<Order> out(orders.begin(), orders.begin() + count);
         orders.erase(orders.begin(), orders.begin() + count);
+        std::vector<Order>& taken = orders_taken_[host];
+        taken.insert(taken.end(), out.begin(), out.end());
         return out;
       },
       std::move(done));
 }
 
-void FakeStore::answer_order(const std::string& /*host*/, const Order& order,
+void FakeStore::orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) {
+  command<std::vector<Order>>(
+      [this, host]() -> Result<std::vector<Order>> { return orders_taken_[host]; },
+      std::move(done));
+}
+
+void FakeStore::answer_order(const std::string& host, const Order& order,
                              const std::string& refusal, StoreCallback<Ok> done) {
   command<Ok>(
-      [this, order, refusal]() -> Result<Ok> {
-        order_answers[order.request_id] = refusal;
+      [this, host, order, refusal]() -> Result<Ok> {
+        std::erase_if(orders_taken_[host], [&](const Order& one) { return one.id == order.id; });
+        if (has_request_id(order)) order_answers[order.request_id] = refusal;
         return Ok{};
       },
       std::move(done));

@@ -40,6 +40,7 @@ class FakeStore final : public Store {
   void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
   void take_orders(const std::string& host, std::size_t count_max,
                    StoreCallback<std::vector<Order>> done) override;
+  void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) override;
   void answer_order(const std::string& host, const Order& order, const std::string& refusal,
                     StoreCallback<Ok> done) override;
   void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
@@ -127,6 +128,7 @@ class FakeStore final : public Store {
   std::uint64_t last_token_ = 0;
   std::map<std::string, Stream> streams_;
   std::map<std::string, std::deque<Order>> orders_;
+  std::map<std::string, std::vector<Order>> orders_taken_;
   std::map<std::string, HostInfo> hosts_;
   std::map<std::pair<std::string, std::string>, Arq> arqs_;  // by host and UUID
   std::map<std::string, Certificate> certificates_;

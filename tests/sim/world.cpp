@@ -245,13 +245,20 @@ void World::kick(std::vector<int> delays_s) {
   conductor->take(kick);
 }
 
+// The drive that the operator looks at. One that does not say its serial where it stands is named
+// by its Device Serial Number, and without that by the serial on its label.
+void World::name_drive(const Slot& slot, Order& order) const {
+  const Drive& drive = hardware.drives.at(slot.address);
+  order.hardware = nvme::encode_hardware(drive.hardware);
+  if (slot.managed || drive.hardware.serial_number.empty()) order.serial = drive.serial;
+}
+
 void World::command(const std::string& what, const PciAddress& address) {
   if (!conductor || !started) return;
   say(fmt::format("operator: {} {}", what, to_string(address)));
   Slot& slot = slot_at(address);
   if (what == "enrol") {
-    // An unmanaged one says its serial when it is claimed: whichever is found then was meant.
-    slot.expected_serial = slot.managed ? hardware.drives.at(address).serial : "";
+    slot.expected_serial = hardware.drives.at(address).serial;
     slot.enrolled = true;
     // What he held is another drive than the one he accepts.
     if (slot.displaced) slot.displaced = slot.held = false;
@@ -271,6 +278,7 @@ void World::command(const std::string& what, const PciAddress& address) {
   order.address = to_string(address);
   order.who = "operator@sim";
   order.mac = order_code;
+  if (what == "enrol") name_drive(slot, order);
   // Never two at once: the later one counts.
   order.issued_at = last_order_at_ =
       WallMs{std::max(scheduler.now().wall.ms, last_order_at_.ms + 1)};

@@ -114,6 +114,7 @@ class World final {
   void pass(std::int64_t ms);
   void kick(std::vector<int> delays_s);
   void command(const std::string& what, const PciAddress& address);
+  void name_drive(const Slot& slot, Order& order) const;
   [[nodiscard]] const Record& record(std::size_t slot = 0) const;
   [[nodiscard]] Drive& drive(std::size_t slot = 0);
   [[nodiscard]] Provider& provider(std::size_t slot = 0);

@@ -90,6 +90,10 @@ class MemoryStore final : public Store {
                    StoreCallback<std::vector<Order>> /*done*/) override {
     never();
   }
+  void orders_left(const std::string& /*host*/,
+                   StoreCallback<std::vector<Order>> /*done*/) override {
+    FAIL() << "the device API takes no orders";
+  }
   void answer_order(const std::string& /*host*/, const Order& /*order*/,
                     const std::string& /*refusal*/, StoreCallback<Ok> /*done*/) override {
     never();

@@ -8,15 +8,18 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kMinuteMs = 60'000;
 
 struct Orders : ::testing::Test {
-  Orders() {
+  explicit Orders(bool managed = true) {
     WorldOptions options;
     options.scripted = true;
     world.emplace(options);
+    world->slots[0].managed = managed;
+    if (!managed) world->drive().home = world->drive().driver = "vfio-pci";
     world->start_worker();
     world->pass(kMinuteMs);
   }
@@ -32,6 +35,10 @@ struct Orders : ::testing::Test {
     order.issued_at = world->scheduler.now().wall;
     order.id = std::to_string(order.issued_at.ms) + "-0";
     order.mac = world->order_code;
+    if (accepts_something(order)) {
+      world->name_drive(world->slots[0], order);
+      world->slots[0].expected_serial = world->drive().serial;
+    }
     return order;
   }
   // What who issued it is told.
@@ -101,6 +108,201 @@ TEST_F(Orders, OneThatAcceptsSomethingIsHeardOnceThoughTheWorkerRestarts) {
   EXPECT_EQ(world->releases, 1U);
   EXPECT_EQ(answer(issued("enrol")), "") << "a later one is another one";
 }
+
+// -------------------------------------------------------------------------------------------------
+// One after another, and none without a word.
+
+// `enrol` waits for the ledger.
+TEST_F(Orders, ForOneDeviceAreCarriedOutInTheOrderGiven) {
+  fail();
+  world->conductor->take(issued("enrol"));
+  world->conductor->take(issued("abort"));
+  world->pass(10 * kMinuteMs);
+  EXPECT_TRUE(world->record().accepted);
+  EXPECT_EQ(world->record().stage, Stage::error) << "the abort came last";
+  EXPECT_EQ(world->releases, 0U);
+}
+
+// The worker was started again, and has seen nothing yet.
+struct OrdersOfAStart : Orders {
+  OrdersOfAStart() {
+    fail();
+    world->kill_worker();
+    world->placement.set_away(true);
+    world->start_worker();
+    world->pass(1'000);
+  }
+  // As the daemon does.
+  Order through_the_stream(const std::string& what) {
+    const Order order = issued(what);
+    const std::string host = world->conductor_options.host;
+    world->store.push_order(host, order, [](const Result<Ok>&) {});
+    world->store.take_orders(host, 10, [this](Result<std::vector<Order>> orders) {
+      for (const Order& one : *orders) world->conductor->take(one);
+    });
+    world->pass(1'000);
+    return order;
+  }
+  std::string told(const Order& order) {
+    const auto found = world->store.order_answers.find(order.request_id);
+    return found == world->store.order_answers.end() ? "nothing" : found->second;
+  }
+};
+
+TEST_F(OrdersOfAStart, WaitInTheOrderGiven) {
+  const Order enrol = through_the_stream("enrol");
+  const Order abort = through_the_stream("abort");
+  EXPECT_EQ(told(enrol), "nothing");
+  world->placement.set_away(false);
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(told(enrol), "");
+  EXPECT_EQ(told(abort), "");
+  EXPECT_TRUE(world->record().accepted);
+  EXPECT_EQ(world->record().stage, Stage::error) << "the abort came last";
+}
+
+TEST_F(OrdersOfAStart, AreToldWhenTheWorkerDies) {
+  const Order order = through_the_stream("enrol");
+  world->kill_worker();
+  world->placement.set_away(false);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  EXPECT_THAT(told(order), HasSubstr("the worker ended before it told what became of it"));
+  EXPECT_FALSE(world->record().accepted);
+  world->store.order_answers.clear();
+  world->kill_worker();
+  world->start_worker();
+  world->pass(kMinuteMs);
+  EXPECT_EQ(told(order), "nothing") << "once";
+}
+
+TEST_F(OrdersOfAStart, AreToldWhenTheWorkerIsStopped) {
+  const Order order = through_the_stream("enrol");
+  world->stop_worker();
+  world->pass(1'000);
+  EXPECT_THAT(told(order), HasSubstr("told to stop before it was carried out; issue it again"));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Which drive an order accepts.
+
+struct OrdersOfAnyDrive : Orders, ::testing::WithParamInterface<bool> {
+  OrdersOfAnyDrive() : Orders(GetParam()) {}
+  // Another drive is put into the slot, with somebody's data on it.
+  void exchange(const std::string& name) {
+    Drive& drive = world->drive();
+    drive.serial = name;
+    drive.hardware.serial_number = "dsn-" + name;
+    write_media(drive, 4711, 1);
+  }
+  [[nodiscard]] bool untouched() { return world->drive().owner == 4711; }
+  [[nodiscard]] std::size_t refusals() const {
+    std::size_t count = 0;
+    for (const AuditEntry& entry : world->disk.audit) {
+      count += entry.event == AuditEvent::enrol_refused ? 1 : 0;
+    }
+    return count;
+  }
+  void look() {
+    world->kick({0});
+    world->pass(kMinuteMs);
+  }
+};
+
+TEST_P(OrdersOfAnyDrive, AcceptTheDriveTheyName) {
+  exchange("new");
+  look();
+  EXPECT_EQ(answer(issued("enrol")), "");
+  world->pass(10 * kMinuteMs);
+  EXPECT_FALSE(untouched());
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_EQ(world->record().serial, "new");
+  EXPECT_EQ(refusals(), 0U);
+}
+
+TEST_P(OrdersOfAnyDrive, AcceptNoDriveThatWasPutThereSince) {
+  exchange("looked-at");
+  look();
+  const Order order = issued("enrol");
+  exchange("unknown");
+  look();
+  const std::string name = GetParam() ? "serial looked-at" : "dsn=dsn-looked-at";
+  EXPECT_THAT(answer(order), AllOf(HasSubstr("the order accepts"), HasSubstr(name),
+                                   HasSubstr("look at it, then order again")));
+  EXPECT_EQ(refusals(), 1U);
+  world->pass(10 * kMinuteMs);
+  EXPECT_TRUE(untouched());
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_EQ(answer(issued("enrol")), "");
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->record().serial, "unknown");
+}
+
+// No survey saw the exchange: the drive that the claim opens is compared.
+TEST_P(OrdersOfAnyDrive, AcceptNoDriveThatIsPutThereBeforeItIsClaimed) {
+  exchange("looked-at");
+  look();
+  world->drive().guarded = true;
+  EXPECT_EQ(answer(issued("enrol")), "");
+  ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
+  world->drives->on_claim = [this](const PciAddress&) { exchange("unknown"); };
+  world->drive().guarded = false;
+  world->pass(10 * kMinuteMs);
+  EXPECT_TRUE(untouched());
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+}
+
+// Here for the first survey of a worker that was started again.
+TEST_P(OrdersOfAnyDrive, AcceptNoDriveThatIsPutThereWhileTheyWait) {
+  exchange("looked-at");
+  look();
+  world->kill_worker();
+  world->placement.set_away(true);
+  world->start_worker();
+  world->pass(1'000);
+  const Order order = issued("enrol");
+  world->conductor->take(order);
+  world->pass(1'000);
+  exchange("unknown");
+  world->placement.set_away(false);
+  world->pass(10 * kMinuteMs);
+  EXPECT_TRUE(untouched());
+  EXPECT_THAT(world->store.order_answers[order.request_id], HasSubstr("the order accepts"));
+}
+
+TEST_P(OrdersOfAnyDrive, HaveToNameADrive) {
+  Order order = issued("enrol");
+  order.serial = order.hardware = "";
+  EXPECT_THAT(answer(order), HasSubstr("it names no drive: issue it again"));
+  order = issued("enrol");
+  order.serial.clear();
+  order.hardware = "slot=12";  // that tells no two drives apart
+  EXPECT_THAT(answer(order), HasSubstr("it names no drive: issue it again"));
+  EXPECT_EQ(world->erases, 0U);
+}
+
+// By the serial on its label: the claim compares it.
+TEST_P(OrdersOfAnyDrive, NameADriveThatTellsNothing) {
+  Order order = issued("enrol");
+  order.hardware.clear();
+  order.serial = "on-the-label";
+  if (GetParam()) {
+    EXPECT_THAT(answer(order), HasSubstr("the order accepts serial on-the-label"));
+  } else {
+    EXPECT_EQ(answer(order), "");
+  }
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->erases, 0U);
+  order = issued("enrol");
+  order.hardware.clear();
+  order.serial = world->drive().serial;
+  EXPECT_EQ(answer(order), "");
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->releases, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Managed, OrdersOfAnyDrive, ::testing::Bool());
 
 TEST_F(Orders, AnOldOneIsNotCarriedOut) {
   fail();

@@ -37,7 +37,8 @@ class RandomRecords final {
                                 &record.evidence,       &record.verification,
                                 &record.certificate_id, &record.certificate_pending,
                                 &record.cleaning_nonce, &record.hardware,
-                                &record.boot_id}) {
+                                &record.boot_id,        &record.found.serial,
+                                &record.found.model,    &record.found.hardware}) {
       *member = text();
     }
     record.capacity_bytes = wide();
@@ -133,7 +134,8 @@ TEST(Record, EveryMissingFieldIsNamed) {
   const std::set<std::string> added_later{
       "step_index",     "findings",        "enrolment", "accepted", "certificate_pending",
       "type",           "created_at",      "arq",       "managed",  "cyborg_status",
-      "cleaning_nonce", "instance_source", "hardware",  "boot_id"};
+      "cleaning_nonce", "instance_source", "hardware",  "boot_id",  "found_serial",
+      "found_model",    "found_hardware"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

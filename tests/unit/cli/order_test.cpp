@@ -1,0 +1,54 @@
+// Which drive an order accepts, as the command line takes it from what the worker saw.
+#include "cli/order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reclaim::cli {
+namespace {
+
+using testing::HasSubstr;
+
+Record with(const FoundDrive& found) {
+  Record record;
+  record.address = *parse_pci_address("0000:c1:00.0");
+  record.serial = "of the one before";
+  record.found = found;
+  return record;
+}
+
+std::string accepts(const FoundDrive& found, const std::string& serial) {
+  const auto drive = drive_to_accept(with(found), serial);
+  return drive ? accepting_text(*drive, with(found).address) : drive.error().what;
+}
+
+TEST(DriveToAccept, IsTheOneThatTheWorkerSawLast) {
+  const FoundDrive found{"X", "Y", "dsn=00-01 slot=7"};
+  EXPECT_EQ(accepts(found, ""), "accepting drive serial X, model Y in 0000:c1:00.0");
+  EXPECT_EQ(accepts(found, "X"), accepts(found, ""));
+  EXPECT_EQ(*drive_to_accept(with(found), ""), found) << "its hardware binds the order too";
+}
+
+TEST(DriveToAccept, IsTheOneThatIsNamedThoughAnotherWasSeen) {
+  const auto drive = drive_to_accept(with({"X", "Y", "dsn=00-01"}), "Z");
+  ASSERT_TRUE(drive.ok());
+  EXPECT_EQ(*drive, (FoundDrive{"Z", "", ""}));
+}
+
+TEST(DriveToAccept, IsToldByItsHardwareWhereNoSerialCanBeRead) {
+  const FoundDrive found{"", "", "dsn=00-01 slot=7"};
+  EXPECT_EQ(accepts(found, ""),
+            "accepting the drive with dsn=00-01 slot=7 in 0000:c1:00.0: its serial cannot be read "
+            "before it is claimed");
+  EXPECT_EQ(*drive_to_accept(with(found), "Z"), (FoundDrive{"Z", "", "dsn=00-01 slot=7"}));
+}
+
+TEST(DriveToAccept, HasToBeToldByItsLabelWhereNothingElseTells) {
+  for (const char* hardware : {"", "slot=7"}) {
+    EXPECT_THAT(accepts({"", "", hardware}, ""), HasSubstr("--serial"));
+    EXPECT_THAT(accepts({"", "", hardware}, "Z"), HasSubstr("accepting drive serial Z in"));
+  }
+}
+
+}  // namespace
+}  // namespace reclaim::cli
