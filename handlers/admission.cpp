@@ -168,6 +168,14 @@ void assess_uncleanable(Assessment& out, const Record& record, const Sighting& s
   }
 }
 
+// Reserved by hand, or so it seems, and another drive was put there since: what is known of the one
+// on record tells nothing of it.
+std::string exchanged_note(const Sighting& sighting) {
+  return fmt::format(
+      "{}: it stays reserved; its hold over, it waits for `reclaim device set {} --enrol`",
+      sighting.standing.why, to_string(sighting.address));
+}
+
 void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
                    const Sighting& sighting) {
   if (record.stage == Stage::allocated) {
@@ -204,6 +212,9 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
           "tell an operator's hold from a missed tenancy: left as it is; if nobody reserved it by "
           "hand, `reclaim device clean` it";
       break;
+  }
+  if (!out.trigger && sighting.standing.match == nvme::Match::different) {
+    out.waiting_for = exchanged_note(sighting);
   }
 }
 

@@ -92,6 +92,7 @@ const LedgerEntry* Conductor::know_standing(Sighting& sighting, const Record* re
 void Conductor::know_what_was_seen(Sighting& sighting, Device& device) const {
   const auto peeked = std::exchange(device.peeked, std::nullopt);
   if (!peeked || !sighting.drive || sighting.drive->counters) return;
+  if (sighting.standing.match == nvme::Match::different) return;  // they are another drive's
   sighting.drive->counters = nvme::Counters{
       device.record.certified_host_reads.value_or(peeked->host_reads), peeked->host_writes};
 }

@@ -125,6 +125,65 @@ TEST_F(Reboot, AnExchangedDriveIsNoticedInTheSameBootToo) {
   EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
 }
 
+// An operator reserved it by hand, and puts another drive in its place: nothing is done to that
+// one, and the note says what stands there.
+TEST_F(Reboot, ADriveThatIsExchangedUnderAHoldStaysReservedAndTheNoteSaysSo) {
+  make(false, Told::serial_number, 1);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  clean_once(0);
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_TRUE(world->record().held) << world->record().waiting_for;
+  const std::uint64_t erases = world->erases;
+  Drive& drive = world->drive();
+  const std::string former = drive.serial;
+  drive.hardware.serial_number = "dsn-another";
+  drive.serial = "another";
+  write_media(drive, 4711, 1);
+  world->slots[0].expected_serial = former;
+  for (const char* order : {"", "clean", "abort"}) {
+    if (*order != 0) world->command(order, world->slots[0].address);
+    world->pass(kLongMs);
+    EXPECT_EQ(world->provider().inventory.reserved, 1) << order;
+    EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
+    EXPECT_THAT(world->record().waiting_for, HasSubstr("it stays reserved"));
+  }
+  // His hold ends, and the drive is still another.
+  world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
+  world->kick({0});
+  world->pass(kLongMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("--enrol"));
+  EXPECT_EQ(world->erases, erases);
+  EXPECT_EQ(world->drive().owner, 4711U);
+  world->command("enrol", world->slots[0].address);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->erases, erases + 1);
+  EXPECT_EQ(world->record().stage, Stage::available);
+}
+
+// Between the look at the held drive's counters and the survey that was to use them.
+TEST_F(Reboot, CountersOfOneDriveSayNothingOfTheNext) {
+  make(false, Told::serial_number, 1);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  clean_once(0);
+  world->drives->on_claim = [this](const PciAddress&) {
+    world->scheduler.outside(2, [this] {
+      world->drive().hardware.serial_number = "dsn-another";
+      world->drive().serial = "another";
+    });
+  };
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->kick({0});
+  world->pass(kLongMs);
+  EXPECT_FALSE(world->record().held) << "nothing is known of the drive that is there now";
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
+}
+
 TEST_F(Reboot, OfWhichNothingButTheSerialIsKnownIsCleanedOnceMore) {
   make(false, Told::nothing, 1);
   world->start_worker();
