@@ -28,6 +28,14 @@ void report_certificates(const config::Settings& settings, Logger& log) {
     log.warning(kLog, "the certificates cannot be read", {{"why", report.error().what}});
     return;
   }
+  if (const auto former = unendorsed_predecessor(certificates_folder(settings.state_path),
+                                                 key->public_key(), kCertificatesReadMax)) {
+    log.warning(kLog,
+                fmt::format("certificates: the signing key {} was not endorsed by the former one, "
+                            "{}: auditors need both public keys; before the next change of keys, "
+                            "`reclaim certificate endorse NEW.pub`",
+                            key->public_key().id(), *former));
+  }
   for (std::size_t i = 0; i < std::min(report->problems.size(), kCertificateWarningsMax); ++i) {
     const ChainProblem& problem = report->problems[i];
     log.warning(kLog, fmt::format("certificates: {}: {}", problem.file, problem.what));

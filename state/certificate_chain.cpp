@@ -317,6 +317,26 @@ std::vector<PublicKey> endorsed_keys(const std::string& folder, std::vector<Publ
   return keys;
 }
 
+std::optional<std::string> unendorsed_predecessor(const std::string& folder, const PublicKey& key,
+                                                  std::size_t newest_max) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return std::nullopt;
+  const std::vector<ChainFile>& files = listing->files;
+  const std::size_t looked_at = std::min(files.size(), newest_max);
+  for (auto file = files.rbegin(); file != files.rbegin() + static_cast<std::ptrdiff_t>(looked_at);
+       ++file) {
+    const auto text = read_sealed(folder, file->name);
+    const auto sealed = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!sealed.ok() || sealed->key_id == key.id()) continue;
+    // The last that it sealed: an endorsement is made while no worker runs.
+    std::vector<PublicKey> endorsed;
+    learn_key(*sealed, endorsed);
+    if (!endorsed.empty() && endorsed.front().id() == key.id()) return std::nullopt;
+    return sealed->key_id;
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();

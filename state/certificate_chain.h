@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,12 @@ struct ChainReport {
 // `keys` and those that the chain's entries endorse, beginning with them.
 [[nodiscard]] std::vector<PublicKey> endorsed_keys(const std::string& folder,
                                                    std::vector<PublicKey> keys);
+
+// The id of the key that sealed before `key` did, if that one did not vouch for it: who holds the
+// former public key alone cannot follow the chain any more. Looks at the `newest_max` newest only.
+[[nodiscard]] std::optional<std::string> unendorsed_predecessor(const std::string& folder,
+                                                                const PublicKey& key,
+                                                                std::size_t newest_max);
 
 // What the chain tells of each drive, in its order: for find_missing_erasures(). What cannot be
 // read is left out; check_chain() complains of it.

@@ -171,6 +171,30 @@ TEST_F(AuditTest, AnEndorsedKeyIsFollowed) {
   EXPECT_EQ(check_chain(folder_, {next.public_key()})->problems.size(), 2U);
 }
 
+TEST_F(AuditTest, AKeyThatTheFormerOneDidNotEndorseIsTold) {
+  const SigningKey next = other_key();
+  const auto told = [&](const PublicKey& key) {
+    return unendorsed_predecessor(folder_, key, 1'000);
+  };
+  EXPECT_EQ(told(next.public_key()), std::nullopt) << "it is the first";
+  keep(1);
+  EXPECT_EQ(told(keys().front()), std::nullopt);
+  EXPECT_EQ(told(next.public_key()), keys().front().id());
+  const CertificateChain after(folder_, other_key());
+  ASSERT_TRUE(after.keep(id_of(2), certificate_text(2)).ok());
+  EXPECT_EQ(told(next.public_key()), keys().front().id()) << "it is told with each start";
+}
+
+TEST_F(AuditTest, AKeyThatTheFormerOneEndorsedIsNotTold) {
+  const SigningKey next = other_key();
+  keep(1);
+  endorse(next.public_key());
+  EXPECT_EQ(unendorsed_predecessor(folder_, next.public_key(), 1'000), std::nullopt);
+  const CertificateChain after(folder_, other_key());
+  ASSERT_TRUE(after.keep(id_of(3), certificate_text(3)).ok());
+  EXPECT_EQ(unendorsed_predecessor(folder_, next.public_key(), 1'000), std::nullopt);
+}
+
 TEST_F(AuditTest, AKeyThatAnUnknownOneEndorsesIsNotFollowed) {
   keep(1);
   const auto third = SigningKey::load_or_create(state_path_ + "/third.key");
