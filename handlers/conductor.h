@@ -264,6 +264,8 @@ class Conductor final {
                    std::function<void()> saved);
   void settle_conflict(const PciAddress& address, Record next, JournalEntry entry,
                        std::function<void()> saved);
+  void save_again(const PciAddress& address, Record next, JournalEntry entry,
+                  std::function<void()> saved);
   void settle_later(const PciAddress& address, Record next, JournalEntry entry,
                     std::function<void()> saved);
   void overwrite(const PciAddress& address, const Record& stored, Record next, JournalEntry entry,

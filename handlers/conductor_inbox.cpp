@@ -252,12 +252,24 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
         if (stored != records->end() && (!readable || stored->epoch >= next.epoch)) {
           return overwrite(address, *stored, next, entry, saved);
         }
-        if (!is_busy(device.record.stage)) return save(address, next, entry, saved);
-        reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
-          if (ours) return save(address, next, entry, saved);
-          lose_lock(address);
+        // One that is not listed is not loaded: whatever refuses ours is in the way, unseen.
+        if (stored == records->end()) {
+          ports_.store.discard(options_.host, address, [](Result<Ok> /*discarded*/) {});
+        }
+        // Who writes as fast as we do is not to keep the two of us busy.
+        ports_.timers.after(backoff(device), [this, address, next, entry, saved] {
+          if (!stopping_) save_again(address, next, entry, saved);
         });
       });
+}
+
+void Conductor::save_again(const PciAddress& address, Record next, JournalEntry entry,
+                           std::function<void()> saved) {
+  if (!is_busy(devices_.at(address).record.stage)) return save(address, next, entry, saved);
+  reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
+    if (ours) return save(address, next, entry, saved);
+    lose_lock(address);
+  });
 }
 
 // Another holder has the lock, and what was being saved is not: its event comes again after this.

@@ -10,13 +10,19 @@ SurveySchedule::SurveySchedule(Timers& timers, const Clock& clock, Times times, 
 
 void SurveySchedule::want(std::int64_t delay_ms, const std::string& for_instance) {
   if (stopped_) return;
-  const std::int64_t due = clock_.now().mono.ms + delay_ms;
-  const bool served = std::any_of(due_.begin(), due_.end(), [&](const auto& other) {
-    const auto& [at, instance] = other;
-    const bool serves = instance.empty() || instance == for_instance;
-    return serves && at >= due - kCoalesceMs && at <= due + kCoalesceMs;
-  });
-  if (!served) due_.emplace(due, for_instance);
+  const std::int64_t due = clock_.now().mono.ms + std::min(delay_ms, kDelayMaxMs);
+  // Surveys are apart anyway, and nobody shall have this list grow: where many are wanted already,
+  // one of any instance's serves whoever wants one shortly before it.
+  const bool crowded = due_.size() >= kCrowd;
+  const std::string wanted_for = crowded ? std::string() : for_instance;
+  const std::int64_t latest =
+      due + (crowded ? std::max(times_.spacing_ms, kCoalesceMs) : kCoalesceMs);
+  bool served = false;
+  for (auto at = due_.lower_bound({due - kCoalesceMs, ""}); at != due_.end() && !served; ++at) {
+    if (at->first > latest) break;
+    served = at->second.empty() || at->second == wanted_for;
+  }
+  if (!served) due_.emplace(due, wanted_for);
   arm();
 }
 

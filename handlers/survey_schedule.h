@@ -28,8 +28,9 @@ class SurveySchedule final {
   SurveySchedule(Timers& timers, const Clock& clock, Times times, std::uint64_t seed,
                  std::function<void(bool periodic)> run);
 
-  // A survey `delay_ms` from now. `for_instance`: only to catch the end of that instance's
-  // allocation; dropped by settle(). The first one ever is a periodic one.
+  // A survey `delay_ms` from now, an hour at most. However many are wanted, few are remembered.
+  // `for_instance`: only to catch the end of that instance's allocation; dropped by settle(). The
+  // first one ever is a periodic one.
   void want(std::int64_t delay_ms, const std::string& for_instance = "");
   // Once the instance's device was found free, there is nothing left to wait for.
   void settle(const std::string& instance);
@@ -38,9 +39,13 @@ class SurveySchedule final {
   void failed(std::int64_t retry_ms);
   // No more of them.
   void stop();
+  // How many are remembered.
+  [[nodiscard]] std::size_t wanted() const { return due_.size(); }
 
  private:
-  static constexpr std::int64_t kCoalesceMs = 200;  // wanted so close together they are one
+  static constexpr std::int64_t kCoalesceMs = 200;        // wanted so close together they are one
+  static constexpr std::int64_t kDelayMaxMs = 3'600'000;  // no event frees a device later than this
+  static constexpr std::size_t kCrowd = 300;              // as many stand apart by instance
 
   void arm();
   void fire();

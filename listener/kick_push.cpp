@@ -43,7 +43,7 @@ void KickPush::dispatch(std::uint64_t id) {
   const auto it = pending_.find(id);
   if (it == pending_.end()) return;
   if (it->second.to == KickHosts::named) return push_next(id);
-  if (it->second.to == KickHosts::called && hosts_fresh_) return find_called(id);
+  if (unreadable_ || (it->second.to == KickHosts::called && hosts_fresh_)) return use(id, hosts_);
   ask_for_hosts(id);
 }
 
@@ -54,29 +54,43 @@ void KickPush::ask_for_hosts(std::uint64_t id) {
   asking_ = true;
   store_.hosts([this](Result<std::vector<HostInfo>> hosts) {
     asking_ = false;
+    if (hosts) hosts_ = *hosts;
+    const bool too_long = !hosts && hosts.error().code == Errc::limit;
+    if (too_long) do_without(hosts.error());
     for (const std::uint64_t waits : std::exchange(waiting_, {})) {
       const auto found = pending_.find(waits);
       if (found == pending_.end()) continue;
-      if (!hosts) {
+      if (!hosts && !too_long) {
         retry(waits, hosts.error());
         continue;
       }
-      if (found->second.to == KickHosts::called) {
-        know_hosts(*hosts);
-        find_called(waits);
-        continue;
-      }
-      const KickHosts to = std::exchange(found->second.to, KickHosts::named);
-      for (const HostInfo& info : *hosts) {
-        if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
-      }
-      push_next(waits);
+      if (hosts && found->second.to == KickHosts::called) keep_hosts();
+      use(waits, hosts_);
     }
   });
 }
 
-void KickPush::know_hosts(const std::vector<HostInfo>& hosts) {
-  hosts_ = hosts;
+// Somebody invented names, more than are read. Messages that wait for the list would stop the queue
+// of the whole fleet: those that are known from before are told, and the others' surveys go on.
+void KickPush::do_without(const Error& error) {
+  unreadable_ = true;
+  timers_.after(kUnknownQuietMs, [this] { unreadable_ = false; });
+  log_.error(kLog, "who is to be told cannot be read: only the hosts known from before are",
+             {{"why", error.what}, {"known", fmt::format("{}", hosts_.size())}});
+}
+
+void KickPush::use(std::uint64_t id, const std::vector<HostInfo>& hosts) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  if (found->second.to == KickHosts::called) return find_called(id);
+  const KickHosts to = std::exchange(found->second.to, KickHosts::named);
+  for (const HostInfo& info : hosts) {
+    if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
+  }
+  push_next(id);
+}
+
+void KickPush::keep_hosts() {
   if (hosts_fresh_) return;
   hosts_fresh_ = true;
   timers_.after(kHostsFreshMs, [this] { hosts_fresh_ = false; });

@@ -48,10 +48,12 @@ class KickPush final {
 
   void dispatch(std::uint64_t id);
   void ask_for_hosts(std::uint64_t id);
-  void know_hosts(const std::vector<HostInfo>& hosts);
+  void keep_hosts();
   void find_called(std::uint64_t id);
   void say_unknown(const std::string& name);
   void push_next(std::uint64_t id);
+  void use(std::uint64_t id, const std::vector<HostInfo>& hosts);
+  void do_without(const Error& error);
   void retry(std::uint64_t id, const Error& error);
 
   Store& store_;
@@ -60,6 +62,7 @@ class KickPush final {
   std::map<std::uint64_t, Pending> pending_;
   std::vector<HostInfo> hosts_;         // as read last,
   bool hosts_fresh_ = false;            // some seconds ago at most
+  bool unreadable_ = false;             // or too long to be asked for again soon
   std::vector<std::uint64_t> waiting_;  // for an answer that is on its way
   bool asking_ = false;
   std::uint64_t unknown_hosts_ = 0;

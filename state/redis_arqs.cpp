@@ -27,6 +27,7 @@ StoreCallback<RedisReply> written(std::string what, StoreCallback<Ok> done) {
 
 // In pieces: however many were written there, no answer is too long to be read.
 void RedisStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) {
+  remove_unreadable_keys();
   load_arqs_from(host, "0", {}, std::move(done));
 }
 
@@ -39,7 +40,12 @@ void RedisStore::load_arqs_from(const std::string& host, const std::string& curs
         if (reply.ok() && (reply->elements.size() != 2 || !reply->elements[1].is_array())) {
           reply = Error{Errc::failed, "the answer to HSCAN is not of its form"};
         }
-        if (!reply.ok()) return done(reply.error().wrap(fmt::format("the ARQs of host {}", host)));
+        if (!reply.ok()) {
+          if (remove_unreadable(host, redis_keys::of_host(host, "arqs"), reply.error())) {
+            return done(std::move(arqs));
+          }
+          return done(reply.error().wrap(fmt::format("the ARQs of host {}", host)));
+        }
         const std::vector<RedisReply>& piece = reply->elements[1].elements;
         for (std::size_t i = 0; i + 1 < piece.size(); i += 2) {
           Result<Arq> arq = decode_arq(piece[i + 1].text);

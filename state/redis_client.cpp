@@ -237,6 +237,13 @@ void RedisClient::Core::on_activity() {
   if (link_ != nullptr && link_->closed()) {
     const std::string why = link_->closed_why();
     if (state_.connected) {
+      // Who asked for it would have the same answer each time.
+      if (link_->reply_over_limit() && !pending_.empty()) {
+        finish(std::move(pending_.front().done),
+               Error{Errc::limit,
+                     fmt::format("the answer to {} is too long: {}", pending_.front().word, why)});
+        pending_.pop_front();
+      }
       lose_connection(Error{Errc::unknown, fmt::format("the connection to Redis at {} ended before "
                                                        "the answer came: {}",
                                                        name_, why)},

@@ -78,8 +78,10 @@ void RedisStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
     if (!reply.ok()) return done(reply.error().wrap("the list of hosts"));
     if (reply->elements.size() > options_.hosts_max) {
       return done(
-          Error{Errc::limit, fmt::format("{} names {} hosts, the limit is {}", redis_keys::kHosts,
-                                         reply->elements.size(), options_.hosts_max)});
+          Error{Errc::limit, fmt::format("{} names {} hosts, the limit is {}: names were invented; "
+                                         "run redis-cli DEL {}, each worker adds its own again",
+                                         redis_keys::kHosts, reply->elements.size(),
+                                         options_.hosts_max, redis_keys::kHosts)});
     }
     std::vector<std::string> names;
     for (RedisReply& element : reply->elements) {

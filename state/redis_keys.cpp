@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kHostBytesMax = 255;
 constexpr std::size_t kHostInfoBytesMax = 4096;
 constexpr std::size_t kDelaysMax = 16;
+// Any host may write kicks for another: longer words than an event has are cut.
+constexpr std::size_t kKickWordBytesMax = 255;
 
 std::string delays_text(const std::vector<int>& delays) {
   std::string text;
@@ -110,11 +112,12 @@ Kick kick_from_fields(const std::string& id,
   Kick kick;
   kick.id = id;
   for (const auto& [name, value] : fields) {
-    if (name == "reason") kick.reason = value;
-    if (name == "command") kick.command = value;
-    if (name == "address") kick.address = value;
-    if (name == "instance") kick.instance = value;
-    if (name == "request_id") kick.request_id = value;
+    const auto word = [&value = value] { return value.substr(0, kKickWordBytesMax); };
+    if (name == "reason") kick.reason = word();
+    if (name == "command") kick.command = word();
+    if (name == "address") kick.address = word();
+    if (name == "instance") kick.instance = word();
+    if (name == "request_id") kick.request_id = word();
     if (name == "mark_allocated") kick.mark_allocated = value == "true";
     if (name == "delays_s") kick.delays_s = delays_from(value);
     if (name == "arq") kick.arq = value;

@@ -44,13 +44,12 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallb
                                  "~",    std::to_string(options_.kicks_length_max), "*"};
   const std::vector<std::string> fields = redis_keys::kick_fields(kick);
   words.insert(words.end(), fields.begin(), fields.end());
-  client_->command(std::move(words), [host, done = std::move(done)](Result<RedisReply> reply) {
-    if (reply.ok()) {
-      done(Ok{});
-    } else {
-      done(reply.error().wrap(fmt::format("the kick for host {}", host)));
-    }
-  });
+  add_to_stream(redis_keys::of_host(host, "kicks"), std::move(words),
+                [host, done = std::move(done)](Status added) {
+                  done(added.ok()
+                           ? Status(Ok{})
+                           : Status(added.error().wrap(fmt::format("the kick for host {}", host))));
+                });
   // A notification may name a host that has no worker and never will. If this one is lost the next
   // push makes up for it, and the kick itself is written: nobody has to hear of it.
   client_->command(
@@ -58,9 +57,35 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallb
       [](const Result<RedisReply>&) {});
 }
 
+// Other hosts may write to a stream too: one whose last possible ID was used takes nothing more,
+// and neither does a key of another type. It goes, and what was in it: no kick and no order is
+// worth as much as all that come after it. PEXPIRE, since a host may not use DEL for another's.
+void RedisStore::add_to_stream(const std::string& key, std::vector<std::string> words,
+                               StoreCallback<Ok> done) {
+  std::vector<std::string> first = words;
+  client_->command(std::move(first), [this, key, words = std::move(words),
+                                      done = std::move(done)](Result<RedisReply> reply) mutable {
+    if (reply.ok()) return done(Ok{});
+    if (reply.error().code != Errc::failed) return done(std::move(reply).error());
+    logger_.error(kLog,
+                  fmt::format("{} takes no entries and is removed; somebody else wrote it: "
+                              "find out who has this Redis's password",
+                              key),
+                  {{"why", reply.error().what}});
+    client_->command({"PEXPIRE", key, "-1"}, [](const Result<RedisReply>&) {});
+    client_->command(std::move(words), [done = std::move(done)](Result<RedisReply> again) {
+      if (again.ok()) return done(Ok{});
+      // Not to be waited for: what waits for it would wait for ever.
+      const bool hopeless = again.error().code == Errc::failed;
+      done(hopeless ? Error{Errc::invalid, again.error().what} : std::move(again).error());
+    });
+  });
+}
+
 void RedisStore::read_kicks(const std::string& host, std::size_t count_max,
                             StoreCallback<std::vector<Kick>> done) {
   CHECK(count_max > 0);
+  remove_unreadable_keys();
   read_kicks_from(host, count_max, true, std::move(done));
 }
 
@@ -94,6 +119,8 @@ void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const 
   if (!reply.ok()) {
     // What Redis handed out without our hearing of it is pending now: read that again.
     cursors_[host] = std::string("0");
+    // The surveys make up for what was in it.
+    remove_unreadable(host, redis_keys::of_host(host, "kicks"), reply.error());
     done(reply.error().wrap(fmt::format("the kicks of host {}", host)));
     return;
   }

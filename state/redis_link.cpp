@@ -133,6 +133,10 @@ RedisLink::~RedisLink() {
   if (context_ != nullptr) redisAsyncFree(context_);
 }
 
+bool RedisLink::reply_over_limit() const {
+  return budget_ != nullptr && budget_->exceeded;
+}
+
 bool RedisLink::send(const std::vector<std::string>& args, std::uint64_t ticket) {
   if (closed()) return false;
   std::vector<const char*> words;

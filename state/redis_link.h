@@ -50,6 +50,8 @@ class RedisLink final {
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] bool closed() const { return context_ == nullptr; }
   [[nodiscard]] const std::string& closed_why() const { return closed_why_; }
+  // Whether it was closed because the reply that came was over the limits.
+  [[nodiscard]] bool reply_over_limit() const;
 
   // Writes a command; its reply arrives under `ticket`, in the order of sending. False when the
   // link is closed.

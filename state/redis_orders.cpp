@@ -61,8 +61,8 @@ void RedisStore::push_order(const std::string& host, const Order& order, StoreCa
     words.push_back(name);
     words.push_back(value);
   }
-  client_->command(std::move(words), [host, done = std::move(done)](Result<RedisReply> reply) {
-    if (!reply.ok()) return done(reply.error().wrap("the order for host " + host));
+  add_to_stream(orders_of(host), std::move(words), [host, done = std::move(done)](Status added) {
+    if (!added.ok()) return done(added.error().wrap("the order for host " + host));
     done(Ok{});
   });
   client_->command({"PEXPIRE", orders_of(host), std::to_string(kStreamLifeMs)},

@@ -10,9 +10,20 @@ namespace {
 
 // A stored epoch that is no number is nobody's to overwrite. An equal one was written by somebody
 // else (or by us, with the answer lost: then reading back shows it). A lower one means that Redis
-// lost its last writes, and ours is newer.
+// lost its last writes, and ours is newer. A lock, a list of devices or a journal of another type
+// than it has to be, or a journal that takes no more, was made by somebody else, and would keep
+// records from being written for ever: it is removed.
 constexpr std::string_view kSave = R"lua(
-local stored = redis.call('HGET', KEYS[1], 'epoch')
+local function usable(key, answer)
+  if type(answer) ~= 'table' or not answer.err then return answer end
+  redis.call('DEL', key)
+  return false
+end
+local stored = redis.pcall('HGET', KEYS[1], 'epoch')
+if type(stored) == 'table' and stored.err then
+  if string.find(stored.err, 'WRONGTYPE', 1, true) then return {'conflict', stored.err} end
+  return stored
+end
 if stored then
   local epoch = tonumber(stored)
   if not epoch or epoch >= tonumber(ARGV[1]) then
@@ -20,7 +31,7 @@ if stored then
   end
 end
 if ARGV[2] ~= '0' then
-  local lock = redis.call('GET', KEYS[4])
+  local lock = usable(KEYS[4], redis.pcall('GET', KEYS[4]))
   if not lock or string.match(lock, '(%d+)$') ~= ARGV[2] then
     return {'conflict', 'the lock is not ours any more: ' .. (lock or 'nobody holds it')}
   end
@@ -28,9 +39,25 @@ end
 local last = 4 + tonumber(ARGV[4])
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], unpack(ARGV, last + 2))
-redis.call('SADD', KEYS[2], ARGV[last + 1])
-redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', unpack(ARGV, 5, last))
+if not usable(KEYS[2], redis.pcall('SADD', KEYS[2], ARGV[last + 1])) then
+  redis.call('SADD', KEYS[2], ARGV[last + 1])
+end
+local added = redis.pcall('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', unpack(ARGV, 5, last))
+if not usable(KEYS[3], added) then
+  redis.call('XADD', KEYS[3], '*', unpack(ARGV, 5, last))
+end
 return {'ok'}
+)lua";
+
+constexpr std::string_view kReadRecord = R"lua(
+local fields = redis.pcall('HGETALL', KEYS[1])
+if fields.err then return fields end
+local bytes = 0
+for _, each in ipairs(fields) do bytes = bytes + #each end
+if bytes > tonumber(ARGV[1]) then
+  return redis.error_reply('ERR it has ' .. bytes .. ' bytes, ' .. ARGV[1] .. ' are allowed')
+end
+return fields
 )lua";
 
 constexpr std::string_view kSaveProgress = R"lua(
@@ -44,12 +71,22 @@ return {'ok'}
 
 // The token is above every one given before, and above those that a Redis which lost its last
 // writes has forgotten: it never falls behind the caller's wall clock.
+// A lock without an expiry, a value of another type, a last token that is no number or beyond all
+// that were given: no worker wrote these, and they would stop every cleaning of the host.
 constexpr std::string_view kAcquireLock = R"lua(
-local held = redis.call('GET', KEYS[1])
-if held and string.match(held, '^(.*) %d+$') ~= ARGV[1] then
-  return {'busy', held .. ' holds it for ' .. redis.call('PTTL', KEYS[1]) .. ' ms more'}
+local function text_at(key)
+  local value = redis.pcall('GET', key)
+  if type(value) ~= 'table' or not value.err then return value end
+  redis.call('DEL', key)
+  return false
 end
-local last = tonumber(redis.call('GET', KEYS[2]) or '0')
+local held = text_at(KEYS[1])
+if held and string.match(held, '^(.*) %d+$') ~= ARGV[1] then
+  local left = redis.call('PTTL', KEYS[1])
+  if left >= 0 then return {'busy', held .. ' holds it for ' .. left .. ' ms more'} end
+end
+local last = tonumber(text_at(KEYS[2]) or '0')
+if not last or not (last >= 0 and last < 9007199254740000) then last = 0 end
 local token = string.format('%.0f', math.max(last + 1, tonumber(ARGV[3])))
 redis.call('SET', KEYS[2], token)
 redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token, 'PX', ARGV[2])
@@ -82,15 +119,21 @@ end
 return {'ok'}
 )lua";
 
-// Read and gone in one step. The answer holds the entries, not a text.
+// Read and gone in one step; what is no stream is gone too. The answer holds the entries, not a
+// text.
 constexpr std::string_view kTakeOrders = R"lua(
-local entries = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])
+local entries = redis.pcall('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])
+if entries.err then
+  redis.call('DEL', KEYS[1])
+  return {}
+end
 for _, entry in ipairs(entries) do
   local request_id = ''
   for i = 1, #entry[2] - 1, 2 do
     if entry[2][i] == 'request_id' then request_id = entry[2][i + 1] end
   end
-  redis.call('HSET', KEYS[2], entry[1], request_id)
+  local kept = redis.pcall('HSET', KEYS[2], entry[1], request_id)
+  if type(kept) == 'table' and kept.err then redis.call('DEL', KEYS[2]) end
   redis.call('XDEL', KEYS[1], entry[1])
 end
 if #entries > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
@@ -99,7 +142,11 @@ return entries
 
 // The machine owns the name for good, though it be switched off; that it lives expires.
 constexpr std::string_view kHeartbeat = R"lua(
-local owner = redis.call('GET', KEYS[1])
+local owner = redis.pcall('GET', KEYS[1])
+if type(owner) == 'table' and owner.err then
+  redis.call('DEL', KEYS[1])
+  owner = false
+end
 if owner and owner ~= ARGV[1] then
   return {'conflict', 'machine-id ' .. owner .. ', ' ..
     (redis.call('GET', KEYS[2]) or 'no heartbeat of late')}
@@ -155,6 +202,8 @@ std::string_view RedisScripts::text(RedisScript script) {
   switch (script) {
     case RedisScript::save:
       return kSave;
+    case RedisScript::read_record:
+      return kReadRecord;
     case RedisScript::save_progress:
       return kSaveProgress;
     case RedisScript::acquire_lock:

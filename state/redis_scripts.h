@@ -15,7 +15,8 @@
 namespace reclaim {
 
 enum class RedisScript : std::uint8_t {
-  save,  // KEYS device devices journal lock; ARGV epoch token journal_max n, journal, record
+  save,         // KEYS device devices journal lock; ARGV epoch token journal_max n, journal, record
+  read_record,  // KEYS device; ARGV bytes_max
   save_progress,  // KEYS device; ARGV epoch, fields
   acquire_lock,   // KEYS lock fence; ARGV holder ttl_ms now_ms
   renew_lock,     // KEYS lock; ARGV token ttl_ms
@@ -26,7 +27,7 @@ enum class RedisScript : std::uint8_t {
   upgrade_hosts,  // KEYS hosts; ARGV host machine_id
   schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing
 };
-inline constexpr std::size_t kRedisScriptCount = 10;
+inline constexpr std::size_t kRedisScriptCount = 11;
 
 // Texts and the SHA-1 by which EVALSHA names them.
 class RedisScripts final {

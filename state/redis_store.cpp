@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "state/base/uuid.h"
@@ -16,6 +17,9 @@ constexpr std::string_view kLog = "reclaim.store";
 
 // Lua's numbers are doubles: beyond this they skip values.
 constexpr std::uint64_t kEpochMax = (1ULL << 53U) - 1;
+
+// A record has some ten kilobytes; a pending certificate and a baseline are the longest of it.
+constexpr std::size_t kRecordBytesMax = std::size_t{8} * 1024 * 1024;
 
 void append(std::vector<std::string>& args, const Fields& fields) {
   for (const auto& [name, value] : fields) {
@@ -239,21 +243,23 @@ void RedisStore::run(RedisScript script, std::vector<std::string> keys,
 }
 
 void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>> done) {
+  remove_unreadable_keys();
   auto loading = std::make_shared<Loading>();
   loading->host = host;
   loading->done = std::move(done);
   client_->command(
       {"SMEMBERS", redis_keys::of_host(host, "devices")},
       [this, loading](Result<RedisReply> reply) {
-        if (!reply.ok()) {
-          loading->done(reply.error().wrap(fmt::format("the records of host {}", loading->host)));
-          return;
+        const std::string key = redis_keys::of_host(loading->host, "devices");
+        if (reply.ok() && reply->elements.size() > options_.devices_max) {
+          reply = Error{Errc::limit, fmt::format("{} lists {} devices, {} are allowed", key,
+                                                 reply->elements.size(), options_.devices_max)};
         }
-        if (reply->elements.size() > options_.devices_max) {
-          loading->done(
-              Error{Errc::limit, fmt::format("{} lists {} devices, {} are allowed",
-                                             redis_keys::of_host(loading->host, "devices"),
-                                             reply->elements.size(), options_.devices_max)});
+        if (!reply.ok()) {
+          if (remove_unreadable(loading->host, key, reply.error())) {
+            return loading->done(std::vector<Record>{});
+          }
+          loading->done(reply.error().wrap(fmt::format("the records of host {}", loading->host)));
           return;
         }
         if (reply->elements.empty()) {
@@ -262,13 +268,44 @@ void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>
         }
         loading->outstanding = reply->elements.size();
         for (const RedisReply& element : reply->elements) {
-          client_->command(
-              {"HGETALL", redis_keys::of_device(loading->host, "device", element.text)},
-              [this, loading, address = element.text](Result<RedisReply> hash) {
-                on_device(loading, address, std::move(hash));
-              });
+          read_record(loading->host, redis_keys::of_device(loading->host, "device", element.text),
+                      [this, loading, address = element.text](Result<RedisReply> hash) {
+                        on_device(loading, address, std::move(hash));
+                      });
         }
       });
+}
+
+// A host's own ones by a script, which answers with an error what is too long to be a record: as a
+// reply it would end the connection, each time.
+void RedisStore::read_record(const std::string& host, const std::string& key,
+                             std::function<void(Result<RedisReply>)> done) {
+  if (seal_of(host) == nullptr) return client_->command({"HGETALL", key}, std::move(done));
+  call(RedisScript::read_record, {key}, {std::to_string(kRecordBytesMax)}, std::move(done));
+}
+
+bool RedisStore::remove_unreadable(const std::string& host, const std::string& key,
+                                   const Error& error) {
+  if (seal_of(host) == nullptr || (error.code != Errc::failed && error.code != Errc::limit)) {
+    return false;
+  }
+  logger_.error(kLog,
+                fmt::format("{} cannot be read and is removed; somebody else wrote it: find "
+                            "out who has this Redis's password",
+                            key),
+                {{"why", error.what}});
+  unreadable_.insert(key);
+  remove_unreadable_keys();
+  return true;
+}
+
+// The connection may have ended with the answer that was too long: then before the next reading.
+void RedisStore::remove_unreadable_keys() {
+  for (const std::string& key : unreadable_) {
+    client_->command({"DEL", key}, [this, key](const Result<RedisReply>& removed) {
+      if (removed.ok()) unreadable_.erase(key);
+    });
+  }
 }
 
 void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
@@ -360,12 +397,20 @@ void RedisStore::acquire_lock(const std::string& host, const PciAddress& address
       {redis_keys::of_device(host, "lock", text), redis_keys::of_host(host, "fence")},
       {holder, std::to_string(ttl_ms), std::to_string(clock_.now().wall.ms)},
       fmt::format("the lock of {} is not taken", text),
-      [done = std::move(done)](Result<std::string> token) {
+      [text, done = std::move(done)](Result<std::string> token) {
         if (!token.ok()) {
           done(std::move(token).error());
           return;
         }
-        done(LockToken{std::strtoull(token->c_str(), nullptr, 10)});
+        LockToken lock;
+        const char* end = token->data() + token->size();
+        const auto [stopped, error] = std::from_chars(token->data(), end, lock.token);
+        if (error != std::errc{} || stopped != end || lock.token == 0) {
+          done(Error{Errc::failed, fmt::format("the lock of {} has no token that is a number: '{}'",
+                                               text, printable_excerpt(*token, 40))});
+          return;
+        }
+        done(lock);
       });
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,14 @@ class RedisStore final : public Store, public InHand {
   // with `what`.
   void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
            std::string what, StoreCallback<std::string> done);
+  // Of a key of this store's host that cannot be read, ever: whoever wrote it, it is removed, and
+  // all goes on as if Redis had lost it. False: it may be read yet, or is not ours to remove.
+  bool remove_unreadable(const std::string& host, const std::string& key, const Error& error);
+  void remove_unreadable_keys();
+  void read_record(const std::string& host, const std::string& key,
+                   std::function<void(Result<RedisReply>)> done);
+  void add_to_stream(const std::string& key, std::vector<std::string> words,
+                     StoreCallback<Ok> done);
   void read_kicks_from(const std::string& host, std::size_t count_max, bool may_create_group,
                        StoreCallback<std::vector<Kick>> done);
   void on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
@@ -149,6 +158,7 @@ class RedisStore final : public Store, public InHand {
   // Where reading a host's kicks stands: an id while those read before but not acknowledged are
   // read again, ">" when only new ones are left. Absent: from the beginning.
   std::map<std::string, std::string> cursors_;
+  std::set<std::string> unreadable_;  // to be removed as soon as Redis can be asked to
 
   std::unique_ptr<RedisClient> watcher_;
   std::unique_ptr<uv::Timer> watch_retry_;

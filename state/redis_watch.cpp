@@ -53,12 +53,18 @@ void RedisStore::wait_for_kick() {
 void RedisStore::on_waited(Result<RedisReply> reply) {
   if (!reply.ok()) {
     // A lost connection comes back through on_state; anything else is tried again.
-    const bool lost = reply.error().code == Errc::unknown || reply.error().code == Errc::cancelled;
-    if (!lost) {
-      logger_.warning(kLog, fmt::format("cannot wait for kicks: {}", reply.error().what));
-      watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
-    }
+    const Errc code = reply.error().code;
+    if (code == Errc::unknown || code == Errc::cancelled || code == Errc::limit) return;
+    logger_.warning(kLog, fmt::format("cannot wait for kicks: {}", reply.error().what));
+    watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
+    // Who reads them finds out, and removes what is no stream.
+    const auto notify = on_kick_;
+    if (notify) notify();
     return;
+  }
+  if (reply->is_nil()) {
+    // What is there now may have lower IDs than what was: the streams may have been made again.
+    watched_id_ = watched_order_ = "$";
   }
   const std::string* kick = last_id_of(*reply, redis_keys::of_host(watched_host_, "kicks"));
   const std::string* order = last_id_of(*reply, redis_keys::of_host(watched_host_, "orders"));
@@ -66,7 +72,8 @@ void RedisStore::on_waited(Result<RedisReply> reply) {
   if (order != nullptr) watched_order_ = *order;
   wait_for_kick();
   const auto notify = on_kick_;
-  if ((kick != nullptr || order != nullptr) && notify) notify();
+  const bool told = kick != nullptr || order != nullptr || watched_id_ == "$";
+  if (told && notify) notify();
 }
 
 }  // namespace reclaim

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "handlers/conductor.h"
+#include "handlers/survey_schedule.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -111,6 +112,24 @@ TEST_F(Schedule, AnOrderIsNotStarvedByKicks) {
   }
   EXPECT_NE(world.record().stage, Stage::error);
   EXPECT_GE(world.erases, 1U);
+}
+
+struct NoTimers final : Timers {
+  std::uint64_t after(std::int64_t /*delay_ms*/, std::function<void()> /*fire*/) override {
+    return 1;
+  }
+  void cancel(std::uint64_t /*id*/) override {}
+};
+
+// Any host may write kicks for another: each at another time, each for another instance.
+TEST(ManyKicks, AreRememberedAsFewSurveys) {
+  NoTimers timers;
+  const SystemClock clock;
+  SurveySchedule schedule(timers, clock, {}, 1, [](bool /*periodic*/) {});
+  for (std::int64_t i = 0; i < 50'000; ++i) {
+    schedule.want(i * 7'919 * 1'000 % 2'000'000'000, "instance-" + std::to_string(i));
+  }
+  EXPECT_LE(schedule.wanted(), 2'500U);
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -48,6 +48,19 @@ TEST_F(KickFeedTest, AcknowledgesOnceEveryHostIsTold) {
   EXPECT_THAT(acked, ElementsAre(7));
 }
 
+// The queue is the whole fleet's: what cannot be told is not waited for, and not asked for each
+// time.
+TEST_F(KickFeedTest, InventedHostsDoNotStopTheQueue) {
+  store.known = {burned("a")};
+  take(kAnyHost);
+  store.too_many_hosts = true;
+  take(kAnyHost);
+  take(kAnyHost);
+  EXPECT_THAT(acked, ElementsAre(7, 7, 7));
+  EXPECT_THAT(store.told, ElementsAre("a", "a", "a")) << "who was known before is told";
+  EXPECT_EQ(store.hosts_asked, 2);
+}
+
 TEST_F(KickFeedTest, WaitsWhileRedisIsAway) {
   store.known = {burned("a")};
   store.away = true;

@@ -22,6 +22,7 @@ class OnlyKicks final : public Store {
   std::vector<HostInfo> known;
   std::set<std::string> refused;  // hosts whose name no key can bear
   bool away = false;
+  bool too_many_hosts = false;  // more than are read
   int hosts_asked = 0;
   std::vector<std::string> told;
   std::vector<Kick> kicks;  // as `told`
@@ -35,6 +36,7 @@ class OnlyKicks final : public Store {
   }
   void hosts(StoreCallback<std::vector<HostInfo>> done) override {
     hosts_asked += 1;
+    if (too_many_hosts) return done(Error{Errc::limit, "too many hosts"});
     done(known);
   }
 
