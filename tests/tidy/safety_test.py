@@ -20,7 +20,7 @@ def rows_of(text):
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if line.startswith("|") and len(cells) == 4 and cells[0] != "claim":
+        if line.startswith("|") and len(cells) == 4 and cells[0] not in ("claim", "attempt"):
             if not set(cells[0]) <= set("-: "):
                 found.append((number, *cells))
     return found
