@@ -46,7 +46,7 @@ class OnlyKicks final : public Store {
   void take_orders(const std::string&, std::size_t, StoreCallback<std::vector<Order>>) override {
     FAIL();
   }
-  void orders_left(const std::string&, StoreCallback<std::vector<Order>>) override { unexpected(); }
+  void orders_left(const std::string&, StoreCallback<std::vector<Order>>) override { FAIL(); }
   void answer_order(const std::string&, const Order&, const std::string&,
                     StoreCallback<Ok>) override {
     FAIL();
