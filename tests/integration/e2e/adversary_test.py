@@ -291,7 +291,7 @@ class OnTheBus(Adversary):
         for order in ("clean", "enrol", "abort"):
             evil("XADD", key("orders"), "*", "order", order, "address", FIRST, "who", "evil@evil",
                  "request_id", "forged-" + order, "issued_at", "2099-01-01T00:00:00.000Z",
-                 "nonce", "1", "mac", "0" * 64)
+                 "nonce", "1", "serial", "SERIAL1", "mac", "0" * 64)
         self.assert_hears(made, evil, key)
         self.assertEqual(made.worker.field(FIRST, "device_state"), "allocated")
         self.assertEqual(made.host.sanitizes(FIRST), 0)
