@@ -36,6 +36,8 @@ void World::wire_checks() {
     if (record.cleanable() && entry.trigger == "gone_uncleanable") {
       fail(to_string(record.address) + " is a drive, and its tenancy ended as that of none");
     }
+    // Said before he reserved it, and carried out after.
+    if (entry.trigger == "operator_enrol") slot_at(record.address).held = false;
     // The operator was told that it cannot be told from a missed tenancy, and says that it is one.
     if (from && *from == Stage::available && entry.trigger == "operator_clean") {
       slot_at(record.address).held = slot_at(record.address).reserved_by_hand = false;

@@ -91,7 +91,7 @@ void FakeStore::discard(const std::string& host, const PciAddress& address,
       [this, host, address]() -> Result<Ok> {
         const auto it = records_.find(address);
         if (it == records_.end() || it->second->host != host) return Ok{};
-        remember(records_, address);
+        if (!forged_.contains(address)) remember(records_, address);
         records_.erase(it);
         damaged_.erase(address);
         forged_.erase(address);
@@ -351,6 +351,10 @@ std::size_t FakeStore::lose_last(std::int64_t ms) {
     undo_.back().undo();
     undo_.pop_back();
     lost += 1;
+  }
+  // Nothing is wrong with a record that is not there.
+  for (std::set<PciAddress>* marks : {&damaged_, &forged_}) {
+    std::erase_if(*marks, [this](const PciAddress& at) { return !records_.contains(at); });
   }
   return lost;
 }

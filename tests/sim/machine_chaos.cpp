@@ -197,7 +197,8 @@ std::string World::living_owner(const Slot& slot, const Drive& drive) const {
   if (!slot.displaced) return "";
   for (const Slot& other : slots) {
     const bool lives = other.phase != Phase::none && other.phase != Phase::ghost;
-    if (&other == &slot || !lives || other.tenancy == 0) continue;
+    // What he wrote to another's, after a reboot had put it there, goes with that one.
+    if (&other == &slot || !lives || drive.serial != other.own_serial) continue;
     if (drive.owner == other.tenancy || drive.hidden_owner == other.tenancy) return other.consumer;
   }
   return "";

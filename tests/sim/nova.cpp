@@ -14,6 +14,7 @@ void World::nova_allocates(Slot& slot) {
   slot.consumer = consumer;
   slot.phase = Phase::claimed;
   slot.given = true;
+  slot.own_serial.clear();
   slot.by_hand = false;
   slot.taken_ms = scheduler.now_ms();
   slot.blamed = provider->offered != Offered::by_us;
@@ -36,6 +37,7 @@ void World::nova_boots(Slot& slot) {
     return;
   }
   Drive& drive = drive_of(slot);
+  if (slot.own_serial.empty()) slot.own_serial = drive.serial;
   drive.driver = "vfio-pci";
   drive.guest = slot.tenancy;
   if (drives) drives->breaks(slot.address);

@@ -63,6 +63,7 @@ struct Slot {
   bool held = false;              // and the worker can know it: it must not touch the drive
   bool given = false;             // to a tenant, since its last release
   bool had_data = false;
+  std::string own_serial;       // of the drive that its tenant was given
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
   bool swapped = false;         // and not enrolled
   bool displaced = false;       // its drive came from another address, and no --enrol since
