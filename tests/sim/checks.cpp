@@ -318,9 +318,11 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     if (slot.held) {
       return record->held && provider->inventory.reserved == 1 ? "" : "not shown as held: " + state;
     }
-    // A tenancy that nobody saw and that left the drive untouched looks like an operator's hand.
-    if (provider->inventory.reserved != 0 &&
-        (!record->held || (!slot.given && !slot.reserved_by_hand && !slot.cyborg))) {
+    // A tenancy that nobody saw and that left the drive untouched looks like an operator's hand;
+    // and so does our own reservation, when neither the ledger nor Redis could keep it.
+    const bool like_a_hold =
+        slot.given || slot.reserved_by_hand || slot.cyborg || slot.reserved_unnoted;
+    if (provider->inventory.reserved != 0 && (!record->held || !like_a_hold)) {
       return "reserved for nothing: " + state;
     }
     if (!record->certificate_id.empty() && provider->offered == Offered::by_us &&

@@ -219,6 +219,9 @@ void World::check_written(const Provider& provider) {
   if (!slot->ours && !options_.scripted) {
     return fail(to_string(slot->address) + " is not ours, and was written");
   }
+  const auto line = disk.entries.find(slot->address);
+  const bool noted = line != disk.entries.end() && line->second.dirty;
+  slot->reserved_unnoted = provider.inventory.reserved != 0 && !noted;
   if (!slot->cyborg) return;
   if (!slot->is_drive) return fail(to_string(slot->address) + " is no drive, and was written");
   if (slot->taken_ms != 0 && provider.inventory.reserved == 1) {

@@ -50,8 +50,8 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
     slot->displaced = known != nullptr || line != nullptr;
     slot->tellable = slot->managed ? learnt : noted && (renumbered || is_on_line(former, line));
     slot->swapped = learnt;
+    // Where the drive comes back untouched, the hold is known again.
     slot->held = false;
-    slot->reserved_by_hand = slot->reserved_by_hand && !slot->managed;
     slot->displaced_dirty_ms = 0;
     // A drive that was on record when another was put there may be the one that comes back.
     if (learnt && (line->serial == known->serial || line->enrolled_serial == known->serial)) {

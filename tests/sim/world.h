@@ -61,6 +61,7 @@ struct Slot {
   int missed = 0;                 // Nova's periodics that did not see the drive
   bool reserved_by_hand = false;  // by an operator, and nothing has undone it
   bool held = false;              // and the worker can know it: it must not touch the drive
+  bool reserved_unnoted = false;  // by us, when the ledger could not be written
   bool given = false;             // to a tenant, since its last release
   bool had_data = false;
   std::string own_serial;       // of the drive that its tenant was given
