@@ -38,6 +38,7 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
   Drive& at_a = drive_of(a);
   Drive& at_b = drive_of(b);
   for (Slot* slot : {&a, &b}) {
+    const Drive& former = slot == &a ? at_a : at_b;
     const LedgerEntry* line =
         disk.entries.contains(slot->address) ? &disk.entries.at(slot->address) : nullptr;
     const Record* known = store.stored(slot->address);
@@ -45,7 +46,7 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
         known != nullptr && !known->serial.empty() && line != nullptr && !line->serial.empty();
     // Of an unmanaged drive only its hardware tells, or that nobody can tell since the reboot.
     const bool noted = line != nullptr && !line->boot_id.empty();
-    const Drive& former = slot == &a ? at_a : at_b;
+    if (!slot->displaced) slot->home_serial = former.serial;
     // What was never seen before begins with the drive that is found.
     slot->displaced = known != nullptr || line != nullptr;
     slot->tellable = slot->managed ? learnt : noted && (renumbered || is_on_line(former, line));
@@ -67,6 +68,10 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
   std::swap(at_a.address, at_b.address);
   // A bay stays where it is; when addresses are given anew, it is its drive's still.
   if (!renumbered) std::swap(at_a.hardware.slot, at_b.hardware.slot);
+  // Home again, as far as the worker can know, whatever was done to it elsewhere.
+  for (Slot* slot : {&a, &b}) {
+    if (drive_of(*slot).serial == slot->home_serial) slot->displaced = false;
+  }
 }
 
 // Two drives of the running host are pulled, and put into each other's bay.

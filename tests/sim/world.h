@@ -68,6 +68,7 @@ struct Slot {
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
   bool swapped = false;         // and not enrolled
   bool displaced = false;       // its drive came from another address, and no --enrol since
+  std::string home_serial;      // and that of the drive which stood there before
   bool tellable = false;        // and the worker can know that
   std::int64_t displaced_dirty_ms = 0;
   std::int64_t release_asked_ms = 0;
