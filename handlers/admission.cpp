@@ -34,6 +34,13 @@ Flow flow_of(const Sighting& sighting, Flow otherwise) {
 
 enum class Hold { held, dirty, unknown };
 
+// What the ledger says of the drive under another address does not end a hold that was recognised
+// at this one: it stays reserved, and is cleaned when the hold is over.
+bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sighting& sighting) {
+  if (ledger == nullptr || !ledger->dirty || outlives(record, *ledger)) return false;
+  return !(record.held && sighting.standing.brought_dirt);
+}
+
 // Burned and unallocated with a certificate behind it: a tenancy we missed, or an operator's hand
 // (design "held")? The ledger knows tenancies that a record lost from Redis does not; the drive's
 // own counters tell of the others. Once a hold was recognised, reads alone do not end it: the
@@ -43,7 +50,7 @@ Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighti
       !record.certified_host_writes || record.tenancy_seen_at > record.certificate_at) {
     return Hold::dirty;
   }
-  if (ledger != nullptr && ledger->dirty && !outlives(record, *ledger)) return Hold::dirty;
+  if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
   if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
       sighting.drive->identity->serial != record.serial) {
     return Hold::dirty;
@@ -70,7 +77,7 @@ bool is_proven(const Arq& arq) {
 // whoever reserves one of those, by hand or by Cyborg's own switch, means it, unless the drive or
 // the ledger tells of a tenant. Once a hold was recognised, no word of an ARQ ends it.
 Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
-  if (ledger != nullptr && ledger->dirty && !outlives(record, *ledger)) return Hold::dirty;
+  if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
   if (record.tenancy_seen_at.ms != 0 && record.tenancy_seen_at > record.certificate_at) {
     return Hold::dirty;
   }
@@ -195,7 +202,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
             ": taken for a hold and left as it is; if nobody reserved it by hand or in "
             "Cyborg, `reclaim device clean` it";
       }
-      out.strike = ledger != nullptr && ledger->dirty;
+      out.strike = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
       if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
         out.host_reads = sighting.drive->counters->host_reads;
       }

@@ -149,6 +149,11 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
   if (record == nullptr && entry == nullptr) {
     return standing_of_first(drive, entries, seen, boot_id);
   }
+  if (!known.serial_number.empty() && drive.hardware.serial_number.empty()) {
+    return {
+        Match::unknown,
+        "the drive on record has a Device Serial Number, and the one at this address tells none"};
+  }
   if (!boot_id.empty() && memory.boot_id == boot_id) return {};
   return {Match::unknown,
           "the host was started since the drive at this address was last known, and nothing tells "

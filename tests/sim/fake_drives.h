@@ -132,6 +132,8 @@ class FakeDrives final : public nvme::Drives {
   [[nodiscard]] bool holds_group(const PciAddress& address) const;
   // What must never be asked of a drive.
   std::function<void(const PciAddress&, const char* what)> on_broken;
+  // No other drive was put there since the first one, or an operator enrolled it.
+  std::function<bool(const PciAddress&)> is_accepted;
   // A verification passed.
   std::function<void(const Drive&)> on_verified;
 

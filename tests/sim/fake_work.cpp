@@ -50,7 +50,8 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
   if (const auto refused = guard(drive, lane)) return refuse(*refused);
   if (lane.proof.step_failed) on_broken(address, "a step after one that failed");
   if (!request.enrolment.empty() && request.enrolment != enrolment_of(*drive)) {
-    on_broken(address, "it is measured by another drive's enrolment");
+    if (is_accepted(address)) on_broken(address, "it is measured by another drive's enrolment");
+    return refuse(Error{Errc::failed, "the enrolment baseline is another drive's: enrol this one"});
   }
   if (drive->steps_end_with) return refuse(Error{*drive->steps_end_with, "not seen to complete"});
   if (rng_.chance(faults_.command_fails)) {

@@ -153,6 +153,10 @@ void World::start_worker() {
   };
   drives = std::make_unique<FakeDrives>(scheduler, rng, faults, hardware);
   drives->on_touch = [this](const PciAddress& at, const char* what) { check_touch(at, what); };
+  drives->is_accepted = [this](const PciAddress& at) {
+    const Slot& slot = slot_at(at);
+    return !slot.displaced && !slot.swapped;
+  };
   drives->on_broken = [this](const PciAddress& at, const char* what) {
     fail(fmt::format("{}: {}", to_string(at), what));
   };

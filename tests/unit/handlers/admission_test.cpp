@@ -250,6 +250,28 @@ TEST(Assessment, HeldWhenTheDrivesCountersStand) {
   EXPECT_FALSE(found->trigger.has_value());
 }
 
+// After a renumbering the ledger finds a dirty drive again at an address that is reserved by hand.
+TEST(Assessment, DirtThatCameFromAnotherAddressEndsNoHold) {
+  for (const bool cyborg : {false, true}) {
+    Scene scene;
+    scene.certify();
+    scene.sighting.rows[0].one_time_use = !cyborg;
+    scene.sighting.rows[0].owner_cyborg = cyborg;
+    scene.record.flow = cyborg ? Flow::cyborg : Flow::nova;
+    scene.record.held = true;
+    scene.ledger.dirty = true;
+    scene.ledger.dirty_since = WallMs{2000};
+    scene.sighting.standing.brought_dirt = true;
+    const auto found = scene.assessed();
+    EXPECT_TRUE(found->held) << cyborg;
+    EXPECT_FALSE(found->trigger.has_value()) << cyborg;
+    EXPECT_FALSE(found->strike) << "the line is of another address";
+    scene.inventory().reserved = 0;
+    EXPECT_TRUE(scene.assessed()->reserve) << "the hold is over, and the drive is dirty";
+    EXPECT_EQ(scene.assessed()->trigger, Trigger::reserved_dropped);
+  }
+}
+
 TEST(Assessment, NotHeldWhenTheDriveWasWrittenOrATenancyWasSeen) {
   Scene written;
   written.certify();

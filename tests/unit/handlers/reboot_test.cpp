@@ -125,6 +125,19 @@ TEST_F(Reboot, AnExchangedDriveIsNoticedInTheSameBootToo) {
   EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
 }
 
+TEST_F(Reboot, AnExchangedDriveThatTellsNoSerialNumberIsNoticedInTheSameBootToo) {
+  make(false, Told::serial_number, 1);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  Drive& drive = world->drive();
+  drive.hardware.serial_number.clear();
+  drive.serial = "another";
+  write_media(drive, 4711, 1);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_EQ(world->erases, 0U);
+}
+
 // An operator reserved it by hand, and puts another drive in its place: nothing is done to that
 // one, and the note says what stands there.
 TEST_F(Reboot, ADriveThatIsExchangedUnderAHoldStaysReservedAndTheNoteSaysSo) {
