@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.redis";
 constexpr std::size_t kAddressesMax = 16;
+constexpr std::uint64_t kArrivingMs = 500;  // in which some of a long answer has to arrive
 
 std::int64_t now_ms() {
   return static_cast<std::int64_t>(uv_hrtime() / 1'000'000);
@@ -401,6 +402,12 @@ void RedisClient::Core::on_deadline() {
   });
   if (late == pending_.end()) {
     arm_deadline();
+    return;
+  }
+  if (link_ != nullptr && link_->arriving()) {
+    // A long answer, on a slow line: it ends, or grows over the limit.
+    deadline_armed_ms_ = now + static_cast<std::int64_t>(kArrivingMs);
+    deadline_timer_.start(kArrivingMs, 0, [this] { on_deadline(); });
     return;
   }
   if (late->ticket != late_ticket_) {

@@ -4,6 +4,8 @@
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
+#include <utility>
+
 namespace reclaim {
 
 // hiredis 0.14 bounds no reply. These stand before its own object functions and fail an object that
@@ -135,6 +137,12 @@ RedisLink::~RedisLink() {
 
 bool RedisLink::reply_over_limit() const {
   return budget_ != nullptr && budget_->exceeded;
+}
+
+bool RedisLink::arriving() {
+  if (closed()) return false;
+  const std::size_t before = std::exchange(unread_bytes_, context_->c.reader->len);
+  return unread_bytes_ > before;
 }
 
 bool RedisLink::send(const std::vector<std::string>& args, std::uint64_t ticket) {

@@ -53,6 +53,9 @@ class RedisLink final {
   // Whether it was closed because the reply that came was over the limits.
   [[nodiscard]] bool reply_over_limit() const;
 
+  // More of a reply that is not whole yet has arrived since this was last asked.
+  [[nodiscard]] bool arriving();
+
   // Writes a command; its reply arrives under `ticket`, in the order of sending. False when the
   // link is closed.
   [[nodiscard]] bool send(const std::vector<std::string>& args, std::uint64_t ticket);
@@ -73,6 +76,7 @@ class RedisLink final {
   std::unique_ptr<uv::Poll> poll_;
   std::unique_ptr<Budget> budget_;
   int watched_ = 0;
+  std::size_t unread_bytes_ = 0;  // of the reply that is not whole yet, when last asked
   bool connected_ = false;
   bool freeing_ = false;
   std::string closed_why_;
