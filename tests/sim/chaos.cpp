@@ -170,12 +170,7 @@ void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
 
 void World::swap_drive(Slot& slot) {
   Drive& drive = drive_of(slot);
-  // Nobody pulls a drive in the very moment of its release.
-  for (const Record* last : {store.last_saved(slot.address), store.stored(slot.address)}) {
-    if (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming)) {
-      return;
-    }
-  }
+  if (is_in_release(slot)) return;
   if (slot.phase != Phase::none || drive.guest != 0 || !slot.is_drive) return;
   say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
   const Record* known = store.stored(slot.address);

@@ -21,14 +21,20 @@ bool is_on_line(const Drive& drive, const LedgerEntry* line) {
 
 }  // namespace
 
-// Two drives can change places: nobody's guest has either, and no release is on its way.
+// Nobody pulls a drive while its release is on its way: what comes late speaks of the slot, and no
+// worker could call it back while the host is off (docs/safety.md).
+bool World::is_in_release(const Slot& slot) const {
+  for (const Record* last : {store.last_saved(slot.address), store.stored(slot.address)}) {
+    if (last != nullptr && (last->stage == Stage::releasing || last->stage == Stage::confirming)) {
+      return true;
+    }
+  }
+  return slot.release_asked_ms != 0 && scheduler.now_ms() - slot.release_asked_ms < kReleaseOverMs;
+}
+
+// Two drives can change places: nobody's guest has either.
 bool World::may_move(const Slot& slot) {
-  const Record* stored = store.stored(slot.address);
-  const bool in_release = stored != nullptr &&
-                          (stored->stage == Stage::releasing || stored->stage == Stage::confirming);
-  const bool asked =
-      slot.release_asked_ms != 0 && scheduler.now_ms() - slot.release_asked_ms < kReleaseOverMs;
-  return slot.ours && slot.is_drive && !slot.unregistered && !in_release && !asked &&
+  return slot.ours && slot.is_drive && !slot.unregistered && !is_in_release(slot) &&
          drive_of(slot).present && drive_of(slot).signatures.empty();
 }
 

@@ -212,6 +212,7 @@ class World final {
   void operator_tidies();
 
   // machine_chaos.cpp
+  [[nodiscard]] bool is_in_release(const Slot& slot) const;
   [[nodiscard]] bool may_move(const Slot& slot);
   void change_places(Slot& a, Slot& b, bool renumbered);
   void exchange_drives(Slot& slot);
