@@ -423,7 +423,8 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     // Dirt that came here with its drive: whose that is, its former address says, and it may be an
     // instance's still.
     if (sighting.standing.brought_dirt) {
-      record.serial = record.hardware = record.boot_id = "";
+      record.serial = sighting.standing.home_serial;
+      record.hardware = record.boot_id = "";
     }
     record.certificate_id = ledger->certificate_id;
     record.certificate_at = ledger->certificate_at;

@@ -83,7 +83,12 @@ const LedgerEntry* Conductor::know_standing(Sighting& sighting, const Record* re
   const auto& remembered = ports_.ledger.entries();
   sighting.standing = standing_of(sighting, record, remembered, seen_drives_, options_.boot_id);
   const LedgerEntry* line = line_of_drive(sighting, remembered);
-  sighting.standing.brought_dirt = line != nullptr && line != on_ledger(sighting.address);
+  const LedgerEntry* own = on_ledger(sighting.address);
+  sighting.standing.brought_dirt = line != nullptr && line != own;
+  if (sighting.standing.brought_dirt && own != nullptr) {
+    sighting.standing.home_serial =
+        own->enrolled_serial.empty() ? own->serial : own->enrolled_serial;
+  }
   return line;
 }
 

@@ -166,7 +166,7 @@ void World::check_saved(const Record& record) {
   Slot& slot = slot_at(record.address);
   // As long as it cannot be told from a missed tenancy it is no hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos;
-  slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure);
+  slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure && !slot.bound);
   if (record.stage == Stage::guarding && record.cyborg_status == "maintaining") {
     fail(to_string(record.address) + " is admitted though Cyborg has it under maintenance");
   }

@@ -216,6 +216,18 @@ TEST(Assessment, ARecordLostFromRedisComesBackFromTheLedgersCertificate) {
       << "another drive is nobody's hold";
 }
 
+// Its record is lost, and a dirty drive of another address stands there: it is not learnt as its
+// own.
+TEST(Assessment, ARecordLostFromRedisIsStillOfTheDriveThatTheLedgerRemembersThere) {
+  Scene scene;
+  scene.ledger.serial = "S1";
+  scene.ledger.dirty = true;
+  scene.sighting.standing = {nvme::Match::different, "moved", true, "S7"};
+  const auto found = assess(scene.sighting, nullptr, &scene.ledger, scene.host, WallMs{3000});
+  ASSERT_TRUE(found->first_seen.has_value());
+  EXPECT_EQ(found->first_seen->serial, "S7");
+}
+
 TEST(Assessment, IgnoresWhatIsNotOurs) {
   Scene scene;
   scene.sighting.rows[0].one_time_use = false;
