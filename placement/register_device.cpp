@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kOwnerCyborg = "OWNER_CYBORG";
 constexpr int kConflict = 409;
+constexpr int kServerError = 500;
 
 bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
@@ -27,6 +28,12 @@ std::string_view other_owner(const std::vector<std::string>& traits) {
     if (contains(traits, trait)) return trait;
   }
   return "";
+}
+
+// Placement (seen with 8.0) catches a change between its own read and write of a provider's traits
+// nowhere: it rolls the write back and answers 500, not 409.
+bool was_overtaken(const Error& error) {
+  return error.raw == kServerError && error.what.find("concurrently updated") != std::string::npos;
 }
 
 }  // namespace
@@ -122,8 +129,9 @@ RegisterDevice::Step RegisterDevice::on_answer(Result<HttpResponse> answer) {
 }
 
 RegisterDevice::Step RegisterDevice::on_failed(Error error) {
-  const bool raced =
-      error.code == Errc::conflict || (asked_ == Asked::create_provider && error.raw == kConflict);
+  const bool raced = error.code == Errc::conflict ||
+                     (asked_ == Asked::create_provider && error.raw == kConflict) ||
+                     (asked_ == Asked::put_traits && was_overtaken(error));
   return raced ? again(std::move(error)) : Finished<Registered>{std::move(error)};
 }
 

@@ -18,8 +18,9 @@ struct Registered {
 };
 
 // Requests: twelve for a device that is new, six for one that is registered already. A 409, whether
-// of a generation or of a name, is answered by reading all again, a bounded number of times. A
-// write whose answer never came ends the conversation with Errc::unknown: the next one finds out.
+// of a generation or of a name, and Placement's 500 of traits that another changed meanwhile are
+// answered by reading all again, a bounded number of times. A write whose answer never came ends
+// the conversation with Errc::unknown: the next one finds out.
 class RegisterDevice final {
  public:
   using Value = Registered;
