@@ -79,10 +79,7 @@ Result<FoundDrive> drive_to_accept(const Record& record, const std::string& seri
     drive.serial = serial;
     return drive;
   }
-  Order order;
-  order.serial = drive.serial;
-  order.hardware = drive.hardware;
-  if (names_a_drive(order)) return drive;
+  if (names_a_drive(drive.serial, drive.hardware)) return drive;
   return Error{Errc::invalid,
                fmt::format("nothing that can be read tells which drive is in {}: neither a "
                            "serial nor a Device Serial Number. Look at it, and give the serial "

@@ -414,7 +414,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   record.updated_at = now;
   const bool is_the_one = sighting.standing.match == nvme::Match::same;
   if (ledger != nullptr) {
-    record.serial = ledger->enrolled_serial.empty() ? ledger->serial : ledger->enrolled_serial;
+    record.serial = serial_of(*ledger);
     record.maintenance = ledger->maintenance;
     record.provider = ledger->provider;
     record.enrolment = ledger->enrolment;

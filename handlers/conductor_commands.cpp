@@ -125,7 +125,7 @@ std::string Conductor::why_not(const Order& order) const {
 // An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
 // pool: it has to be an operator's, of now, and not one that was heard before.
 std::string Conductor::why_not_accepted(const Order& order) const {
-  if (!names_a_drive(order)) {
+  if (!names_a_drive(order.serial, order.hardware)) {
     return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
            "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
   }
@@ -286,7 +286,7 @@ void Conductor::refuse_enrolment(const PciAddress& address, const std::string& r
 }
 
 // An unmanaged drive does not say its serial before it is claimed; the claim compares what the
-// operator accepted (the_accepted_one).
+// operator accepted (is_the_accepted_one).
 bool Conductor::stands_unopened(const Device& device) const {
   const auto policy = policy_of(device.record);
   return policy && !policy->managed;

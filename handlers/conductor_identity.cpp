@@ -86,8 +86,7 @@ const LedgerEntry* Conductor::know_standing(Sighting& sighting, const Record* re
   const LedgerEntry* own = on_ledger(sighting.address);
   sighting.standing.brought_dirt = line != nullptr && line != own;
   if (sighting.standing.brought_dirt && own != nullptr) {
-    sighting.standing.home_serial =
-        own->enrolled_serial.empty() ? own->serial : own->enrolled_serial;
+    sighting.standing.home_serial = serial_of(*own);
   }
   return line;
 }

@@ -26,10 +26,6 @@ std::string other_than_accepted(const std::string& serial, const std::string& ha
                      serial.empty() ? hardware : "serial " + serial, address, found);
 }
 
-std::string serial_of(const LedgerEntry& entry) {
-  return entry.enrolled_serial.empty() ? entry.serial : entry.enrolled_serial;
-}
-
 // What is remembered of the drive of one address.
 struct Memory {
   std::string serial;
@@ -200,8 +196,8 @@ FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive) {
   return found;
 }
 
-bool names_a_drive(const Order& order) {
-  return !order.serial.empty() || !noted(order.hardware).serial_number.empty();
+bool names_a_drive(const std::string& serial, const std::string& hardware) {
+  return !serial.empty() || !noted(hardware).serial_number.empty();
 }
 
 std::string not_the_drive_of(const Order& order, const FoundDrive& found) {

@@ -52,8 +52,8 @@ void assess_guest(Assessment& out, const placement::ProviderView& view, const st
 // What a look found of a drive.
 [[nodiscard]] FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive);
 
-// Whether an order says which drive it accepts: a slot alone tells no two apart.
-[[nodiscard]] bool names_a_drive(const Order& order);
+// Whether this is enough to say which drive an order accepts: a slot alone tells no two apart.
+[[nodiscard]] bool names_a_drive(const std::string& serial, const std::string& hardware);
 
 // Why what was found at an address is not the drive that an order accepts. Empty: it is, or, where
 // no serial can be read, the claim will tell.

@@ -11,7 +11,7 @@ SurveySchedule::SurveySchedule(Timers& timers, const Clock& clock, Times times, 
 void SurveySchedule::want(std::int64_t delay_ms, const std::string& for_instance) {
   if (stopped_) return;
   const std::int64_t due = clock_.now().mono.ms + std::min(delay_ms, kDelayMaxMs);
-  // Surveys are apart anyway, and nobody shall have this list grow: where many are wanted already,
+  // Surveys are apart anyway, and no sender may make this list grow: where many are wanted already,
   // one of any instance's serves whoever wants one shortly before it.
   const bool crowded = due_.size() >= kCrowd;
   const std::string wanted_for = crowded ? std::string() : for_instance;

@@ -22,12 +22,12 @@ constexpr std::int64_t kRetryMs = 2'000;
 constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
 constexpr std::uint64_t kLagProbeMs = 500;
+// 5 ms is the aim; what is worth a line on a busy host is more.
+constexpr std::int64_t kLagWarnMs = 100;
+
 bool is_away(const Error& error) {
   return error.code == Errc::unavailable || error.code == Errc::unknown;
 }
-
-constexpr std::int64_t kLagWarnMs =
-    100;  // 5 ms is the aim; what is worth a line on a busy host is more
 
 }  // namespace
 
@@ -246,7 +246,7 @@ void Daemon::start_conductor() {
       pull_orders();
       return pull_kicks();
     }
-    // What stands in Redis is no reason to stay down: it may be mended, and then all goes on.
+    // Does not end the worker: once the records can be read, it goes on.
     conducting_ = false;
     log_.write(is_away(started.error()) ? LogLevel::warning : LogLevel::error, kLog,
                "the records cannot be loaded yet", {{"why", started.error().what}});

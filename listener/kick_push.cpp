@@ -43,7 +43,7 @@ void KickPush::dispatch(std::uint64_t id) {
   const auto it = pending_.find(id);
   if (it == pending_.end()) return;
   if (it->second.to == KickHosts::named) return push_next(id);
-  if (unreadable_ || (it->second.to == KickHosts::called && hosts_fresh_)) return use(id, hosts_);
+  if (unreadable_ || (it->second.to == KickHosts::called && hosts_fresh_)) return use_hosts(id);
   ask_for_hosts(id);
 }
 
@@ -65,7 +65,7 @@ void KickPush::ask_for_hosts(std::uint64_t id) {
         continue;
       }
       if (hosts && found->second.to == KickHosts::called) keep_hosts();
-      use(waits, hosts_);
+      use_hosts(waits);
     }
   });
 }
@@ -79,12 +79,12 @@ void KickPush::do_without(const Error& error) {
              {{"why", error.what}, {"known", fmt::format("{}", hosts_.size())}});
 }
 
-void KickPush::use(std::uint64_t id, const std::vector<HostInfo>& hosts) {
+void KickPush::use_hosts(std::uint64_t id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   if (found->second.to == KickHosts::called) return find_called(id);
   const KickHosts to = std::exchange(found->second.to, KickHosts::named);
-  for (const HostInfo& info : hosts) {
+  for (const HostInfo& info : hosts_) {
     if (to == KickHosts::all || info.burned > 0) found->second.hosts.push_back(info.host);
   }
   push_next(id);

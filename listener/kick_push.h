@@ -52,7 +52,7 @@ class KickPush final {
   void find_called(std::uint64_t id);
   void say_unknown(const std::string& name);
   void push_next(std::uint64_t id);
-  void use(std::uint64_t id, const std::vector<HostInfo>& hosts);
+  void use_hosts(std::uint64_t id);
   void do_without(const Error& error);
   void retry(std::uint64_t id, const Error& error);
 

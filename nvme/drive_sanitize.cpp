@@ -91,20 +91,17 @@ Status Drive::adopt(Run& run) {
   if (!log) return Error{Errc::unknown, log.error().what, log.error().raw};
   if (auto same = claim_.still_same_drive(); !same) return same;
   run.sent = true;
-  run.adopted = true;
   const SanitizeJudgement judgement = judge_sanitize(*log, run.cdw10);
-  run.seen_running = judgement.outcome == SanitizeOutcome::in_progress;
-  // What has ended may be the last cleaning's, on a drive whose Global Data Erased our canaries did
-  // not clear. What runs ends after all that was written.
-  const bool ended =
-      judgement.outcome == SanitizeOutcome::failed || judgement.outcome == SanitizeOutcome::erased;
-  if (run.seen_running || (ended && canaries_decide())) {
-    log_.info(kLogger, fmt::format("{}: adopting our sanitize: {}", to_string(claim_.sys().address),
-                                   judgement.text));
-    return Ok{};
+  if (judgement.outcome != SanitizeOutcome::in_progress) {
+    // One that has ended may be the last cleaning's, or a tenant whom nobody saw may have come
+    // after it, and Global Data Erased does not tell on every drive. What runs ends after all that
+    // was written.
+    return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text};
   }
-  return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text +
-                                    (ended ? ", which may be that of an older cleaning" : "")};
+  run.adopted = run.seen_running = true;
+  log_.info(kLogger, fmt::format("{}: adopting our sanitize: {}", to_string(claim_.sys().address),
+                                 judgement.text));
+  return Ok{};
 }
 
 Status Drive::send(Run& run, StopFlag& stop) {
@@ -155,7 +152,7 @@ Status Drive::read_back_lost_command(Run& run, const Error& lost) {
 }
 
 bool Drive::told_apart(const Run& run, const SanitizeLog& log) const {
-  return run.adopted || run.seen_running || !could_be_older(run.before, log);
+  return run.seen_running || !could_be_older(run.before, log);
 }
 
 bool Drive::canaries_decide() const {

@@ -59,6 +59,11 @@ struct LedgerEntry {
   friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
 };
 
+// Of the drive that an entry speaks of: the one an operator enrolled, else the one last seen.
+[[nodiscard]] inline const std::string& serial_of(const LedgerEntry& entry) {
+  return entry.enrolled_serial.empty() ? entry.serial : entry.enrolled_serial;
+}
+
 class Ledger {
  public:
   virtual ~Ledger() = default;

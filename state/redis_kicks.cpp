@@ -46,9 +46,8 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallb
   words.insert(words.end(), fields.begin(), fields.end());
   add_to_stream(redis_keys::of_host(host, "kicks"), std::move(words),
                 [host, done = std::move(done)](Status added) {
-                  done(added.ok()
-                           ? Status(Ok{})
-                           : Status(added.error().wrap(fmt::format("the kick for host {}", host))));
+                  if (!added.ok()) return done(added.error().wrap("the kick for host " + host));
+                  done(Ok{});
                 });
   // A notification may name a host that has no worker and never will. If this one is lost the next
   // push makes up for it, and the kick itself is written: nobody has to hear of it.

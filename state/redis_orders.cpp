@@ -77,10 +77,15 @@ void RedisStore::take_orders(const std::string& host, std::size_t count_max,
 }
 
 void RedisStore::orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) {
+  remove_unreadable_keys();
   client_->command({"HGETALL", taken_of(host)},
-                   [host, done = std::move(done)](Result<RedisReply> reply) {
-                     if (!reply.ok())
+                   [this, host, done = std::move(done)](Result<RedisReply> reply) {
+                     if (!reply.ok()) {
+                       if (remove_unreadable(host, taken_of(host), reply.error())) {
+                         return done(std::vector<Order>{});
+                       }
                        return done(reply.error().wrap("the orders taken by " + host));
+                     }
                      std::vector<Order> orders;
                      for (const auto& [id, request_id] : redis_keys::pairs_of(*reply)) {
                        Order order;

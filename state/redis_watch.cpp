@@ -62,18 +62,17 @@ void RedisStore::on_waited(Result<RedisReply> reply) {
     if (notify) notify();
     return;
   }
-  if (reply->is_nil()) {
-    // What is there now may have lower IDs than what was: the streams may have been made again.
-    watched_id_ = watched_order_ = "$";
-  }
+  // Nothing came. What is there now may have lower IDs than what was: the streams may have been
+  // made again. So whoever reads them looks, too.
+  const bool waited_in_vain = reply->is_nil();
+  if (waited_in_vain) watched_id_ = watched_order_ = "$";
   const std::string* kick = last_id_of(*reply, redis_keys::of_host(watched_host_, "kicks"));
   const std::string* order = last_id_of(*reply, redis_keys::of_host(watched_host_, "orders"));
   if (kick != nullptr) watched_id_ = *kick;
   if (order != nullptr) watched_order_ = *order;
   wait_for_kick();
   const auto notify = on_kick_;
-  const bool told = kick != nullptr || order != nullptr || watched_id_ == "$";
-  if (told && notify) notify();
+  if (notify && (kick != nullptr || order != nullptr || waited_in_vain)) notify();
 }
 
 }  // namespace reclaim

@@ -100,10 +100,10 @@ TEST_F(HybridGuestTest, AfterAKillInTheMiddleTheSanitizeIsAdopted) {
   EXPECT_GT(kept(kImage), 0U);
   const auto claimed = claim_in_lane(shared(kHybrid));
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
-  with_hybrid([](auto& drive) { drive.clock_offset_ms += 3'600'000; });
   EraseRequest adopt;
   adopt.adopt_ours = true;
-  const auto evidence = erase(adopt);
+  const auto evidence =
+      erase(adopt, [] { with_hybrid([](auto& drive) { drive.clock_offset_ms += 3'600'000; }); });
   ASSERT_TRUE(evidence.ok()) << evidence.error().what;
   EXPECT_TRUE(evidence->adopted);
   EXPECT_EQ(kept(kImage), 0U);

@@ -188,7 +188,7 @@ TEST_F(LanesTest, WithoutAClaimNothingIsDone) {
 }
 
 TEST_F(LanesTest, StopEndsWhatRunsAndWhatWaitsButNotWhatComesLater) {
-  make_two("duration_ms=1500");
+  make_two("duration_ms=3600000");
   const PciAddress address = *parse_pci_address(kAddress);
   ASSERT_TRUE(claim_now(kAddress).ok());
   ASSERT_TRUE(await<Baseline>([&](auto done) { lanes_->take_baseline(address, done); }).ok());
@@ -207,7 +207,7 @@ TEST_F(LanesTest, StopEndsWhatRunsAndWhatWaitsButNotWhatComesLater) {
   adopt.adopt_ours = true;
   const auto adopted = await<EraseEvidence>([&](auto done) {
     lanes_->erase(
-        address, adopt, [](auto) {}, done);
+        address, adopt, [&](EraseProgress) { set("advance_ms", "3600000"); }, done);
   });
   ASSERT_TRUE(adopted.ok()) << adopted.error().what;
   EXPECT_TRUE(adopted->adopted);

@@ -220,48 +220,48 @@ void World::check_certificate(const std::string& json_text) {
   }
 }
 
+// The worker can end it only while it runs, and sees Placement and its drives.
+void World::check_ends(bool wrong, std::int64_t& since_ms, std::int64_t limit_ms,
+                       const std::string& what) {
+  const bool counts = wrong && started && !placement.away() && !hardware.discovery_hangs;
+  if (!counts) {
+    since_ms = 0;
+    return;
+  }
+  if (since_ms == 0) since_ms = scheduler.now_ms();
+  if (scheduler.now_ms() - since_ms > limit_ms) {
+    fail(fmt::format("{}, and not reserved in {} s", what, limit_ms / 1000));
+  }
+}
+
 // Nova offers a drive again that the ledger knows to be dirty.
 void World::check_offered() {
-  const std::int64_t passed_ms = scheduler.now_ms() - last_offer_check_ms_;
   last_offer_check_ms_ = scheduler.now_ms();
   for (Slot& slot : slots) {
     const Provider* provider = provider_of(slot);
-    check_unfit(slot, provider, passed_ms);
+    check_unfit(slot, provider);
     check_bound(slot, provider);
-    check_displaced(slot, passed_ms);
+    check_displaced(slot);
     const bool offered = provider != nullptr && provider->offered == Offered::by_nova &&
                          provider->inventory.reserved == 0 && provider->consumers.empty() &&
                          slot.is_drive && drive_of(slot).owner != 0 &&
                          disk.entries.contains(slot.address) &&
                          disk.entries.at(slot.address).dirty && !slot.swapped;
-    if (!offered || !started || placement.away() || hardware.discovery_hangs) {
-      slot.offered_dirty_ms = 0;
-      continue;
-    }
-    slot.offered_dirty_ms += passed_ms;
-    if (slot.offered_dirty_ms > kReserveWithinMs) {
-      fail(fmt::format("{} is dirty, offered again by Nova, and not reserved in {} s",
-                       to_string(slot.address), kReserveWithinMs / 1000));
-    }
+    check_ends(offered, slot.offered_dirty_since_ms, kReserveWithinMs,
+               fmt::format("{} is dirty, offered again by Nova", to_string(slot.address)));
   }
 }
 
 // What cannot be cleaned as configured is no device of the pool.
-void World::check_unfit(Slot& slot, const Provider* provider, std::int64_t passed_ms) {
+void World::check_unfit(Slot& slot, const Provider* provider) {
   const Drive& drive = drive_of(slot);
   const bool unfit = provider != nullptr && provider->inventory.reserved == 0 &&
                      provider->consumers.empty() && slot.ours && slot.managed && drive.present &&
                      slot.is_drive && drive.driver == drive.home && !drive.hangs &&
                      drive.capabilities.sanicap == 0 && slot.action == nvme::ClearAction::sanitize;
-  if (!unfit || !started || placement.away() || hardware.discovery_hangs) {
-    slot.offered_unfit_ms = 0;
-    return;
-  }
-  slot.offered_unfit_ms += passed_ms;
-  if (slot.offered_unfit_ms > kUnfitWithinMs) {
-    fail(fmt::format("{} is offered, though its policy cannot be satisfied, for {} s",
-                     to_string(slot.address), kUnfitWithinMs / 1000));
-  }
+  check_ends(
+      unfit, slot.offered_unfit_since_ms, kUnfitWithinMs,
+      fmt::format("{} is offered, though its policy cannot be satisfied", to_string(slot.address)));
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -233,16 +233,8 @@ void World::check_written(const Provider& provider) {
 void World::check_bound(Slot& slot, const Provider* provider) {
   const bool taken = slot.cyborg && slot.ours && slot.is_drive && provider != nullptr &&
                      !provider->consumers.empty() && provider->inventory.reserved == 0;
-  if (!taken || !started || placement.away() || hardware.discovery_hangs) {
-    slot.unreserved_since_ms = 0;
-    return;
-  }
-  if (slot.unreserved_since_ms == 0) slot.unreserved_since_ms = scheduler.now_ms();
-  const std::int64_t limit_ms = prompt_ ? kReserveWithinMs : kReserveWithinAtWorstMs;
-  if (scheduler.now_ms() - slot.unreserved_since_ms > limit_ms) {
-    fail(fmt::format("{} is allocated and not reserved for {} s", to_string(slot.address),
-                     limit_ms / 1000));
-  }
+  check_ends(taken, slot.unreserved_since_ms, prompt_ ? kReserveWithinMs : kReserveWithinAtWorstMs,
+             fmt::format("{} is allocated", to_string(slot.address)));
 }
 
 // By an ARQ without an allocation, that the worker now running has heard of.

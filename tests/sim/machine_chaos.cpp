@@ -59,7 +59,7 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
     slot->swapped = learnt;
     // Where the drive comes back untouched, the hold is known again.
     slot->held = false;
-    slot->displaced_dirty_ms = 0;
+    slot->displaced_dirty_since_ms = 0;
     // A drive that was on record when another was put there may be the one that comes back.
     if (learnt && (line->serial == known->serial || line->enrolled_serial == known->serial)) {
       slot->expected_serial = known->serial;
@@ -226,16 +226,10 @@ bool World::offers_another(const Slot& slot) {
          slot.phase == Phase::none && (drive.owner != 0 || drive.hidden_owner != 0);
 }
 
-void World::check_displaced(Slot& slot, std::int64_t passed_ms) {
-  if (!offers_another(slot) || !started || placement.away() || hardware.discovery_hangs) {
-    slot.displaced_dirty_ms = 0;
-    return;
-  }
-  slot.displaced_dirty_ms += passed_ms;
-  if (slot.displaced_dirty_ms > kDisplacedWithinMs) {
-    fail(fmt::format("{} is on offer with another, dirty drive than its own for {} s",
-                     to_string(slot.address), kDisplacedWithinMs / 1000));
-  }
+void World::check_displaced(Slot& slot) {
+  check_ends(
+      offers_another(slot), slot.displaced_dirty_since_ms, kDisplacedWithinMs,
+      fmt::format("{} is offered with another, dirty drive than its own", to_string(slot.address)));
 }
 
 }  // namespace reclaim::sim

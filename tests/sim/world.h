@@ -70,13 +70,13 @@ struct Slot {
   bool displaced = false;       // its drive came from another address, and no --enrol since
   std::string home_serial;      // and that of the drive which stood there before
   bool tellable = false;        // and the worker can know that
-  std::int64_t displaced_dirty_ms = 0;
+  std::int64_t displaced_dirty_since_ms = 0;
   std::int64_t release_asked_ms = 0;
   int operator_tries = 0;              // in the quiet end
   std::int64_t erase_recorded_ms = 0;  // its last erase was
   std::int64_t verified_ms = 0;        // and its last verification passed
-  std::int64_t offered_dirty_ms = 0;
-  std::int64_t offered_unfit_ms = 0;  // though its policy cannot be satisfied by its drive
+  std::int64_t offered_dirty_since_ms = 0;
+  std::int64_t offered_unfit_since_ms = 0;  // though its policy cannot be satisfied by its drive
 };
 
 class TraceLogger final : public Logger {
@@ -225,7 +225,7 @@ class World final {
   void remember_record(const Record& record);
   [[nodiscard]] std::string living_owner(const Slot& slot, const Drive& drive) const;
   [[nodiscard]] bool offers_another(const Slot& slot);
-  void check_displaced(Slot& slot, std::int64_t passed_ms);
+  void check_displaced(Slot& slot);
 
   // checks.cpp
   void check_touch(const PciAddress& address, const char* what);
@@ -235,8 +235,11 @@ class World final {
   void check_ledger(const PciAddress& address, const LedgerEntry& entry);
   void check_certificate(const std::string& json_text);
   void check_given(Slot& slot, const Provider& provider);
+  // Fails when what is wrong of a slot lasts for longer than `limit_ms`; `since_ms` is its clock.
+  void check_ends(bool wrong, std::int64_t& since_ms, std::int64_t limit_ms,
+                  const std::string& what);
   void check_offered();
-  void check_unfit(Slot& slot, const Provider* provider, std::int64_t passed_ms);
+  void check_unfit(Slot& slot, const Provider* provider);
   [[nodiscard]] std::string unsettled();
   [[nodiscard]] std::string unsettled(const Slot& slot, const Record* record);
 

@@ -170,7 +170,8 @@ class WithThePassword(Adversary):
         made, key, root = self.attacked()
         made.worker.kill()
         record = key("device:" + FIRST)
-        for what in ("devices", "arqs", "machine", "kicks", "orders", "fence", "journal"):
+        for what in ("devices", "arqs", "machine", "kicks", "orders", "orders_taken", "fence",
+                     "journal"):
             root("DEL", key(what))
             root("RPUSH", key(what), "x")
         made.worker.start()
