@@ -5,7 +5,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 usage() {
   cat <<'USAGE'
-usage: tests/integration/ten_runs.sh [--runs N] [--build DIR] [--jobs N] [--tests REGEX] [--help]
+usage: tests/integration/ten_runs.sh [--runs N] [--build DIR] [--jobs N] [--tests REGEX] [--hogs N]
+                                     [--help]
 
 Runs the tests that use real services (ctest label "integration") of a finished build in a row,
 beside one process for each processor that does nothing but eat it. A test that passes by luck
@@ -15,6 +16,8 @@ fails here. Goes on after a failure; the exit code is 0 only when every run pass
   --build DIR     the build (default: build/release)
   --jobs N        so many tests at a time (default: twice the processors, as test.sh)
   --tests REGEX   of these tests only those whose name matches
+  --hogs N        this many processes that eat a core (default: one for each processor); 0 where
+                  something else keeps the machine busy
   --help          this text
 
 At its end it prints a table of the runs, what failed in which of them, and each "retried" line of
@@ -26,11 +29,12 @@ runs=10
 build=$root/build/release
 jobs=$(($(nproc) * 2))
 tests=.
+hogs_wanted=$(nproc)
 while [[ $# -gt 0 ]]; do
   option=$1
   case $option in
     --help | -h) usage; exit 0 ;;
-    --runs | --build | --jobs | --tests) ;;
+    --runs | --build | --jobs | --tests | --hogs) ;;
     *) echo "ten_runs.sh: unknown option \"$option\"" >&2; usage >&2; exit 2 ;;
   esac
   [[ $# -ge 2 ]] || { echo "ten_runs.sh: $option takes a value" >&2; exit 2; }
@@ -39,6 +43,11 @@ while [[ $# -gt 0 ]]; do
   if [[ $option == --runs || $option == --jobs ]] && ! [[ $value =~ ^[1-9][0-9]*$ ]]; then
     echo "ten_runs.sh: $option takes a number from 1" >&2
     exit 2
+  fi
+  if [[ $option == --hogs ]]; then
+    [[ $value =~ ^[0-9]+$ ]] || { echo "ten_runs.sh: --hogs takes a number from 0" >&2; exit 2; }
+    hogs_wanted=$value
+    continue
   fi
   declare "${option#--}=$value"
 done
@@ -55,7 +64,7 @@ eat() {
 }
 feed() {
   local i
-  for ((i = $(nproc); i > 0; --i)); do
+  for ((i = hogs_wanted; i > 0; --i)); do
     eat $$ < /dev/null > /dev/null 2>&1 &
     hogs+=($!)
   done
