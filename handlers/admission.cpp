@@ -191,6 +191,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   }
   if (record.stage != Stage::available) return;
   const bool cyborg = record.flow == Flow::cyborg;
+  const bool dirty_line = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
   switch (cyborg ? cyborg_hold(record, ledger, sighting)
                  : operator_hold(record, ledger, sighting)) {
     case Hold::held:
@@ -202,7 +203,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
             ": taken for a hold and left as it is; if nobody reserved it by hand or in "
             "Cyborg, `reclaim device clean` it";
       }
-      out.strike = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
+      out.strike = dirty_line;
       if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
         out.host_reads = sighting.drive->counters->host_reads;
       }
@@ -212,7 +213,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       break;
     case Hold::unknown:
       out.held = record.held || cyborg;
-      if (record.held && !cyborg) break;
+      if (record.held && !cyborg && !dirty_line) break;
       out.unsure = true;
       out.waiting_for =
           "reserved without a tenancy that was seen, and the drive's counters cannot be read to "

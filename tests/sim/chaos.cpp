@@ -356,15 +356,15 @@ void World::operator_tidies() {
   unguard_everything();
   if (!conductor) start_worker();
   if (conductor && started) {
+    // Where the clock was set back, an order is one that was heard before until it has caught up.
+    const bool set_back = scheduler.now().wall < last_order_at_;
     for (const Record& record : conductor->records()) {
       Slot& slot = slot_at(record.address);
       const bool marked =
           disk.entries.contains(record.address) && disk.entries.at(record.address).maintenance;
       if (record.maintenance || marked) command("maintenance_off", record.address);
       // Answers of before the quiet may still be minutes late.
-      if (scheduler.now_ms() - quiet_since_ms_ < 300'000) continue;
-      // Where the clock was set back, an order is one that was heard before until it has caught up.
-      if (scheduler.now().wall < last_order_at_) continue;
+      if (set_back || scheduler.now_ms() - quiet_since_ms_ < 300'000) continue;
       const Provider* provider = provider_of(slot);
       if (record.stage == Stage::available && !slot.managed && !record.waiting_for.empty() &&
           provider != nullptr && provider->inventory.reserved == 1 && slot.phase == Phase::none) {

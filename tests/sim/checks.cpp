@@ -122,7 +122,7 @@ void World::check_released(Provider& provider) {
   Slot* slot = slot_of_provider(provider.row.uuid);
   if (slot == nullptr) return;
   releases += 1;
-  slot->given = false;
+  slot->given = slot->reserved_by_hand = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
@@ -165,7 +165,8 @@ void World::check_saved(const Record& record) {
   chaos_at(record);
   Slot& slot = slot_at(record.address);
   // As long as it cannot be told from a missed tenancy it is no hold yet.
-  const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos;
+  const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
+                      record.waiting_for.find("cannot be claimed to read") != std::string::npos;
   slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure && !slot.bound);
   if (record.stage == Stage::guarding && record.cyborg_status == "maintaining") {
     fail(to_string(record.address) + " is admitted though Cyborg has it under maintenance");

@@ -11,6 +11,7 @@ namespace reclaim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const PciAddress kAddress{0, 0xc1, 0, 0};
 constexpr const char* kRoot = "5d273a28-07c3-4c08-822a-3699d9ea7392";
@@ -297,6 +298,15 @@ TEST(Assessment, NotHeldWhenTheDriveWasWrittenOrATenancyWasSeen) {
   unknown.certify();
   unknown.sighting.drive->counters.reset();
   EXPECT_FALSE(unknown.assessed()->trigger.has_value());
+  EXPECT_THAT(unknown.assessed()->waiting_for, HasSubstr("counters cannot be read"));
+  // A hold that was recognised, and then the line that is struck with it could not be written: the
+  // device may not wait dirty and without a reason.
+  unknown.record.held = true;
+  EXPECT_THAT(unknown.assessed()->waiting_for, IsEmpty());
+  unknown.ledger.dirty = true;
+  unknown.ledger.dirty_since = WallMs{900};
+  EXPECT_TRUE(unknown.assessed()->held);
+  EXPECT_TRUE(unknown.assessed()->unsure);
   EXPECT_THAT(unknown.assessed()->waiting_for, HasSubstr("counters cannot be read"));
 }
 
