@@ -210,14 +210,17 @@ class Stage:
             if process:
                 process.kill()
         self.services.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        # A service that was told to stop takes its moment.
+        # A service that was told to stop takes its moment, and may write until it has ended.
         until = time.monotonic() + 15
         while (left := keeping.processes_of(self.folder)) and time.monotonic() < until:
             time.sleep(0.1)
         for pid in left:
             with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
                 os.kill(pid, signal.SIGKILL)
+        until = time.monotonic() + 15
+        while os.path.exists(self.folder) and time.monotonic() < until:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            time.sleep(0.1)
         return not left
 
 

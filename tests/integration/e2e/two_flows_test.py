@@ -107,13 +107,14 @@ class TwoFlows(CyborgEndToEnd):
         made.worker.start()
         made.worker.wait_field(SECOND, "device_state", "error")
         made.worker.wait_log(r"still_burned_adopt")
-        for address in (FIRST, SECOND):
-            made.host.set(address, advance_ms=LONG_MS + 1000)
+        made.host.set(FIRST, advance_ms=LONG_MS + 1000)
         self.assert_given_back(made, FIRST, "nova")
         self.assertEqual(made.worker.field(SECOND, "device_state"), "error")
         self.assertEqual(made.reserved(SECOND), 1)
         code, out, err = made.worker.command("device", "clean", SECOND)
         self.assertEqual(code, 0, out + err)
+        made.worker.wait_log(SECOND + r".*still_burned_adopt")
+        made.host.set(SECOND, advance_ms=LONG_MS + 1000)
         self.assert_given_back(made, SECOND, "cyborg")
         self.assertEqual([made.host.sanitizes(address) for address in (FIRST, SECOND)], [1, 1])
 
