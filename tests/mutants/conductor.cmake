@@ -32,7 +32,7 @@ unit_mutant(tenancy_outlives_its_release conductor handlers/conductor_inbox.cpp 
 unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
-      if (record.held && !cyborg) break;]]
+      if (record.held && !cyborg && !dirty_line) break;]]
   [[      out.held = false;]])
 unit_mutant(heard_of_is_proven conductor handlers/admission.cpp CyborgHold.No*
   "what an operator or Cyborg reserved is erased on the word of a notification"
