@@ -16,6 +16,9 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
+// A drive answers in milliseconds. Where it takes longer, or the process was frozen meanwhile, the
+// answer tells of a moment that is gone, and a tenant may have come since.
+constexpr std::int64_t kLastAnswerMaxMs = 10'000;
 
 }  // namespace
 
@@ -121,11 +124,18 @@ std::string Conductor::certificate_of_release(const Device& device) const {
 void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
   const auto since = counters_of_verification(devices_.at(address).record.verification);
   CHECK(since);
-  ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
-    if (stopping_ || stale(address, epoch)) return;
-    if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
-    put_release(address, epoch);
-  });
+  const MonoMs asked = ports_.clock.now().mono;
+  ports_.drives.still_ours(
+      address, *since, [this, address, epoch, asked](Result<nvme::Counters> now) {
+        if (stopping_ || stale(address, epoch)) return;
+        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+        const std::int64_t took_ms = ports_.clock.now().mono.ms - asked.ms;
+        if (took_ms > kLastAnswerMaxMs) {
+          return answer(address, epoch, Trigger::release_conflict,
+                        said(fmt::format("the drive's answer took {} s", took_ms / 1000)));
+        }
+        put_release(address, epoch);
+      });
 }
 
 void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {

@@ -293,8 +293,10 @@ void FakeDrives::still_ours(const PciAddress& address, const nvme::Counters& sin
     if (drive->host_writes != since.host_writes) {
       return refuse(Error{Errc::refused, "somebody wrote to it since it was verified"});
     }
-    finish(address, [done, counters = nvme::Counters{drive->host_reads, drive->host_writes}] {
-      done(counters);
+    const nvme::Counters counters{drive->host_reads, drive->host_writes};
+    finish(address, [this, done, counters] {
+      scheduler_.answer(std::exchange(next_last_answer_late_ms, 0),
+                        [done, counters] { done(counters); });
     });
   });
 }

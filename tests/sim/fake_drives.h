@@ -119,6 +119,7 @@ class FakeDrives final : public nvme::Drives {
   void stop(const PciAddress& address) override;
   void drop(const PciAddress& address, std::function<void()> done) override;
 
+  std::int64_t next_last_answer_late_ms = 0;  // of still_ours, once
   // The world's side. The open descriptors of the address are dead from now on.
   void breaks(const PciAddress& address);
   [[nodiscard]] bool claimed(const PciAddress& address) const;

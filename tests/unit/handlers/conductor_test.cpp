@@ -12,6 +12,7 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kMinuteMs = 60'000;
@@ -196,6 +197,23 @@ TEST_F(Dirty, ACertificateNamesNobodyOfAnEarlierTenancy) {
   EXPECT_EQ(certificate()->instance, "");
   EXPECT_EQ(certificate()->request_id, "");
   EXPECT_EQ(certificate()->instance_source, "not_seen");
+}
+
+// An answer of half a minute ago does not show who has come since.
+TEST_F(Dirty, NothingIsReleasedOnAnAnswerOfTheDriveThatComesLate) {
+  begin(1);
+  std::vector<std::string> triggers;
+  world->store.on_saved = [&](const Record&, const JournalEntry& entry) {
+    if (entry.trigger == "look_ok" && triggers.empty()) {
+      world->drives->next_last_answer_late_ms = kMinuteMs / 2;
+    }
+    if (entry.trigger == "look_ok" || !triggers.empty()) triggers.push_back(entry.trigger);
+  };
+  leave();
+  world->pass(5 * kMinuteMs);
+  EXPECT_THAT(triggers, ElementsAre("look_ok", "release_conflict", "still_reserved", "look_ok",
+                                    "released", "certificate_kept"));
+  EXPECT_EQ(world->releases, 1U);
 }
 
 // The answer of the release is lost, the next instance takes the drive at once, and the worker dies
