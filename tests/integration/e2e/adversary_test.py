@@ -2,17 +2,25 @@
 """What an adversary can write, against a running worker: to Redis with the login of another compute
 host or with the fleet's password, and to the message bus. He gets neither a release, nor an erase
 of a drive in use, nor a worker that stays down. docs/safety.md lists the attempts."""
+import base64
 import contextlib
+import hashlib
 import json
 import os
 import shutil
-import socket
+import signal
+import subprocess
+import threading
 import unittest
 import uuid
 
-from case import DELETED, FIRST, SEED, EndToEnd, tear_down_services
+import cyborg_said
+from adversary_case import Adversary, Login
+from case import DELETED, FIRST, LONG_MS, SEED, domain, services, tear_down_services
+from cyborg_case import CyborgEndToEnd
+from placement_door import PlacementDoor
 from services import RESOURCE_CLASS, ROOT, run, wait_until
-from worker import temporary_folder
+from worker import EmulatedHost, Programs, temporary_folder
 
 LAST_ID = "18446744073709551615-18446744073709551615"
 FAR_ID = "99999999999999-0"
@@ -21,66 +29,6 @@ MEGABYTE = 1024 * 1024
 
 def tearDownModule():
     tear_down_services()
-
-
-class Login:
-    """One connection to Redis that says what redis-cli cannot: values of any length."""
-
-    def __init__(self, made, user=None):
-        self.socket = socket.create_connection(("127.0.0.1", made.services.redis_port()), 60)
-        self.file = self.socket.makefile("rb")
-        if user:
-            self("AUTH", *user.split(":"))
-        self("SELECT", made.db)
-
-    def __call__(self, *words):
-        said = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-        self.socket.sendall(b"*%d\r\n" % len(said) + b"".join(
-            b"$%d\r\n%s\r\n" % (len(word), word) for word in said))
-        return self.answer()
-
-    def answer(self):
-        line = self.file.readline().strip()
-        kind, rest = line[:1], line[1:]
-        if kind == b"-":
-            raise RuntimeError(rest.decode())
-        if kind == b"*":
-            return [self.answer() for _ in range(int(rest))]
-        if kind != b"$":
-            return rest.decode()
-        return self.file.read(int(rest) + 2)[:-2].decode() if int(rest) >= 0 else None
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
-
-
-class Adversary(EndToEnd):
-    def attacked(self, user=None, **settings):
-        """A setting with its worker; what its keys are called; a login."""
-        made = self.setting(survey_s=5, **settings)
-        login = Login(made, user and made.services.redis_user(user))
-        self.addCleanup(login.close)
-        return made, lambda what: "reclaim:{%s}:%s" % (made.name, what), login
-
-    def assert_hears(self, made, login, key):
-        """A kick and an order are taken, and what the bus says is. One may go with its stream."""
-        word = "kick-" + uuid.uuid4().hex
-
-        def heard():
-            made.worker.must_run()
-            with contextlib.suppress(RuntimeError):
-                login("XADD", key("kicks"), "*", "reason", word)
-            return "kick: " + word in made.worker.log_text()
-
-        def obeys(value):
-            made.worker.must_run()
-            return made.worker.command("device", "set", FIRST, "--maintenance", value)[0] == 0
-        wait_until(heard, "a kick is taken")
-        for value in ("on", "off"):
-            wait_until(lambda: obeys(value), "an order is taken")
-        with made.services.bus() as connection:
-            wait_until(lambda: connection.length("reclaim_" + made.name) == 0, "the queue is read")
 
 
 class OfAnotherHost(Adversary):
@@ -324,44 +272,318 @@ class OnTheBus(Adversary):
         self.assert_released(made)
 
 
-class Proofs(Adversary):
-    def test_a_certificate_by_another_hosts_key_is_refused(self):
-        made, _, _ = self.attacked()
+class OfCyborgs(Adversary, CyborgEndToEnd):
+    """Bindings that Cyborg never made, said on the bus in its name."""
+
+    def forge(self, made, event, arqs):
+        state = "Bound" if event == "bind.end" else "Unbound"
+        with made.services.bus() as connection:
+            for arq in arqs:
+                connection.publish("cyborg", "versioned_notifications.info", json.dumps({
+                    "oslo.version": "2.0", "oslo.message": json.dumps({
+                        "message_id": arq["uuid"], "publisher_id": "cyborg-conductor:evil",
+                        "event_type": "accelerator_request." + event, "priority": "INFO",
+                        "timestamp": "2026-01-01 00:00:00.000000", "payload": {
+                            "cyborg_object.name": "ExtARQPayload",
+                            "cyborg_object.namespace": "cyborg", "cyborg_object.version": "1.0",
+                            "cyborg_object.data": {**arq, "state": state}}})}))
+
+    def bindings(self, made, address, count=1, host=None):
+        provider = made.providers.get(address, str(uuid.uuid4()))
+        return [cyborg_said.arq(str(uuid.uuid4()), host or made.name, address, str(uuid.uuid4()),
+                                provider) for _ in range(count)]
+
+    def test_forged_bindings_during_a_cleaning_release_and_hold_nothing_for_good(self):
+        with services().bus() as connection:
+            connection.declare_exchange("cyborg")
+        door = PlacementDoor(services().endpoints["placement_url"])
+        self.addCleanup(door.shut_down)
+        made = self.cyborg(survey_s=5, duration_ms=LONG_MS, start=False)
+        made.worker.settings["region"] += "\nendpoint_override = " + door.url
+        made.worker.write_config("[listener]\nexchanges = nova,cyborg\n")
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "available")
+        instance = self.bind(made)
+        made.tell_nova(instance, "create.end")
+        self.wait_reserved(made)
+        # Before the erase: it waits for a guest, and thousands say that they have the drive.
+        made.host.write("etc/libvirt/qemu/guest.xml", domain(FIRST))
+        made.free(instance)
+        made.tell_nova(instance, "delete.end")
+        made.worker.wait_field(FIRST, "device_state", "pending_cleaning")
+        forged = (self.bindings(made, FIRST, 1_500) + self.bindings(made, "0000:77:00.0", 1_500) +
+                  self.bindings(made, FIRST, 100, "elsewhere"))
+        self.forge(made, "bind.end", forged)
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        with made.services.bus() as connection:
+            wait_until(lambda: connection.length("reclaim_" + made.name) == 0, "all are read")
+        made.host.remove("etc/libvirt/qemu/guest.xml")
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        self.assertLess(len(made.arqs()), 20)
+        self.forge(made, "unbind.end", forged)
+        # While it sanitizes: another's drive, then this one.
+        self.wait_erasing(made)
+        self.forge(made, "bind.end", self.bindings(made, "0000:77:00.0", 20))
+        forged = self.bindings(made, FIRST, 20)
+        self.forge(made, "bind.end", forged)
+        made.worker.wait_field(FIRST, "device_state", "error")
+        self.finish_sanitize(made)
+        self.assert_reserved(made)
+        self.forge(made, "bind.end", self.bindings(made, FIRST, 20))  # and never an end of these
+        self.assertEqual(made.worker.command("device", "clean", FIRST)[0], 0)
+        wait_until(lambda: made.host.sanitizes(FIRST) == 2, "it begins from the beginning")
+        # Between the verification and the release: the PUT is on its way.
+        forged = self.bindings(made, FIRST, 20)
+
+        def in_between(body):
+            if body.get("reserved") == 0 and forged:
+                said = len(made.arqs())
+                self.forge(made, "bind.end", forged)
+                wait_until(lambda: len(made.arqs()) > said, "the worker has heard of them")
+                door.before_put = lambda body: None
+        door.before_put = in_between
+        self.finish_sanitize(made)
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        self.wait_reserved(made)
+        self.forge(made, "unbind.end", forged)
+        wait_until(lambda: made.host.sanitizes(FIRST) == 3, "it is cleaned once more")
+        self.finish_sanitize(made)
+        self.assert_released(made, sanitizes=3)
+
+
+class ASecondWorker(Adversary):
+    """The shipped worker on his host, under the victim's name and with its Redis login."""
+
+    def rival(self, made, machine):
+        """His drive has the victim's address and serial, and nothing is on it."""
+        host = EmulatedHost(Programs(), os.path.join(made.folder, "rivals"),
+                            ["address=%s,serial=SERIAL1,size=32M,duration_ms=300" % FIRST])
+        shutil.copy(os.path.join(made.host.root, "var/lib/nova/compute_id"),
+                    os.path.join(host.root, "var/lib/nova/compute_id"))
+        host.write("etc/machine-id", machine + "\n")
+        rival = made.make_worker("rival", host=host, survey_s=5)
+        self.addCleanup(rival.kill)
+        rival.start(wait=False)
+        return rival
+
+    def test_on_another_machine_it_does_nothing_and_ends_nothing(self):
+        made, key, root = self.attacked(duration_ms=LONG_MS)
+        self.delete(made)
+        self.wait_erasing(made)
+        rival = self.rival(made, "f" * 32)
+        rival.wait_log(r"nothing is read, written or cleaned.*machine")
+        self.finish_sanitize(made)
+        self.assert_released(made)
+        self.assertEqual(rival.host.sanitizes(FIRST), 0)
+        rival.must_run()
+
+    def test_with_its_machine_id_it_neither_keeps_nor_stops_anything(self):
+        """And with all of Redis: he can read that id there, and Nova's compute_id in Placement."""
+        made, key, root = self.attacked(duration_ms=LONG_MS)
+        record = key("device:" + FIRST)
+        self.delete(made)
+        self.wait_erasing(made)
+        rival = self.rival(made, root("GET", key("machine")))
+        rival.wait_log("its record cannot be believed")
+        self.assert_reserved(made)
+
+        def cleans_his_own():
+            rival.must_run()
+            root("DEL", record)
+            root("XADD", key("orders"), "*", "order", "clean", "address", FIRST, "who", "evil")
+            root("XADD", key("kicks"), "*", "reason", "operator")
+            return rival.host.sanitizes(FIRST) == 1
+        wait_until(cleans_his_own, "his own drive is cleaned")
+        rival.wait_log(r"-> available \(released\)")
+        made.worker.wait_log("is not clean, or taken, but is not reserved: reserving it")
+        wait_until(lambda: made.reserved(FIRST) == 1, "the victim's drive is off the pool again")
+        rival.kill()
+        made.worker.kill()
+        made.services.reserve(made.providers[FIRST], 0)
+        made.worker.start()
+        wait_until(lambda: made.reserved(FIRST) == 1, "and again with a start")
+        root("DEL", record)  # as the worker says, where it is the rival's
+        self.assert_can_be_cleaned(made)
+        self.assertEqual(made.worker.command("certificate", "verify")[0], 0)
+
+
+class Orders(Adversary):
+    def issued(self, made, login, *words):
+        """The fields of an order as it goes by, and what the command that issued it said."""
+        orders = "reclaim:{%s}:orders" % made.name
+        said = []
+        made.worker.process.send_signal(signal.SIGSTOP)
+        issuing = threading.Thread(target=lambda: said.append(made.worker.command(*words)))
+        issuing.start()
+        wait_until(lambda: login("XLEN", orders) == "1", "the order is in the stream")
+        (_, fields), = login("XRANGE", orders, "-", "+")
+        made.worker.process.send_signal(signal.SIGCONT)
+        issuing.join()
+        return fields, said[0]
+
+    def test_what_was_signed_elsewhere_or_before_is_not_signed_for_this(self):
+        made, key, evil = self.attacked("evil")
         self.delete(made)
         self.assert_released(made)
         other = self.setting()
         self.delete(other)
         self.assert_released(other)
-        mine, theirs = (each.worker.settings["state"] for each in (made, other))
-        folder = temporary_folder()
-        self.addCleanup(shutil.rmtree, folder, True)
-        public = os.path.join(mine, "certificate.key.pub")
-        chain = sorted(os.listdir(os.path.join(mine, "certificates")))
-        forged = sorted(os.listdir(os.path.join(theirs, "certificates")))
+        root = Login(other)
+        self.addCleanup(root.close)
+        enrol = ("device", "set", FIRST, "--enrol")
+        theirs, said = self.issued(other, root, *enrol)
+        self.assertEqual(said[0], 0, said)
+        root("SELECT", made.db)
+        own, said = self.issued(made, root, *enrol)
+        self.assertEqual(said[0], 0, said)
+        later = list(own)
+        later[later.index("issued_at") + 1] = "2099-01-01T00:00:00.000Z"
 
-        def judged(copied):
-            here = os.path.join(folder, uuid.uuid4().hex)
-            shutil.copytree(os.path.join(mine, "certificates"), here)
-            copied(here)
-            code, _, _ = made.worker.command("certificate", "verify", "--folder", here,
-                                             "--public-key", public)
-            script = 0
-            with contextlib.suppress(RuntimeError):
-                run(["sh", os.path.join(ROOT, "docs/examples/verify-certificate.sh"), public, here])
-                script = 1
-            return code == 0, script == 1
+        def answer(fields, wanted):
+            made_id = fields[fields.index("request_id") + 1]
+            evil("XADD", key("orders"), "*", *fields)
+            wait_until(lambda: wanted in (evil("GET", key("order:" + made_id)) or ""), wanted)
+        for _ in range(2):
+            answer(theirs, "not authenticated")
+            answer(later, "not authenticated")
+            answer(own, "was carried out before")
+            made.worker.kill()
+            made.worker.start()
+
+    def test_a_flood_of_orders_delays_a_cleaning_and_no_more(self):
+        made, key, evil = self.attacked("evil", duration_ms=LONG_MS)
+        self.delete(made)
+        self.wait_erasing(made)
+        for number in range(10_000):
+            evil("XADD", key("orders"), "*", "order", ("clean", "abort")[number % 2], "address",
+                 FIRST, "who", "evil", "request_id", "flood-%d" % number)
+        wait_until(lambda: evil("XLEN", key("orders")) == "0", "the orders are taken")
+        self.finish_sanitize(made)
+        made.worker.must_run()
+        self.assert_reserved(made)
+        self.assert_can_be_cleaned(made)
+
+
+class Proofs(Adversary):
+    def released(self):
+        made, _, _ = self.attacked()
+        self.delete(made)
+        self.assert_released(made)
+        state = made.worker.settings["state"]
+        self.folder = temporary_folder()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        return made, state, sorted(os.listdir(os.path.join(state, "certificates")))[:-1]
+
+    def judged(self, made, change):
+        """What the command and the script say of a changed copy, with the host's first key."""
+        mine = made.worker.settings["state"]
+        public = os.path.join(mine, "certificate.key.pub")
+        here = os.path.join(self.folder, uuid.uuid4().hex)
+        shutil.copytree(os.path.join(mine, "certificates"), here)
+        change(here)
+        code, _, _ = made.worker.command("certificate", "verify", "--folder", here,
+                                         "--public-key", public)
+        script = 0
+        with contextlib.suppress(RuntimeError):
+            run(["sh", os.path.join(ROOT, "docs/examples/verify-certificate.sh"), public, here])
+            script = 1
+        return code == 0, script == 1
+
+    def test_a_certificate_by_another_hosts_key_is_refused(self):
+        made, _, chain = self.released()
+        other, theirs, forged = self.released()
 
         def put(here, name, source, target):
             shutil.copy(os.path.join(source, "certificates", name), os.path.join(here, target))
-        self.assertEqual(judged(lambda here: None), (True, True))
-        last = [name for name in chain if name != "head"][-1]
+        self.assertEqual(self.judged(made, lambda here: None), (True, True))
         for attempt in (
-                lambda here: [put(here, name, theirs, name) for name in forged],
-                lambda here: put(here, forged[0], theirs, last),
-                lambda here: os.unlink(os.path.join(here, last)),
+                lambda here: [put(here, name, theirs, name) for name in [*forged, "head"]],
+                lambda here: put(here, forged[0], theirs, chain[-1]),
+                lambda here: os.unlink(os.path.join(here, chain[-1])),
                 lambda here: put(here, "head", theirs, "head"),
                 lambda here: os.rename(os.path.join(here, chain[0]), os.path.join(here, "x.json"))):
-            self.assertEqual(judged(attempt), (False, False))
+            self.assertEqual(self.judged(made, attempt), (False, False))
+
+    def test_a_key_that_only_claims_to_be_endorsed_signs_nothing(self):
+        made, state, chain = self.released()
+        self.assertEqual(made.worker.stop(), 0)
+        keys = {"host": os.path.join(state, "certificate.key")}
+        for name in ("next", "evil"):
+            keys[name] = os.path.join(self.folder, name)
+            run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", keys[name]])
+            run(["openssl", "pkey", "-in", keys[name], "-pubout", "-out", keys[name] + ".pub"])
+        code, out, err = made.worker.command("certificate", "endorse", keys["next"] + ".pub")
+        self.assertEqual(code, 0, out + err)
+        folder = os.path.join(state, "certificates")
+        *_, endorsement, _ = sorted(os.listdir(folder))
+
+        def content(name, **changed):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                sealed = json.load(file)["sealed"]
+            kind = "audit" if "audit" in sealed else "certificate"
+            return kind, {**sealed[kind], "id": str(uuid.uuid4()), **changed}
+
+        def public(name):
+            with open(keys[name] + ".pub", encoding="ascii") as file:
+                return file.read()
+
+        def key_id(name):
+            der = subprocess.run(["openssl", "pkey", "-pubin", "-in", keys[name] + ".pub",
+                                  "-outform", "DER"], check=True, capture_output=True).stdout
+            return hashlib.sha256(der).hexdigest()
+
+        def append(here, claimed, signer, kind, said):
+            """The chain's next, signed by one key in the name of another; and the head."""
+            names = sorted(os.listdir(here))[:-1]
+            with open(os.path.join(here, names[-1]), "rb") as file:
+                previous = hashlib.sha256(file.read()).hexdigest()
+            line = '{"sequence":%d,"previous":"%s","key_id":"%s","%s":%s}\n' % (
+                len(names) + 1, previous, key_id(claimed), kind,
+                json.dumps(said, separators=(",", ":")))
+            path = os.path.join(self.folder, "line")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(line)
+            signature = subprocess.run(
+                ["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", keys[signer], "-in", path],
+                check=True, capture_output=True).stdout
+            text = '{"sealed":\n%s,"signature":"%s"}\n' % (
+                line, base64.b64encode(signature).decode())
+            name = "%09d-%s.json" % (len(names) + 1, said["id"])
+            for file_name, content in (
+                    (name, text),
+                    ("head", "%s  %s\n" % (hashlib.sha256(text.encode()).hexdigest(), name))):
+                with open(os.path.join(here, file_name), "w", encoding="utf-8") as file:
+                    file.write(content)
+        erasure = [name for name in chain if content(name)[0] == "certificate"][-1]
+
+        def forged(*links):
+            """Whose key, of whose hand, vouches for his; then of a drive that was never erased."""
+            def change(here):
+                for claimed, signer, vouched_for in links:
+                    append(here, claimed, signer, *(
+                        content(endorsement, public_key=public(vouched_for)) if vouched_for else
+                        content(erasure, serial="NEVER")))
+            return change
+        self.assertEqual(self.judged(made, lambda here: None), (True, True))
+        # That he forges well: what the host's own keys sign so is believed.
+        self.assertEqual(self.judged(made, forged(("host", "host", "evil"), ("evil", "evil", ""))),
+                         (True, False))
+        self.assertEqual(self.judged(made, forged(("next", "next", ""))), (True, False))
+        for links in ((("host", "evil", "evil"), ("evil", "evil", "")),
+                      (("evil", "evil", "evil"), ("evil", "evil", "")),
+                      (("next", "evil", "evil"), ("evil", "evil", "")),
+                      (("next", "evil", ""),), (("host", "evil", ""),), (("evil", "evil", ""),)):
+            self.assertEqual(self.judged(made, forged(*links)), (False, False), links)
+
+        def without_the_erasure(here):
+            """All from there on is signed again, by a key that he vouches for."""
+            names = sorted(os.listdir(here))[:-1]
+            for name in names[names.index(erasure):]:
+                os.unlink(os.path.join(here, name))
+            append(here, "host", "evil", *content(endorsement, public_key=public("evil")))
+            for name in names[names.index(erasure) + 1:]:
+                append(here, "evil", "evil", *content(name))
+        self.assertEqual(self.judged(made, without_the_erasure), (False, False))
 
 
 if __name__ == "__main__":

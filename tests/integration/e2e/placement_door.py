@@ -16,6 +16,7 @@ class PlacementDoor:
         self.closed = False
         self.refused = 0
         self.written = []  # of each PUT: (path, body)
+        self.before_put = lambda body: None  # called with what is about to be written
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -43,6 +44,7 @@ class PlacementDoor:
                     return self.answer(503, [("Content-Type", "text/plain")], b"no server is up\n")
                 if self.command == "PUT":
                     door.written.append((self.path, json.loads(body or b"{}")))
+                    door.before_put(door.written[-1][1])
                 request = urllib.request.Request(url + self.path, data=body or None,
                                                  method=self.command)
                 for name, value in self.headers.items():

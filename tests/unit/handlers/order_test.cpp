@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "handlers/conductor.h"
 #include "tests/sim/world.h"
 
@@ -124,6 +126,26 @@ TEST_F(Orders, ForOneDeviceAreCarriedOutInTheOrderGiven) {
 }
 
 // The worker was started again, and has seen nothing yet.
+// All who have the fleet's Redis can write them, faster than records are made durable.
+TEST_F(Orders, InAFloodAreRefusedInsteadOfDelayingWhatComesAfter) {
+  fail();
+  std::vector<Order> flood;
+  for (int i = 0; i < 1'000; ++i) {
+    flood.push_back(issued(i % 2 == 0 ? "clean" : "abort"));
+    world->conductor->take(flood.back());
+  }
+  world->pass(kMinuteMs);
+  const auto refused = std::count_if(flood.begin(), flood.end(), [this](const Order& order) {
+    return world->store.order_answers.at(order.request_id).find("wait for it already") !=
+           std::string::npos;
+  });
+  EXPECT_GT(refused, 950);
+  EXPECT_LT(refused, 1'000);
+  EXPECT_EQ(answer(issued("clean")), "");
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::available);
+}
+
 struct OrdersOfAStart : Orders {
   OrdersOfAStart() {
     fail();
