@@ -18,6 +18,8 @@ constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
+// Each is carried out by itself, and recorded: more than an operator gives is a flood.
+constexpr std::size_t kEventsWaitingMax = 8;
 
 }  // namespace
 
@@ -64,6 +66,9 @@ void Conductor::judge(const Order& order) {
     refusal = "no such device on this host: `reclaim device list` shows which there are";
   } else if (refusal.empty() && device->quarantined) {
     refusal = device->record.last_error;
+  } else if (refusal.empty() && !accepts_something(order) &&
+             device->inbox.size() >= kEventsWaitingMax) {
+    refusal = "too many orders wait for it already; issue it again when they are carried out";
   }
   if (refusal.empty() && accepts_something(order)) return accept(*address, order);
   if (!refusal.empty()) return answer_order(order, refusal);

@@ -134,7 +134,7 @@ TEST_F(Orders, InAFloodAreRefusedInsteadOfDelayingWhatComesAfter) {
     flood.push_back(issued(i % 2 == 0 ? "clean" : "abort"));
     world->conductor->take(flood.back());
   }
-  world->pass(kMinuteMs);
+  world->pass(5'000);
   const auto refused = std::count_if(flood.begin(), flood.end(), [this](const Order& order) {
     return world->store.order_answers.at(order.request_id).find("wait for it already") !=
            std::string::npos;
