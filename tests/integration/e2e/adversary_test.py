@@ -454,9 +454,9 @@ class Orders(Adversary):
         made, key, evil = self.attacked("evil", duration_ms=LONG_MS)
         self.delete(made)
         self.wait_erasing(made)
-        for number in range(10_000):
-            evil("XADD", key("orders"), "*", "order", ("clean", "abort")[number % 2], "address",
-                 FIRST, "who", "evil", "request_id", "flood-%d" % number)
+        evil.all_at_once([
+            ("XADD", key("orders"), "*", "order", ("clean", "abort")[number % 2], "address", FIRST,
+             "who", "evil", "request_id", "flood-%d" % number) for number in range(10_000)])
         wait_until(lambda: evil("XLEN", key("orders")) == "0", "the orders are taken")
         self.finish_sanitize(made)
         made.worker.must_run()
