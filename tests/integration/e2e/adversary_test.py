@@ -459,6 +459,7 @@ class Orders(Adversary):
              "who", "evil", "request_id", "flood-%d" % number) for number in range(10_000)])
         wait_until(lambda: made.services.redis("xlen", key("orders"), db=made.db) == "0",
                    "the orders are taken")
+        made.worker.wait_log("is refused: too many orders wait for it already")
         self.finish_sanitize(made)
         made.worker.must_run()
         self.assert_reserved(made)
