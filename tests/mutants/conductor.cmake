@@ -125,6 +125,15 @@ unit_mutant(opened_drives_are_not_compared conductor handlers/conductor_effects.
   Managed/OrdersOfAnyDrive.AcceptNoDriveThatIsPutThereBefore*
   "a drive that is put there after an order for another one is erased"
   [[  if (!accepted) return answer(]] [[  if (false) return answer(]])
+unit_mutant(holds_are_cleaned conductor handlers/conductor_commands.cpp OrdersOfAHeldDevice.*Clean*
+  "an operator's `clean` erases what another operator reserved by hand"
+  [[  if (device.record.stage == Stage::available && !device.unsure) {]]
+  [[  if (device.record.stage == Stage::available && !device.record.held) {]])
+unit_mutant(holds_are_enrolled conductor handlers/conductor_commands.cpp
+  OrdersOfAHeldDevice.*Enrol*
+  "an operator's --enrol erases what another operator has just reserved by hand"
+  [[(!view->is_device() || !view->free() || view->burned())) {]]
+  [[(!view->is_device() || !view->free())) {]])
 unit_mutant(orders_overtake conductor handlers/conductor_commands.cpp Orders.ForOneDevice*
   "an abort that was given last is carried out first"
   [[  devices_.at(address).ordering = true;]] [[  devices_.at(address).ordering = false;]])

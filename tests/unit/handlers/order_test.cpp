@@ -112,6 +112,37 @@ TEST_F(Orders, OneThatAcceptsSomethingIsHeardOnceThoughTheWorkerRestarts) {
 }
 
 // -------------------------------------------------------------------------------------------------
+// What an operator reserved by hand is his: no other order erases it.
+
+struct OrdersOfAHeldDevice : Orders {
+  OrdersOfAHeldDevice() {
+    world->tenancy_begins();
+    world->kick({0});
+    world->pass(kMinuteMs);
+    world->tenancy_ends();
+    world->kick({0});
+    world->pass(10 * kMinuteMs);
+    world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+    world->slots[0].reserved_by_hand = world->slots[0].held = true;
+  }
+};
+
+TEST_F(OrdersOfAHeldDevice, DoNotCleanIt) {
+  world->pass(3 * kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  EXPECT_THAT(answer(issued("clean")), HasSubstr("nothing says that it is not clean"));
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->erases, 1U);
+}
+
+TEST_F(OrdersOfAHeldDevice, DoNotEnrolItThoughNoSurveyHasSeenTheHold) {
+  EXPECT_THAT(answer(issued("enrol")), HasSubstr("shows it reserved or taken"));
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+}
+
+// -------------------------------------------------------------------------------------------------
 // One after another, and none without a word.
 
 // `enrol` waits for the ledger.
