@@ -23,8 +23,3 @@ exhaustive_mutant(no_fence_after_a_restart handlers/conductor.cpp 3
   "a release that the worker before sent is made when another drive stands there"
   [[  device.fence_first = device.record.stage]]
   [[  device.fence = false && device.record.stage]])
-exhaustive_mutant(erase_of_an_earlier_life state/trust.cpp 3
-  "an erase that Redis remembers wrongly is taken for this one"
-  [[  return known != nullptr && known->dirty &&]]
-  [[  if (record.epoch != 0) return true;
-  return known != nullptr && known->dirty &&]])

@@ -158,6 +158,23 @@ struct OnOfferMeanwhile : Doubt, ::testing::WithParamInterface<InterruptedCleani
     world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
     ASSERT_NE(world.drive().owner, 0U);
   }
+  // What its survey saw is seen by no other: the device is reserved by then.
+  void only_its_reservation_outlives_the_next_worker() {
+    world.placement.on_written = [this](const Provider&) {
+      world.placement.on_written = nullptr;
+      world.scheduler.outside(0, [this] { world.kill_worker(); });
+    };
+    world.start_worker();
+    when_saved(GetParam() == InterruptedCleaning::error ? Stage::error : Stage::pending_cleaning,
+               [this] { world.store.set_away(true); });
+    world.pass(kMinuteMs);
+    ASSERT_EQ(world.conductor, nullptr);
+    ASSERT_EQ(reserved(), 1);
+    ASSERT_TRUE(world.record().erase_begun);
+    world.store.set_away(false);
+    world.start_worker();
+    world.pass(kMinuteMs);
+  }
   void clean() {
     if (GetParam() == InterruptedCleaning::error) world.command("clean", world.slots[0].address);
     world.pass(kLongMs);
@@ -174,26 +191,27 @@ TEST_P(OnOfferMeanwhile, IsErasedFromTheBeginning) {
   EXPECT_EQ(world.releases, 1U);
 }
 
-// What the survey saw is seen by no other: the device is reserved by then.
 TEST_P(OnOfferMeanwhile, IsErasedFromTheBeginningThoughOnlyItsReservationOutlivedTheWorker) {
   offered_and_used_while_no_worker_runs();
-  world.placement.on_written = [this](const Provider&) {
-    world.placement.on_written = nullptr;
-    world.scheduler.outside(0, [this] { world.kill_worker(); });
-  };
-  world.start_worker();
-  when_saved(GetParam() == InterruptedCleaning::error ? Stage::error : Stage::pending_cleaning,
-             [this] { world.store.set_away(true); });
-  world.pass(kMinuteMs);
-  ASSERT_EQ(world.conductor, nullptr);
-  ASSERT_EQ(reserved(), 1);
-  ASSERT_TRUE(world.record().erase_begun);
-  world.store.set_away(false);
-  world.start_worker();
-  world.pass(kMinuteMs);
+  only_its_reservation_outlives_the_next_worker();
   clean();
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(world.drive().owner, 0U);
+}
+
+// The tenant began the very same sanitize himself, and it still runs: it is not adopted, so that
+// what else he left is looked at.
+TEST_P(OnOfferMeanwhile, IsCleanedFromTheBeginningThoughItsTenantSanitizesIt) {
+  offered_and_used_while_no_worker_runs();
+  const std::int64_t now_ms = world.scheduler.now_ms();
+  world.drive().running =
+      Sanitize{nvme::EraseMethod::sanitize_crypto, now_ms, now_ms + 4 * kMinuteMs};
+  world.drive().locked = true;
+  only_its_reservation_outlives_the_next_worker();
+  clean();
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_THAT(world.record().last_error, HasSubstr("locked by a tenant"));
+  EXPECT_EQ(world.releases, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, OnOfferMeanwhile,
