@@ -50,6 +50,9 @@ unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor.cpp LateRele
   "a release of an earlier worker comes late and offers a drive that waits for an operator"
   [[  if (device.fence_first && device.sighting]]
   [[  if (device.fence_first && !device.sighting]])
+unit_mutant(late_answers_are_believed conductor handlers/conductor_release.cpp Dirty.NothingIs*
+  "a drive is given back on what it said before the process was frozen"
+  [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])
 unit_mutant(offers_are_forgotten conductor handlers/conductor_release.cpp *OnOfferMeanwhile.*
   "an erasure is adopted though a tenant whom nobody saw came after it"
   [[  if (is_busy(record.stage) || known) return next();]]

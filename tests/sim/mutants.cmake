@@ -91,9 +91,8 @@ sim_mutant(release_not_dated handlers/conductor_release.cpp
     if (stopping_ || stale]])
 sim_mutant(drive_not_asked_again handlers/conductor_release.cpp
   "minutes pass between the last look at the drive and its release"
-  [[    if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
-    put_release]]
-  [[    put_release]])
+  [[        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+]] "")
 sim_mutant(never_reserves handlers/conductor_release.cpp
   "a dirty drive that Nova offers again stays on offer"
   [[  if (!device.reserving.insert(provider).second) return;
