@@ -1,5 +1,5 @@
-# Runs one test of a mutant, which has to fail: by an expectation, not by a crash or for want of a
-# test of that name.
+# Runs one test of a mutant, which has to fail: by an expectation, not by a crash, a fault of an
+# unknown name or for want of a test of that name.
 execute_process(COMMAND ${MUTANT} --gtest_filter=${TEST} --gtest_brief=1
   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(result EQUAL 0)

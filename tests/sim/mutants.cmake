@@ -1,4 +1,4 @@
-# What the simulation must notice: one fault each, put into a copy of one file. `breaks` is what an
+# What the simulation must notice, one fault each; tests/mutants makes them. The sentence is what an
 # operator would say about it.
 
 # The reducer and its table.
