@@ -1,5 +1,5 @@
-# Faults of tests/sim/mutants.cmake that the search must notice too, with the number of happenings
-# that it takes.
+# Faults of the other lists that the search must notice too, with the number of happenings that it
+# takes.
 
 exhaustive_mutant(any_serial handlers/conductor_effects.cpp 1
   "a drive that nobody enrolled is erased")

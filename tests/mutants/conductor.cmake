@@ -50,6 +50,10 @@ unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor.cpp LateRele
   "a release of an earlier worker comes late and offers a drive that waits for an operator"
   [[  if (device.fence_first && device.sighting]]
   [[  if (device.fence_first && !device.sighting]])
+unit_mutant(no_fence_after_a_restart conductor handlers/conductor.cpp LateRelease.*
+  "a release that the worker before sent is made while the drive is being erased"
+  [[  device.fence_first = device.record.stage]]
+  [[  device.fence = false && device.record.stage]])
 unit_mutant(late_answers_are_believed conductor handlers/conductor_release.cpp Dirty.NothingIs*
   "a drive is given back on what it said before the process was frozen"
   [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])

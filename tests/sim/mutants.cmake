@@ -75,10 +75,6 @@ sim_mutant(no_fence handlers/conductor_effects.cpp
   [[  devices_.at(address).fence = false;
   return done(view);
   ports_.providers.set_reserved(]])
-sim_mutant(no_fence_after_a_restart handlers/conductor.cpp
-  "a release that the worker before sent is made while the drive is being erased"
-  [[  device.fence_first = device.record.stage]]
-  [[  device.fence = false && device.record.stage]])
 sim_mutant(lost_release_means_released handlers/conductor_release.cpp
   "a release whose answer was lost counts as made"
   [[            return answer(address, epoch, Trigger::release_unknown, said(error));]]
