@@ -1,9 +1,6 @@
 // What must never happen, looked at whenever it could; and what must have happened in the end.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -39,29 +36,14 @@ void World::wire_checks() {
     if (record.cleanable() && entry.trigger == "gone_uncleanable") {
       fail(to_string(record.address) + " is a drive, and its tenancy ended as that of none");
     }
-    if (entry.trigger == "operator_enrol") enrolled(slot_at(record.address));
+    // Said before he reserved it, and carried out after.
+    if (entry.trigger == "operator_enrol") slot_at(record.address).held = false;
     // The operator was told that it cannot be told from a missed tenancy, and says that it is one.
-    if (from && *from == Stage::available && entry.trigger == "operator_clean" &&
-        !is_surely_held(record.address)) {
+    if (from && *from == Stage::available && entry.trigger == "operator_clean") {
       slot_at(record.address).held = slot_at(record.address).reserved_by_hand = false;
     }
     check_saved(record);
   };
-}
-
-// An enrol that was said before he reserved it may be carried out after; one that was said while he
-// holds it is refused.
-void World::enrolled(Slot& slot) {
-  if (std::exchange(slot.enrol_before_hold, false)) slot.held = false;
-  slot.swapped = false;
-}
-
-// The worker shows the hold, and no doubt of it.
-bool World::is_surely_held(const PciAddress& address) const {
-  const auto records = conductor->records();
-  return std::any_of(records.begin(), records.end(), [&address](const Record& record) {
-    return record.address == address && record.held && record.waiting_for.empty();
-  });
 }
 
 // The promise, second half: nothing destructive reaches a drive that anyone may still use, or that
@@ -140,7 +122,6 @@ void World::check_released(Provider& provider) {
   Slot* slot = slot_of_provider(provider.row.uuid);
   if (slot == nullptr) return;
   releases += 1;
-  slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
   slot->given = slot->reserved_by_hand = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
@@ -329,15 +310,10 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
                   provider->inventory.reserved, dirty ? "dirty" : "clean", record->last_error,
                   record->waiting_for);
   if (slot.cyborg) {
-    if (std::string why = unsettled_cyborg(slot, *record); !why.empty()) {
+    if (std::string why = unsettled_cyborg(slot, *record, *provider); !why.empty()) {
       return why + ": " + state;
     }
     if (!slot.is_drive) return "";
-  }
-  if (slot.managed && record->stage == Stage::available && provider->inventory.reserved == 0 &&
-      record->certified_host_writes &&
-      *record->certified_host_writes != drive_of(slot).host_writes) {
-    return "it was written to since it was certified, and is offered: " + state;
   }
   if (record->stage == Stage::available && !dirty) {
     if (slot.held) {
