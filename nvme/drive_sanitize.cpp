@@ -93,8 +93,8 @@ Status Drive::adopt(Run& run) {
   run.sent = true;
   const SanitizeJudgement judgement = judge_sanitize(*log, run.cdw10);
   if (judgement.outcome != SanitizeOutcome::in_progress) {
-    // One that has ended may be the last cleaning's, or a tenant whom nobody saw may have come
-    // after it, and Global Data Erased does not tell on every drive. What runs ends after all that
+    // One that has ended may be the last cleaning's, or an unseen tenant may have come after it,
+    // and Global Data Erased does not tell on every drive. What runs ends after all that
     // was written.
     return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text};
   }

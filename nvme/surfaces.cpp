@@ -378,8 +378,8 @@ void judge_memory(Judge& judge, std::string_view surface, std::string_view what,
   if (!present) {
     return judge.quarantine(
         surface,
-        fmt::format("whether there is {}, which {} does not clear, was not told: the kernel lets "
-                    "its registers could not be read, and the drive shows more memory than theirs",
+        fmt::format("whether there is {}, which {} does not clear, was not told: its registers "
+                    "could not be read, and the drive shows more memory than theirs",
                     what, to_string(method)),
         "clean the device with clear_action=sanitize, which clears it, or start the host with "
         "iomem=relaxed");
