@@ -334,6 +334,7 @@ void Conductor::after_survey(Result<Survey> survey,
     return schedule_.ended();
   }
   seen_drives_ = std::move(survey->drives);
+  shared_serial_numbers_ = std::move(survey->shared_serial_numbers);
   not_ours_ = false;
   know_cyborg_devices(*survey);
   for (const auto& [address, sighting] : survey->sightings) {

@@ -104,6 +104,7 @@ class Conductor final {
     std::optional<Event> in_work;   // whose outcome is being saved
     std::optional<Record> unsaved;  // what it makes of the record
     MonoMs saving_since;
+    bool may_be_saved = false;  // an answer to a write of it was lost: it is not given up
     LockToken lock;
     bool claimed = false;
     bool lane_open = false;  // from the claim until the drive is closed again
@@ -221,7 +222,7 @@ class Conductor final {
   const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
   void know_what_was_seen(Sighting& sighting, Device& device) const;
   void note_in_ledger(const PciAddress& address, const Facts& facts);
-  void note_claimed(const PciAddress& address, const nvme::DriveFacts& drive, Facts& facts) const;
+  void note_claimed(const nvme::DriveFacts& drive, Facts& facts) const;
 
   // conductor_register.cpp: drives that Placement is to learn of.
   [[nodiscard]] bool to_be_registered(const Sighting& sighting, const Record* record) const;
@@ -253,6 +254,7 @@ class Conductor final {
 
   // conductor_inbox.cpp: inbox, reducer, persistence.
   void post(const PciAddress& address, Event event);
+  [[nodiscard]] static bool is_over(const Device& device, const Event& event);
   void pump(const PciAddress& address);
   [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
   void mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
@@ -359,6 +361,7 @@ class Conductor final {
   ArqBook arqs_;
   bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind
   std::vector<SeenDrive> seen_drives_;  // by the last survey
+  std::set<std::string> shared_serial_numbers_;
   MonoMs survey_began_;
   bool cyborg_asked_ = false;    // an answer is on its way,
   bool cyborg_awaited_ = false;  // and what is Cyborg's waits for it

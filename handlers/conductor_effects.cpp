@@ -219,7 +219,7 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
   device.found = found_drive(report.facts);
   const Status accepted = is_the_accepted_one(report.facts, device.record, on_ledger(address));
   if (!accepted) return answer(address, epoch, Trigger::guards_failed, said(accepted.error()));
-  note_claimed(address, report.facts, facts);
+  note_claimed(report.facts, facts);
   // What an unmanaged drive can is only known now that it is open.
   if (!is_whole(device.record.plan)) {
     const auto method =

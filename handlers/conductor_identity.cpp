@@ -101,10 +101,12 @@ void Conductor::know_what_was_seen(Sighting& sighting, Device& device) const {
       device.record.certified_host_reads.value_or(peeked->host_reads), peeked->host_writes};
 }
 
-// The claim has compared the serial with the one on record, or was allowed to learn it.
-void Conductor::note_claimed(const PciAddress& address, const nvme::DriveFacts& drive,
-                             Facts& facts) const {
-  facts.hardware = hardware_to_note(devices_.at(address).record, drive, options_.boot_id);
+// The claim has compared the serial with the one on record, or was allowed to learn it: this is what
+// the surveys will find, whatever was noted before.
+void Conductor::note_claimed(const nvme::DriveFacts& drive, Facts& facts) const {
+  nvme::HardwareIdentity hardware = drive.hardware;
+  if (shared_serial_numbers_.contains(hardware.serial_number)) hardware.serial_number.clear();
+  facts.hardware = nvme::encode_hardware(hardware);
   facts.boot_id = options_.boot_id;
 }
 

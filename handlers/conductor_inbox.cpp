@@ -45,13 +45,20 @@ void Conductor::post(const PciAddress& address, Event event) {
   pump(address);
 }
 
+// One in the pool is cleaned only while nobody can tell why it is reserved. What was ordered before
+// it was given back is over.
+bool Conductor::is_over(const Device& device, const Event& event) {
+  return event.trigger == Trigger::operator_clean && device.record.stage == Stage::available &&
+         !device.unsure;
+}
+
 void Conductor::pump(const PciAddress& address) {
   Device& device = devices_.at(address);
   while (!device.saving && !device.inbox.empty() && !stopping_) {
     const Event event = std::move(device.inbox.front());
     device.inbox.pop_front();
     auto update = step(device.record, event, ports_.clock.now().wall);
-    if (!update) {
+    if (!update || is_over(device, event)) {
       counters_.stale_events += 1;
       ports_.log.debug(kLog, fmt::format("{}: {} means nothing in {}", to_string(address),
                                          to_string(event.trigger), to_string(device.record.stage)));
@@ -211,7 +218,8 @@ void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry
   if (error.code == Errc::conflict) return settle_conflict(address, next, entry, saved);
   const bool told = is_said_once(entry.trigger) || entry.trigger.starts_with("maintenance_") ||
                     entry.trigger.starts_with("certificate_");
-  if (!is_busy(device.record.stage) && error.code != Errc::unknown && !told) {
+  device.may_be_saved = device.may_be_saved || error.code == Errc::unknown;
+  if (!is_busy(device.record.stage) && !device.may_be_saved && !told) {
     // Nothing is under way: the next survey finds the same again. An operator says it only once,
     // and a start comes only once.
     settle_save(device);
@@ -289,7 +297,7 @@ void Conductor::begin_save(Device& device) const {
 }
 
 void Conductor::settle_save(Device& device) {
-  device.saving = false;
+  device.saving = device.may_be_saved = false;
   device.in_work.reset();
   device.unsaved.reset();
 }
@@ -325,7 +333,7 @@ void Conductor::overwrite(const PciAddress& address, const Record& stored, Recor
 void Conductor::transitioned(const PciAddress& address, const Record& before, const Update& update,
                              const std::string& detail) {
   counters_.transitions += 1;
-  devices_.at(address).admitting = false;
+  devices_.at(address).admitting = devices_.at(address).unsure = false;
   watch_.attend();
   const Record& record = update.record;
   const std::string line =

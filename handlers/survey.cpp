@@ -7,12 +7,17 @@ namespace reclaim {
 namespace {
 
 // Some makers give all their drives one Device Serial Number; functions of one device share theirs.
-void forget_shared_serial_numbers(std::vector<nvme::DriveFacts>& drives) {
-  std::map<std::string, int> times;
-  for (const nvme::DriveFacts& drive : drives) times[drive.hardware.serial_number] += 1;
-  for (nvme::DriveFacts& drive : drives) {
-    if (times.at(drive.hardware.serial_number) > 1) drive.hardware.serial_number.clear();
+std::set<std::string> forget_shared_serial_numbers(std::vector<nvme::DriveFacts>& drives) {
+  std::set<std::string> told;
+  std::set<std::string> shared;
+  for (const nvme::DriveFacts& drive : drives) {
+    const std::string& number = drive.hardware.serial_number;
+    if (!number.empty() && !told.insert(number).second) shared.insert(number);
   }
+  for (nvme::DriveFacts& drive : drives) {
+    if (shared.contains(drive.hardware.serial_number)) drive.hardware.serial_number.clear();
+  }
+  return shared;
 }
 
 }  // namespace
@@ -58,7 +63,7 @@ void Surveyor::survey(const SurveyRequest& request, std::function<void(Result<Su
     for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
     drives_.discover(seen, [run, request](Result<std::vector<nvme::DriveFacts>> drives) {
       if (!drives) return run->done(std::move(drives).error().wrap("looking at the host's drives"));
-      forget_shared_serial_numbers(*drives);
+      run->survey.shared_serial_numbers = forget_shared_serial_numbers(*drives);
       for (nvme::DriveFacts& facts : *drives) {
         run->survey.drives.push_back(
             {facts.address, facts.identity ? facts.identity->serial : "", facts.hardware});

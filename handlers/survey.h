@@ -66,6 +66,8 @@ struct Survey {
   std::string root_name;
   std::map<PciAddress, Sighting> sightings;
   std::vector<SeenDrive> drives;  // all of the host's
+  // Device Serial Numbers that several of them tell: they are shown without.
+  std::set<std::string> shared_serial_numbers;
 };
 
 // The address a provider's name ends in: what follows the last '_', in either case. Nothing when

@@ -44,6 +44,12 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
   record.accepted = record.accepted && known != nullptr && known->accepted;
   if (known == nullptr) return record;
+  // An enrolment is on the ledger before it is on the record.
+  if (!known->enrolled_serial.empty() && known->enrolled_serial != record.serial) {
+    record.serial = known->enrolled_serial;
+    record.enrolment.clear();
+  }
+  if (known->dirty && known->dirty_since > record.certificate_at) record.held = false;
   if (!known->enrolment.empty()) record.enrolment = known->enrolment;
   if (record.epoch < known->epoch) {
     record.epoch = known->epoch;

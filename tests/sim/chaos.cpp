@@ -96,9 +96,11 @@ void World::store_forgets() {
   say(fmt::format("redis loses its last {} writes", lost));
   forget_displaced();
   for (Slot& slot : slots) {
-    // Whoever forgot the certificate cannot know that it is held.
+    // Whoever forgot the certificate, or what the kernel has read since, cannot know that it is
+    // held.
     const Record* stored = store.stored(slot.address);
-    if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty()) {
+    if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty() ||
+        stored->certified_host_reads != drive_of(slot).host_reads) {
       slot.held = false;
     }
   }
@@ -385,7 +387,8 @@ void World::operator_tidies() {
       slot.operator_tries += 1;
       const bool other =
           (!record.serial.empty() && record.serial != drive_of(slot).serial) ||
-          record.last_error.find("look at it, then order again") != std::string::npos;
+          record.last_error.find("look at it, then order again") != std::string::npos ||
+          record.last_error.find("enrol this one") != std::string::npos;
       command(other ? "enrol" : "clean", record.address);
     }
   }

@@ -64,7 +64,7 @@ struct Slot {
   bool reserved_unnoted = false;  // by us, when the ledger could not be written
   bool given = false;             // to a tenant, since its last release
   bool had_data = false;
-  std::string own_serial;       // of the drive that its tenant was given
+  std::string own_serial;       // of the drive that its tenant was given, unless it is displaced
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
   bool swapped = false;         // and not enrolled
   bool displaced = false;       // its drive came from another address, and no --enrol since

@@ -307,6 +307,39 @@ TEST_F(Doubt, TheLedgerTellsASerialThatRedisHasForgotten) {
   EXPECT_THAT(world.record().last_error, HasSubstr("another serial than recorded"));
 }
 
+// It is on offer by the time that the order's turn comes.
+TEST_F(Doubt, ACleanThatIsOrderedWhileTheDeviceIsGivenBackIsOver) {
+  begin();
+  int claims = 0;
+  world.drives->on_claim = [&claims](const PciAddress&) { claims += 1; };
+  when_saved(Stage::available, [this] { world.command("clean", world.slots[0].address); });
+  leave();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(claims, 1) << "claimed while it was on offer";
+}
+
+// The kernel reads before the next survey, which could not tell it from a tenancy any more.
+TEST_F(Doubt, AHoldIsKnownThoughTheAnswerToItsRecordWasLost) {
+  begin();
+  leave();
+  world.pass(kLongMs);
+  ASSERT_EQ(world.erases, 1U);
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  world.faults.store_lost_done = 1;
+  when_saved(Stage::available, [this] {
+    world.faults.store_lost_done = 0;
+    world.store.set_away(true);
+  });
+  look();
+  world.drive().host_reads += 3;
+  world.store.set_away(false);
+  look();
+  world.pass(kLongMs);
+  EXPECT_TRUE(world.record().held);
+  EXPECT_EQ(world.erases, 1U);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Reservations.
 

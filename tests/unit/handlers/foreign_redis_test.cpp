@@ -320,5 +320,39 @@ TEST_F(ForeignRedis, AnAcceptanceIsTheLedgersToRemember) {
   EXPECT_FALSE(world->conductor->records().front().accepted);
 }
 
+TEST_F(ForeignRedis, AnEnrolmentIsTheLedgersToRemember) {
+  begin();
+  world->drive().guarded = true;
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
+  const Record before = world->record();
+  world->drive().serial = "enrolled";
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->command("enrol", world->slots[0].address);
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().serial, "enrolled") << world->record().waiting_for;
+  world->kill_worker();
+  world->store.put_back(before);
+  world->start_worker();
+  world->pass(100);
+  EXPECT_EQ(world->conductor->records().front().serial, "enrolled");
+}
+
+TEST_F(ForeignRedis, WhatIsDirtyOnTheLedgerIsNotHeld) {
+  begin();
+  world->kill_worker();
+  Record record = world->record();
+  record.stage = Stage::available;
+  record.held = true;
+  world->store.put_back(record);
+  world->placement.set_away(true);
+  world->start_worker();
+  world->pass(100);
+  EXPECT_FALSE(world->conductor->records().front().held);
+}
+
 }  // namespace
 }  // namespace reclaim::sim

@@ -211,6 +211,29 @@ TEST_F(Reboot, OfWhichNothingButTheSerialIsKnownIsCleanedOnceMore) {
   EXPECT_EQ(world->erases, erases + 1) << "known again, and left alone";
 }
 
+// Some makers give all their drives one number.
+TEST_F(Reboot, DrivesThatShareOneSerialNumberAreNotCleanedOverAndOver) {
+  make(false, Told::serial_number);
+  for (std::size_t slot : {0U, 1U}) world->drive(slot).hardware.serial_number = "dsn-of-all";
+  world->start_worker();
+  world->pass(kMinuteMs);
+  clean_once(0);
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+}
+
+// It was told once in this boot.
+TEST_F(Reboot, ADriveThatTellsNoSerialNumberAnyMoreIsCleanedOnce) {
+  make(false, Told::serial_number, 1);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  clean_once(0);
+  world->drive().hardware.serial_number.clear();
+  world->pass(kLongMs);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+}
+
 // First met while tenants have them, so that no serial is on record; guests are shut off after a
 // reboot, which is Nova's default, and libvirt's managed mode has given the drives back.
 struct ShutOff : Reboot, ::testing::WithParamInterface<Told> {
