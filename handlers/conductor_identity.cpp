@@ -101,8 +101,8 @@ void Conductor::know_what_was_seen(Sighting& sighting, Device& device) const {
       device.record.certified_host_reads.value_or(peeked->host_reads), peeked->host_writes};
 }
 
-// The claim has compared the serial with the one on record, or was allowed to learn it: this is what
-// the surveys will find, whatever was noted before.
+// The claim has compared the serial with the one on record, or was allowed to learn it: this is
+// what the surveys will find, whatever was noted before.
 void Conductor::note_claimed(const nvme::DriveFacts& drive, Facts& facts) const {
   nvme::HardwareIdentity hardware = drive.hardware;
   if (shared_serial_numbers_.contains(hardware.serial_number)) hardware.serial_number.clear();
