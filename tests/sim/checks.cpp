@@ -1,6 +1,9 @@
 // What must never happen, looked at whenever it could; and what must have happened in the end.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -36,14 +39,30 @@ void World::wire_checks() {
     if (record.cleanable() && entry.trigger == "gone_uncleanable") {
       fail(to_string(record.address) + " is a drive, and its tenancy ended as that of none");
     }
-    // Said before he reserved it, and carried out after.
-    if (entry.trigger == "operator_enrol") slot_at(record.address).held = false;
+    if (from && entry.trigger == "operator_enrol") enrolled(slot_at(record.address), *from);
     // The operator was told that it cannot be told from a missed tenancy, and says that it is one.
-    if (from && *from == Stage::available && entry.trigger == "operator_clean") {
+    if (from && *from == Stage::available && entry.trigger == "operator_clean" &&
+        !is_surely_held(record.address)) {
       slot_at(record.address).held = slot_at(record.address).reserved_by_hand = false;
     }
     check_saved(record);
   };
+}
+
+// An enrol that was said before he reserved it may be carried out after; one that was said while he
+// holds it is refused. What is in error is not held: he accepts it.
+void World::enrolled(Slot& slot, Stage from) {
+  const bool before_hold = std::exchange(slot.enrol_before_hold, false);
+  if (before_hold || from != Stage::available) slot.held = false;
+  slot.swapped = false;
+}
+
+// The worker shows the hold, and no doubt of it.
+bool World::is_surely_held(const PciAddress& address) const {
+  const auto records = conductor->records();
+  return std::any_of(records.begin(), records.end(), [&address](const Record& record) {
+    return record.address == address && record.held && record.waiting_for.empty();
+  });
 }
 
 // The promise, second half: nothing destructive reaches a drive that anyone may still use, or that
@@ -122,6 +141,7 @@ void World::check_released(Provider& provider) {
   Slot* slot = slot_of_provider(provider.row.uuid);
   if (slot == nullptr) return;
   releases += 1;
+  slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
   slot->given = slot->reserved_by_hand = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
@@ -310,10 +330,15 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
                   provider->inventory.reserved, dirty ? "dirty" : "clean", record->last_error,
                   record->waiting_for);
   if (slot.cyborg) {
-    if (std::string why = unsettled_cyborg(slot, *record, *provider); !why.empty()) {
+    if (std::string why = unsettled_cyborg(slot, *record); !why.empty()) {
       return why + ": " + state;
     }
     if (!slot.is_drive) return "";
+  }
+  if (slot.managed && record->stage == Stage::available && provider->inventory.reserved == 0 &&
+      record->certified_host_writes &&
+      *record->certified_host_writes != drive_of(slot).host_writes) {
+    return "it was written to since it was certified, and is offered: " + state;
   }
   if (record->stage == Stage::available && !dirty) {
     if (slot.held) {

@@ -221,7 +221,8 @@ void World::check_written(const Provider& provider) {
   }
   const auto line = disk.entries.find(slot->address);
   const bool noted = line != disk.entries.end() && line->second.dirty;
-  slot->reserved_unnoted = provider.inventory.reserved != 0 && !noted;
+  slot->reserved_unnoted =
+      provider.inventory.reserved != 0 && !noted && disk.unwritten.contains(slot->address);
   if (!slot->cyborg) return;
   if (!slot->is_drive) return fail(to_string(slot->address) + " is no drive, and was written");
   if (slot->taken_ms != 0 && provider.inventory.reserved == 1) {
@@ -256,20 +257,12 @@ std::string World::check_cyborg_touch(const Slot& slot, const Drive& drive) {
   return "";
 }
 
-std::string World::unsettled_cyborg(const Slot& slot, const Record& record,
-                                    const Provider& provider) {
+std::string World::unsettled_cyborg(const Slot& slot, const Record& record) {
   if (slot.bound) return "its ARQ still binds it";
   if (!slot.is_drive) {
     return record.stage == Stage::available ? "" : std::string(to_string(record.stage));
   }
-  if (record.flow != Flow::cyborg) return "it is taken for Nova's";
-  if (record.stage != Stage::available || provider.inventory.reserved != 0) return "";
-  const Drive& drive = drive_of(slot);
-  if (slot.managed && record.certified_host_writes &&
-      *record.certified_host_writes != drive.host_writes) {
-    return "it was written to since it was certified, and is offered";
-  }
-  return "";
+  return record.flow == Flow::cyborg ? "" : "it is taken for Nova's";
 }
 
 }  // namespace reclaim::sim

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct LedgerDisk {
   std::map<PciAddress, LedgerEntry> entries;
   std::map<std::string, std::string> certificates;  // id, JSON
   std::vector<AuditEntry> audit;
+  std::set<PciAddress> unwritten;  // the last line of it was refused
   bool full = false;
 };
 
@@ -32,7 +34,12 @@ class FakeLedger final : public Ledger {
   void put(const PciAddress& address, const LedgerEntry& entry,
            std::function<void(Status)> done) override {
     entries_[address] = entry;
-    write(std::move(done), [this, address, entry] {
+    const auto told = [this, address, done = std::move(done)](const Status& kept) {
+      if (kept) disk_.unwritten.erase(address);
+      if (!kept) disk_.unwritten.insert(address);
+      done(kept);
+    };
+    write(told, [this, address, entry] {
       disk_.entries[address] = entry;
       if (on_durable) on_durable(address, entry);
     });

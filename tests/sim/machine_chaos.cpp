@@ -104,7 +104,6 @@ void World::host_reboots() {
     if (may_move(slot)) movable.push_back(&slot);
   }
   kill_worker();
-  certificates_owed_.clear();
   if (rng.chance(0.5)) store_forgets();
   if (rng.chance(0.2)) scheduler.shift_wall_clock(rng.between(-600'000, 86'400'000));
   conductor_options.boot_id = fmt::format("boot-{}", ++boots_);

@@ -143,6 +143,7 @@ Slot& World::slot_at(const PciAddress& address) {
 void World::start_worker() {
   if (conductor) return;
   incarnation_ += 1;
+  for (Slot& slot : slots) slot.enrol_before_hold = false;
   say(fmt::format("worker {} starts", incarnation_));
   ledger = std::make_unique<FakeLedger>(scheduler, rng, faults, disk);
   ledger->on_durable = [this](const PciAddress& at, const LedgerEntry& entry) {
@@ -264,6 +265,7 @@ void World::command(const std::string& what, const PciAddress& address) {
   if (what == "enrol") {
     slot.expected_serial = hardware.drives.at(address).serial;
     slot.enrolled = true;
+    slot.enrol_before_hold = slot.enrol_before_hold || !slot.held;
     // What he held is another drive than the one he accepts.
     if (slot.displaced) slot.displaced = slot.held = false;
   }

@@ -47,11 +47,12 @@ struct Slot {
   bool bound = false;     // says Cyborg
   bool by_hand = false;   // bound without an allocation
   bool maintaining = false;
-  bool unregistered = false;      // at first: the worker makes its provider
-  bool enrolled = false;          // an operator said so
-  bool interrupted = false;       // the worker found it at work, and nobody has said `clean` since
-  std::uint64_t bound_heard = 0;  // the worker that heard of its binding
-  std::int64_t taken_ms = 0;      // allocated, and not reserved since
+  bool unregistered = false;       // at first: the worker makes its provider
+  bool enrolled = false;           // an operator said so
+  bool enrol_before_hold = false;  // and this worker may carry that out after he reserved it
+  bool interrupted = false;        // the worker found it at work, and nobody has said `clean` since
+  std::uint64_t bound_heard = 0;   // the worker that heard of its binding
+  std::int64_t taken_ms = 0;       // allocated, and not reserved since
   std::int64_t unreserved_since_ms = 0;
   nvme::ClearAction action = nvme::ClearAction::auto_;  // sanitize: not every drive can
   Phase phase = Phase::none;
@@ -190,8 +191,7 @@ class World final {
   void check_bound(Slot& slot, const Provider* provider);
   [[nodiscard]] bool is_bound_by_hand(const Slot& slot) const;
   [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
-  [[nodiscard]] std::string unsettled_cyborg(const Slot& slot, const Record& record,
-                                             const Provider& provider);
+  [[nodiscard]] static std::string unsettled_cyborg(const Slot& slot, const Record& record);
 
   // chaos.cpp
   void chaos_tick();
@@ -231,6 +231,8 @@ class World final {
   void check_touch(const PciAddress& address, const char* what);
   void check_release_asked(const placement::ProviderView& view);
   void check_released(Provider& provider);
+  static void enrolled(Slot& slot, Stage from);
+  [[nodiscard]] bool is_surely_held(const PciAddress& address) const;
   void check_saved(const Record& record);
   void check_ledger(const PciAddress& address, const LedgerEntry& entry);
   void check_certificate(const std::string& json_text);
