@@ -75,10 +75,15 @@ void FakeStore::load(const std::string& host, StoreCallback<std::vector<Record>>
             out.push_back(std::move(damaged));
             continue;
           }
-          auto decoded = decode_record(encode_record(*record));
-          if (!decoded) return decoded.error();
-          decoded->unproven = unproven_.contains(address);
-          out.push_back(*std::move(decoded));
+          auto& [source, read] = read_[address];
+          if (source != record) {
+            auto decoded = decode_record(encode_record(*record));
+            if (!decoded) return decoded.error();
+            source = record;
+            read = *std::move(decoded);
+          }
+          out.push_back(read);
+          out.back().unproven = unproven_.contains(address);
         }
         return out;
       },

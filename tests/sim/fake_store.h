@@ -122,6 +122,8 @@ class FakeStore final : public Store {
   std::int64_t answers_ = 0;
 
   std::map<PciAddress, std::shared_ptr<const Record>> records_;
+  // Each as it was last read, and of what: the text of one is made and parsed once.
+  std::map<PciAddress, std::pair<std::shared_ptr<const Record>, Record>> read_;
   std::map<PciAddress, std::shared_ptr<const Record>> last_saved_;
   std::map<PciAddress, Lock> locks_;
   std::map<PciAddress, std::uint64_t> granted_;  // worker
