@@ -230,6 +230,23 @@ Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
                               serial.empty() ? shown(nvme::encode_hardware(opened.hardware)) : is)};
 }
 
+Status is_nobody_elses(const nvme::DriveFacts& opened, const Record& record,
+                       const LedgerEntries& entries) {
+  const auto own = entries.find(record.address);
+  const bool accepted = own != entries.end() && own->second.accepted;
+  if (!opened.identity || opened.identity->serial.empty() || accepted) return Ok{};
+  for (const auto& [address, entry] : entries) {
+    const bool same = serial_of(entry) == opened.identity->serial && address != record.address;
+    if (!same || !entry.dirty || entry.dirty_since <= record.certificate_at) continue;
+    return Error{Errc::failed,
+                 fmt::format("the drive with serial {} is recorded as dirty at {} too, so that an "
+                             "instance of that address may need what is on it; once you know that "
+                             "none does, `reclaim device set {} --enrol` accepts it",
+                             serial_of(entry), to_string(address), to_string(record.address))};
+  }
+  return Ok{};
+}
+
 std::string hardware_to_note(const Record& record, const nvme::DriveFacts& drive,
                              const std::string& boot_id) {
   HardwareIdentity now = drive.hardware;

@@ -64,6 +64,12 @@ void assess_guest(Assessment& out, const placement::ProviderView& view, const st
 [[nodiscard]] Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
                                          const LedgerEntry* entry);
 
+// Whether the drive that a claim has opened is dirty on no other address's line, newer than its last
+// release here. Addresses may have been given anew, and it may be the drive of an instance that is
+// shut off there: Errc::failed with the remedy, unless an operator accepted it here.
+[[nodiscard]] Status is_nobody_elses(const nvme::DriveFacts& opened, const Record& record,
+                                     const LedgerEntries& entries);
+
 // What is to be noted of the hardware of a drive that is the one on record: of what cannot be read
 // now, what was known in the same boot stays.
 [[nodiscard]] std::string hardware_to_note(const Record& record, const nvme::DriveFacts& drive,

@@ -388,7 +388,8 @@ void World::operator_tidies() {
       const bool other =
           (!record.serial.empty() && record.serial != drive_of(slot).serial) ||
           record.last_error.find("look at it, then order again") != std::string::npos ||
-          record.last_error.find("enrol this one") != std::string::npos;
+          record.last_error.find("enrol this one") != std::string::npos ||
+          record.last_error.find("--enrol` accepts it") != std::string::npos;
       command(other ? "enrol" : "clean", record.address);
     }
   }

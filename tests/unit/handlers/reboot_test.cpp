@@ -211,6 +211,40 @@ TEST_F(Reboot, OfWhichNothingButTheSerialIsKnownIsCleanedOnceMore) {
   EXPECT_EQ(world->erases, erases + 1) << "known again, and left alone";
 }
 
+// It was enrolled elsewhere since, given to a tenant there, and addresses are as before again.
+TEST_F(Reboot, ADriveThatIsDirtyAtAnotherAddressTooIsNotErased) {
+  make(true, Told::nothing);
+  world->start_worker();
+  world->pass(kMinuteMs);
+  begins(0);
+  power_fails();
+  ends(0);
+  starts_again(true);
+  world->command("enrol", world->slots[1].address);
+  world->pass(kLongMs);
+  ASSERT_EQ(world->record(1).stage, Stage::available) << world->record(1).waiting_for;
+  ASSERT_EQ(world->record(1).serial, world->record(0).serial);
+  const std::uint64_t erases = world->erases;
+  begins(1);
+  const std::uint64_t tenancy = world->drive(1).owner;
+  ASSERT_NE(tenancy, 0U);
+  power_fails();
+  world->drive(1).guest = 0;
+  world->drive(1).driver = world->drive(1).home;
+  starts_again(true);
+  world->command("clean", world->slots[0].address);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->drive(0).owner, tenancy) << "an instance that is shut off has lost its data";
+  EXPECT_EQ(world->erases, erases);
+  EXPECT_THAT(world->record(0).last_error, HasSubstr("is recorded as dirty at"));
+  // It is deleted, and an operator looked.
+  world->tenancy_ends(1);
+  world->command("enrol", world->slots[0].address);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->record(0).stage, Stage::available) << world->record(0).last_error;
+  EXPECT_EQ(world->drive(0).owner, 0U);
+}
+
 // Some makers give all their drives one number.
 TEST_F(Reboot, DrivesThatShareOneSerialNumberAreNotCleanedOverAndOver) {
   make(false, Told::serial_number);
