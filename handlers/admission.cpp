@@ -425,7 +425,8 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     // instance's still.
     if (sighting.standing.brought_dirt) {
       record.serial = sighting.standing.home_serial;
-      record.hardware = record.boot_id = record.enrolment = "";
+      record.enrolment = sighting.standing.home_enrolment;
+      record.hardware = record.boot_id = "";
     }
     record.certificate_id = ledger->certificate_id;
     record.certificate_at = ledger->certificate_at;

@@ -87,6 +87,7 @@ const LedgerEntry* Conductor::know_standing(Sighting& sighting, const Record* re
   sighting.standing.brought_dirt = line != nullptr && line != own;
   if (sighting.standing.brought_dirt && own != nullptr) {
     sighting.standing.home_serial = serial_of(*own);
+    sighting.standing.home_enrolment = own->enrolment;
   }
   return line;
 }

@@ -58,7 +58,14 @@ void Conductor::pump(const PciAddress& address) {
     const Event event = std::move(device.inbox.front());
     device.inbox.pop_front();
     auto update = step(device.record, event, ports_.clock.now().wall);
-    if (!update || is_over(device, event)) {
+    if (is_over(device, event)) {
+      ports_.log.warning(kLog,
+                         fmt::format("{}: 'clean' was ordered before it was given back: it is "
+                                     "available, and nothing is done",
+                                     to_string(address)));
+      continue;
+    }
+    if (!update) {
       counters_.stale_events += 1;
       ports_.log.debug(kLog, fmt::format("{}: {} means nothing in {}", to_string(address),
                                          to_string(event.trigger), to_string(device.record.stage)));

@@ -386,6 +386,10 @@ void Conductor::strike_later(const PciAddress& address, const std::string& certi
 // when the survey began may not be for long.
 void Conductor::reserve_unrecorded(const Device& device, const Sighting& sighting) {
   if (device.saving_since > survey_began_) return;
+  const bool taken = sighting.view && !sighting.view->free();
+  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {
+    note_offered(sighting.address, [] {});
+  }
   const auto& remembered = ports_.ledger.entries();
   const auto entry = remembered.find(sighting.address);
   const Record& record = device.unsaved ? *device.unsaved : device.record;

@@ -25,8 +25,10 @@ namespace reclaim {
 struct DriveStanding {
   nvme::Match match = nvme::Match::same;
   std::string why;
-  bool brought_dirt = false;     // what the ledger remembers of it stands under another address
-  std::string home_serial = {};  // then: of the drive that the ledger remembers at this one
+  bool brought_dirt = false;  // what the ledger remembers of it stands under another address
+  // Then: of the drive that the ledger remembers at this one.
+  std::string home_serial = {};
+  std::string home_enrolment = {};
 };
 
 // What a drive says of itself, whatever it is to us.

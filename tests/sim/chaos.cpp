@@ -96,11 +96,12 @@ void World::store_forgets() {
   say(fmt::format("redis loses its last {} writes", lost));
   forget_displaced();
   for (Slot& slot : slots) {
-    // Whoever forgot the certificate, or what the kernel has read since, cannot know that it is
-    // held.
+    // Whoever forgot the certificate cannot know that it is held; nor whoever forgot that it is,
+    // once the kernel has read.
     const Record* stored = store.stored(slot.address);
+    const bool told_by_reads = stored != nullptr && !slot.cyborg && !stored->held;
     if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty() ||
-        stored->certified_host_reads != drive_of(slot).host_reads) {
+        (told_by_reads && stored->certified_host_reads != drive_of(slot).host_reads)) {
       slot.held = false;
     }
   }

@@ -57,6 +57,15 @@ void World::enrolled(Slot& slot, Stage from) {
   slot.swapped = false;
 }
 
+// From now on the worker knows which drive is meant.
+void World::accepted(Slot& slot, const LedgerEntry& entry) {
+  const bool meant = entry.enrolled_serial.empty() || entry.enrolled_serial == slot.ordered_serial;
+  if (slot.ordered_serial.empty() || !meant) return;
+  slot.expected_serial = std::exchange(slot.ordered_serial, "");
+  // What he held is another drive than the one he accepts.
+  if (slot.displaced) slot.displaced = slot.held = false;
+}
+
 // The worker shows the hold, and no doubt of it.
 bool World::is_surely_held(const PciAddress& address) const {
   const auto records = conductor->records();
@@ -207,6 +216,7 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
   if (const auto pending = decode_certificate(entry.certificate_pending)) {
     certificates_verified_ms_.try_emplace(pending->id, slot_at(address).verified_ms);
   }
+  if (entry.accepted) accepted(slot_at(address), entry);
   if (entry.dirty) return;
   // Either it recorded the release itself, or it found that somebody had.
   const Record* saved = store.last_saved(address);

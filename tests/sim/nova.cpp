@@ -37,8 +37,7 @@ void World::nova_boots(Slot& slot) {
     return;
   }
   Drive& drive = drive_of(slot);
-  // Of another address's drive nobody knows that it is his (docs/safety.md, exchanged twice).
-  if (slot.own_serial.empty() && !slot.displaced) slot.own_serial = drive.serial;
+  if (slot.own_serial.empty()) slot.own_serial = drive.serial;
   drive.driver = "vfio-pci";
   drive.guest = slot.tenancy;
   if (drives) drives->breaks(slot.address);

@@ -263,11 +263,9 @@ void World::command(const std::string& what, const PciAddress& address) {
   say(fmt::format("operator: {} {}", what, to_string(address)));
   Slot& slot = slot_at(address);
   if (what == "enrol") {
-    slot.expected_serial = hardware.drives.at(address).serial;
+    slot.ordered_serial = hardware.drives.at(address).serial;
     slot.enrolled = true;
     slot.enrol_before_hold = slot.enrol_before_hold || !slot.held;
-    // What he held is another drive than the one he accepts.
-    if (slot.displaced) slot.displaced = slot.held = false;
   }
   if (what == "enrol" || what == "clean") slot.interrupted = false;
   // Nobody could tell it from a missed tenancy, and the operator says that it is one.

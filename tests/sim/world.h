@@ -65,8 +65,9 @@ struct Slot {
   bool reserved_unnoted = false;  // by us, when the ledger could not be written
   bool given = false;             // to a tenant, since its last release
   bool had_data = false;
-  std::string own_serial;       // of the drive that its tenant was given, unless it is displaced
+  std::string own_serial;       // of the drive that its tenant was given
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
+  std::string ordered_serial;   // of the drive whose enrolment is ordered, and not on the ledger
   bool swapped = false;         // and not enrolled
   bool displaced = false;       // its drive came from another address, and no --enrol since
   std::string home_serial;      // and that of the drive which stood there before
@@ -232,6 +233,7 @@ class World final {
   void check_release_asked(const placement::ProviderView& view);
   void check_released(Provider& provider);
   static void enrolled(Slot& slot, Stage from);
+  static void accepted(Slot& slot, const LedgerEntry& entry);
   [[nodiscard]] bool is_surely_held(const PciAddress& address) const;
   void check_saved(const Record& record);
   void check_ledger(const PciAddress& address, const LedgerEntry& entry);

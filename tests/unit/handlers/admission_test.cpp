@@ -224,11 +224,11 @@ TEST(Assessment, ARecordLostFromRedisIsStillOfTheDriveThatTheLedgerRemembersTher
   scene.ledger.serial = "S1";
   scene.ledger.dirty = true;
   scene.ledger.enrolment = "{}";
-  scene.sighting.standing = {nvme::Match::different, "moved", true, "S7"};
+  scene.sighting.standing = {nvme::Match::different, "moved", true, "S7", "{\"of\":\"S7\"}"};
   const auto found = assess(scene.sighting, nullptr, &scene.ledger, scene.host, WallMs{3000});
   ASSERT_TRUE(found->first_seen.has_value());
   EXPECT_EQ(found->first_seen->serial, "S7");
-  EXPECT_EQ(found->first_seen->enrolment, "") << "a yardstick for the other drive";
+  EXPECT_EQ(found->first_seen->enrolment, "{\"of\":\"S7\"}");
 }
 
 TEST(Assessment, IgnoresWhatIsNotOurs) {

@@ -340,6 +340,25 @@ TEST_F(Doubt, AHoldIsKnownThoughTheAnswerToItsRecordWasLost) {
   EXPECT_EQ(world.erases, 1U);
 }
 
+// All that Redis was told of it was a note; whoever has it now is a tenant.
+TEST_F(Doubt, ATenancyIsOnTheLedgerThoughANoteOfItsDeviceCannotBeWritten) {
+  begin();
+  leave();
+  world.pass(kLongMs);
+  ASSERT_FALSE(world.disk.entries.at(world.slots[0].address).dirty);
+  world.faults.store_lost_done = 1;
+  when_saved(Stage::available, [this] {
+    world.faults.store_lost_done = 0;
+    world.store.set_away(true);
+  });
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  look();
+  world.placement.set_reserved_by(Offered::by_operator, world.provider().row.uuid, 0);
+  world.tenancy_begins();
+  look();
+  EXPECT_TRUE(world.disk.entries.at(world.slots[0].address).dirty);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Reservations.
 
