@@ -192,9 +192,14 @@ void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t ep
           return answer_later(address, epoch, Trigger::placement_away,
                               said(fmt::format("Cyborg's API: {}", view.error().what)));
         }
-        if (arqs_.reconcile(view->arqs, asked_at, ports_.clock.now())) save_arqs();
+        const bool news = arqs_.reconcile(view->arqs, asked_at, ports_.clock.now());
         cyborg_ = std::move(view).value();
         const Device& device = devices_.at(address);
+        if (news) {  // it may be of another device that is being cleaned
+          save_arqs();
+          stop_what_is_bound();
+          if (binding_of(device)) return;
+        }
         if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
           return answer(address, epoch, Trigger::placement_changed, said(why));
         }

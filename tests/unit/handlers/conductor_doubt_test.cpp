@@ -24,7 +24,8 @@ WorldOptions scripted(bool cyborg) {
 }
 
 struct Doubt : ::testing::Test {
-  explicit Doubt(bool cyborg = false) : world(scripted(cyborg)) {}
+  explicit Doubt(bool cyborg = false) : Doubt(scripted(cyborg)) {}
+  explicit Doubt(const WorldOptions& options) : world(options) {}
   void TearDown() override { EXPECT_EQ(world.failure.value_or(""), ""); }
 
   void begin() {
@@ -445,6 +446,40 @@ TEST_F(DoubtOfCyborg, IsNotTouchedThoughItCameUnderMaintenanceAfterItsAdmission)
   device.status = "enabled";
   world.pass(kLongMs);
   EXPECT_EQ(world.record().stage, Stage::available);
+}
+
+struct DoubtOfTwo : Doubt {
+  DoubtOfTwo() : Doubt(two()) {}
+  static WorldOptions two() {
+    WorldOptions options = scripted(true);
+    options.scripted_slots = 2;
+    return options;
+  }
+};
+
+// Cyborg is asked for another device's sake, and tells it first.
+TEST_F(DoubtOfTwo, ACleaningEndsThoughTheBindingIsToldWhileAnotherDeviceIsAskedAbout) {
+  world.start_worker();
+  world.pass(kMinuteMs);
+  world.drive(0).sanitize_ms = kLongMs;
+  for (std::size_t slot : {0U, 1U}) {
+    world.tenancy_begins(slot);
+    look();
+    if (slot == 1) {
+      when_saved(Stage::guarding, [this] {
+        Arq& arq = world.cyborg.arq("by-hand");
+        arq.uuid = "by-hand";
+        arq.state = ArqState::bound;
+        arq.hostname = "compute-1";
+        arq.attach_handle_type = "PCI";
+        arq.address = world.slots[0].address;
+        arq.updated_at = to_iso8601(WallMs{world.scheduler.now_ms()});
+      });
+    }
+    world.tenancy_ends(slot);
+    look();
+  }
+  EXPECT_EQ(world.record(0).stage, Stage::error) << to_string(world.record(0).stage);
 }
 
 }  // namespace
