@@ -477,7 +477,8 @@ TEST_F(DoubtOfTwo, ACleaningEndsThoughTheBindingIsToldWhileAnotherDeviceIsAskedA
       });
     }
     world.tenancy_ends(slot);
-    look();
+    world.kick({0});
+    world.pass(2'000);  // before the next survey
   }
   EXPECT_EQ(world.record(0).stage, Stage::error) << to_string(world.record(0).stage);
 }
