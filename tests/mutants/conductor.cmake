@@ -189,3 +189,24 @@ unit_mutant(orders_are_refused_unseen conductor handlers/conductor_watch.cpp Giv
   "an order right after a restart is refused, on what nobody has looked at yet"
   [[  if (order.order != "clean" && order.order != "enrol") return false;]]
   [[  return false;]])
+unit_mutant(other_addresses_dirt_is_ignored conductor handlers/identity.cpp *TooIsNotErased
+  "the drive of an instance that is shut off is erased at an address that had it before"
+  [[    if (!same || !entry.dirty || entry.dirty_since <= record.certificate_at) continue;]]
+  [[    continue;]])
+unit_mutant(news_of_others_is_kept conductor handlers/conductor_arqs.cpp DoubtOfTwo.*
+  "a drive that Cyborg has bound is erased, for it was told while another was asked about"
+  [[          stop_what_is_bound();
+          if (binding_of(device)) return;]]
+  [[          if (binding_of(device)) return;]])
+unit_mutant(tenancies_wait_for_redis conductor handlers/conductor_release.cpp
+  Doubt.ATenancyIsOnTheLedger*
+  "a tenancy that Redis could not be told of is forgotten with the worker"
+  [[  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {]]
+  [[  if (false) {]])
+unit_mutant(old_orders_are_carried_out conductor handlers/conductor_inbox.cpp
+  Doubt.ACleanThatIsOrdered*
+  "a device that was just given back is taken to our driver while it is on offer"
+  [[    if (is_over(device, event)) {]] [[    if (false) {]])
+unit_mutant(enrolments_are_forgotten conductor state/trust.cpp ForeignRedis.AnEnrolment*
+  "an enrolment that Redis has forgotten is undone"
+  [[  if (enrolled_since) {]] [[  if (false) {]])
