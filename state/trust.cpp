@@ -45,7 +45,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   // An enrolment is on the ledger before it is on the record.
   const bool enrolled_since =
       known != nullptr &&
-      ((known->accepted && !record.accepted) ||
+      ((known->accepted && !record.accepted && record.epoch <= known->epoch) ||
        (!known->enrolled_serial.empty() && known->enrolled_serial != record.serial));
   record.accepted = record.accepted && known != nullptr && known->accepted;
   if (known == nullptr) return record;

@@ -341,6 +341,35 @@ TEST_F(ForeignRedis, AnEnrolmentIsTheLedgersToRemember) {
   EXPECT_EQ(world->conductor->records().front().serial, "enrolled");
 }
 
+// Its release was recorded, and the ledger's line not struck yet.
+TEST_F(ForeignRedis, ARecordThatIsNewerThanTheEnrolmentKeepsWhatItLearnt) {
+  begin();
+  world->kill_worker();
+  LedgerEntry& line = world->disk.entries.at(world->slots[0].address);
+  line.accepted = true;
+  line.enrolled_serial.clear();
+  line.epoch = world->record().epoch - 1;
+  const std::string serial = world->record().serial;
+  ASSERT_FALSE(serial.empty());
+  world->start_worker();
+  world->pass(100);
+  EXPECT_EQ(world->conductor->records().front().serial, serial);
+}
+
+TEST_F(ForeignRedis, AnEnrolmentByItsHardwareIsTheLedgersToRemember) {
+  begin();
+  world->kill_worker();
+  LedgerEntry& line = world->disk.entries.at(world->slots[0].address);
+  line.accepted = true;
+  line.enrolled_serial.clear();
+  line.hardware = "dsn=of-another";
+  line.epoch = world->record().epoch;
+  world->start_worker();
+  world->pass(100);
+  EXPECT_EQ(world->conductor->records().front().serial, "") << "of the drive before";
+  EXPECT_EQ(world->conductor->records().front().hardware, line.hardware);
+}
+
 TEST_F(ForeignRedis, WhatIsDirtyOnTheLedgerIsNotHeld) {
   begin();
   world->kill_worker();
