@@ -45,8 +45,8 @@ void Conductor::post(const PciAddress& address, Event event) {
   pump(address);
 }
 
-// One in the pool is cleaned only while nobody can tell why it is reserved. What was ordered before
-// it was given back is over.
+// An order "clean" from before the device was given back. A device in the pool is cleaned only
+// while it is reserved and the reason is unknown.
 bool Conductor::is_over(const Device& device, const Event& event) {
   return event.trigger == Trigger::operator_clean && device.record.stage == Stage::available &&
          !device.unsure;
@@ -57,7 +57,6 @@ void Conductor::pump(const PciAddress& address) {
   while (!device.saving && !device.inbox.empty() && !stopping_) {
     const Event event = std::move(device.inbox.front());
     device.inbox.pop_front();
-    auto update = step(device.record, event, ports_.clock.now().wall);
     if (is_over(device, event)) {
       ports_.log.warning(kLog,
                          fmt::format("{}: 'clean' was ordered before it was given back: it is "
@@ -65,6 +64,7 @@ void Conductor::pump(const PciAddress& address) {
                                      to_string(address)));
       continue;
     }
+    auto update = step(device.record, event, ports_.clock.now().wall);
     if (!update) {
       counters_.stale_events += 1;
       ports_.log.debug(kLog, fmt::format("{}: {} means nothing in {}", to_string(address),

@@ -64,9 +64,9 @@ void assess_guest(Assessment& out, const placement::ProviderView& view, const st
 [[nodiscard]] Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
                                          const LedgerEntry* entry);
 
-// Whether the drive that a claim has opened is dirty on no other address's line, newer than its
-// last release here. Addresses may have been given anew, and it may be the drive of an instance
-// that is shut off there: Errc::failed with the remedy, unless an operator accepted it here.
+// Whether the ledger has the drive that a claim has opened as dirty at no other address, since its
+// last release here. Otherwise it may be the drive of an instance that is shut off there, whose
+// address has changed: Errc::failed with the remedy, unless an operator accepted the drive here.
 [[nodiscard]] Status is_nobody_elses(const nvme::DriveFacts& opened, const Record& record,
                                      const LedgerEntries& entries);
 

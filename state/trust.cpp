@@ -42,13 +42,15 @@ Record confirmed_by(const LedgerEntry* known, Record record,
                     const std::function<std::string(const std::string&)>& digest) {
   record.erase_begun = record.erase_begun && knows_erase(known, record, digest);
   if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
+  if (known == nullptr) {
+    record.accepted = false;
+    return record;
+  }
   // An enrolment is on the ledger before it is on the record.
   const bool enrolled_since =
-      known != nullptr &&
-      ((known->accepted && !record.accepted && record.epoch <= known->epoch) ||
-       (!known->enrolled_serial.empty() && known->enrolled_serial != record.serial));
-  record.accepted = record.accepted && known != nullptr && known->accepted;
-  if (known == nullptr) return record;
+      (known->accepted && !record.accepted && record.epoch <= known->epoch) ||
+      (!known->enrolled_serial.empty() && known->enrolled_serial != record.serial);
+  record.accepted = record.accepted && known->accepted;
   if (enrolled_since) {
     record.serial = known->enrolled_serial;  // empty: by its Device Serial Number
     record.hardware = known->hardware;

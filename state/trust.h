@@ -29,9 +29,9 @@ namespace reclaim {
 
 // A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
 // as begun only where `known` knows it, and its findings are those of `known`; the drive is the one
-// last enrolled there, and what is dirty there since the record's certificate is no hold. A record
-// older than the ledger's epoch was put back, or Redis lost what came after it: whose tenancy it
-// names is not known, and its epoch goes on from there.
+// last enrolled there, and a device that is dirty there since the record's certificate is not held.
+// A record older than the ledger's epoch was put back, or Redis lost what came after it: whose
+// tenancy it names is not known, and its epoch goes on from there.
 [[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
                                   const std::function<std::string(const std::string&)>& digest);
 

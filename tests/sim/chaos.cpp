@@ -96,8 +96,8 @@ void World::store_forgets() {
   say(fmt::format("redis loses its last {} writes", lost));
   forget_displaced();
   for (Slot& slot : slots) {
-    // Whoever forgot the certificate cannot know that it is held; nor whoever forgot that it is,
-    // once the kernel has read.
+    // Without the certificate the hold is not known; nor without the hold itself, once the kernel
+    // has read.
     const Record* stored = store.stored(slot.address);
     const bool told_by_reads = stored != nullptr && !slot.cyborg && !stored->held;
     if (stored == nullptr || stored->stage != Stage::available || stored->certificate_id.empty() ||

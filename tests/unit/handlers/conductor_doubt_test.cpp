@@ -341,7 +341,7 @@ TEST_F(Doubt, AHoldIsKnownThoughTheAnswerToItsRecordWasLost) {
   EXPECT_EQ(world.erases, 1U);
 }
 
-// All that Redis was told of it was a note; whoever has it now is a tenant.
+// The write that waits for Redis is only a note, and a tenant has the device now.
 TEST_F(Doubt, ATenancyIsOnTheLedgerThoughANoteOfItsDeviceCannotBeWritten) {
   begin();
   leave();

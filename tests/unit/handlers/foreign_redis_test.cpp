@@ -38,6 +38,15 @@ struct ForeignRedis : ::testing::Test {
     world->kick({0});
     world->pass(kMinuteMs);
   }
+  // Its worker is gone, and the ledger has an enrolment by the drive's Device Serial Number.
+  LedgerEntry& accepted_by_hardware() {
+    begin();
+    world->kill_worker();
+    LedgerEntry& line = world->disk.entries.at(world->slots[0].address);
+    line.accepted = true;
+    line.enrolled_serial.clear();
+    return line;
+  }
   void clean_once() {
     world->tenancy_ends();
     world->kick({0});
@@ -343,11 +352,7 @@ TEST_F(ForeignRedis, AnEnrolmentIsTheLedgersToRemember) {
 
 // Its release was recorded, and the ledger's line not struck yet.
 TEST_F(ForeignRedis, ARecordThatIsNewerThanTheEnrolmentKeepsWhatItLearnt) {
-  begin();
-  world->kill_worker();
-  LedgerEntry& line = world->disk.entries.at(world->slots[0].address);
-  line.accepted = true;
-  line.enrolled_serial.clear();
+  LedgerEntry& line = accepted_by_hardware();
   line.epoch = world->record().epoch - 1;
   const std::string serial = world->record().serial;
   ASSERT_FALSE(serial.empty());
@@ -357,11 +362,7 @@ TEST_F(ForeignRedis, ARecordThatIsNewerThanTheEnrolmentKeepsWhatItLearnt) {
 }
 
 TEST_F(ForeignRedis, AnEnrolmentByItsHardwareIsTheLedgersToRemember) {
-  begin();
-  world->kill_worker();
-  LedgerEntry& line = world->disk.entries.at(world->slots[0].address);
-  line.accepted = true;
-  line.enrolled_serial.clear();
+  LedgerEntry& line = accepted_by_hardware();
   line.hardware = "dsn=of-another";
   line.epoch = world->record().epoch;
   world->start_worker();
