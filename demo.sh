@@ -94,8 +94,8 @@ build() {
   if command -v ccache >/dev/null; then
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
-  cmake --preset release "${launcher[@]}" &&
-    cmake --build --preset release --target reclaim reclaim_emulator reclaim_emulator_tool
+  cmake --preset dev "${launcher[@]}" &&
+    cmake --build --preset dev --target reclaim reclaim_emulator reclaim_emulator_tool
 }
 
 printf '\n %sReclaim: a deleted instance'\''s drive comes back clean%s\n\n' "$bold" "$off"
@@ -118,7 +118,7 @@ else
   step 1 Packages "taken as they are (--no-install)"
 fi
 
-for folder in build/release build .; do
+for folder in build/dev build .; do
   [[ -e $folder ]] || continue
   # After a `sudo ./demo.sh` it is root's, and all that CMake says of it is a screenful.
   [[ -w $folder ]] || { echo "demo.sh: $folder is not writable, it belongs to" \
@@ -130,9 +130,9 @@ done
 began=$SECONDS
 build 2>&1 | counted 2 Build || failed "the build failed"
 finished
-version=$(build/release/reclaim --version)
+version=$(build/dev/reclaim --version)
 step 2 Build "$version, $((SECONDS - began)) s"
 
 rm -f "$log"
 trap - EXIT
-RECLAIM_BUILD=build/release exec /usr/bin/python3 tests/demo/demo.py --steps-before 2 "${words[@]}"
+RECLAIM_BUILD=build/dev exec /usr/bin/python3 tests/demo/demo.py --steps-before 2 "${words[@]}"

@@ -6,19 +6,18 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 
 usage() {
   cat <<'USAGE'
-usage: ./test.sh [--full | --release-only] [--no-install] [--jobs N] [--help]
+usage: ./test.sh [--ci | --full] [--no-install] [--jobs N] [--help]
 
-Installs the Debian packages that are missing (root or sudo), builds, and runs every test:
-release and ASan+UBSan in full, TSan for what has threads.
+Installs the Debian packages that are missing (root or sudo), builds Reclaim and runs its tests.
 
-  --full          also: all tests under TSan, a build and run with clang, the fuzzers for a bounded
-                  time, longer simulations
-  --release-only  only the release build and its tests (the quick loop of a developer)
-  --no-install    take the machine as it is: never run apt
-  --jobs N        build N at a time and test twice as many (default: one per processor)
-  --help          this text
+  --ci          also: ASan+UBSan (clang), TSan for what has threads, the mutants, clang-tidy
+  --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
+  --no-install  take the machine as it is: never run apt
+  --jobs N      build N at a time and test twice as many (default: one per processor)
+  --help        this text
 
-The exit code is 0 only when every stage passed. Outputs stand under build/test-logs/.
+The exit code is 0 only when every stage passed. Outputs stand under build/test-logs/. At the end it
+says where the time went.
 USAGE
 }
 
@@ -27,8 +26,8 @@ install=yes
 jobs=$(nproc)
 while [[ $# -gt 0 ]]; do
   case $1 in
+    --ci) mode=ci ;;
     --full) mode=full ;;
-    --release-only) mode=release-only ;;
     --no-install) install=no ;;
     --jobs)
       shift
@@ -43,7 +42,7 @@ done
 
 logs=build/test-logs
 mkdir -p "$logs"
-rm -f "$logs"/*.log
+rm -f "$logs"/*.log "$logs"/*.took
 failed=()
 report=()
 closing=()
@@ -51,21 +50,54 @@ retried=()
 
 duration() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
+log_of() { echo "$logs/${1// /-}.log"; }
+
+# told NAME RESULT SECONDS: for the report.
+told() {
+  if [[ $2 -eq 0 ]]; then
+    report+=("$(printf '%-22s %6s  ok' "$1" "$(duration "$3")")")
+  else
+    report+=("$(printf '%-22s %6s  FAILED (%s)' "$1" "$(duration "$3")" "$(log_of "$1")")")
+    failed+=("$1")
+  fi
+  return "$2"
+}
+
 # stage NAME COMMAND...: runs the command with its output on the terminal and in a log.
 stage() {
-  local name=$1 began=$SECONDS rc took
+  local name=$1 began=$SECONDS
   shift
   printf '\n==== %s  (%s into the run)\n' "$name" "$(duration "$SECONDS")"
-  "$@" 2>&1 | tee "$logs/${name// /-}.log"
-  rc=${PIPESTATUS[0]}
-  took=$(duration $((SECONDS - began)))
-  if [[ $rc -eq 0 ]]; then
-    report+=("$(printf '%-22s %6s  ok' "$name" "$took")")
-  else
-    report+=("$(printf '%-22s %6s  FAILED (%s)' "$name" "$took" "$logs/${name// /-}.log")")
-    failed+=("$name")
-  fi
-  return "$rc"
+  "$@" 2>&1 | tee "$(log_of "$name")"
+  told "$name" "${PIPESTATUS[0]}" $((SECONDS - began))
+}
+
+# begin NAME COMMAND...: the same beside what comes next, until `await NAME`; its output is shown
+# then. Tests that wait for services leave the processors to a compiler.
+declare -A beside=() begun=()
+trap 'kill "${beside[@]}" 2>/dev/null' EXIT
+begin() {
+  local name=$1
+  shift
+  printf '\n==== %s begin beside what comes next  (%s into the run)\n' "$name" \
+    "$(duration "$SECONDS")"
+  begun[$name]=$SECONDS
+  (
+    "$@" >"$(log_of "$name")" 2>&1
+    rc=$?
+    echo $((SECONDS - begun[$name])) >"$(log_of "$name").took"
+    exit "$rc"
+  ) &
+  beside[$name]=$!
+}
+await() {
+  local rc
+  wait "${beside[$1]}"
+  rc=$?
+  unset "beside[$1]"
+  printf '\n==== %s, begun %s into the run\n' "$1" "$(duration "${begun[$1]}")"
+  cat "$(log_of "$1")"
+  told "$1" "$rc" "$(cat "$(log_of "$1").took")"
 }
 
 launcher=()
@@ -98,6 +130,13 @@ run_ctest() {
     --parallel "$((jobs * 2))" "$@"
 }
 
+# What is said of the tests of PRESET at the end.
+close() {
+  closing+=("$(grep -E '^[0-9]+% tests passed' "$logs/$1-tests.log" | tail -1)  ($1)")
+  mapfile -t -O "${#retried[@]}" retried < <(grep -ha '^retried ' \
+    "build/$1/Testing/Temporary/LastTest.log" 2>/dev/null | sed "s/\$/  ($1)/")
+}
+
 # check PRESET [LABEL]: builds the preset, or what the tests of the label need, and runs the tests.
 check() {
   local preset=$1 targets=()
@@ -108,11 +147,18 @@ check() {
   fi
   stage "$preset build" build "$preset" "${targets[@]}" || return 1
   stage "$preset tests" run_ctest "$preset" "$@"
-  local rc=$?
-  closing+=("$(grep -E '^[0-9]+% tests passed' "$logs/$preset-tests.log" | tail -1)  ($preset)")
-  mapfile -t -O "${#retried[@]}" retried < <(grep -ha '^retried ' \
-    "build/$preset/Testing/Temporary/LastTest.log" 2>/dev/null | sed "s/\$/  ($preset)/")
-  return "$rc"
+  close "$preset"
+}
+
+# The tests that took longest, of all builds.
+slowest() {
+  local each preset
+  echo "==== slowest tests (seconds)"
+  for each in "$logs"/*-tests.log; do
+    preset=$(basename "$each" -tests.log)
+    sed -nE "s|^ *[0-9]+/[0-9]+ Test +#[0-9]+: ([^ ]+) .* ([0-9.]+) sec.*|\2 \1 ($preset)|p" "$each"
+  done | sort -rn | head -8
+  echo
 }
 
 finish() {
@@ -120,6 +166,7 @@ finish() {
   printf '\n==== stages\n'
   for line in "${report[@]}"; do echo "$line"; done
   printf '%-22s %6s\n\n' total "$(duration "$SECONDS")"
+  slowest
   if [[ ${#failed[@]} -gt 0 ]]; then
     printf 'failed: %s\n' "${failed[@]}"
   fi
@@ -132,13 +179,13 @@ finish() {
 
 if [[ $install == yes ]]; then
   groups=(build test tidy guest)
-  if [[ $mode == full ]]; then groups+=(full); fi
+  if [[ $mode != normal ]]; then groups+=(ci); fi
   stage packages tests/setup/install_packages.sh "${groups[@]}" || finish
 fi
 use_ccache
 steady_addresses
 
-# The checks that need no build come first: they take seconds. The release run repeats them.
+# The checks that need no build come first: they take seconds. The dev run repeats them.
 stage tidy tests/tidy/tidy_test.py
 
 if [[ $mode == full ]]; then
@@ -146,22 +193,29 @@ if [[ $mode == full ]]; then
   export RECLAIM_TEST_DEPTH=full
 fi
 
-case $mode in
-  release-only)
-    check release
-    ;;
-  normal)
-    check asan
-    check tsan threads
-    check release
-    ;;
-  full)
-    check asan
-    check tsan
-    check clang
-    check fuzz fuzz
-    check release
-    stage "long simulation" build/release/tests/sim/sim --fresh 500000 --jobs "$jobs"
-    ;;
-esac
+if [[ $mode == normal ]]; then
+  stage "dev build" build dev || finish
+  stage "dev tests" run_ctest dev --label-exclude '^ci$'
+  close dev
+  finish
+fi
+
+# The sanitizers' build comes first: its tests mostly wait, and do so while dev is compiled.
+stage "asan build" build asan && begin "asan tests" run_ctest asan
+stage "tsan build" build tsan --target threads_tests
+stage "dev build" build dev --target all mutants_tests
+if [[ -n ${beside["asan tests"]-} ]]; then
+  await "asan tests"
+  close asan
+fi
+stage "tsan tests" run_ctest tsan --label-regex '^threads$'
+close tsan
+stage "dev tests" run_ctest dev
+close dev
+
+if [[ $mode == full ]]; then
+  check tsan
+  check fuzz fuzz
+  stage "long simulation" build/dev/tests/sim/sim --fresh 500000 --jobs "$jobs"
+fi
 finish

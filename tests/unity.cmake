@@ -1,7 +1,7 @@
 # Several sources in one translation unit, because most of a cold compilation is headers and what
-# their templates become. With RECLAIM_UNITY, for the sanitizers; release compiles file by file, for
-# a missing include has to be seen. Which sources may stand together tests/tidy/batches.py finds out
-# at every configuration.
+# their templates become. RECLAIM_UNITY says of what: `tests`, or `all` for the sanitizers. With the
+# preset dev, what ships is compiled file by file, for a missing include has to be seen. Which
+# sources may stand together tests/tidy/batches.py finds out at every configuration.
 
 # The targets of a directory and of those below it, except where each is one source anyway.
 function(reclaim_targets_below directory out)
@@ -15,8 +15,8 @@ function(reclaim_targets_below directory out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-function(reclaim_unity)
-  reclaim_targets_below(${CMAKE_SOURCE_DIR} targets)
+function(reclaim_unity directory)
+  reclaim_targets_below(${directory} targets)
   set(text "")
   foreach(target IN LISTS targets)
     get_target_property(kind ${target} TYPE)
@@ -35,7 +35,8 @@ function(reclaim_unity)
     string(APPEND text "\n")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     # An unnamed namespace's type in a class that a source defines for itself is no fault there.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endforeach()
   file(WRITE ${CMAKE_BINARY_DIR}/unity-targets.txt "${text}")
   execute_process(
@@ -49,3 +50,11 @@ function(reclaim_unity)
     set_source_files_properties(${line} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
   endforeach()
 endfunction()
+
+if(RECLAIM_UNITY STREQUAL "all")
+  reclaim_unity(${CMAKE_SOURCE_DIR})
+elseif(RECLAIM_UNITY STREQUAL "tests")
+  reclaim_unity(${CMAKE_SOURCE_DIR}/tests)
+elseif(RECLAIM_UNITY)
+  message(FATAL_ERROR "RECLAIM_UNITY is \"${RECLAIM_UNITY}\": it takes nothing, tests or all.")
+endif()

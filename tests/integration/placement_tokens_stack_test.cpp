@@ -22,8 +22,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::size_t kBodyBytesMax = 1 << 20;
-
 class TokenBench final : public LoopBench {
  public:
   explicit TokenBench(const TokenOptions& options) : LoopBench(options.session) {

@@ -13,7 +13,7 @@ beside one process for each processor that does nothing but eat it. A test that 
 fails here. Goes on after a failure; the exit code is 0 only when every run passed.
 
   --runs N        this many (default: 10)
-  --build DIR     the build (default: build/release)
+  --build DIR     the build (default: build/dev)
   --jobs N        so many tests at a time (default: twice the processors, as test.sh)
   --tests REGEX   of these tests only those whose name matches
   --hogs N        this many processes that eat a core (default: one for each processor); 0 where
@@ -26,7 +26,7 @@ USAGE
 }
 
 runs=10
-build=$root/build/release
+build=$root/build/dev
 jobs=$(($(nproc) * 2))
 tests=.
 hogs_wanted=$(nproc)
@@ -52,7 +52,7 @@ while [[ $# -gt 0 ]]; do
   declare "${option#--}=$value"
 done
 [[ -f $build/CTestTestfile.cmake ]] || {
-  echo "ten_runs.sh: $build holds no build; make one (./test.sh --release-only), or name it with" \
+  echo "ten_runs.sh: $build holds no build; make one (./test.sh), or name it with" \
     "--build" >&2
   exit 2
 }

@@ -76,7 +76,7 @@ unit_mutant(maintaining_not_asked_again conductor handlers/conductor_effects.cpp
   [[  ask_cyborg_once_more(address, epoch,
                        [this, address, epoch] { recheck_placement(address, epoch); });]]
   [[  recheck_placement(address, epoch);]])
-unit_mutant(certificate_overtaken admission handlers/admission.cpp *certificate_owed*
+unit_mutant(certificate_overtaken handlers handlers/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
 unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp

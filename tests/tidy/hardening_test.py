@@ -120,9 +120,8 @@ def build_whole(commands, copy):
         shutil.copytree(os.path.join(ROOT, folder), os.path.join(copy, folder))
     for name in ("CMakeLists.txt", "CMakePresets.json"):
         shutil.copy(os.path.join(ROOT, name), copy)
-    subprocess.run(["cmake", "--preset", "release", "-DRECLAIM_TESTS=OFF",
-                    f"-DCMAKE_CXX_COMPILER={compiler}"], cwd=copy, check=True,
-                   stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--preset", "release", f"-DCMAKE_CXX_COMPILER={compiler}"], cwd=copy,
+                   check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", "--preset", "release", "--target", "reclaim"], cwd=copy,
                    check=True, stdout=subprocess.DEVNULL)
     return [os.path.join(copy, "build", "release", "reclaim")]

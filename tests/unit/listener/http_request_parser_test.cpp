@@ -56,7 +56,7 @@ Read read_in_pieces(std::string_view bytes, std::size_t piece, const HttpLimits&
 // However the bytes are cut, they mean the same.
 Read read(std::string_view bytes, const HttpLimits& limits = {}) {
   const Read whole = read_in_pieces(bytes, bytes.size(), limits);
-  for (const std::size_t piece : {1, 2, 3, 7}) {
+  for (const std::size_t piece : {1U, 2U, 3U, 7U}) {
     const Read cut = read_in_pieces(bytes, piece, limits);
     EXPECT_EQ(cut.requests, whole.requests) << "in pieces of " << piece;
     EXPECT_EQ(cut.refused, whole.refused) << "in pieces of " << piece;
