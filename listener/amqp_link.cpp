@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.amqp";
 constexpr int kGoodbyeTimeoutMs = 2'000;
-constexpr std::size_t kNameBytesMax = 255;  // AMQP's short strings
+constexpr std::uint64_t kStopPatienceMs = 3'000;  // more than a goodbye takes
+constexpr std::size_t kNameBytesMax = 255;        // AMQP's short strings
 
 Status check_names(const AmqpOptions& options) {
   std::vector<std::string> names = options.exchanges;
@@ -97,12 +98,18 @@ AmqpLink::AmqpLink(uv_loop_t* loop, AmqpOptions options, Logger& logger, AmqpCal
       tick_timer_(loop),
       write_timer_(loop),
       watch_timer_(loop),
-      mailbox_(loop, [this](Attempt attempt) { on_attempt(std::move(attempt)); }) {}
+      mailbox_(loop, [this](Attempt attempt) { on_attempt(std::move(attempt)); }) {
+  errand_->mailbox = &mailbox_;
+}
 
+// Neither a name lookup nor a connect can be called back.
 AmqpLink::~AmqpLink() {
-  cancelled_ = true;
-  poll_.reset();
-  if (thread_.joinable()) thread_.join();
+  errand_->cancelled = true;
+  {
+    const std::lock_guard lock(errand_->mutex);
+    errand_->mailbox = nullptr;
+  }
+  if (thread_.joinable()) thread_.detach();
 }
 
 void AmqpLink::start() {
@@ -120,10 +127,11 @@ void AmqpLink::begin_attempt() {
   ++attempts_;
   state_.host = address_of(options_.hosts[index]);
   thread_busy_ = true;
-  thread_ = std::thread([this, index, old = std::move(closing_)]() mutable {
-    if (old != nullptr) close_politely(std::move(old), kGoodbyeTimeoutMs);
-    mailbox_.post(Attempt{connect_and_consume(options_, index, cancelled_)});
-  });
+  thread_ = std::thread(
+      [errand = errand_, options = options_, index, old = std::move(closing_)]() mutable {
+        if (old != nullptr) close_politely(std::move(old), kGoodbyeTimeoutMs);
+        errand->post(Attempt{connect_and_consume(options, index, errand->cancelled)});
+      });
 }
 
 void AmqpLink::on_attempt(Attempt attempt) {
@@ -231,22 +239,33 @@ void AmqpLink::retry_later() {
 void AmqpLink::stop(std::function<void()> on_stopped) {
   on_stopped_ = std::move(on_stopped);
   stopping_ = true;
-  cancelled_ = true;
-  retry_timer_.stop();
+  errand_->cancelled = true;
   if (connection_ != nullptr) {
     if (has_room(kSmallFrameBytes)) (void)send_ack();
     drop_connection(true);
     thread_busy_ = true;
-    thread_ = std::thread([this, old = std::move(closing_)]() mutable {
+    thread_ = std::thread([errand = errand_, old = std::move(closing_)]() mutable {
       close_politely(std::move(old), kGoodbyeTimeoutMs);
-      mailbox_.post(Attempt{});
+      errand->post(Attempt{});
     });
-    return;
   }
-  if (!thread_busy_) retry_timer_.start(0, 0, [this] { finish_stop(); });
+  if (thread_busy_) {
+    retry_timer_.start(kStopPatienceMs, 0, [this] { stop_without_it(); });
+  } else {
+    retry_timer_.start(0, 0, [this] { finish_stop(); });
+  }
+}
+
+void AmqpLink::stop_without_it() {
+  logger_.warning(kLog,
+                  fmt::format("RabbitMQ at {} does not answer; stopping without it: see that it "
+                              "runs, and that no firewall drops what is sent there",
+                              state_.host));
+  finish_stop();
 }
 
 void AmqpLink::finish_stop() {
+  retry_timer_.stop();
   state_.connected = false;
   const std::function<void()> done = std::move(on_stopped_);
   on_stopped_ = nullptr;

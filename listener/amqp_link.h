@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -74,14 +75,15 @@ class AmqpLink final {
   [[nodiscard]] static Result<std::unique_ptr<AmqpLink>> create(uv_loop_t* loop,
                                                                 AmqpOptions options, Logger& logger,
                                                                 AmqpCallbacks callbacks);
-  // Closes without a word; joins the connecting thread, which may take until the step it is at
-  // times out. stop() first avoids both.
+  // Closes without a word, which stop() first avoids. A thread that still waits for the broker is
+  // left behind: it touches nothing of the link's any more, and ends when its step times out.
   ~AmqpLink();
   AmqpLink(const AmqpLink&) = delete;
   AmqpLink& operator=(const AmqpLink&) = delete;
 
   void start();
-  // Sends the acks that are due, says goodbye on a thread and then calls back, once, from the loop.
+  // Sends the acks that are due, says goodbye on a thread and then calls back, once, from the loop;
+  // of a broker that does not answer, and of a connection that is not made yet, after 3 seconds.
   // No delivery comes after this call. What was not settled is delivered again to somebody else.
   void stop(std::function<void()> on_stopped);
 
@@ -120,6 +122,17 @@ class AmqpLink final {
   struct Attempt {
     std::optional<Result<AmqpConsuming>> outcome;  // nothing: the goodbye is said
   };
+  // What a thread shares with its link, which may go before it.
+  struct Errand {
+    void post(Attempt attempt) {
+      const std::lock_guard lock(mutex);
+      if (mailbox != nullptr) mailbox->post(std::move(attempt));
+    }
+
+    std::atomic<bool> cancelled{false};
+    std::mutex mutex;
+    uv::Mailbox<Attempt>* mailbox = nullptr;  // none: the link is gone
+  };
 
   AmqpLink(uv_loop_t* loop, AmqpOptions options, Logger& logger, AmqpCallbacks callbacks);
 
@@ -131,6 +144,7 @@ class AmqpLink final {
   void drop_connection(bool polite);
   void retry_later();
   void finish_stop();
+  void stop_without_it();
 
   void pump();
   [[nodiscard]] Status read_frames();
@@ -183,7 +197,7 @@ class AmqpLink final {
   uv::Timer write_timer_;  // acks that are due, and what found no room
   uv::Timer watch_timer_;
   uv::Mailbox<Attempt> mailbox_;
-  std::atomic<bool> cancelled_{false};
+  const std::shared_ptr<Errand> errand_ = std::make_shared<Errand>();
   std::thread thread_;  // of the attempt or the goodbye under way; joined when its message arrives
   bool thread_busy_ = false;
 };

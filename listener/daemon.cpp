@@ -1,6 +1,7 @@
 #include "listener/daemon.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -355,22 +356,25 @@ void Daemon::stop(std::function<void()> stopped) {
   report_timer_.stop();
   report_counters();
   // Somebody who does not answer must not hold the stop up; the kernel closes what is left.
-  lag_timer_.start(static_cast<std::uint64_t>(kStopMaxMs), 0, [this] { finish(); });
-  stops_pending_ = 1;
-  const auto stopped_one = [this] {
-    stops_pending_ -= 1;
-    if (stops_pending_ == 0) finish();
+  lag_timer_.start(static_cast<std::uint64_t>(kStopMaxMs), 0, [this] {
+    log_.warning(kLog, fmt::format("not stopped within {} s, going without: {}; locks left in "
+                                   "Redis expire, and the next start goes on from the records",
+                                   kStopMaxMs / 1'000, fmt::join(stops_pending_, ", ")));
+    finish();
+  });
+  const auto stopping_of = [this](std::string_view part) {
+    stops_pending_.insert(part);
+    return [this, part] {
+      stops_pending_.erase(part);
+      if (stops_pending_.empty()) finish();
+    };
   };
-  // Callers first: what they are still answered, Redis is needed for.
-  if (api_) {
-    stops_pending_ += 1;
-    api_->stop(stopped_one);
-  }
-  if (rpc_) {
-    stops_pending_ += 1;
-    rpc_->stop(stopped_one);
-  }
-  link_->stop([this, stopped_one] { conductor_->stop(stopped_one); });
+  // Side by side: none waits for another. Only the conductor may be done before its stop() returns;
+  // what is heard meanwhile goes to the streams in Redis and not to it.
+  link_->stop(stopping_of("the link to RabbitMQ"));
+  if (rpc_) rpc_->stop(stopping_of("the link to Cyborg's RabbitMQ"));
+  if (api_) api_->stop(stopping_of("callers of the device API"));
+  conductor_->stop(stopping_of("drives or their records in Redis"));
 }
 
 void Daemon::finish() {

@@ -6,7 +6,9 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "config/module_options.h"
 #include "config/settings.h"
@@ -107,7 +109,7 @@ class Daemon final {
   bool ordering_ = false;
   bool pulling_ = false;
   bool stopping_ = false;
-  std::size_t stops_pending_ = 0;
+  std::set<std::string_view> stops_pending_;  // what was told to stop and is still at it
 };
 
 }  // namespace reclaim::listener

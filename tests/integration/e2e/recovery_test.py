@@ -4,6 +4,7 @@ Placement and RabbitMQ going away and coming back, a provider that Nova re-creat
 import json
 import unittest
 
+from black_hole import BlackHole
 from case import FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
 from placement_door import PlacementDoor
 from services import wait_until
@@ -200,6 +201,28 @@ class BrokerAway(EndToEnd):
             return made.worker.field(FIRST, "device_state") != "allocated"
         wait_until(heard, "the delete is heard")
         self.assert_released(made)
+
+    def test_a_planned_stop_waits_for_no_broker_that_swallows_packets(self):
+        hole = BlackHole()
+        self.addCleanup(hole.close)
+        made = self.setting(duration_ms=LONG_MS, start=False, survey_s=5,
+                            transport_url="rabbit://guest:guest@127.0.0.1:%d/" % hole.port)
+        made.worker.start(wait=False)
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        made.free()  # which no notification tells: the survey does
+        self.wait_erasing(made)
+        lock = "reclaim:{%s}:lock:%s" % (made.name, FIRST)
+        self.assertEqual(made.services.redis("exists", lock, db=made.db), "1")
+        # An attempt that has just begun goes on for ten seconds.
+        before = hole.connecting()
+        wait_until(lambda: hole.connecting() - before, "it connects again")
+        self.assertEqual(made.worker.stop(), 0)
+        self.assertIn("planned_stop", [entry["trigger"] for entry in made.worker.journal()])
+        self.assertEqual(made.services.redis("exists", lock, db=made.db), "0")
+        self.assert_reserved(made)
+        self.assertRegex(made.worker.log_text(), r"RabbitMQ at 127.0.0.1:%d .*firewall" % hole.port)
+        self.assertNotIn("not stopped within", made.worker.log_text())
+        self.assertRegex(made.worker.log_text(), r"reclaim\.service.* stopped$")
 
 
 class OneWorker(EndToEnd):
