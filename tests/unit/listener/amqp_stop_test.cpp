@@ -6,8 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,11 @@ constexpr int kConnectTimeoutMs = 120'000;
 
 enum class Kind { swallows, silent };
 
-// A port of the loopback where nobody accepts. With a queue for callers the kernel takes the
-// connection and nobody speaks; with a full one it answers no SYN.
+// A port of the loopback where nobody speaks; or whose queue is full, so that the kernel answers no
+// SYN.
 class DeafPort final {
  public:
-  explicit DeafPort(Kind kind) {
+  explicit DeafPort(Kind kind) : kind_(kind) {
     const int listening = make_socket(0);
     address_.sin_family = AF_INET;
     address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -50,6 +51,16 @@ class DeafPort final {
 
   [[nodiscard]] int port() const { return ntohs(address_.sin_port); }
 
+  // Until whoever connects waits for an answer.
+  void wait_for_caller() {
+    if (kind_ == Kind::swallows) return;  // no SYN of his is answered, be it sent or not
+    const int caller = ::accept(sockets_.front(), nullptr, nullptr);
+    CHECK(caller >= 0);
+    sockets_.push_back(caller);
+    std::array<char, 8> greeting{};  // AMQP's first bytes
+    CHECK(::recv(caller, greeting.data(), greeting.size(), MSG_WAITALL) == 8);
+  }
+
  private:
   int make_socket(int flags) {
     sockets_.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
@@ -58,6 +69,7 @@ class DeafPort final {
   }
   sockaddr* address() { return reinterpret_cast<sockaddr*>(&address_); }
 
+  Kind kind_;
   sockaddr_in address_{};
   std::vector<int> sockets_;
 };
@@ -81,6 +93,7 @@ class AmqpStop : public ::testing::TestWithParam<Kind> {
         AmqpLink::create(loop_.raw(), options, lines_, {[](const AmqpDelivery&) {}, nullptr});
     CHECK(made.ok());
     (*made)->start();
+    port_.wait_for_caller();
     return std::move(*made);
   }
 
