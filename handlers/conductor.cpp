@@ -309,7 +309,7 @@ void Conductor::look_around() {
       request, [this, epochs](Result<Survey> survey) { after_survey(std::move(survey), epochs); });
 }
 
-void Conductor::after_survey(Result<Survey> survey,
+void Conductor::after_survey(Result<Survey>&& survey,
                              const std::map<PciAddress, std::uint64_t>& epochs) {
   if (stopping_) return;
   counters_.surveys += 1;

@@ -169,7 +169,7 @@ class Conductor final {
   void run_survey(bool periodic);
   void look_around();
   void mend_store(const std::vector<Record>& stored);
-  void after_survey(Result<Survey> survey, const std::map<PciAddress, std::uint64_t>& epochs);
+  void after_survey(Result<Survey>&& survey, const std::map<PciAddress, std::uint64_t>& epochs);
   [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
   void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
   void reserve_quarantined(const Device& device, const Sighting& sighting);

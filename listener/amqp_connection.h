@@ -3,13 +3,11 @@
 // to the loop.
 #pragma once
 
-#include <amqp.h>
-#include <amqp_framing.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "listener/amqp_library.h"
 #include "state/base/result.h"
 
 namespace reclaim::listener {

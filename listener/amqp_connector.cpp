@@ -1,7 +1,5 @@
 #include "listener/amqp_connector.h"
 
-#include <amqp_ssl_socket.h>
-#include <amqp_tcp_socket.h>
 #include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/time.h>

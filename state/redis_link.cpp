@@ -70,9 +70,11 @@ struct RedisLink::Hooks {
     Budget& budget = Budget::of(task);
     return budget.spend(task, length, 0) ? budget.real.createString(task, text, length) : nullptr;
   }
-  static void* create_array(const redisReadTask* task, int elements) {
+  // hiredis 0.14 counts in int, 1.0 and later in size_t.
+  template <typename Count>
+  static void* create_array(const redisReadTask* task, Count elements) {
     Budget& budget = Budget::of(task);
-    const auto more = static_cast<std::size_t>(elements < 0 ? 0 : elements);
+    const auto more = std::cmp_less(elements, 0) ? 0 : static_cast<std::size_t>(elements);
     return budget.spend(task, 0, more) ? budget.real.createArray(task, elements) : nullptr;
   }
   static void* create_integer(const redisReadTask* task, long long value) {
@@ -110,8 +112,12 @@ void RedisLink::attach(uv_loop_t* loop, std::size_t reply_bytes_max,
                        std::size_t reply_elements_max) {
   budget_ = std::make_unique<Budget>();
   budget_->real = *context_->c.reader->fn;
-  budget_->bounded = {Hooks::create_string, Hooks::create_array, Hooks::create_integer,
-                      Hooks::create_nil, budget_->real.freeObject};
+  // What hiredis 1.0 adds (double, bool) is of a fixed size: as an element it has been counted.
+  budget_->bounded = budget_->real;
+  budget_->bounded.createString = Hooks::create_string;
+  budget_->bounded.createArray = Hooks::create_array;
+  budget_->bounded.createInteger = Hooks::create_integer;
+  budget_->bounded.createNil = Hooks::create_nil;
   budget_->bytes_max = reply_bytes_max;
   budget_->elements_max = reply_elements_max;
   context_->c.reader->fn = &budget_->bounded;

@@ -1,6 +1,5 @@
 #include "tests/integration/rabbitmq_broker.h"
 
-#include <amqp_tcp_socket.h>
 #include <fmt/core.h>
 #include <signal.h>
 #include <stdlib.h>

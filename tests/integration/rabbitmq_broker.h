@@ -2,14 +2,13 @@
 // which shares no code with the link under test.
 #pragma once
 
-#include <amqp.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "listener/amqp_library.h"
 #include "listener/amqp_options.h"
 
 namespace reclaim::testing {
