@@ -381,7 +381,9 @@ class Tokens(DeviceApi):
         endpoints = services().endpoints
         token, body = openstack_api.log_in(endpoints["auth_url"], "reclaim",
                                            endpoints["service_password"], "service")
-        ends = datetime.datetime.utcnow() + datetime.timedelta(seconds=life_s)
+        # Keystone takes no offset: it is UTC.
+        ends = (datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) +
+                datetime.timedelta(seconds=life_s))
         url = endpoints["auth_url"]
         credential = openstack_api.call(
             "POST", "%s/users/%s/application_credentials" % (url, body["user"]["id"]),

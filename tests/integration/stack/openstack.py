@@ -133,7 +133,7 @@ def set_up_keystone(endpoints):
     keystone = api.Keystone(endpoints["auth_url"], token)
     project = keystone.make("project", name="service", domain_id="default")
     admin, reader = keystone.find("role", "admin"), keystone.find("role", "reader")
-    service_role = keystone.make("role", name="service")
+    service_role = keystone.find_or_make("role", "service")  # Debian 13's Keystone brings it
     for name, roles in (("placement", (admin, service_role)), ("nova", (admin, service_role)),
                         ("reclaim", (admin, service_role)), ("nobody", (reader,))):
         user = keystone.make("user", name=name, domain_id="default",

@@ -77,8 +77,18 @@ class Keystone:
         return call("POST", url, {kind: fields}, self.token)[1][kind]["id"]
 
     def find(self, kind, name):
+        found = self.all_named(kind, name)
+        if not found:
+            raise LookupError("Keystone at %s has no %s \"%s\"" % (self.url, kind, name))
+        return found[0]["id"]
+
+    def find_or_make(self, kind, name):
+        found = self.all_named(kind, name)
+        return found[0]["id"] if found else self.make(kind, name=name)
+
+    def all_named(self, kind, name):
         url = "%s/%ss?name=%s" % (self.url, kind, urllib.parse.quote(name))
-        return call("GET", url, token=self.token)[1][kind + "s"][0]["id"]
+        return call("GET", url, token=self.token)[1][kind + "s"]
 
     def grant(self, project_id, user_id, role_id):
         call("PUT", "%s/projects/%s/users/%s/roles/%s" % (self.url, project_id, user_id, role_id),

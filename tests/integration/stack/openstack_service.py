@@ -14,8 +14,9 @@ from unittest import mock
 import mariadb  # beside this file
 import service_process
 
-# What Nova and Cyborg use and Debian 12's os-traits does not know yet. Placement's API creates
-# CUSTOM_ traits only, so they are put where a newer os-traits would have put them.
+# What Nova and Cyborg use and Debian's os-traits does not know yet: HW_PCI_* are in Debian 13's,
+# HW_NVME_* in none. Placement's API creates CUSTOM_ traits only, so they are put where a newer
+# os-traits would have put them.
 NEWER_TRAITS = ("HW_PCI_ONE_TIME_USE", "HW_PCI_LIVE_MIGRATABLE", "OWNER_NOVA", "OWNER_CYBORG",
                 "HW_NVME_CES", "HW_NVME_BES", "HW_NVME_WZS")
 

@@ -77,13 +77,14 @@ auth_mechanisms.1 = PLAIN
 auth_mechanisms.2 = AMQPLAIN
 auth_mechanisms.3 = EXTERNAL
 default_user = reclaim
-default_pass = s3cret@:pw
 default_permissions.configure = .*
 default_permissions.read = .*
 default_permissions.write = .*
 disk_free_limit.absolute = 10MB
 log.file.level = info
 EOF
+  # rabbitmq.conf of RabbitMQ 4 takes what stands before a colon for the kind of the password.
+  echo '[{rabbit, [{default_pass, <<"s3cret@:pw">>}]}].' > "$dir/advanced.config"
   echo '[rabbitmq_auth_mechanism_ssl].' > "$dir/enabled_plugins"
 }
 
