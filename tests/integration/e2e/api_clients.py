@@ -79,10 +79,11 @@ def credentials(endpoints, user="reclaim"):
 
 def write_cloud(path, endpoints, user="reclaim", **more):
     """The clouds.yaml that the documentation tells operators to write, with this stack's Keystone
-    and one of its users in it; the environment in which clients find its cloud `reclaim`."""
+    and one of its users in it; the environment, as documented, in which clients find its cloud
+    `reclaim`."""
     with open(DOCUMENTED, encoding="utf-8") as file:
-        block = re.search(r"```yaml\n(clouds:\n.*?)```", file.read(), re.DOTALL).group(1)
-    clouds = yaml.safe_load(block)
+        text = file.read()
+    clouds = yaml.safe_load(re.search(r"```yaml\n(clouds:\n.*?)```", text, re.DOTALL).group(1))
     cloud = clouds["clouds"]["reclaim"]
     cloud["auth"].update(auth_url=endpoints["auth_url"], username=user, project_name="service",
                          password=endpoints["service_password"])
@@ -90,7 +91,8 @@ def write_cloud(path, endpoints, user="reclaim", **more):
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
               encoding="utf-8") as file:
         yaml.safe_dump(clouds, file)
-    return {"OS_CLIENT_CONFIG_FILE": path}
+    exported = re.findall(r"^export (OS_\w+)=(\S+)$", text, re.MULTILINE)
+    return {"OS_CLIENT_CONFIG_FILE": path, **dict(exported)}
 
 
 def run_client(command, endpoints, user, environment):
