@@ -47,6 +47,12 @@ def _unpack(packages, folder):
     return folder
 
 
+def find(root, path):
+    """PATH of what was unpacked below ROOT, or None: Debian 13 has below usr/ what Debian 12 has
+    beside it."""
+    return next((each for each in (root / path, root / "usr" / path) if each.exists()), None)
+
+
 def kernel(cache):
     """(path of vmlinuz, folder of its modules)."""
     kept = sorted(Path(cache).glob("linux-image-*"))
@@ -56,9 +62,7 @@ def kernel(cache):
         package = _kernel_package()
         root = _unpack([package], Path(cache) / package)
     image = next((root / "boot").glob("vmlinuz-*"))
-    modules = next(path for path in (root / "lib/modules", root / "usr/lib/modules")
-                   if path.is_dir())
-    return image, next(modules.iterdir())
+    return image, next(find(root, "lib/modules").iterdir())
 
 
 def tools(cache):

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import debian
+
 # With all they depend on; loaded by init in this order. nvme and ext4 are built into the kernel.
 MODULES = ("vfio-pci", "vfio_iommu_type1", "dm-mod", "md-mod", "raid1", "null_blk")
 HOST_TOOLS = ("/usr/sbin/nvme", "/sbin/mkfs.ext4", "/sbin/mkswap", "/sbin/blkid",
@@ -59,7 +61,7 @@ class Initramfs:
         for tool in HOST_TOOLS:
             self.add_program(tool)
         for tool in DEB_TOOLS:
-            self.add_program(self.tools_root / tool)
+            self.add_program(debian.find(self.tools_root, tool))
         for name in ("pvcreate", "vgcreate", "lvcreate", "vgchange", "vgremove", "pvs", "pvremove"):
             (self.root / "usr/sbin" / name).symlink_to("lvm")
 
@@ -67,7 +69,7 @@ class Initramfs:
         """udevd with the rules of this machine and of LVM and mdadm; ours beside them, not on."""
         (self.root / "usr/lib/systemd").mkdir(parents=True, exist_ok=True)
         (self.root / "usr/lib/systemd/systemd-udevd").symlink_to("/usr/sbin/udevadm")
-        for folder in (Path("/usr/lib/udev"), self.tools_root / "lib/udev"):
+        for folder in (Path("/usr/lib/udev"), debian.find(self.tools_root, "lib/udev")):
             for source in folder.iterdir():
                 if source.is_file() and source.suffix != ".bin":
                     self.add_program(source, f"usr/lib/udev/{source.name}")

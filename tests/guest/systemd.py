@@ -4,6 +4,8 @@ only what they need is there: no journal, no logins, no device manager."""
 import shutil
 from pathlib import Path
 
+import debian
+
 HERE = Path(__file__).resolve().parent
 CONFIG = HERE.parents[1] / "config"
 PROGRAMS = ("lib/systemd/systemd", "lib/systemd/systemd-shutdown", "bin/systemctl",
@@ -29,13 +31,11 @@ def add_systemd(initramfs, unpacked, reclaim):
     """`unpacked`: the packages' files; `reclaim`: the binary that the units start."""
     root = initramfs.root
     for program in (*PROGRAMS, EXECUTOR):
-        found = next((path for path in (unpacked / program, unpacked / "usr" / program)
-                      if path.exists()), None)
+        found = debian.find(unpacked, program)
         if found is None and program == EXECUTOR:
             continue
         initramfs.add_program(found, "usr/" + program.removeprefix("usr/"))
-    units = next(path for path in (unpacked / "lib/systemd/system",
-                                   unpacked / "usr/lib/systemd/system") if path.is_dir())
+    units = debian.find(unpacked, "lib/systemd/system")
     for name in UNITS:
         if (units / name).exists():
             initramfs.add_file(units / name, "usr/lib/systemd/system/" + name)
