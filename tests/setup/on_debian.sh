@@ -162,7 +162,7 @@ enter='
   mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
   [ -z "$2" ] || mount --bind "$2" "$1/var/cache/ccache"
   # Not as the last command: this shell stays, and takes the exit codes of processes left alone.
-  chroot "$1" bash -c "cd /srv/reclaim && $3" || exit $?
+  chroot "$1" env -C /srv/reclaim bash -c "$3" || exit $?
   exit 0'
 
 told=()
