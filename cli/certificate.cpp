@@ -9,14 +9,14 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "state/audit.h"
 #include "state/base/clock.h"
+#include "state/base/durable_file.h"
 #include "state/base/json.h"
 #include "state/base/visible.h"
-#include "state/certificate_chain.h"
-#include "state/file_ledger.h"
-#include "state/ledger_file.h"
-#include "state/record.h"
+#include "state/certificate/chain.h"
+#include "state/certificate/file_ledger.h"
+#include "state/device/record.h"
+#include "state/ledger/audit.h"
 
 namespace reclaim::cli {
 namespace {
@@ -78,7 +78,7 @@ Cell cell_of(const rapidjson::Value& value) {
 }
 
 Result<std::string> read_text(const std::string& path) {
-  const auto file = ledger_file::File::open(path, O_RDONLY);
+  const auto file = durable_file::File::open(path, O_RDONLY);
   if (!file.ok()) return file.error();
   return file->read_all(kSealedBytesMax);
 }

@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/order.h"
-#include "handlers/plan.h"
+#include "handlers/survey/plan.h"
 #include "state/base/log.h"
 #include "state/base/visible.h"
 

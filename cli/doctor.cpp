@@ -11,9 +11,9 @@
 
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
-#include "nvme/sysfs.h"
-#include "state/file_ledger.h"
-#include "state/signing_key.h"
+#include "nvme/host/sysfs.h"
+#include "state/certificate/file_ledger.h"
+#include "state/certificate/signing_key.h"
 
 namespace reclaim::cli {
 namespace {

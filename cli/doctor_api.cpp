@@ -12,8 +12,8 @@
 #include <filesystem>
 
 #include "cli/doctor_checks.h"
-#include "nvme/unique_fd.h"
-#include "placement/token_validator.h"
+#include "nvme/host/unique_fd.h"
+#include "placement/keystone/token_validator.h"
 
 namespace reclaim::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "cli/format.h"
 #include "cli/session.h"
-#include "nvme/facts.h"
+#include "nvme/controller/facts.h"
 #include "placement/providers.h"
 
 namespace reclaim::cli {

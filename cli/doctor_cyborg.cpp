@@ -5,8 +5,8 @@
 
 #include "cli/doctor_checks.h"
 #include "config/claims.h"
-#include "handlers/survey.h"
-#include "placement/cyborg_client.h"
+#include "handlers/survey/survey.h"
+#include "placement/cyborg/client.h"
 
 namespace reclaim::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <ostream>
 #include <system_error>
 
-#include "handlers/notification_json.h"
+#include "handlers/bus/json_scanner.h"
 #include "state/base/log.h"
 
 namespace reclaim::cli {

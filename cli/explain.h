@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "handlers/kick.h"
+#include "handlers/bus/kick.h"
 
 namespace reclaim::cli {
 

@@ -10,10 +10,10 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "handlers/identity.h"
+#include "handlers/survey/identity.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
-#include "state/order_seal.h"
+#include "state/certificate/order_seal.h"
 
 namespace reclaim::cli {
 namespace {

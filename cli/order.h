@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/session.h"
-#include "state/order.h"
-#include "state/record.h"
+#include "state/device/order.h"
+#include "state/device/record.h"
 
 namespace reclaim::cli {
 

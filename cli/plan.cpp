@@ -6,11 +6,11 @@
 
 #include "cli/commands.h"
 #include "cli/plan_registration.h"
-#include "handlers/admission.h"
-#include "handlers/arq_book.h"
-#include "handlers/device_kind.h"
-#include "handlers/plan.h"
-#include "handlers/survey.h"
+#include "handlers/arq/book.h"
+#include "handlers/survey/admission.h"
+#include "handlers/survey/device_kind.h"
+#include "handlers/survey/plan.h"
+#include "handlers/survey/survey.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {

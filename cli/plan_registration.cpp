@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "handlers/registrar.h"
+#include "handlers/survey/registrar.h"
 
 namespace reclaim::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/session.h"
-#include "handlers/survey.h"
-#include "state/record.h"
+#include "handlers/survey/survey.h"
+#include "state/device/record.h"
 
 namespace reclaim::cli {
 

@@ -15,11 +15,11 @@
 #include "config/settings.h"
 #include "nvme/lanes.h"
 #include "placement/client.h"
-#include "placement/curl_transport.h"
+#include "placement/http/curl_transport.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
-#include "state/redis_store.h"
+#include "state/redis/store.h"
 
 namespace reclaim::cli {
 

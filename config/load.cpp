@@ -13,7 +13,7 @@
 #include <functional>
 
 #include "config/policy_file.h"
-#include "handlers/api_policy.h"
+#include "handlers/api/policy.h"
 
 namespace reclaim::config {
 namespace {

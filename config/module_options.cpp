@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "config/claims.h"
-#include "nvme/policy.h"
+#include "nvme/erase/policy.h"
 
 namespace reclaim::config {
 namespace {

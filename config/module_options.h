@@ -8,11 +8,11 @@
 #include "config/settings.h"
 #include "handlers/options.h"
 #include "nvme/options.h"
-#include "placement/cyborg_options.h"
+#include "placement/cyborg/options.h"
+#include "placement/keystone/token_options.h"
 #include "placement/options.h"
-#include "placement/token_options.h"
 #include "state/base/host_names.h"
-#include "state/redis_options.h"
+#include "state/redis/options.h"
 
 namespace reclaim::config {
 
@@ -52,7 +52,7 @@ struct MachineFacts {
 // The same of [pci] passthrough_whitelist.
 [[nodiscard]] Whitelist passthrough_whitelist(const Settings& settings);
 
-// The policy matrix, in the words of nvme/policy.h.
+// The policy matrix, in the words of nvme/erase/policy.h.
 [[nodiscard]] MethodChoice method_choice();
 
 }  // namespace reclaim::config

@@ -1,5 +1,5 @@
 // oslo.policy's file as far as its form goes: a YAML mapping (JSON is one) from a rule's name to
-// its text. What a text means is handlers/api_policy.h's business. Pure. Thread: any.
+// its text. What a text means is handlers/api/policy.h's business. Pure. Thread: any.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/ini.h"
+#include "config/oslo/ini.h"
 
 namespace reclaim::config {
 

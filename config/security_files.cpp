@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 
 #include "config/security.h"
-#include "state/file_ledger.h"
-#include "state/mac_key.h"
+#include "state/certificate/file_ledger.h"
+#include "state/certificate/mac_key.h"
 
 namespace reclaim::config {
 namespace {

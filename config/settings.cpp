@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "config/claims.h"
-#include "config/reader.h"
+#include "config/oslo/reader.h"
 #include "config/settings_parts.h"
 #include "state/base/log.h"
 

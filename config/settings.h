@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "config/device_spec.h"
-#include "config/ini.h"
-#include "config/options.h"
+#include "config/device_spec/device_spec.h"
+#include "config/oslo/ini.h"
+#include "config/oslo/options.h"
 #include "config/transport_url.h"
 
 namespace reclaim::config {

@@ -6,9 +6,9 @@
 #include <iterator>
 #include <optional>
 
-#include "config/clean_rules.h"
+#include "config/device_spec/clean_rules.h"
 #include "config/settings_parts.h"
-#include "handlers/plan.h"
+#include "handlers/survey/plan.h"
 #include "state/base/log.h"
 
 namespace reclaim::config {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/reader.h"
+#include "config/oslo/reader.h"
 #include "config/settings.h"
 
 namespace reclaim::config {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <optional>
 
-#include "config/ini.h"
+#include "config/oslo/ini.h"
 #include "state/base/log.h"
 
 namespace reclaim::config {

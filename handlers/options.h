@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "nvme/facts.h"
+#include "nvme/controller/facts.h"
 #include "nvme/rules.h"
 #include "state/base/pci_address.h"
-#include "state/step.h"
+#include "state/device/step.h"
 
 namespace reclaim {
 
@@ -28,12 +28,12 @@ struct DevicePolicy {
 using DevicePolicyLookup = std::function<std::optional<DevicePolicy>(
     std::uint16_t vendor_id, std::uint16_t product_id, const PciAddress& address)>;
 
-// Chooses the erase method for a drive, or says why none will do (nvme/policy.h).
+// Chooses the erase method for a drive, or says why none will do (nvme/erase/policy.h).
 using MethodChoice =
     std::function<Result<nvme::EraseMethod>(const DevicePolicy&, const nvme::Capabilities&)>;
 
 // [nvme] clean_step_priority_override: "nvme.check_health" -> its priority, 0 to leave it out
-// (handlers/plan.h says what is accepted).
+// (handlers/survey/plan.h says what is accepted).
 using StepPriorities = std::map<std::string, int>;
 
 // Whether a [pci] passthrough_whitelist entry of Cyborg's matches: then a device that is no drive

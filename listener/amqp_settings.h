@@ -2,8 +2,8 @@
 #pragma once
 
 #include "config/settings.h"
-#include "listener/amqp_options.h"
-#include "listener/rpc_server.h"
+#include "listener/amqp/options.h"
+#include "listener/amqp/rpc_server.h"
 
 namespace reclaim::listener {
 

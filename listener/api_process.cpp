@@ -14,7 +14,7 @@
 #include "listener/signals.h"
 #include "state/base/clock.h"
 #include "state/base/uv.h"
-#include "state/redis_store.h"
+#include "state/redis/store.h"
 #include "version.h"
 
 namespace reclaim::listener {

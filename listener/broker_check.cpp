@@ -5,9 +5,9 @@
 #include <atomic>
 #include <utility>
 
-#include "listener/amqp_connector.h"
+#include "listener/amqp/connector.h"
+#include "listener/amqp/topology.h"
 #include "listener/amqp_settings.h"
-#include "listener/amqp_topology.h"
 
 namespace reclaim::listener {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "state/certificate_chain.h"
-#include "state/file_ledger.h"
-#include "state/signing_key.h"
+#include "state/certificate/chain.h"
+#include "state/certificate/file_ledger.h"
+#include "state/certificate/signing_key.h"
 
 namespace reclaim::listener {
 namespace {

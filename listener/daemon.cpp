@@ -9,8 +9,8 @@
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
 #include "state/base/uuid.h"
-#include "state/order_seal.h"
-#include "state/signing_key.h"
+#include "state/certificate/order_seal.h"
+#include "state/certificate/signing_key.h"
 #include "version.h"
 
 namespace reclaim::listener {

@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "handlers/api.h"
-#include "listener/http_server.h"
-#include "listener/http_turns.h"
-#include "placement/curl_transport.h"
-#include "placement/token_validator.h"
+#include "handlers/api/api.h"
+#include "listener/http/loop_budget.h"
+#include "listener/http/server.h"
+#include "placement/http/curl_transport.h"
+#include "placement/keystone/token_validator.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
-#include "state/store.h"
+#include "state/device/store.h"
 
 namespace reclaim::listener {
 
@@ -52,7 +52,7 @@ class DeviceApi final {
   [[nodiscard]] Status reload_policy(const config::Settings& settings);
 
   Logger& log_;
-  HttpTurns turns_;  // of the API's own work; the server has as much again for its connections
+  HttpLoopBudget turns_;  // of the API's own work; the server has as much again for its connections
   placement::UvPauses pauses_;
   std::unique_ptr<placement::CurlTransport> transport_;
   std::unique_ptr<placement::TokenValidator> tokens_;

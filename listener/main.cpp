@@ -11,12 +11,12 @@
 #include "cli/commands.h"
 #include "cli/explain.h"
 #include "config/load.h"
-#include "config/sample.h"
+#include "config/oslo/sample.h"
 #include "listener/broker_check.h"
 #include "listener/process.h"
 #include "state/base/spdlog_logger.h"
 #include "state/base/visible.h"
-#include "state/machine.h"
+#include "state/device/machine.h"
 #include "version.h"
 
 namespace reclaim {

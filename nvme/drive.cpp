@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "nvme/admin.h"
-#include "nvme/block_io.h"
+#include "nvme/controller/admin.h"
+#include "nvme/verify/block_io.h"
 
 namespace reclaim::nvme {
 namespace {

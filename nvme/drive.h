@@ -10,21 +10,21 @@
 #include <span>
 #include <vector>
 
-#include "nvme/admin_state.h"
-#include "nvme/block_io.h"
-#include "nvme/claim.h"
-#include "nvme/controller_state.h"
-#include "nvme/facts.h"
-#include "nvme/format.h"
-#include "nvme/namespace_layout.h"
+#include "nvme/controller/admin_state.h"
+#include "nvme/controller/controller_state.h"
+#include "nvme/controller/facts.h"
+#include "nvme/controller/format.h"
+#include "nvme/controller/namespace_layout.h"
+#include "nvme/controller/residue.h"
+#include "nvme/controller/sanitize.h"
+#include "nvme/erase/rate_limit.h"
+#include "nvme/erase/sweep.h"
+#include "nvme/host/claim.h"
 #include "nvme/options.h"
-#include "nvme/rate_limit.h"
-#include "nvme/sampling.h"
-#include "nvme/sanitize.h"
 #include "nvme/stop_flag.h"
-#include "nvme/surfaces.h"
-#include "nvme/sweep.h"
-#include "nvme/verdict.h"
+#include "nvme/verify/block_io.h"
+#include "nvme/verify/sampling.h"
+#include "nvme/verify/verdict.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
@@ -93,7 +93,7 @@ class Drive final {
   [[nodiscard]] Result<std::optional<ControllerState>> enrolled(const StepRequest& request) const;
   [[nodiscard]] Result<ControllerState> controller_state(const Patience& patience) const;
   [[nodiscard]] Patience patience_of(const StepRequest& request, const StopFlag& stop) const;
-  [[nodiscard]] Status reset_surface(const SurfaceReset& reset) const;
+  [[nodiscard]] Status reset_surface(const ResidueReset& reset) const;
   [[nodiscard]] bool holds_all(const ControllerState& layout) const;
   [[nodiscard]] Status change_layout(const LayoutPlan& plan, const ControllerState& layout,
                                      const Patience& patience, StopFlag& stop);

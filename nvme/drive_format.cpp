@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "nvme/admin.h"
+#include "nvme/controller/admin.h"
 #include "nvme/drive.h"
 
 namespace reclaim::nvme {

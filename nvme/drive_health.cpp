@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "nvme/admin_state.h"
+#include "nvme/controller/admin_state.h"
+#include "nvme/controller/health.h"
 #include "nvme/drive.h"
-#include "nvme/health.h"
 
 namespace reclaim::nvme {
 namespace {

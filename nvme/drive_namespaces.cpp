@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "nvme/admin_change.h"
-#include "nvme/admin_state.h"
+#include "nvme/controller/admin_change.h"
+#include "nvme/controller/admin_state.h"
+#include "nvme/controller/size_search.h"
+#include "nvme/controller/status.h"
 #include "nvme/drive.h"
-#include "nvme/size_search.h"
-#include "nvme/status.h"
 
 namespace reclaim::nvme {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "nvme/admin.h"
+#include "nvme/controller/admin.h"
+#include "nvme/controller/status.h"
 #include "nvme/drive.h"
-#include "nvme/status.h"
 
 namespace reclaim::nvme {
 namespace {

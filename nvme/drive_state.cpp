@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "nvme/admin_change.h"
-#include "nvme/admin_state.h"
-#include "nvme/device_memory.h"
+#include "nvme/controller/admin_change.h"
+#include "nvme/controller/admin_state.h"
 #include "nvme/drive.h"
+#include "nvme/host/device_memory.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -60,21 +60,21 @@ Result<std::string> Drive::enrolment() const {
   return encode_controller_state(*state);
 }
 
-Status Drive::reset_surface(const SurfaceReset& reset) const {
+Status Drive::reset_surface(const ResidueReset& reset) const {
   const int controller = claim_.controller_fd();
   const std::uint32_t timeout_ms = options_.admin_timeout_ms;
   switch (reset.kind) {
-    case SurfaceReset::Kind::write_protect:
+    case ResidueReset::Kind::write_protect:
       return set_feature(controller, kWriteProtect, reset.nsid, 0, false, timeout_ms);
-    case SurfaceReset::Kind::reservation: {
+    case ResidueReset::Kind::reservation: {
       const ClaimedNamespace* ns = claim_.find(reset.nsid);
       if (ns == nullptr) return Error{Errc::failed, "the namespace has no block node on the host"};
       return clear_reservations(controller, ns->fd.get(), reset.nsid, timeout_ms);
     }
-    case SurfaceReset::Kind::feature:
+    case ResidueReset::Kind::feature:
       return set_feature(controller, reset.feature, reset.nsid, reset.value, reset.save,
                          timeout_ms);
-    case SurfaceReset::Kind::self_test:
+    case ResidueReset::Kind::self_test:
       return abort_self_test(controller, timeout_ms);
   }
   return Error{Errc::invalid, "no such reset"};
@@ -87,7 +87,7 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   const Patience patience = patience_of(request, stop);
   const auto found = controller_state(patience);
   if (!found) return failed(found.error());
-  SurfaceJudgement judgement =
+  ResidueJudgement judgement =
       judge_surfaces(*found, yardstick, claim_.rules(), request.method, request.accept_found);
   if (!judgement.quarantine.empty()) return quarantined(judgement.quarantine);
   if (judgement.resets.empty()) return StepReport{std::move(judgement.findings)};
@@ -95,7 +95,7 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   if (stop.requested()) return Error{Errc::cancelled, "stopped before the controller was reset"};
   if (auto unchanged = claim_.recheck(); !unchanged) return std::move(unchanged).error();
   std::vector<std::string> refused;
-  for (const SurfaceReset& reset : judgement.resets) {
+  for (const ResidueReset& reset : judgement.resets) {
     if (auto going = patience.check(); !going) return std::move(going).error();
     const auto done = reset_surface(reset);
     log_.info(kLogger, fmt::format("{}: reset of {}: {}", to_string(claim_.sys().address),
@@ -105,11 +105,11 @@ Result<StepReport> Drive::reset_controller_state(const StepRequest& request, Sto
   // What counts is what the drive says now.
   const auto left = controller_state(patience);
   if (!left) return failed(left.error());
-  const SurfaceJudgement again =
+  const ResidueJudgement again =
       judge_surfaces(*left, yardstick, claim_.rules(), request.method, request.accept_found);
   if (!again.quarantine.empty()) return quarantined(again.quarantine);
   if (!again.resets.empty()) {
-    for (const SurfaceReset& reset : again.resets) {
+    for (const ResidueReset& reset : again.resets) {
       refused.push_back(
           fmt::format("{}{}: still as it was found", reset.surface,
                       reset.nsid != 0 ? fmt::format(" of namespace {}", reset.nsid) : ""));

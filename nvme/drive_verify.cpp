@@ -1,9 +1,9 @@
 // Verification of a claimed drive after its erase.
 #include <fmt/core.h>
 
-#include "nvme/admin.h"
+#include "nvme/controller/admin.h"
 #include "nvme/drive.h"
-#include "nvme/policy.h"
+#include "nvme/erase/policy.h"
 
 namespace reclaim::nvme {
 namespace {

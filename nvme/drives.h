@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "nvme/facts.h"
+#include "nvme/controller/facts.h"
 #include "state/base/result.h"
 
 namespace reclaim::nvme {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "nvme/claim.h"
 #include "nvme/drive.h"
-#include "nvme/driver_binding.h"
-#include "nvme/signatures.h"
-#include "nvme/worker.h"
+#include "nvme/host/claim.h"
+#include "nvme/host/driver_binding.h"
+#include "nvme/host/signatures.h"
+#include "nvme/job_thread.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -24,14 +24,14 @@ Error not_claimed(const PciAddress& address) {
 
 }  // namespace
 
-// One claimed drive, or one whose claim is being asked for. `drive` is touched by the worker's
+// One claimed drive, or one whose claim is being asked for. `drive` is touched by its
 // thread alone; the rest by the loop's.
 struct Lanes::Lane {
   std::unique_ptr<Drive> drive;
   std::optional<DriveFacts> facts;  // of the granted claim, for discovery meanwhile
   bool closing = false;
   std::vector<std::function<void()>> on_closed;
-  std::unique_ptr<Worker> worker;  // last: its thread uses `drive` and must be joined first
+  std::unique_ptr<JobThread> jobs;  // last: its thread uses `drive` and must be joined first
 };
 
 Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log,
@@ -42,13 +42,13 @@ Lanes::Lanes(uv_loop_t* loop, Options options, const Clock& clock, Logger& log,
       mailbox_(loop, [](Message message) { message(); }),
       zero_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
       discovery_(std::make_unique<Discovery>(options_, clock_, std::move(may_be_asked))),
-      scan_(std::make_unique<Worker>([] {})),
-      aside_(std::make_unique<Worker>([] {})) {}
+      scan_(std::make_unique<JobThread>([] {})),
+      aside_(std::make_unique<JobThread>([] {})) {}
 
 void Lanes::give_back_drives_left() {
   const auto left = drives_left_taken_over(options_);
   if (left.empty() || recovery_ != nullptr) return;
-  recovery_ = std::make_unique<Worker>([] {});
+  recovery_ = std::make_unique<JobThread>([] {});
   for (const PciAddress& address : left) {
     const bool queued = recovery_->submit(
         [this, address](StopFlag& stop) {
@@ -62,7 +62,7 @@ void Lanes::give_back_drives_left() {
 
 Lanes::~Lanes() {
   // All are told before the first is waited for.
-  for (auto& [address, lane] : lanes_) lane->worker->stop_all();
+  for (auto& [address, lane] : lanes_) lane->jobs->stop_all();
   scan_->stop_all();
   aside_->stop_all();
   if (recovery_ != nullptr) recovery_->stop_all();
@@ -134,13 +134,13 @@ void Lanes::claim(const ClaimRequest& request, Callback<ClaimReport> done) {
   }
   auto owned = std::make_unique<Lane>();
   Lane* lane = owned.get();
-  lane->worker = std::make_unique<Worker>([this, lane, address] {
+  lane->jobs = std::make_unique<JobThread>([this, lane, address] {
     // The last close is on the lane's own thread, and before anybody hears of it.
     lane->drive.reset();
     mailbox_.post([this, address] { ended(address); });
   });
   lanes_.emplace(address, std::move(owned));
-  const bool queued = lane->worker->submit(
+  const bool queued = lane->jobs->submit(
       [this, lane, address, request, done = std::move(done)](StopFlag& stop) {
         Result<ClaimReport> answer = Error{Errc::cancelled, "stopped before the drive was claimed"};
         if (!stop.requested()) {
@@ -171,7 +171,7 @@ template <typename T, typename Work>
 void Lanes::on_lane(const PciAddress& address, Callback<T> done, Work work) {
   Lane* lane = usable(address);
   if (lane == nullptr) return fail_later(std::move(done), not_claimed(address));
-  const bool queued = lane->worker->submit(
+  const bool queued = lane->jobs->submit(
       [this, lane, address, done, work = std::move(work)](StopFlag& stop) {
         Result<T> answer = not_claimed(address);
         if (lane->drive != nullptr && stop.requested()) {
@@ -238,7 +238,7 @@ void Lanes::still_ours(const PciAddress& address, const Counters& since, Callbac
 }
 
 void Lanes::stop(const PciAddress& address) {
-  if (Lane* lane = usable(address)) lane->worker->stop_all();
+  if (Lane* lane = usable(address)) lane->jobs->stop_all();
 }
 
 void Lanes::drop(const PciAddress& address, std::function<void()> done) {
@@ -251,8 +251,8 @@ void Lanes::drop(const PciAddress& address, std::function<void()> done) {
 void Lanes::close(Lane& lane) {
   if (lane.closing) return;
   lane.closing = true;
-  lane.worker->stop_all();
-  lane.worker->finish();
+  lane.jobs->stop_all();
+  lane.jobs->finish();
 }
 
 // The lane's thread has posted its last message and is about to return: joining it does not block.
@@ -261,7 +261,7 @@ void Lanes::ended(const PciAddress& address) {
   CHECK(found != lanes_.end());
   const std::unique_ptr<Lane> lane = std::move(found->second);
   lanes_.erase(found);
-  lane->worker.reset();
+  lane->jobs.reset();
   for (const std::function<void()>& done : lane->on_closed) done();
 }
 

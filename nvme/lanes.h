@@ -12,17 +12,17 @@
 #include <map>
 #include <memory>
 
-#include "nvme/discovery.h"
 #include "nvme/drives.h"
+#include "nvme/erase/rate_limit.h"
+#include "nvme/host/discovery.h"
 #include "nvme/options.h"
-#include "nvme/rate_limit.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
 
 namespace reclaim::nvme {
 
-class Worker;
+class JobThread;
 
 class Lanes final : public Drives {
  public:
@@ -81,9 +81,9 @@ class Lanes final : public Drives {
   std::shared_ptr<RateLimit> zero_rate_;  // of all lanes together
   std::map<PciAddress, std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<Discovery> discovery_;  // used on the thread of scan_ alone
-  std::unique_ptr<Worker> scan_;
-  std::unique_ptr<Worker> aside_;     // what may hang holds up no survey
-  std::unique_ptr<Worker> recovery_;  // of drives left taken over; there was none when null
+  std::unique_ptr<JobThread> scan_;
+  std::unique_ptr<JobThread> aside_;     // what may hang holds up no survey
+  std::unique_ptr<JobThread> recovery_;  // of drives left taken over; there was none when null
 };
 
 }  // namespace reclaim::nvme

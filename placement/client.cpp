@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "placement/keystone.h"
+#include "placement/keystone/keystone.h"
 #include "placement/lookups.h"
 #include "placement/register_device.h"
 

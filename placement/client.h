@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "placement/api_session.h"
 #include "placement/conversations.h"
-#include "placement/http.h"
+#include "placement/http/http.h"
+#include "placement/keystone/api_session.h"
 #include "placement/options.h"
 #include "placement/providers.h"
 #include "state/base/clock.h"

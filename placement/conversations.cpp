@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "placement/url.h"
+#include "placement/http/url.h"
 #include "state/base/log.h"
 #include "state/base/pci_address.h"
 #include "state/base/uuid.h"

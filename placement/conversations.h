@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "placement/answers.h"
-#include "placement/exchange.h"
+#include "placement/keystone/exchange.h"
 #include "placement/providers.h"
 
 namespace reclaim::placement {

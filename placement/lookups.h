@@ -1,5 +1,5 @@
 // The conversations with Placement of a single request, sans-I/O: what the close watch asks for
-// (handlers/close_watch.h).
+// (handlers/survey/close_watch.h).
 #pragma once
 
 #include <string>

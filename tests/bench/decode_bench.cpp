@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "handlers/kick.h"
-#include "handlers/notification_json.h"
+#include "handlers/bus/json_scanner.h"
+#include "handlers/bus/kick.h"
 #include "state/base/json.h"
 
 namespace reclaim {

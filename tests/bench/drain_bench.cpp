@@ -15,8 +15,8 @@
 #include <fstream>
 #include <functional>
 
-#include "handlers/kick.h"
-#include "listener/amqp_link.h"
+#include "handlers/bus/kick.h"
+#include "listener/amqp/link.h"
 #include "state/base/json.h"
 #include "tests/integration/rabbitmq_broker.h"
 

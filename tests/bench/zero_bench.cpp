@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "nvme/block_io.h"
+#include "nvme/erase/sweep.h"
+#include "nvme/host/unique_fd.h"
 #include "nvme/options.h"
-#include "nvme/sampling.h"
-#include "nvme/sweep.h"
-#include "nvme/unique_fd.h"
+#include "nvme/verify/block_io.h"
+#include "nvme/verify/sampling.h"
 
 namespace reclaim::nvme {
 namespace {

@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/arq_notification.h"
-#include "handlers/kick.h"
-#include "handlers/notification_json.h"
-#include "handlers/rpc_message.h"
+#include "handlers/arq/notification.h"
+#include "handlers/bus/json_scanner.h"
+#include "handlers/bus/kick.h"
+#include "handlers/bus/rpc_message.h"
 #include "state/base/json.h"
 #include "state/base/uuid.h"
-#include "state/python_text.h"
+#include "state/device/python_text.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/clean_rules.h"
-#include "config/device_spec.h"
+#include "config/device_spec/clean_rules.h"
+#include "config/device_spec/device_spec.h"
 #include "state/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "cli/explain.h"
-#include "handlers/arq_table.h"
-#include "handlers/kick.h"
-#include "handlers/kick_table.h"
-#include "handlers/notification_json.h"
+#include "handlers/arq/events.h"
+#include "handlers/bus/json_scanner.h"
+#include "handlers/bus/kick.h"
+#include "handlers/bus/kick_events.h"
 #include "state/base/json.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "listener/http_answer.h"
-#include "listener/http_request_parser.h"
+#include "listener/http/answer.h"
+#include "listener/http/request_parser.h"
 #include "state/base/check.h"
 
 namespace {

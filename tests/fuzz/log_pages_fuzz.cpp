@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "nvme/log_pages.h"
-#include "nvme/mounts.h"
-#include "nvme/sampling.h"
-#include "nvme/sanitize.h"
+#include "nvme/controller/log_pages.h"
+#include "nvme/controller/sanitize.h"
+#include "nvme/host/mounts.h"
+#include "nvme/verify/sampling.h"
 #include "state/base/check.h"
 
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "placement/answers.h"
-#include "placement/cyborg_answers.h"
-#include "placement/exchange.h"
-#include "placement/keystone.h"
-#include "placement/microversion.h"
-#include "placement/token_answers.h"
+#include "placement/cyborg/answers.h"
+#include "placement/keystone/exchange.h"
+#include "placement/keystone/keystone.h"
+#include "placement/keystone/microversion.h"
+#include "placement/keystone/token_answers.h"
 #include "state/base/check.h"
 #include "state/base/uuid.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/api_policy_check.h"
+#include "handlers/api/policy_check.h"
 #include "state/base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

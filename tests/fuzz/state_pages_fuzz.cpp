@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "nvme/health.h"
-#include "nvme/namespace_layout.h"
-#include "nvme/state_pages.h"
-#include "nvme/surfaces.h"
+#include "nvme/controller/health.h"
+#include "nvme/controller/namespace_layout.h"
+#include "nvme/controller/residue.h"
+#include "nvme/controller/state_pages.h"
 #include "state/base/check.h"
 
 namespace {
@@ -20,7 +20,7 @@ using namespace reclaim::nvme;
 void judge(const ControllerState& state, const ControllerState* enrolled) {
   const auto surfaces = judge_surfaces(state, enrolled, Rules{}, EraseMethod::overwrite);
   CHECK(!surfaces.findings.empty());
-  for (const SurfaceReset& reset : surfaces.resets) CHECK(!reset.surface.empty());
+  for (const ResidueReset& reset : surfaces.resets) CHECK(!reset.surface.empty());
   const auto health =
       judge_health(state.health, enrolled != nullptr ? &enrolled->health : nullptr, HealthLimits{});
   CHECK(!health.findings.empty());

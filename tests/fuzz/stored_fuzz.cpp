@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "state/base/check.h"
-#include "state/order.h"
-#include "state/record.h"
-#include "state/redis_keys.h"
+#include "state/device/order.h"
+#include "state/device/record.h"
+#include "state/redis/keys.h"
 
 namespace {
 

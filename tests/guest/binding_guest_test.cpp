@@ -6,7 +6,7 @@
 #include <atomic>
 #include <iostream>
 
-#include "nvme/driver_binding.h"
+#include "nvme/host/driver_binding.h"
 #include "tests/guest/lane_fixture.h"
 #include "tests/guest/vfio_group.h"
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "nvme/claim.h"
 #include "nvme/drive.h"
+#include "nvme/host/claim.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "tests/guest/host_line.h"

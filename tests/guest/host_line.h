@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "nvme/unique_fd.h"
+#include "nvme/host/unique_fd.h"
 #include "state/base/result.h"
 
 namespace reclaim::guest {

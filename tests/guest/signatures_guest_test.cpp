@@ -1,7 +1,7 @@
 // What real tools put on a drive, found on it by the shipped code over the guest's kernel.
 #include <gmock/gmock.h>
 
-#include "nvme/signatures.h"
+#include "nvme/host/signatures.h"
 #include "tests/guest/guest_fixture.h"
 
 namespace reclaim::guest {

@@ -1,7 +1,7 @@
 // The clean steps before the erase, on real controllers.
 #include <gmock/gmock.h>
 
-#include "nvme/device_memory.h"
+#include "nvme/host/device_memory.h"
 #include "tests/guest/hybrid/fixture.h"
 
 namespace reclaim::guest {

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <string>
 
-#include "nvme/unique_fd.h"
+#include "nvme/host/unique_fd.h"
 
 namespace reclaim::guest {
 

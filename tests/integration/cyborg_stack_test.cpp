@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "placement/cyborg_client.h"
+#include "placement/cyborg/client.h"
 #include "tests/integration/cyborg_stand_in.h"
 #include "tests/integration/openstack_test.h"
 #include "tests/integration/placement_bench.h"

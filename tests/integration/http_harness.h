@@ -19,8 +19,8 @@
 #include <thread>
 #include <vector>
 
-#include "listener/http_server.h"
-#include "nvme/unique_fd.h"
+#include "listener/http/server.h"
+#include "nvme/host/unique_fd.h"
 #include "state/base/check.h"
 #include "state/base/uv.h"
 

@@ -1,5 +1,5 @@
 // The HTTP server over real sockets: what clients get that keep the rules, and curl as a witness.
-#include "listener/http_server.h"
+#include "listener/http/server.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

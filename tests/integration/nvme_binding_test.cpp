@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "nvme/driver_binding.h"
+#include "nvme/host/driver_binding.h"
 #include "tests/integration/nvme_fixture.h"
 
 namespace reclaim::nvme {

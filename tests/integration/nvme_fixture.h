@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "nvme/claim.h"
 #include "nvme/drive.h"
+#include "nvme/host/claim.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "tests/emulator/host/digest.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "nvme/admin_change.h"
-#include "nvme/admin_state.h"
-#include "nvme/controller_state.h"
+#include "nvme/controller/admin_change.h"
+#include "nvme/controller/admin_state.h"
+#include "nvme/controller/controller_state.h"
 #include "tests/integration/surfaces_fixture.h"
 
 namespace reclaim::nvme {

@@ -1,6 +1,6 @@
 // What the media of a drive bears, found by the real libblkid over the emulated drive: tables and
 // filesystems that tools made or that are written here byte by byte, and what cannot be read.
-#include "nvme/signatures.h"
+#include "nvme/host/signatures.h"
 
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <tuple>
 
-#include "nvme/controller_state.h"
+#include "nvme/controller/controller_state.h"
 #include "tests/integration/surfaces_fixture.h"
 
 namespace reclaim::nvme {

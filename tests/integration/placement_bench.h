@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "placement/client.h"
-#include "placement/curl_transport.h"
+#include "placement/http/curl_transport.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "placement/keystone.h"
-#include "placement/token_validator.h"
+#include "placement/keystone/keystone.h"
+#include "placement/keystone/token_validator.h"
 #include "tests/integration/openstack_test.h"
 #include "tests/integration/placement_bench.h"
 

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "handlers/api_json.h"
-#include "handlers/api_policy_check.h"
+#include "handlers/api/json.h"
+#include "handlers/api/policy_check.h"
 #include "state/base/json.h"
 
 namespace {

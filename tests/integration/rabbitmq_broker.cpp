@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "listener/amqp_connection.h"
+#include "listener/amqp/connection.h"
 #include "state/base/json.h"
 
 namespace reclaim::testing {

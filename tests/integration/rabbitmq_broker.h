@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "listener/amqp_library.h"
-#include "listener/amqp_options.h"
+#include "listener/amqp/library.h"
+#include "listener/amqp/options.h"
 
 namespace reclaim::testing {
 

@@ -9,8 +9,8 @@
 #include <functional>
 #include <map>
 
-#include "handlers/kick.h"
-#include "listener/amqp_link.h"
+#include "handlers/bus/kick.h"
+#include "listener/amqp/link.h"
 #include "state/base/json.h"
 #include "tests/integration/rabbitmq_broker.h"
 

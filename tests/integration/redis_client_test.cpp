@@ -1,5 +1,5 @@
 // The client against a real redis-server, and against one that misbehaves.
-#include "state/redis_client.h"
+#include "state/redis/client.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "state/base/uv.h"
-#include "state/redis_options.h"
+#include "state/redis/options.h"
 
 namespace reclaim::test {
 
@@ -38,9 +38,9 @@ class RedisServer final {
   pid_t pid_ = -1;
 };
 
-// Turns the loop until `holds`, for at most `within_ms`; false when it never did.
+// LoopBudget the loop until `holds`, for at most `within_ms`; false when it never did.
 bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms = 60'000);
-// Turns the loop for a while.
+// LoopBudget the loop for a while.
 void run_for(uv::Loop& loop, int ms);
 
 }  // namespace reclaim::test

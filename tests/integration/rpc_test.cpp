@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
-#include "listener/kick_feed.h"
-#include "listener/rpc_server.h"
+#include "listener/amqp/kick_feed.h"
+#include "listener/amqp/rpc_server.h"
 #include "state/base/json.h"
 #include "state/base/uv.h"
 #include "tests/integration/rabbitmq_broker.h"

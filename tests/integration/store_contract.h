@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "state/base/uuid.h"
-#include "state/store.h"
+#include "state/device/store.h"
 
 namespace reclaim::contract {
 

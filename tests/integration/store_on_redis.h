@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "state/redis_store.h"
+#include "state/redis/store.h"
 #include "tests/integration/redis_server.h"
 #include "tests/integration/store_contract.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "nvme/controller_state.h"
+#include "nvme/controller/controller_state.h"
 #include "tests/integration/nvme_fixture.h"
 
 namespace reclaim::nvme {

@@ -1,52 +1,52 @@
 # Faults in claiming, taking over and giving back, caught over the emulated host.
-unit_mutant(shared_claim claim nvme/claim.cpp ClaimTest.*
+unit_mutant(shared_claim claim nvme/host/claim.cpp ClaimTest.*
   "whoever holds a namespace shares it with the erase"
   [[O_RDWR | O_EXCL | O_DIRECT]] [[O_RDWR | O_DIRECT]])
-unit_mutant(no_host_lock claim nvme/claim.cpp ClaimTest.*
+unit_mutant(no_host_lock claim nvme/host/claim.cpp ClaimTest.*
   "two workers of one host claim a drive"
   [[    return lock_ ? Status(Ok{}) : take_host_lock(findings);]] [[    return Ok{};]])
-unit_mutant(numbers_not_checked claim nvme/nodes.cpp ClaimTest.TheNodeMustBe*
+unit_mutant(numbers_not_checked claim nvme/host/nodes.cpp ClaimTest.TheNodeMustBe*
   "/dev names another drive than sysfs"
   [[  if ((info.st_mode & S_IFMT) == type && opened == wanted) return Ok{};]]
   [[  return Ok{};]])
-unit_mutant(not_looked_at_again claim nvme/claim.cpp AppearsInTheMiddle.*
+unit_mutant(not_looked_at_again claim nvme/host/claim.cpp AppearsInTheMiddle.*
   "what comes between claim and command is not seen"
   [[    if (last.finding.passed) break;]] [[    break;]])
-unit_mutant(swapped_in_the_middle claim nvme/claim.cpp AppearsInTheMiddle.AnotherSerial
+unit_mutant(swapped_in_the_middle claim nvme/host/claim.cpp AppearsInTheMiddle.AnotherSerial
   "a drive swapped between claim and command is erased"
   [[  if (identity->serial == identity_.serial) return Ok{};]] [[  return Ok{};]])
-unit_mutant(resets_what_is_used claim nvme/claim.cpp ClaimTest.NothingIsReset*
+unit_mutant(resets_what_is_used claim nvme/host/claim.cpp ClaimTest.NothingIsReset*
   "a drive that the host uses is reset"
   [[    return result.finding.passed || guard == "live" || (let_go && guard == "driver");]]
   [[    return true;]])
-unit_mutant(takes_what_a_guest_has claim nvme/driver_binding.cpp BindingTest.AGuest*
+unit_mutant(takes_what_a_guest_has claim nvme/host/driver_binding.cpp BindingTest.AGuest*
   "a guest's drive is taken away"
   [[    if (auto held = takeover->hold_group(); !held) return std::move(held).error();
 ]] "")
-unit_mutant(nothing_noted claim nvme/driver_binding.cpp BindingTest.*:LeftTakenOver.*
+unit_mutant(nothing_noted claim nvme/host/driver_binding.cpp BindingTest.*:LeftTakenOver.*
   "after a crash nobody knows which driver a drive had"
   [[  if (::rename(fresh.c_str(), path.c_str()) != 0) {]] [[  if (false) {]])
-unit_mutant(probe_believed claim nvme/driver_binding.cpp BindingTest.*
+unit_mutant(probe_believed claim nvme/host/driver_binding.cpp BindingTest.*
   "a probe that bound nothing counts"
   [[  if (now->driver == wanted) return Ok{};
   return Error{]]
   [[  return Ok{};
   return Error{]])
-unit_mutant(not_given_back claim nvme/driver_binding.cpp BindingTest.*
+unit_mutant(not_given_back claim nvme/host/driver_binding.cpp BindingTest.*
   "a failed cleaning leaves the drive on nvme"
   [[  if (!taken_ || put_back_) return;]] [[  return;]])
-unit_mutant(override_stays claim nvme/driver_binding.cpp BindingTest.*
+unit_mutant(override_stays claim nvme/host/driver_binding.cpp BindingTest.*
   "the override of the cleaning outlives it"
   [[former_.driver_override); !back]] [["nvme"); !back]])
-unit_mutant(group_let_go claim nvme/driver_binding.cpp GivenBack.*
+unit_mutant(group_let_go claim nvme/host/driver_binding.cpp GivenBack.*
   "somebody had the drive between its verification and its release"
   [[held.st_dev == there.st_dev &&
          held.st_ino == there.st_ino;]]
   [[true;]])
-unit_mutant(gives_back_what_is_mounted claim nvme/driver_recovery.cpp LeftTakenOver.*
+unit_mutant(gives_back_what_is_mounted claim nvme/host/driver_recovery.cpp LeftTakenOver.*
   "a restart takes a mounted drive away from the host"
   [[  if (auto free = host_leaves_alone(options, address, 0); !free) return free;
 ]] "")
-unit_mutant(unbinds_what_is_mounted claim nvme/driver_binding.cpp BindingTest.IsNotTaken*
+unit_mutant(unbinds_what_is_mounted claim nvme/host/driver_binding.cpp BindingTest.IsNotTaken*
   "a cleaning that ends early takes a mounted drive away from the host"
   [[  if (done) done = put_back();]] [[  done = put_back();]])

@@ -1,21 +1,22 @@
 # Faults in the conductor that its own tests see, in the single situations where they do harm.
-unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor_steps.cpp *StepEnds.*
+unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor/steps.cpp *StepEnds.*
   "a step that may have happened or not is run once more"
   [[report.error().code == Errc::cancelled;]]
   [[report.error().code == Errc::cancelled || report.error().code == Errc::unknown;]])
-unit_mutant(guarded_steps_fail conductor handlers/conductor_steps.cpp Dirty.AStepThat*
+unit_mutant(guarded_steps_fail conductor handlers/conductor/steps.cpp Dirty.AStepThat*
   "a mount of a moment puts a drive into error"
   [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
-unit_mutant(damaged_records_are_offered conductor handlers/conductor.cpp Dirty.ADirtyDrive*
+unit_mutant(damaged_records_are_offered conductor handlers/conductor/conductor.cpp
+  Dirty.ADirtyDrive*
   "a dirty drive whose record is damaged stays on offer"
   [[  if ((dirty || bound) && sighting.view && ]] [[  if (false && sighting.view && ]])
-unit_mutant(quarantine_for_ever conductor handlers/conductor.cpp *Mended.*
+unit_mutant(quarantine_for_ever conductor handlers/conductor/conductor.cpp *Mended.*
   "a record that was mended is not taken up again"
   [[    end_quarantine(address, found]] [[    if (false) end_quarantine(address, found]])
-unit_mutant(certificate_stays_lost conductor handlers/conductor_inbox.cpp *TheLostCertificate*
+unit_mutant(certificate_stays_lost conductor handlers/conductor/inbox.cpp *TheLostCertificate*
   "a drive that was given back and taken at once has no certificate"
   [[    if (update->effect == EffectKind::finish) {]] [[    if (false) {]])
-unit_mutant(certificate_of_another_tenant conductor handlers/conductor_release.cpp *ItNeverNames*
+unit_mutant(certificate_of_another_tenant conductor handlers/conductor/release.cpp *ItNeverNames*
   "a certificate names an instance that came after the erasure"
   [[      certificate->id, text,]]
   [[      certificate->id,
@@ -24,62 +25,63 @@ unit_mutant(certificate_of_another_tenant conductor handlers/conductor_release.c
         other.instance = device.record.instance;
         return encode_certificate(other);
       }(),]])
-unit_mutant(tenancy_outlives_its_release conductor handlers/conductor_inbox.cpp *EarlierTenancy
+unit_mutant(tenancy_outlives_its_release conductor handlers/conductor/inbox.cpp *EarlierTenancy
   "a certificate names an instance that had the drive before another, whom nobody saw"
   [[      forget_tenancy(update->record);
 ]]
   [[]])
-unit_mutant(blind_surveys_end_holds conductor handlers/admission.cpp Dirty.AHoldOutlasts*
+unit_mutant(blind_surveys_end_holds conductor handlers/survey/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
       if (record.held && !cyborg && !dirty_line) break;]]
   [[      out.held = false;]])
-unit_mutant(heard_of_is_proven conductor handlers/admission.cpp CyborgHold.No*
+unit_mutant(heard_of_is_proven conductor handlers/survey/admission.cpp CyborgHold.No*
   "what an operator or Cyborg reserved is erased on the word of a notification"
   [[  return arq.allocation_seen || arq.listed;]]
   [[  return !arq.uuid.empty();]])
-unit_mutant(tenancies_of_arqs_are_forgotten conductor handlers/admission.cpp CyborgHold.ATenancy*
+unit_mutant(tenancies_of_arqs_are_forgotten conductor handlers/survey/admission.cpp
+  CyborgHold.ATenancy*
   "a tenancy that nothing but its ARQ told of leaves its data for the next one"
   [[  return sighting.ended && sighting.ended->held_at > record.certificate_at;]]
   [[  return sighting.ended && sighting.ended->uuid.empty();]])
-unit_mutant(doubts_are_kept_to_oneself conductor handlers/admission.cpp CyborgHold.Without*
+unit_mutant(doubts_are_kept_to_oneself conductor handlers/survey/admission.cpp CyborgHold.Without*
   "a drive that was never cleaned is held for ever, and no word of an operator helps"
   [[  if (record.certificate_id.empty()) {]]
   [[  if (record.uuid.empty()) {]])
-unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor.cpp LateRelease.*
+unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor/conductor.cpp LateRelease.*
   "a release of an earlier worker comes late and offers a drive that waits for an operator"
   [[  if (device.fence_first && device.sighting]]
   [[  if (device.fence_first && !device.sighting]])
-unit_mutant(no_fence_after_a_restart conductor handlers/conductor.cpp LateRelease.*
+unit_mutant(no_fence_after_a_restart conductor handlers/conductor/conductor.cpp LateRelease.*
   "a release that the worker before sent is made while the drive is being erased"
   [[  device.fence_first = device.record.stage]]
   [[  device.fence = false && device.record.stage]])
-unit_mutant(late_answers_are_believed conductor handlers/conductor_release.cpp Dirty.NothingIs*
+unit_mutant(late_answers_are_believed conductor handlers/conductor/release.cpp Dirty.NothingIs*
   "a drive is given back on what it said before the process was frozen"
   [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])
-unit_mutant(offers_are_forgotten conductor handlers/conductor_release.cpp *OnOfferMeanwhile.*
+unit_mutant(offers_are_forgotten conductor handlers/conductor/release.cpp *OnOfferMeanwhile.*
   "an erasure is adopted though a tenant whom nobody saw came after it"
   [[  if (is_busy(record.stage) || known) return next();]]
   [[  if (!known || known) return next();]])
-unit_mutant(reservations_wait_for_records conductor handlers/conductor.cpp *Unrecorded.*
+unit_mutant(reservations_wait_for_records conductor handlers/conductor/conductor.cpp *Unrecorded.*
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
   [[    reserve_unrecorded(device, sighting);
 ]] "")
-unit_mutant(silence_is_consent conductor handlers/conductor_arqs.cpp DoubtOfCyborg.IsNotGivenBack*
+unit_mutant(silence_is_consent conductor handlers/conductor/arqs.cpp DoubtOfCyborg.IsNotGivenBack*
   "what Cyborg took under maintenance is given back, since Cyborg's last answer failed"
   [[  if (!cyborg_) return "Cyborg's API does not answer";
 ]] "  if (!cyborg_) return {};
 ")
-unit_mutant(maintaining_not_asked_again conductor handlers/conductor_effects.cpp
+unit_mutant(maintaining_not_asked_again conductor handlers/conductor/effects.cpp
   DoubtOfCyborg.IsNotTouched*
   "what Cyborg took under maintenance after the admission is erased"
   [[  ask_cyborg_once_more(address, epoch,
                        [this, address, epoch] { recheck_placement(address, epoch); });]]
   [[  recheck_placement(address, epoch);]])
-unit_mutant(certificate_overtaken handlers handlers/admission.cpp *certificate_owed*
+unit_mutant(certificate_overtaken handlers handlers/survey/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
-unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp
+unit_mutant(foreign_records_are_adopted conductor handlers/conductor/inbox.cpp
   ForeignRedis.ARecordReplaced*
   "what somebody wrote into Redis is taken over by a running worker"
   [[          return overwrite(address, *stored, next, entry, saved);
@@ -88,125 +90,128 @@ unit_mutant(foreign_records_are_adopted conductor handlers/conductor_inbox.cpp
           device.record = *stored;
           return;
 ]])
-unit_mutant(older_versions_are_believed conductor handlers/conductor.cpp ForeignRedis.*Older*
+unit_mutant(older_versions_are_believed conductor handlers/conductor/conductor.cpp
+  ForeignRedis.*Older*
   "a dirty drive stays on offer, since a record that nothing authenticates calls it clean"
   [[  if (unproven) record = shown_only(]] [[  if (false) record = shown_only(]])
-unit_mutant(given_away_in_silence conductor handlers/taken.cpp OnOffer.*Alarm
+unit_mutant(given_away_in_silence conductor handlers/survey/taken.cpp OnOffer.*Alarm
   "a tenant gets a drive that is known to be dirty, and nobody is told"
   [[  if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {]]
   [[  if (false) {]])
-unit_mutant(second_providers_offer conductor handlers/taken.cpp OnOffer.Every*
+unit_mutant(second_providers_offer conductor handlers/survey/taken.cpp OnOffer.Every*
   "a dirty drive is on offer by a second provider"
   [[    out.reserve_too.push_back(view.uuid);
 ]] "")
-unit_mutant(kicks_put_the_survey_off conductor handlers/survey_schedule.cpp Schedule.Kicks*
+unit_mutant(kicks_put_the_survey_off conductor handlers/survey/schedule.cpp Schedule.Kicks*
   "a host that hears of much is never surveyed in full"
   [[  if (periodic_) periodic_due_ = next_periodic(now_ms);]]
   [[  periodic_due_ = next_periodic(now_ms);]])
-unit_mutant(a_survey_for_each_event conductor handlers/survey_schedule.cpp Schedule.Surveys*
+unit_mutant(a_survey_for_each_event conductor handlers/survey/schedule.cpp Schedule.Surveys*
   "a flood of events becomes a flood of requests to Placement"
   [[  next = std::max(next, not_before_);
 ]] "")
-unit_mutant(redis_says_what_is_signed conductor handlers/conductor_release.cpp
+unit_mutant(redis_says_what_is_signed conductor handlers/conductor/release.cpp
   ForeignRedis.ACertificateThatTheLedger*
   "a certificate is sealed because Redis says so"
   [[  const std::string text = known != nullptr ? known->certificate_pending : std::string();]]
   [[  const std::string text = device.record.certificate_pending;]])
-unit_mutant(tenants_put_back_are_believed conductor state/trust.cpp ForeignRedis.AnOlder*
+unit_mutant(tenants_put_back_are_believed conductor state/ledger/trust.cpp ForeignRedis.AnOlder*
   "a certificate names the tenant before"
   [[    record.instance.clear();
 ]] "")
-unit_mutant(locked_plans_outlive_policies conductor handlers/conductor_effects.cpp
+unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/effects.cpp
   ForeignRedis.APlan*
   "a drive is erased by a method that is not allowed any more"
   [[    if (!allowed) return answer(]] [[    if (false) return answer(]])
-unit_mutant(anyone_may_enrol conductor handlers/conductor_commands.cpp Orders.OneThatAccepts*
+unit_mutant(anyone_may_enrol conductor handlers/conductor/commands.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
   [[  if (!policies_.order_fits || !policies_.order_fits(order)) {]] [[  if (false) {]])
-unit_mutant(orders_accept_any_drive conductor handlers/identity.cpp
+unit_mutant(orders_accept_any_drive conductor handlers/survey/identity.cpp
   Managed/OrdersOfAnyDrive.AcceptNoDriveThatWas*
   "an operator accepts one drive, and another one is erased"
   [[  return is.empty() ? is : other_than_accepted(]]
   [[  return true ? std::string() : other_than_accepted(]])
-unit_mutant(opened_drives_are_not_compared conductor handlers/conductor_effects.cpp
+unit_mutant(opened_drives_are_not_compared conductor handlers/conductor/effects.cpp
   Managed/OrdersOfAnyDrive.AcceptNoDriveThatIsPutThereBefore*
   "a drive that is put there after an order for another one is erased"
   [[  if (!accepted) return answer(]] [[  if (false) return answer(]])
-unit_mutant(holds_are_cleaned conductor handlers/conductor_commands.cpp OrdersOfAHeldDevice.*Clean*
+unit_mutant(holds_are_cleaned conductor handlers/conductor/commands.cpp OrdersOfAHeldDevice.*Clean*
   "an operator's `clean` erases what another operator reserved by hand"
   [[  if (device.record.stage == Stage::available && !device.unsure) {]]
   [[  if (device.record.stage == Stage::available && !device.record.held) {]])
-unit_mutant(holds_are_enrolled conductor handlers/conductor_commands.cpp
+unit_mutant(holds_are_enrolled conductor handlers/conductor/commands.cpp
   OrdersOfAHeldDevice.*Enrol*
   "an operator's --enrol erases what another operator has just reserved by hand"
   [[(!view->is_device() || !view->free() || view->burned())) {]]
   [[(!view->is_device() || !view->free())) {]])
-unit_mutant(orders_overtake conductor handlers/conductor_commands.cpp Orders.ForOneDevice*
+unit_mutant(orders_overtake conductor handlers/conductor/commands.cpp Orders.ForOneDevice*
   "an abort that was given last is carried out first"
   [[  devices_.at(address).ordering = true;]] [[  devices_.at(address).ordering = false;]])
-unit_mutant(orders_are_lost conductor handlers/conductor_commands.cpp OrdersOfAStart.*Dies
+unit_mutant(orders_are_lost conductor handlers/conductor/commands.cpp OrdersOfAStart.*Dies
   "an order ends with its worker, and who issued it hears nothing"
   [[        for (const Order& order : *left) {]]
   [[        for (const Order& order : std::vector<Order>()) {]])
-unit_mutant(orders_are_heard_twice conductor handlers/conductor_commands.cpp Orders.*Once*
+unit_mutant(orders_are_heard_twice conductor handlers/conductor/commands.cpp Orders.*Once*
   "an order that was copied from Redis is carried out again"
   [[  if (known != nullptr && order.issued_at <= known->ordered_at) {]] [[  if (false) {]])
-unit_mutant(orders_live_for_ever conductor handlers/conductor_commands.cpp Orders.AnOld*
+unit_mutant(orders_live_for_ever conductor handlers/conductor/commands.cpp Orders.AnOld*
   "what an operator wanted yesterday is done to the drive of today"
   [[  if (written > 0 && now - written > kOrderLifeMs) {]] [[  if (false) {]])
-unit_mutant(boots_are_not_told_apart conductor handlers/identity.cpp Hosts/Unmanaged.ADirtyDrive*
+unit_mutant(boots_are_not_told_apart conductor handlers/survey/identity.cpp
+  Hosts/Unmanaged.ADirtyDrive*
   "after a reboot with other bus numbers a dirty unmanaged drive is on offer"
   [[  if (!boot_id.empty() && memory.boot_id == boot_id) return {};]] [[  return {};]])
-unit_mutant(hardware_is_not_compared conductor handlers/identity.cpp *AnExchangedDrive*
+unit_mutant(hardware_is_not_compared conductor handlers/survey/identity.cpp *AnExchangedDrive*
   "a dirty unmanaged drive that was put into the slot of a clean one is on offer"
   [[  switch (nvme::compare(known, drive.hardware)) {]] [[  switch (Match::unknown) {]])
-unit_mutant(whereabouts_are_not_asked conductor handlers/identity.cpp
+unit_mutant(whereabouts_are_not_asked conductor handlers/survey/identity.cpp
   *ADriveThatAnswersElsewhereInTheSameBoot*
   "what stands where a drive stood that answers elsewhere now is on offer"
   [[    const bool by_serial = !serial.empty() && drive.serial == serial;]]
   [[    const bool by_serial = serial.empty() && false;]])
-unit_mutant(serials_are_learnt_across_boots conductor handlers/identity.cpp Hosts/ShutOff.*
+unit_mutant(serials_are_learnt_across_boots conductor handlers/survey/identity.cpp Hosts/ShutOff.*
   "the drive of another, shut-off instance is erased after a reboot"
   [[  if (sighting.standing.match == nvme::Match::same || told_by_claim) return Ok{};]]
   [[  return Ok{};]])
-unit_mutant(guests_are_not_looked_for conductor handlers/admission.cpp Managed/Guest.*
+unit_mutant(guests_are_not_looked_for conductor handlers/survey/admission.cpp Managed/Guest.*
   "a drive that a guest has by Nova's mistake stays on offer"
   [[sighting.drive && !sighting.drive->guest.empty()) {]] [[false) {]])
-unit_mutant(peeks_believe_anything conductor handlers/conductor_identity.cpp Unseen.ATenancy*
+unit_mutant(peeks_believe_anything conductor handlers/conductor/identity.cpp Unseen.ATenancy*
   "what a tenant left whom nobody saw is taken for an operator's hold"
   [[peeked->host_writes};]] [[*device.record.certified_host_writes};]])
-unit_mutant(nobody_watches conductor handlers/close_watch.cpp OnOffer.What*
+unit_mutant(nobody_watches conductor handlers/survey/close_watch.cpp OnOffer.What*
   "a dirty drive that somebody un-reserves is on offer until the next survey"
   [[        if (offered) on_offer_(]] [[        if (false) on_offer_(]])
-unit_mutant(providers_made_again_are_not_found conductor handlers/close_watch.cpp OnOffer.Whose*
+unit_mutant(providers_made_again_are_not_found conductor handlers/survey/close_watch.cpp
+  OnOffer.Whose*
   "a dirty drive whose provider is made again is on offer until the next survey"
   [[          if (gone && !at.provider_name.empty()) return look_for(at);]]
   [[          if (gone && false) return look_for(at);]])
-unit_mutant(lanes_stay_empty conductor handlers/conductor_watch.cpp Schedule.ADriveThatWaits*
+unit_mutant(lanes_stay_empty conductor handlers/conductor/watch.cpp Schedule.ADriveThatWaits*
   "a drive that waits for a lane waits for the next survey"
   [[  if (one_waits) want_survey(0);]] "")
-unit_mutant(orders_are_refused_unseen conductor handlers/conductor_watch.cpp Given/Ordered.*
+unit_mutant(orders_are_refused_unseen conductor handlers/conductor/watch.cpp Given/Ordered.*
   "an order right after a restart is refused, on what nobody has looked at yet"
   [[  if (order.order != "clean" && order.order != "enrol") return false;]]
   [[  return false;]])
-unit_mutant(other_addresses_dirt_is_ignored conductor handlers/identity.cpp *TooIsNotErased
+unit_mutant(other_addresses_dirt_is_ignored conductor handlers/survey/identity.cpp *TooIsNotErased
   "the drive of an instance that is shut off is erased at an address that had it before"
   [[    if (!same || !entry.dirty || entry.dirty_since <= record.certificate_at) continue;]]
   [[    continue;]])
-unit_mutant(news_of_others_is_kept conductor handlers/conductor_arqs.cpp DoubtOfTwo.*
+unit_mutant(news_of_others_is_kept conductor handlers/conductor/arqs.cpp DoubtOfTwo.*
   "a drive that Cyborg has bound is erased, for it was told while another was asked about"
   [[          stop_what_is_bound();
           if (binding_of(device)) return;]]
   [[          if (binding_of(device)) return;]])
-unit_mutant(tenancies_wait_for_redis conductor handlers/conductor_release.cpp
+unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/release.cpp
   Doubt.ATenancyIsOnTheLedger*
   "a tenancy that Redis could not be told of is forgotten with the worker"
   [[  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {]]
   [[  if (false) {]])
-unit_mutant(old_orders_are_carried_out conductor handlers/conductor_inbox.cpp
+unit_mutant(old_orders_are_carried_out conductor handlers/conductor/inbox.cpp
   Doubt.ACleanThatIsOrdered*
   "a device that was just given back is taken to our driver while it is on offer"
   [[    if (is_over(device, event)) {]] [[    if (false) {]])
-unit_mutant(enrolments_are_forgotten conductor state/trust.cpp ForeignRedis.AnEnrolment*
+unit_mutant(enrolments_are_forgotten conductor state/ledger/trust.cpp ForeignRedis.AnEnrolment*
   "an enrolment that Redis has forgotten is undone"
   [[  if (enrolled_since) {]] [[  if (false) {]])

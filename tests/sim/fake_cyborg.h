@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "placement/accelerators.h"
+#include "placement/cyborg/accelerators.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/scheduler.h"
 

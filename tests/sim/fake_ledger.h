@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "state/ledger.h"
+#include "state/ledger/ledger.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/scheduler.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "state/store.h"
+#include "state/device/store.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/scheduler.h"
 

@@ -2,11 +2,11 @@
 # operator would say about it.
 
 # The reducer and its table.
-sim_mutant(unconfirmed_is_available state/machine.cpp
+sim_mutant(unconfirmed_is_available state/device/machine.cpp
   "a release that did not happen counts as one"
   [[Row{S::confirming, T::still_reserved, S::looking, E::look,]]
   [[Row{S::confirming, T::still_reserved, S::available, E::finish,]])
-sim_mutant(acts_before_it_persists handlers/conductor_inbox.cpp
+sim_mutant(acts_before_it_persists handlers/conductor/inbox.cpp
   "the drive is touched before the record says so"
   [[      save(address, update.record, entry, [this, address, update, before, detail] {
         transitioned(address, before, update, detail);
@@ -16,14 +16,14 @@ sim_mutant(acts_before_it_persists handlers/conductor_inbox.cpp
       transitioned(address, before, update, detail);
       save(address, update.record, entry, [] {});
 ]])
-sim_mutant(ledger_not_awaited handlers/conductor_inbox.cpp
+sim_mutant(ledger_not_awaited handlers/conductor/inbox.cpp
   "a ledger line counts before it is on stable storage"
   [[      remembered->second.dirty && device.dirty_durable &&]]
   [[      remembered->second.dirty &&]])
-sim_mutant(ledger_forgotten handlers/conductor_inbox.cpp
+sim_mutant(ledger_forgotten handlers/conductor/inbox.cpp
   "nothing remembers a dirty drive but Redis"
   [[if (wants_ledger_line(update->record)) {]] [[if (false) {]])
-sim_mutant(ledger_failure_ignored handlers/conductor_inbox.cpp
+sim_mutant(ledger_failure_ignored handlers/conductor/inbox.cpp
   "a full disk keeps nobody from going on"
   [[    if (kept) {
       now.dirty_durable = now.strikes == strikes;
@@ -37,59 +37,59 @@ sim_mutant(ledger_failure_ignored handlers/conductor_inbox.cpp
     }
     ports_.log.error(kLog,
                      fmt::format]])
-sim_mutant(lost_answers_mean_saved handlers/conductor_inbox.cpp
+sim_mutant(lost_answers_mean_saved handlers/conductor/inbox.cpp
   "a record whose write nobody answered counts as written"
   [[    if (!result) return save_failed(]]
   [[    if (!result && result.error().code != Errc::unknown) return save_failed(]])
-sim_mutant(waiting_ends_are_overtaken handlers/conductor_inbox.cpp
+sim_mutant(waiting_ends_are_overtaken handlers/conductor/inbox.cpp
   "a lost lock waits in the inbox while the drive is written to"
   [[  if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out]]
   [[  carry_out]])
 
 # Lock, claim, Placement.
-sim_mutant(no_lock handlers/conductor_effects.cpp
+sim_mutant(no_lock handlers/conductor/effects.cpp
   "the drive is claimed without the lock"
   [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
 ]]
   [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
   return claim(address, epoch);
 ]])
-sim_mutant(late_lock_is_used handlers/conductor_effects.cpp
+sim_mutant(late_lock_is_used handlers/conductor/effects.cpp
   "a lock that comes after an abort leads to a claim that nobody gives back"
   [[                              if (stale(address, epoch)) return give_back(address, *lock);
 ]] "")
-sim_mutant(claim_not_given_back handlers/conductor_effects.cpp
+sim_mutant(claim_not_given_back handlers/conductor/effects.cpp
   "a drive is never closed again"
   [[  ports_.drives.drop(address, [this, address, lock] {
     Device&]]
   [[  ports_.timers.after(1, [this, address, lock] {
     Device&]])
-sim_mutant(any_serial handlers/conductor_effects.cpp
+sim_mutant(any_serial handlers/conductor/effects.cpp
   "a drive that nobody enrolled is erased"
   [[  request.expected_serial = record.serial;
 ]] "")
-sim_mutant(no_fence handlers/conductor_effects.cpp
+sim_mutant(no_fence handlers/conductor/effects.cpp
   "a release whose answer was lost is made while the drive is being erased"
   [[  CHECK(view.burned());
   ports_.providers.set_reserved(]]
   [[  devices_.at(address).fence = false;
   return done(view);
   ports_.providers.set_reserved(]])
-sim_mutant(lost_release_means_released handlers/conductor_release.cpp
+sim_mutant(lost_release_means_released handlers/conductor/release.cpp
   "a release whose answer was lost counts as made"
   [[            return answer(address, epoch, Trigger::release_unknown, said(error));]]
   [[            return released(address, epoch, Trigger::released, said("hopefully"));]])
-sim_mutant(release_not_dated handlers/conductor_release.cpp
+sim_mutant(release_not_dated handlers/conductor/release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
   [[  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
     if (stopping_ || stale]]
   [[  ports_.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
     if (stopping_ || stale]])
-sim_mutant(drive_not_asked_again handlers/conductor_release.cpp
+sim_mutant(drive_not_asked_again handlers/conductor/release.cpp
   "minutes pass between the last look at the drive and its release"
   [[        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
 ]] "")
-sim_mutant(never_reserves handlers/conductor_release.cpp
+sim_mutant(never_reserves handlers/conductor/release.cpp
   "a dirty drive that Nova offers again stays on offer"
   [[  if (!device.reserving.insert(provider).second) return;
 ]]
@@ -97,7 +97,7 @@ sim_mutant(never_reserves handlers/conductor_release.cpp
 ]])
 
 # Ending well.
-sim_mutant(struck_too_early handlers/conductor_release.cpp
+sim_mutant(struck_too_early handlers/conductor/release.cpp
   "the ledger forgets the next tenancy"
   [[    return;
   }
@@ -105,7 +105,7 @@ sim_mutant(struck_too_early handlers/conductor_release.cpp
   if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
   [[  }
   if (false) return strike_later(address, certificate_id);]])
-sim_mutant(certificate_not_awaited handlers/conductor_release.cpp
+sim_mutant(certificate_not_awaited handlers/conductor/release.cpp
   "the ledger is struck though the certificate was not kept"
   [[        if (!kept) {
           ports_.log.error(kLog,
@@ -113,45 +113,45 @@ sim_mutant(certificate_not_awaited handlers/conductor_release.cpp
   [[        if (false) {
           ports_.log.error(kLog,
                            fmt::format("{}: its certificate]])
-sim_mutant(certificate_tried_once handlers/conductor.cpp
+sim_mutant(certificate_tried_once handlers/conductor/conductor.cpp
   "a certificate that could not be kept at once is forgotten"
   [[  for (const auto& [address, device] : devices_) keep_certificate(address);
 ]] "")
-sim_mutant(capacity_as_claimed handlers/conductor_steps.cpp
+sim_mutant(capacity_as_claimed handlers/conductor/steps.cpp
   "a certificate says another size than was verified"
   [[        facts.capacity_bytes = report->capacity_bytes;
 ]] "")
-sim_mutant(certificate_without_evidence handlers/evidence.cpp
+sim_mutant(certificate_without_evidence handlers/conductor/evidence.cpp
   "a certificate says nothing about the erasure"
   [[  out.evidence = record.evidence;
 ]] "")
 
 # Surveys and admission.
-sim_mutant(erase_of_an_earlier_life state/trust.cpp
+sim_mutant(erase_of_an_earlier_life state/ledger/trust.cpp
   "an erase that Redis remembers wrongly is taken for this one"
   [[  return known != nullptr && known->dirty &&]]
   [[  if (record.epoch != 0) return true;
   return known != nullptr && known->dirty &&]])
-sim_mutant(lost_records_stay_lost handlers/conductor.cpp
+sim_mutant(lost_records_stay_lost handlers/conductor/conductor.cpp
   "what Redis lost is never written again"
   [[    device.persisted = false;
 ]] "")
-sim_mutant(maintenance_ignored handlers/admission.cpp
+sim_mutant(maintenance_ignored handlers/survey/admission.cpp
   "a drive in maintenance is cleaned"
   [[  if (record.maintenance) return refuse(std::string(kInMaintenance));
 ]] "")
-sim_mutant(holds_ignored handlers/admission.cpp
+sim_mutant(holds_ignored handlers/survey/admission.cpp
   "a drive that an operator reserved by hand is erased"
   [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
   [[  return Hold::dirty;]])
-sim_mutant(ledger_not_asked handlers/admission.cpp
+sim_mutant(ledger_not_asked handlers/survey/admission.cpp
   "a drive that only the ledger knows to be dirty stays on offer"
   [[    out.reserve = !out.strike;
 ]]
   [[    return;
 ]])
 
-sim_mutant(strangers_records_stay handlers/conductor_inbox.cpp
+sim_mutant(strangers_records_stay handlers/conductor/inbox.cpp
   "what a stranger wrote over the record of a device in work stays in Redis"
   [[  if (is_of_this_host(stored)) {
     next.epoch]]
@@ -159,141 +159,141 @@ sim_mutant(strangers_records_stay handlers/conductor_inbox.cpp
     next.epoch]])
 
 # Clean steps, drivers, policies.
-sim_mutant(steps_skipped state/machine.cpp
+sim_mutant(steps_skipped state/device/machine.cpp
   "a drive is erased as its tenant left it, hidden namespaces and all"
   [[Row{S::rechecking, T::still_burned, S::preparing, E::run_step,]]
   [[Row{S::rechecking, T::still_burned, S::baselining, E::take_baseline,]])
-sim_mutant(only_the_first_step handlers/conductor_steps.cpp
+sim_mutant(only_the_first_step handlers/conductor/steps.cpp
   "the steps after the first one are left out"
   [[  const bool last = record.step_index + 1 >= steps_before_erase(record.plan);
 ]]
   [[  const bool last = true;
 ]])
-sim_mutant(failed_steps_do_not_matter state/machine.cpp
+sim_mutant(failed_steps_do_not_matter state/device/machine.cpp
   "a drive that has to be quarantined is cleaned and given back"
   [[Row{S::preparing, T::step_failed, S::error, E::drop,]]
   [[Row{S::preparing, T::step_failed, S::baselining, E::take_baseline,]])
-sim_mutant(damaged_records_are_believed handlers/conductor.cpp
+sim_mutant(damaged_records_are_believed handlers/conductor/conductor.cpp
   "a record that nobody can read is taken for one of a drive in error"
   [[  if (!record.damage.empty()) return quarantine(device, record);
 ]] "")
-sim_mutant(failed_steps_wait handlers/conductor_steps.cpp
+sim_mutant(failed_steps_wait handlers/conductor/steps.cpp
   "a drive that has to be quarantined is tried again and again"
   [[passes ? Trigger::guards_wait : Trigger::step_failed,]]
   [[Trigger::guards_wait,]])
-sim_mutant(a_step_left_out handlers/plan.cpp
+sim_mutant(a_step_left_out handlers/survey/plan.cpp
   "plans lack the step that resets namespaces"
   [[    if (priority <= 0 && kind.may_be_disabled) continue;
 ]]
   [[    if (kind.step == "reset_namespaces") continue;
 ]])
-sim_mutant(driver_not_restored state/machine.cpp
+sim_mutant(driver_not_restored state/device/machine.cpp
   "an unmanaged drive is given back on our driver"
   [[Row{S::verifying, T::verified, S::restoring, E::restore_driver,]]
   [[Row{S::verifying, T::verified, S::looking, E::look,]])
-sim_mutant(failed_restore_does_not_matter state/machine.cpp
+sim_mutant(failed_restore_does_not_matter state/device/machine.cpp
   "an unmanaged drive whose driver did not come back is given back"
   [[Row{S::restoring, T::restore_failed, S::error, E::drop,]]
   [[Row{S::restoring, T::restore_failed, S::looking, E::look,]])
-sim_mutant(everything_is_managed handlers/conductor_effects.cpp
+sim_mutant(everything_is_managed handlers/conductor/effects.cpp
   "an unmanaged drive is never taken over"
   [[  request.managed = policy->managed;
 ]] "")
-sim_mutant(zeroing_is_adopted handlers/conductor_effects.cpp
+sim_mutant(zeroing_is_adopted handlers/conductor/effects.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
   [[device.record.erase_begun && method && nvme::is_sanitize(*method);]]
   [[device.record.erase_begun;]])
-sim_mutant(plan_outlives_its_drive state/step.cpp
+sim_mutant(plan_outlives_its_drive state/device/step.cpp
   "an enrolled drive is cleaned by the plan of the one before it"
   [[  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
 ]] "")
-sim_mutant(enrolment_outlives_its_drive state/step.cpp
+sim_mutant(enrolment_outlives_its_drive state/device/step.cpp
   "an enrolled drive is measured by the one before it"
   [[    record.enrolment.clear();
 ]] "")
-sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor_commands.cpp
+sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor/commands.cpp
   "an unmanaged drive that was replaced stays in error for ever"
   [[  return policy && !policy->managed;]]
   [[  return false;]])
 
 # Cyborg's devices.
-sim_mutant(bind_not_reserved handlers/admission.cpp
+sim_mutant(bind_not_reserved handlers/survey/admission.cpp
   "what Cyborg binds is reserved by nobody"
   [[  out.reserve = !view.burned();
 ]]
   [[  out.reserve = false;
   if (stage == Stage::allocated) return;
 ]])
-sim_mutant(arqs_bind_nothing handlers/arq_book.cpp
+sim_mutant(arqs_bind_nothing handlers/arq/book.cpp
   "a drive is cleaned although an ARQ binds it"
   [[  if (!arq.holds_device() || arq.released) return false;]]
   [[  return false;]])
-sim_mutant(binding_while_cleaning handlers/conductor_arqs.cpp
+sim_mutant(binding_while_cleaning handlers/conductor/arqs.cpp
   "a cleaning goes on although an ARQ came to bind the drive"
   [[  if (!changed) return;
   save_arqs();
   stop_what_is_bound();]]
   [[  if (!changed) return;
   save_arqs();]])
-sim_mutant(nobody_binds_it handlers/conductor_arqs.cpp
+sim_mutant(nobody_binds_it handlers/conductor/arqs.cpp
   "a drive that an ARQ comes to bind is cleaned to the end, and given back"
   [[  if (device.record.flow != Flow::cyborg) return std::nullopt;
   return arqs_]]
   [[  if (device.record.flow != Flow::cyborg || true) return std::nullopt;
   return arqs_]])
-sim_mutant(binding_while_admitted handlers/conductor_arqs.cpp
+sim_mutant(binding_while_admitted handlers/conductor/arqs.cpp
   "a drive that an ARQ came to bind while its admission was recorded is erased"
   [[    if (bound_meanwhile(address, epoch)) return;
     return next();]]
   [[    return next();]])
-sim_mutant(cyborgs_holds_ignored handlers/admission.cpp
+sim_mutant(cyborgs_holds_ignored handlers/survey/admission.cpp
   "a device of Cyborg's that somebody reserved without a tenancy is erased"
   [[  if (!record.certified_host_writes) return Hold::held;]]
   [[  if (!record.certified_host_writes) return Hold::dirty;]])
-sim_mutant(moved_counters_ignored handlers/admission.cpp
+sim_mutant(moved_counters_ignored handlers/survey/admission.cpp
   "a tenancy that nobody saw leaves its data for the next one"
   [[      drive.counters->host_writes != *record.certified_host_writes) {
     return]]
   [[      drive.counters->host_writes != *record.certified_host_writes && false) {
     return]])
-sim_mutant(maintaining_admitted handlers/admission.cpp
+sim_mutant(maintaining_admitted handlers/survey/admission.cpp
   "what Cyborg has under maintenance is cleaned"
   [[  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {]]
   [[  if (false) {]])
-sim_mutant(maintaining_released handlers/conductor_arqs.cpp
+sim_mutant(maintaining_released handlers/conductor/arqs.cpp
   "what Cyborg took under maintenance meanwhile is given back"
   [[  const bool maintaining = known != nullptr && known->status == kMaintaining;]]
   [[  const bool maintaining = known == nullptr;]])
-sim_mutant(cyborg_resumes state/step.cpp
+sim_mutant(cyborg_resumes state/device/step.cpp
   "what a restart found at work goes on by itself"
   [[record.flow == Flow::cyborg ? InterruptedCleaning::error :]]
   [[false ? InterruptedCleaning::error :]])
-sim_mutant(restart_said_once handlers/conductor_inbox.cpp
+sim_mutant(restart_said_once handlers/conductor/inbox.cpp
   "a restart that Redis did not take is forgotten"
   [[  return trigger.starts_with("operator_") || trigger.starts_with("restarted_");]]
   [[  return trigger.starts_with("operator_");]])
-sim_mutant(everything_of_novas_is_ours handlers/device_kind.cpp
+sim_mutant(everything_of_novas_is_ours handlers/survey/device_kind.cpp
   "a one-time-use device that no device_spec matches is reserved again after its operator"
   [[  if (!sighting.drive) return;
   if (record == nullptr) {]]
   [[  if (record == nullptr || base.cleanable()) return;
   if (record == nullptr) {]])
-sim_mutant(everything_of_cyborgs_is_ours handlers/admission.cpp
+sim_mutant(everything_of_cyborgs_is_ours handlers/survey/admission.cpp
   "a device of Cyborg's that no device_spec matches is written"
   [[(row.owner_cyborg && sighting.ours.value_or(false));]]
   [[row.owner_cyborg;]])
-sim_mutant(drives_are_no_drives handlers/device_kind.cpp
+sim_mutant(drives_are_no_drives handlers/survey/device_kind.cpp
   "a drive's tenancy ends as that of a device which is not cleaned"
   [[  if (record == nullptr) {
     if (is_listed]]
   [[  if (record == nullptr) {
     base.type = "PCI";
     if (is_listed]])
-sim_mutant(signatures_ignored handlers/conductor_register.cpp
+sim_mutant(signatures_ignored handlers/conductor/register.cpp
   "a drive that bears what somebody may miss is registered and erased"
   [[        if (!found->empty()) {]]
   [[        if (false) {]])
-sim_mutant(registered_at_once handlers/conductor_register.cpp
+sim_mutant(registered_at_once handlers/conductor/register.cpp
   "a drive is registered before anybody has looked what it bears"
   [[  if ((same && (record.accepted || tenants)) || device->blank) {]]
   [[  {]])

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "nvme/policy.h"
+#include "nvme/erase/policy.h"
 
 namespace reclaim::sim {
 namespace {

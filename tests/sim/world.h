@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "handlers/conductor.h"
+#include "handlers/conductor/conductor.h"
 #include "tests/sim/fake_cyborg.h"
 #include "tests/sim/fake_drives.h"
 #include "tests/sim/fake_ledger.h"

@@ -21,10 +21,28 @@ MAP = {
     "handlers": {"placement", "nvme", "state"},
     # policy.h: the words an operator writes into device_spec choose the erasure; plan.h: which
     # clean steps there are to be ordered.
-    "config": {"state", "*options.h", "handlers/api_policy.h", "handlers/plan.h", "nvme/policy.h",
-               "nvme/rules.h"},
+    "config": {"state", "*options.h", "handlers/api/policy.h", "handlers/survey/plan.h",
+               "nvme/erase/policy.h", "nvme/rules.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
+}
+
+# The rooms of a directory, and what of the same directory a room may include besides itself: other
+# rooms, or single headers of the directory's own. Its own files ("") may include every room.
+ROOMS = {
+    "state": {"base": set(), "device": {"base"}, "ledger": {"base", "device"},
+              "certificate": {"base", "device", "ledger"},
+              "redis": {"base", "device", "certificate"}},
+    "placement": {"http": {"options.h"}, "keystone": {"http", "options.h", "providers.h"},
+                  "cyborg": {"http", "keystone", "options.h", "providers.h", "conversations.h"}},
+    "nvme": {"controller": {"rules.h", "stop_flag.h"},
+             "verify": {"controller"},
+             "erase": {"controller", "verify", "rules.h", "stop_flag.h"},
+             "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"}},
+    "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"options.h", "timers.h"},
+                 "conductor": {"arq", "survey", "options.h", "timers.h"}, "api": set()},
+    "config": {"oslo": set(), "device_spec": {"oslo"}},
+    "listener": {"amqp": set(), "http": set()},
 }
 
 # Libraries that decide. Neither their sources nor what these include may reach a foreign library.
@@ -118,6 +136,28 @@ def check_include_directions(path, text):
             yield Finding(path, line, f'{top}/ includes "{target}"; it may include {allowed}')
 
 
+def check_rooms(path, text):
+    top, _, rest = path.partition("/")
+    room = rest.rpartition("/")[0]
+    if top not in ROOMS or not path.endswith(CPP):
+        return
+    if room and room not in ROOMS[top]:
+        yield Finding(path, 1, f"{top}/{room}/ is no room of the map; {top}/ has "
+                               f"{', '.join(sorted(ROOMS[top]))}")
+        return
+    if not room:
+        return
+    for line, kind, target in includes(text):
+        there, _, header = target.partition("/")
+        other = header.rpartition("/")[0]
+        if kind != '"' or there != top or other == room:
+            continue
+        if (other or header) not in ROOMS[top][room]:
+            allowed = ", ".join(sorted(ROOMS[top][room])) or "nothing but itself"
+            yield Finding(path, line,
+                          f'{top}/{room}/ includes "{target}"; of {top}/ it may include {allowed}')
+
+
 def _same_lines(text, model):
     """The text behind as many line ends as the model has, so that line numbers stay right."""
     return "\n" * model.count("\n") + text
@@ -192,7 +232,7 @@ def check_markdown(path, text):
                       f'{len(titles)} titles ("# "), exactly one is wanted')
 
 
-FILE_RULES = (check_include_directions, check_banned_words, check_header, check_layout,
+FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_header, check_layout,
               check_markdown)
 
 

@@ -1,10 +1,14 @@
 #!/usr/bin/python3
 """The checker is checked: small bad texts it must flag, and good ones it must leave alone."""
 
+import os
+import re
 import unittest
 
 import rules
 from lexer import code_only
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def file_findings(path, text):
@@ -17,6 +21,50 @@ def tree_findings(tree):
 
 def cpp(line):
     return f"// What it is.\n{line}\n"
+
+
+class Rooms(unittest.TestCase):
+    BAD = [
+        ("nvme/controller/a.cpp", '#include "nvme/host/sysfs.h"', "nvme/controller/ includes"),
+        ("nvme/controller/a.cpp", '#include "nvme/drive.h"', "nvme/controller/ includes"),
+        ("state/base/a.h", '#pragma once\n#include "state/device/record.h"', "nothing but itself"),
+        ("handlers/attic/a.cpp", "int a;", "is no room of the map"),
+    ]
+    GOOD = [
+        ("nvme/host/a.cpp", '#include "nvme/controller/admin.h"'),
+        ("nvme/erase/a.cpp", '#include "nvme/rules.h"'),
+        ("nvme/drive.cpp", '#include "nvme/host/claim.h"'),
+        ("handlers/conductor/a.cpp", '#include "state/redis/store.h"'),
+    ]
+
+    def test_what_a_room_may_not_include_is_found(self):
+        for path, line, wanted in self.BAD:
+            with self.subTest(path=path, line=line):
+                self.assertIn(wanted, "\n".join(file_findings(path, cpp(line))))
+
+    def test_what_it_may_is_left_alone(self):
+        for path, line in self.GOOD:
+            with self.subTest(path=path, line=line):
+                self.assertEqual([f for f in file_findings(path, cpp(line)) if "includes" in f], [])
+
+    def test_no_room_is_reached_from_one_that_it_reaches(self):
+        for top, rooms in rules.ROOMS.items():
+            reached = {}
+            for _ in rooms:  # as often as the longest way is long
+                for room, may in rooms.items():
+                    near = {other for other in may if other in rooms}
+                    reached[room] = near.union(*(reached.get(other, set()) for other in near))
+            for room in rooms:
+                self.assertNotIn(room, reached[room], f"{top}/{room}")
+
+    def test_the_map_of_the_documents_has_them(self):
+        with open(os.path.join(ROOT, "docs/architecture.md"), encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        for top, rooms in rules.ROOMS.items():
+            line = next((each for each in lines if re.match(rf"\W*{top}/ ", each)), "")
+            with self.subTest(top=top):
+                self.assertEqual(sorted(re.findall(r"(\w+)/ ", line.partition(f"{top}/")[2])),
+                                 sorted(rooms))
 
 
 class BannedWords(unittest.TestCase):
@@ -37,7 +85,7 @@ class BannedWords(unittest.TestCase):
         ("handlers/a.cpp", "f(NULL);", "nullptr"),
         ("handlers/a.cpp", "auto f = [=] { return x; };", "capture"),
         ("handlers/a.cpp", "using namespace std;", "namespace"),
-        ("handlers/a.cpp", '#include "../state/record.h"', "root"),
+        ("handlers/a.cpp", '#include "../state/device/record.h"', "root"),
         ("handlers/a.cpp", "std::cout << 1;", "Logger"),
         ("handlers/a.cpp", "/* a block\n comment */", "block comment"),
     ]
@@ -89,7 +137,7 @@ class IncludeDirections(unittest.TestCase):
     def test_the_map_is_allowed(self):
         for top, target in (("handlers", "nvme/a.h"), ("nvme", "state/a.h"), ("nvme", "nvme/a.h"),
                             ("config", "placement/options.h"),
-                            ("config", "listener/amqp_options.h"),
+                            ("config", "listener/amqp/options.h"),
                             ("listener", "config/a.h"), ("tests/unit", "listener/a.h")):
             with self.subTest(top=top, target=target):
                 self.assertEqual(file_findings(f"{top}/b.cpp", cpp(f'#include "{target}"')), [])

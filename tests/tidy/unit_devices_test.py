@@ -14,13 +14,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # File, what the line says, the devices as DeviceAllow= names them and how they are opened. None:
 # nothing is opened.
 OPENED = [
-    ("nvme/claim.cpp", "sys.disk.name;", ("block-blkext", "rw")),
-    ("nvme/claim.cpp", "ns.sys.disk.name,", None),  # fstat of what is open
-    ("nvme/nodes.cpp", "sys.controller;", ("char-nvme", "rw")),
-    ("nvme/signatures.cpp", "ns.disk.name;", ("block-blkext", "r")),
-    ("nvme/driver_binding.cpp", "kind, drive->iommu_group);", ("char-vfio", "rw")),
-    ("nvme/guards_guest.cpp", "path.substr(4);", None),  # realpath
-    ("nvme/guards_guest.cpp", "const std::string dev =", None),  # names to compare with
+    ("nvme/host/claim.cpp", "sys.disk.name;", ("block-blkext", "rw")),
+    ("nvme/host/claim.cpp", "ns.sys.disk.name,", None),  # fstat of what is open
+    ("nvme/host/nodes.cpp", "sys.controller;", ("char-nvme", "rw")),
+    ("nvme/host/signatures.cpp", "ns.disk.name;", ("block-blkext", "r")),
+    ("nvme/host/driver_binding.cpp", "kind, drive->iommu_group);", ("char-vfio", "rw")),
+    ("nvme/host/guards_guest.cpp", "path.substr(4);", None),  # realpath
+    ("nvme/host/guards_guest.cpp", "const std::string dev =", None),  # names to compare with
     ("nvme/options.h", "std::string dev_root", None),
 ]
 
@@ -59,7 +59,7 @@ def check(unit, lines):
 def main():
     unit = (ROOT / "config/reclaim.service").read_text(encoding="utf-8")
     lines = []
-    for path in sorted((ROOT / "nvme").glob("*.*")):
+    for path in sorted((ROOT / "nvme").rglob("*.*")):
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".cpp":
             text = re.sub(r"\n\s+", " ", text)
@@ -69,7 +69,7 @@ def main():
     problems = check(unit, lines)
     # The checker itself: a unit without a device, and a source that opens another one.
     assert check(unit.replace("DeviceAllow=char-vfio rw", ""), lines)
-    assert check(unit, lines + [("nvme/claim.cpp", "open(options_.dev_root + other);")])
+    assert check(unit, lines + [("nvme/host/claim.cpp", "open(options_.dev_root + other);")])
     for problem in problems:
         print(problem)
     return 1 if problems else 0

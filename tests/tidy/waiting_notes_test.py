@@ -11,18 +11,18 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = "## Why a drive waits"
-SOURCES = ["handlers/admission.cpp",
-           "handlers/taken.cpp",
-           "handlers/admission.h",
-           "handlers/identity.cpp",
-           "handlers/device_kind.h",
-           "handlers/device_kind.cpp",
-           "nvme/discovery.cpp"]
+SOURCES = ["handlers/survey/admission.cpp",
+           "handlers/survey/taken.cpp",
+           "handlers/survey/admission.h",
+           "handlers/survey/identity.cpp",
+           "handlers/survey/device_kind.h",
+           "handlers/survey/device_kind.cpp",
+           "nvme/host/discovery.cpp"]
 # Of these only what is said of a device that waits.
-SINGLE = {"handlers/conductor.cpp": ["cleanings run on this host"],
-          "handlers/conductor_register.cpp": ["not registered:"],
+SINGLE = {"handlers/conductor/conductor.cpp": ["cleanings run on this host"],
+          "handlers/conductor/register.cpp": ["not registered:"],
           "nvme/lanes.cpp": ["drives are being worked on"],
-          "nvme/claim.cpp": ["is held exclusively"]}
+          "nvme/host/claim.cpp": ["is held exclusively"]}
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
             "device_state is {}", "it was in error before its record was lost",
             "stopped while looking", "; once you know that", "consumer {} of provider {}"]
@@ -46,9 +46,9 @@ def notes_of(root):
         for text in texts((root / name).read_text(encoding="utf-8")):
             if any(words in text for words in wanted):
                 yield name, text
-    for path in sorted((root / "nvme").glob("*.cpp")):
+    for path in sorted((root / "nvme").rglob("*.cpp")):
         for guard in re.findall(r'\brefuses\(\s*"(\w+)"', path.read_text(encoding="utf-8")):
-            yield "nvme/" + path.name, "guard %s:" % guard
+            yield path.relative_to(root).as_posix(), "guard %s:" % guard
 
 
 def words_of(guide):

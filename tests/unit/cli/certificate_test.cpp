@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "state/audit.h"
 #include "state/base/json.h"
+#include "state/ledger/audit.h"
 #include "tests/unit/state/proof_fixture.h"
 
 namespace reclaim::cli {

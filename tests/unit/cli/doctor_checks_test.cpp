@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "config/settings.h"
-#include "nvme/unique_fd.h"
+#include "nvme/host/unique_fd.h"
 
 namespace reclaim::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "handlers/notification_json.h"
+#include "handlers/bus/json_scanner.h"
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
 

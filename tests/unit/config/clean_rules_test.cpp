@@ -1,6 +1,6 @@
 // The keys of device_spec that say how a drive is cleaned: every form, every refusal, and what does
 // not go together.
-#include "config/clean_rules.h"
+#include "config/device_spec/clean_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // [nvme] device_spec: every form Nova and the Cyborg specification write, and every refusal.
-#include "config/device_spec.h"
+#include "config/device_spec/device_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

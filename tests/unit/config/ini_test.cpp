@@ -1,5 +1,5 @@
 // The INI dialect, rule by rule. What is expected was checked against oslo.config 9.0.0.
-#include "config/ini.h"
+#include "config/oslo/ini.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The regular expressions of addresses: what they match, what is refused, and that nothing takes
 // long. The expectations are Python's re.match().
-#include "config/pattern.h"
+#include "config/device_spec/pattern.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

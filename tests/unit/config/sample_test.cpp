@@ -1,5 +1,5 @@
 // The sample file: it is what the schema says, and it is a configuration.
-#include "config/sample.h"
+#include "config/oslo/sample.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // What a survey means for one device: every reason not to touch it, and the rules of hold and
 // ledger.
-#include "handlers/admission.h"
+#include "handlers/survey/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/plan.h"
+#include "handlers/survey/plan.h"
 
 namespace reclaim {
 namespace {

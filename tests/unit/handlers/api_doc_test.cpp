@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "handlers/api_policy.h"
-#include "handlers/api_version.h"
+#include "handlers/api/policy.h"
+#include "handlers/api/version.h"
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
 

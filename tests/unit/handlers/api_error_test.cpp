@@ -1,4 +1,4 @@
-#include "handlers/api_error.h"
+#include "handlers/api/error.h"
 
 #include <gmock/gmock.h>
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "handlers/api.h"
+#include "handlers/api/api.h"
 #include "state/base/json.h"
 #include "state/base/uuid.h"
 
@@ -162,7 +162,7 @@ class MemoryStore final : public Store {
 };
 
 // Lets that many pieces of an answer be made in one turn.
-class CountedTurns final : public Turns {
+class CountedTurns final : public LoopBudget {
  public:
   explicit CountedTurns(Queue& queue) : queue_(queue) {}
 

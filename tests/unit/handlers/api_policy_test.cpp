@@ -1,12 +1,12 @@
 // The policy's language, and which sets of rules are refused before anybody is asked by them. That
 // we and oslo.policy answer alike is held by tests/integration/policy_oslo.py.
-#include "handlers/api_policy.h"
+#include "handlers/api/policy.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/api_policy_check.h"
+#include "handlers/api/policy_check.h"
 
 namespace reclaim::api {
 namespace {

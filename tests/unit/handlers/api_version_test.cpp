@@ -1,9 +1,9 @@
 // OpenStack-API-Version as microversion-parse and Cyborg read it, and the documents of discovery.
-#include "handlers/api_version.h"
+#include "handlers/api/version.h"
 
 #include <gmock/gmock.h>
 
-#include "handlers/api_route.h"
+#include "handlers/api/route.h"
 #include "tests/unit/handlers/api_fixture.h"
 
 namespace reclaim::api {

@@ -1,5 +1,5 @@
 // When an ARQ binds a device, and when it no longer does.
-#include "handlers/arq_book.h"
+#include "handlers/arq/book.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

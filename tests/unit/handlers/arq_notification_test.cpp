@@ -1,6 +1,6 @@
 // Notifications of accelerator requests: which are listened to, what their payloads may look like,
 // what is taken of them, and whom they concern.
-#include "handlers/arq_notification.h"
+#include "handlers/arq/notification.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "handlers/kick.h"
+#include "handlers/bus/kick.h"
 #include "state/base/json.h"
 #include "tests/unit/handlers/kick_messages.h"
 

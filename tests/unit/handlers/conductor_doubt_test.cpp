@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "handlers/conductor.h"
+#include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {

@@ -1,6 +1,6 @@
 // Single situations of the conductor, told step by step in a scripted world: what thousands of
 // random ones (tests/sim) meet too seldom, or cannot tell from what may happen otherwise.
-#include "handlers/conductor.h"
+#include "handlers/conductor/conductor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

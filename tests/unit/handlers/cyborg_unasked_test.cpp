@@ -2,7 +2,7 @@
 // scripted world, as in conductor_test.
 #include <gtest/gtest.h>
 
-#include "handlers/conductor.h"
+#include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {

@@ -1,10 +1,10 @@
 // What stands in record and certificate of an erasure.
-#include "handlers/evidence.h"
+#include "handlers/conductor/evidence.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/plan.h"
+#include "handlers/survey/plan.h"
 
 namespace reclaim {
 namespace {

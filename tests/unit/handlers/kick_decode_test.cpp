@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/kick.h"
+#include "handlers/bus/kick.h"
 #include "tests/unit/handlers/kick_messages.h"
 
 namespace reclaim {

@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "handlers/notification_json.h"
+#include "handlers/bus/json_scanner.h"
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/notification_json.h"
+#include "handlers/bus/json_scanner.h"
 
 namespace reclaim::testing {
 

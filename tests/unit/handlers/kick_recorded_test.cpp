@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "handlers/kick.h"
+#include "handlers/bus/kick.h"
 #include "state/base/json.h"
 
 namespace reclaim {

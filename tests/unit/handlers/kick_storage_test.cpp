@@ -7,8 +7,8 @@
 #include <random>
 #include <string>
 
-#include "handlers/notification.h"
-#include "handlers/notification_json.h"
+#include "handlers/bus/json_scanner.h"
+#include "handlers/bus/notification.h"
 #include "state/base/json.h"
 #include "tests/unit/handlers/kick_messages.h"
 

@@ -1,10 +1,10 @@
 // What each event means: the kick table, row by row, and which hosts it names.
-#include "handlers/kick.h"
+#include "handlers/bus/kick.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/kick_table.h"
+#include "handlers/bus/kick_events.h"
 #include "tests/unit/handlers/kick_messages.h"
 
 namespace reclaim {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "handlers/conductor.h"
+#include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {

@@ -1,11 +1,11 @@
 // Which steps a plan has, in which order, and what an operator may change of that.
-#include "handlers/plan.h"
+#include "handlers/survey/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/evidence.h"
-#include "nvme/policy.h"
+#include "handlers/conductor/evidence.h"
+#include "nvme/erase/policy.h"
 
 namespace reclaim {
 namespace {

@@ -1,5 +1,5 @@
 // The specification's "Placement Integration": which provider a drive becomes.
-#include "handlers/registrar.h"
+#include "handlers/survey/registrar.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

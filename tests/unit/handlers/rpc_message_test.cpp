@@ -1,6 +1,6 @@
 // Requests to a cyborg-agent: which are served, what a Device looks like, and what a caller is
 // told.
-#include "handlers/rpc_message.h"
+#include "handlers/bus/rpc_message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

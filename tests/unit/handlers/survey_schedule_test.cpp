@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/conductor.h"
-#include "handlers/survey_schedule.h"
+#include "handlers/conductor/conductor.h"
+#include "handlers/survey/schedule.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {

@@ -1,6 +1,6 @@
 // Surveys that do not go through: one drive that hangs leaves the others as they are, and a survey
 // that never ends is told of.
-#include "handlers/survey_watch.h"
+#include "handlers/survey/watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handlers/conductor.h"
+#include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {

@@ -1,4 +1,4 @@
-#include "listener/amqp_ack_window.h"
+#include "listener/amqp/ack_window.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "listener/amqp_assembler.h"
+#include "listener/amqp/assembler.h"
 
 #include <gtest/gtest.h>
 

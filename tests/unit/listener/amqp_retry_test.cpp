@@ -1,4 +1,4 @@
-#include "listener/amqp_retry.h"
+#include "listener/amqp/retry.h"
 
 #include <gtest/gtest.h>
 

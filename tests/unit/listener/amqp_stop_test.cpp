@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "listener/amqp_link.h"
+#include "listener/amqp/link.h"
 
 namespace reclaim::listener {
 namespace {

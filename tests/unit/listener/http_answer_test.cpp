@@ -1,4 +1,4 @@
-#include "listener/http_answer.h"
+#include "listener/http/answer.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "listener/http_request_parser.h"
+#include "listener/http/request_parser.h"
 
 #include <gmock/gmock.h>
 

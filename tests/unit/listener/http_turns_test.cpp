@@ -1,4 +1,4 @@
-#include "listener/http_turns.h"
+#include "listener/http/loop_budget.h"
 
 #include <gmock/gmock.h>
 
@@ -16,12 +16,12 @@ void work_long() {
   }
 }
 
-TEST(HttpTurns, WorkIsBegunWhileTheRoundHasTime) {
+TEST(HttpLoopBudget, WorkIsBegunWhileTheRoundHasTime) {
   uv::Loop loop;
-  HttpTurns turns(loop.raw());
+  HttpLoopBudget turns(loop.raw());
   EXPECT_TRUE(turns.may_begin());
   {
-    const HttpTurns::Work work(turns);
+    const HttpLoopBudget::Work work(turns);
     work_long();
     EXPECT_FALSE(turns.may_begin());
   }
@@ -35,9 +35,9 @@ TEST(HttpTurns, WorkIsBegunWhileTheRoundHasTime) {
   EXPECT_TRUE(turns.may_begin());
 }
 
-TEST(HttpTurns, WhatIsTooMuchForOneRoundWaitsForTheNextInItsOrder) {
+TEST(HttpLoopBudget, WhatIsTooMuchForOneRoundWaitsForTheNextInItsOrder) {
   uv::Loop loop;
-  HttpTurns turns(loop.raw());
+  HttpLoopBudget turns(loop.raw());
   std::vector<int> went;
   for (int i = 0; i < 3; ++i) {
     turns.wait([&went, i] {
@@ -57,14 +57,14 @@ TEST(HttpTurns, WhatIsTooMuchForOneRoundWaitsForTheNextInItsOrder) {
   EXPECT_THAT(went, ElementsAre(0, 1, 2, 3));
 }
 
-TEST(HttpTurns, TimeWithoutWorkIsNobodys) {
+TEST(HttpLoopBudget, TimeWithoutWorkIsNobodys) {
   uv::Loop loop;
-  HttpTurns turns(loop.raw());
+  HttpLoopBudget turns(loop.raw());
   work_long();
   EXPECT_TRUE(turns.may_begin());
   {
-    const HttpTurns::Work outer(turns);
-    const HttpTurns::Work inner(turns);
+    const HttpLoopBudget::Work outer(turns);
+    const HttpLoopBudget::Work inner(turns);
   }
   EXPECT_TRUE(turns.may_begin());
 }

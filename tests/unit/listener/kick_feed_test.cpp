@@ -1,5 +1,5 @@
 // A kick feed over a store that answers at once: what waits, what is acknowledged.
-#include "listener/kick_feed.h"
+#include "listener/amqp/kick_feed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

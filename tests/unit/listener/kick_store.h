@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "handlers/timers.h"
-#include "state/in_hand.h"
-#include "state/store.h"
+#include "state/device/in_hand.h"
+#include "state/device/store.h"
 
 namespace reclaim::testing {
 

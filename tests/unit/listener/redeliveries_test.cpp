@@ -1,5 +1,5 @@
 // What is delivered again: who reads it, who does not, and what a worker's death leaves behind.
-#include "listener/redeliveries.h"
+#include "listener/amqp/redeliveries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

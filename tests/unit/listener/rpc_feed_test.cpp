@@ -1,6 +1,6 @@
 // The feed of RPC requests over a store that answers at once: what becomes a kick, what is
 // acknowledged when, and who gets an answer.
-#include "listener/rpc_feed.h"
+#include "listener/amqp/rpc_feed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

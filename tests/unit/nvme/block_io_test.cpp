@@ -1,5 +1,5 @@
 // What is read of the media is taken apart right, and zeroes land where they belong.
-#include "nvme/block_io.h"
+#include "nvme/verify/block_io.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nvme/controller_state.h"
+#include "nvme/controller/controller_state.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Looking at drives of which one hangs: opening its controller blocks in the kernel, as the FIFO
 // does that takes its place here.
-#include "nvme/discovery.h"
+#include "nvme/host/discovery.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "nvme/unique_fd.h"
+#include "nvme/host/unique_fd.h"
 #include "tests/unit/nvme/host_tree.h"
 
 namespace reclaim::nvme {

@@ -1,5 +1,5 @@
 // The baseline's text form: what is persisted before an erase must come back as it was.
-#include "nvme/facts.h"
+#include "nvme/controller/facts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which Format NVM commands are sent, and that they keep what they find.
-#include "nvme/format.h"
+#include "nvme/controller/format.h"
 
 #include <gtest/gtest.h>
 

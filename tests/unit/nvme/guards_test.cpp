@@ -1,5 +1,5 @@
 // Every guard of the host's side, each by a host on which that one thing stands in the way.
-#include "nvme/guards.h"
+#include "nvme/host/guards.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // What stays with a drive's hardware, read from configuration space, as text, and compared.
-#include "nvme/hardware_identity.h"
+#include "nvme/controller/hardware_identity.h"
 
 #include <gtest/gtest.h>
 

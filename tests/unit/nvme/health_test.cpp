@@ -1,4 +1,4 @@
-#include "nvme/health.h"
+#include "nvme/controller/health.h"
 
 #include <gtest/gtest.h>
 

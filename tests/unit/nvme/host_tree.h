@@ -8,9 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "nvme/guards.h"
+#include "nvme/host/guards.h"
+#include "nvme/host/sysfs.h"
 #include "nvme/options.h"
-#include "nvme/sysfs.h"
 
 namespace reclaim::nvme {
 

@@ -1,5 +1,5 @@
 // Foreign bytes from a drive, good and bad.
-#include "nvme/log_pages.h"
+#include "nvme/controller/log_pages.h"
 
 #include <gtest/gtest.h>
 

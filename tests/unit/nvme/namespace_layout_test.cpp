@@ -1,4 +1,4 @@
-#include "nvme/namespace_layout.h"
+#include "nvme/controller/namespace_layout.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every row of the policy matrix against every capability that matters.
-#include "nvme/policy.h"
+#include "nvme/erase/policy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nvme/rate_limit.h"
+#include "nvme/erase/rate_limit.h"
 
 #include <gtest/gtest.h>
 

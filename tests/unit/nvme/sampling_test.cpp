@@ -1,5 +1,5 @@
 // Where a drive is looked at: the edges always, the rest by chance, nothing twice.
-#include "nvme/sampling.h"
+#include "nvme/verify/sampling.h"
 
 #include <gtest/gtest.h>
 

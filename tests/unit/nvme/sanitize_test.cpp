@@ -1,5 +1,5 @@
 // What the sanitize log proves and what it does not.
-#include "nvme/sanitize.h"
+#include "nvme/controller/sanitize.h"
 
 #include <gtest/gtest.h>
 

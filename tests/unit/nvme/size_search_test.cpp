@@ -1,4 +1,4 @@
-#include "nvme/size_search.h"
+#include "nvme/controller/size_search.h"
 
 #include <gtest/gtest.h>
 

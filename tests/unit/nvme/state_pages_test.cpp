@@ -1,11 +1,11 @@
-#include "nvme/state_pages.h"
+#include "nvme/controller/state_pages.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "nvme/bytes.h"
+#include "nvme/controller/bytes.h"
 
 namespace reclaim::nvme {
 namespace {

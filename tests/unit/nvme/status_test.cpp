@@ -1,5 +1,5 @@
 // NVMe status codes as errors with a remedy.
-#include "nvme/status.h"
+#include "nvme/controller/status.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nvme/surfaces.h"
+#include "nvme/controller/residue.h"
 
 #include <gtest/gtest.h>
 
@@ -191,9 +191,9 @@ TEST(Surfaces, WriteProtectionAndReservationsAreCleared) {
   const auto judgement = judge_surfaces(now, nullptr, Rules{}, kPurge);
   EXPECT_TRUE(judgement.quarantine.empty());
   ASSERT_EQ(judgement.resets.size(), 2U);
-  EXPECT_EQ(judgement.resets[0].kind, SurfaceReset::Kind::write_protect);
+  EXPECT_EQ(judgement.resets[0].kind, ResidueReset::Kind::write_protect);
   EXPECT_EQ(judgement.resets[0].nsid, 1U);
-  EXPECT_EQ(judgement.resets[1].kind, SurfaceReset::Kind::reservation);
+  EXPECT_EQ(judgement.resets[1].kind, ResidueReset::Kind::reservation);
   EXPECT_EQ(std::count_if(judgement.findings.begin(), judgement.findings.end(),
                           [](const StepFinding& f) { return f.reset; }),
             2);
@@ -204,7 +204,7 @@ TEST(Surfaces, ARunningSelfTestIsAborted) {
   now.self_test = 2;
   const auto judgement = judge_surfaces(now, nullptr, Rules{}, kPurge);
   ASSERT_EQ(judgement.resets.size(), 1U);
-  EXPECT_EQ(judgement.resets[0].kind, SurfaceReset::Kind::self_test);
+  EXPECT_EQ(judgement.resets[0].kind, ResidueReset::Kind::self_test);
 }
 
 struct FeatureCase {

@@ -1,5 +1,5 @@
 // A pass over the media: every byte once, several chunks at a time, and its ways to end.
-#include "nvme/sweep.h"
+#include "nvme/erase/sweep.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Discovery by address: what belongs to the function and nothing else.
-#include "nvme/sysfs.h"
+#include "nvme/host/sysfs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Whether an erasure is verified: each rule by one world that breaks it and nothing else.
-#include "nvme/verdict.h"
+#include "nvme/verify/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What Cyborg's lists mean for one host, with the samples of its own repository.
-#include "placement/cyborg_answers.h"
+#include "placement/cyborg/answers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

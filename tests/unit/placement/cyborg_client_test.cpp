@@ -1,6 +1,6 @@
 // Cyborg's client as a whole over a scripted transport: which requests it makes in which version,
 // and when it refuses to believe an answer.
-#include "placement/cyborg_client.h"
+#include "placement/cyborg/client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // One request with all it takes: login, 401, retries, and what the final status means.
-#include "placement/exchange.h"
+#include "placement/keystone/exchange.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

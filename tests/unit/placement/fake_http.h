@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "placement/http.h"
+#include "placement/http/http.h"
 #include "state/base/clock.h"
 
 namespace reclaim::placement {

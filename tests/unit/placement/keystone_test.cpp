@@ -1,10 +1,10 @@
 // Asking Keystone for a token, reading its answer, finding Placement in its catalog.
-#include "placement/keystone.h"
+#include "placement/keystone/keystone.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "placement/url.h"
+#include "placement/http/url.h"
 #include "state/base/json.h"
 #include "tests/unit/placement/fake_http.h"
 

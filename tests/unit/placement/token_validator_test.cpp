@@ -1,5 +1,5 @@
 // Whose token it is: what is sent, what is remembered and for how long, and what is never sent.
-#include "placement/token_validator.h"
+#include "placement/keystone/token_validator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The audit journal: its entries, what they tell of missing erasures, and their place in the chain.
-#include "state/audit.h"
+#include "state/ledger/audit.h"
 
 #include <gmock/gmock.h>
 

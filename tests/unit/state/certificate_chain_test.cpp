@@ -1,5 +1,5 @@
 // The chain as files: what a crash leaves heals, what a hand leaves is found.
-#include "state/certificate_chain.h"
+#include "state/certificate/chain.h"
 
 #include <gmock/gmock.h>
 

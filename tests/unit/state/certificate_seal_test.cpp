@@ -1,5 +1,5 @@
 // The seal alone: its form to the byte, its signature, the published schema.
-#include "state/certificate_seal.h"
+#include "state/certificate/seal.h"
 
 #include <gmock/gmock.h>
 

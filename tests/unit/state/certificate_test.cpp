@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "state/base/json.h"
-#include "state/record.h"
+#include "state/device/record.h"
 
 namespace reclaim {
 namespace {

@@ -1,5 +1,5 @@
 // The ledger on a disk: what was promised is there after a crash, and damage is never read past.
-#include "state/file_ledger.h"
+#include "state/certificate/file_ledger.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -16,10 +16,10 @@
 #include <sstream>
 #include <vector>
 
-#include "state/certificate_chain.h"
-#include "state/host_lock.h"
-#include "state/ledger_file.h"
-#include "state/record.h"
+#include "state/certificate/chain.h"
+#include "state/device/record.h"
+#include "state/ledger/host_lock.h"
+#include "state/ledger/ledger_file.h"
 
 namespace reclaim {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "state/base/bool_text.h"
 #include "state/base/json.h"
-#include "state/python_text.h"
-#include "state/versioned_object.h"
+#include "state/device/python_text.h"
+#include "state/device/versioned_object.h"
 
 namespace reclaim {
 namespace {

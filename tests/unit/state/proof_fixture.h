@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "state/base/check.h"
-#include "state/certificate_chain.h"
-#include "state/record.h"
+#include "state/certificate/chain.h"
+#include "state/device/record.h"
 
 namespace reclaim::proof {
 

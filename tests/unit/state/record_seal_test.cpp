@@ -1,5 +1,5 @@
 // The host's own key, and what it says of a record: whatever anybody changes is noticed.
-#include "state/record_seal.h"
+#include "state/certificate/record_seal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "state/order_seal.h"
+#include "state/certificate/order_seal.h"
 
 namespace reclaim {
 namespace {
 
 using testing::HasSubstr;
-using Verdict = RecordSeal::Verdict;
+using SealCheck = RecordSeal::SealCheck;
 
 struct KeyFolder : testing::Test {
   KeyFolder() {
@@ -95,33 +95,33 @@ Record a_record() {
 TEST_F(KeyFolder, EveryFieldOfARecordIsCoveredButTheProgressOfItsStep) {
   RecordSeal seal("compute-1", key());
   const Fields sealed = seal.seal(a_record());
-  ASSERT_EQ(seal.judge(sealed), Verdict::fits);
+  ASSERT_EQ(seal.judge(sealed), SealCheck::fits);
   std::vector<std::string> free;
   for (const auto& [name, value] : sealed) {
     Fields changed = sealed;
     changed[name] += "x";
-    if (seal.judge(changed) == Verdict::fits) free.push_back(name);
+    if (seal.judge(changed) == SealCheck::fits) free.push_back(name);
   }
   EXPECT_THAT(free, testing::ElementsAre("clean_step", "progress", "progress_eta_s", "updated_at"));
   Fields more = sealed;
   more["another"] = "field";
-  EXPECT_EQ(seal.judge(more), Verdict::forged);
+  EXPECT_EQ(seal.judge(more), SealCheck::forged);
 }
 
 TEST_F(KeyFolder, AnotherHostsKeySaysNothingHere) {
   const RecordSeal ours("compute-1", key());
   std::filesystem::remove(path());
   const RecordSeal theirs("compute-1", key());
-  EXPECT_EQ(ours.judge(theirs.seal(a_record())), Verdict::forged);
+  EXPECT_EQ(ours.judge(theirs.seal(a_record())), SealCheck::forged);
 }
 
 TEST_F(KeyFolder, ARecordWithoutACodeIsAnOlderVersionsOnlyWhereTheKeyIsNewAndNothingIsWrittenYet) {
   RecordSeal first("compute-1", key());
-  EXPECT_EQ(first.judge(encode_record(a_record())), Verdict::unsealed);
+  EXPECT_EQ(first.judge(encode_record(a_record())), SealCheck::unsealed);
   first.expect_sealed();
-  EXPECT_EQ(first.judge(encode_record(a_record())), Verdict::forged);
+  EXPECT_EQ(first.judge(encode_record(a_record())), SealCheck::forged);
   const RecordSeal second("compute-1", key());
-  EXPECT_EQ(second.judge(encode_record(a_record())), Verdict::forged);
+  EXPECT_EQ(second.judge(encode_record(a_record())), SealCheck::forged);
 }
 
 // -------------------------------------------------------------------------------------------------

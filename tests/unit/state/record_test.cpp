@@ -1,5 +1,5 @@
 // The record as Redis holds it: one readable field a member, and back without loss.
-#include "state/record.h"
+#include "state/device/record.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The signing key: made once, its owner's alone, and nothing else passes for one.
-#include "state/signing_key.h"
+#include "state/certificate/signing_key.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // The reducer and its table: what the record says after each move, and what is refused.
-#include "state/step.h"
+#include "state/device/step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

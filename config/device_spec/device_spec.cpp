@@ -1,0 +1,384 @@
+#include "config/device_spec/device_spec.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "config/device_spec/clean_rules.h"
+#include "state/base/bool_text.h"
+#include "state/base/json.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::size_t kExcerptBytes = 80;
+constexpr std::size_t kTagsMax = 64;
+
+// Besides kRuleKeys.
+constexpr std::array<std::string_view, 6> kOurKeys = {
+    "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem"};
+// Nova's keys, so that an entry can be copied from nova.conf as it is.
+constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "traits",
+                                                       "one_time_use",     "live_migratable",
+                                                       "physical_network", "remote_managed"};
+// What an entry of Cyborg's [pci] passthrough_whitelist has besides kNovaKeys. An interface's name
+// is no drive's: an entry by `devname` is left out.
+constexpr std::array<std::string_view, 6> kWhitelistKeys = {"vendor_id", "product_id", "address",
+                                                            "managed",   "devname",    "trusted"};
+constexpr std::string_view kDeviceSpec = "[nvme] device_spec";
+constexpr std::string_view kWhitelist = "[pci] passthrough_whitelist";
+// os_resource_classes.STANDARDS.
+constexpr std::array<std::string_view, 21> kStandardClasses = {
+    "VCPU",
+    "MEMORY_MB",
+    "DISK_GB",
+    "PCI_DEVICE",
+    "SRIOV_NET_VF",
+    "NUMA_SOCKET",
+    "NUMA_CORE",
+    "NUMA_THREAD",
+    "NUMA_MEMORY_MB",
+    "IPV4_ADDRESS",
+    "VGPU",
+    "VGPU_DISPLAY_HEAD",
+    "NET_BW_EGR_KILOBIT_PER_SEC",
+    "NET_BW_IGR_KILOBIT_PER_SEC",
+    "PCPU",
+    "MEM_ENCRYPTION_CONTEXT",
+    "FPGA",
+    "PGPU",
+    "NET_PACKET_RATE_KILOPACKET_PER_SEC",
+    "NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC",
+    "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC"};
+
+template <typename Range>
+bool contains(const Range& range, std::string_view text) {
+  return std::find(range.begin(), range.end(), text) != range.end();
+}
+
+std::string text_of(const rapidjson::Value& value) {
+  return std::string(value.GetString(), value.GetStringLength());
+}
+
+// Reads one entry; everything that is wrong with it is appended to `problems`.
+class EntryReader {
+ public:
+  EntryReader(const rapidjson::Value& entry, std::string_view option, const Location& at,
+              std::vector<Problem>& problems)
+      : entry_(entry), option_(option), at_(at), problems_(problems) {}
+
+  std::optional<DeviceSpec> run() && {
+    const std::size_t before = problems_.size();
+    spec_.at = at_;
+    if (!entry_.IsObject()) {
+      complain("an entry must be a JSON object like {\"address\": \"0000:c1:00.0\"}");
+      return std::nullopt;
+    }
+    std::set<std::string> seen;
+    for (const auto& member : entry_.GetObject()) {
+      const std::string key = text_of(member.name);
+      if (!seen.insert(key).second) {
+        complain(fmt::format("'{}' is given twice", printable_excerpt(key, kExcerptBytes)));
+      } else {
+        read(key, member.value);
+      }
+    }
+    if (problems_.size() != before || by_interface_) return std::nullopt;
+    spec_.text = json::to_text(entry_);
+    return std::move(spec_);
+  }
+
+ private:
+  void read(const std::string& key, const rapidjson::Value& value) {
+    if (key == "vendor_id") return read_id(key, value, spec_.vendor_id);
+    if (key == "product_id") return read_id(key, value, spec_.product_id);
+    if (key == "address") return read_address(value);
+    if (key == "managed") {
+      spec_.managed = read_flag(key, value);
+      return;
+    }
+    if (option_ == kWhitelist) return read_whitelist_key(key, value);
+    if (contains(kRuleKeys, key)) {
+      if (const Status taken = read_rule(key, value, spec_); !taken.ok()) {
+        complain(taken.error().what);
+      }
+      return;
+    }
+    if (key == "shared_subsystem") return read_shared(value);
+    if (key == "tags") return read_tags(value);
+    if (contains(kNovaKeys, key)) return read_nova_key(key, value);
+    std::string accepted;
+    for (const std::string_view name : kOurKeys) accepted += fmt::format("{}, ", name);
+    for (const std::string_view name : kRuleKeys) accepted += fmt::format("{}, ", name);
+    for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
+    unknown_key(key, accepted);
+  }
+
+  void read_whitelist_key(const std::string& key, const rapidjson::Value& value) {
+    if (contains(kWhitelistKeys, key) || contains(kNovaKeys, key)) {
+      spec_.ignored.emplace_back(key, json::to_text(value));
+      by_interface_ = by_interface_ || key == "devname";
+      return;
+    }
+    std::string accepted;
+    for (const std::string_view name : kWhitelistKeys) accepted += fmt::format("{}, ", name);
+    for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
+    unknown_key(key, accepted);
+  }
+
+  // `accepted` ends with a comma.
+  void unknown_key(const std::string& key, std::string accepted) {
+    accepted.resize(accepted.size() - 2);
+    complain(fmt::format("unknown key '{}', accepted: {}", printable_excerpt(key, kExcerptBytes),
+                         accepted));
+  }
+
+  // Nova: hex, up to ffff, or "*"; white space around it does not count.
+  void read_id(const std::string& key, const rapidjson::Value& value,
+               std::optional<std::uint16_t>& id) {
+    if (!value.IsString()) {
+      return complain(fmt::format("'{}' must be a string like \"8086\" (hex) or \"*\"", key));
+    }
+    const std::string given = text_of(value);
+    std::string_view digits = strip(given);
+    if (digits == "*") return;
+    if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
+    unsigned number = 0;
+    const char* last = digits.data() + digits.size();
+    const auto [end, error] = std::from_chars(digits.data(), last, number, 16);
+    if (digits.empty() || error != std::errc{} || end != last || number > 0xFFFF) {
+      return complain(fmt::format("'{}' is '{}', which is neither a hex number up to ffff nor '*'",
+                                  key, printable_excerpt(given, kExcerptBytes)));
+    }
+    id = static_cast<std::uint16_t>(number);
+  }
+
+  void read_address(const rapidjson::Value& value) {
+    if (value.IsString()) {
+      auto pattern = AddressPattern::from_glob(text_of(value));
+      if (!pattern.ok()) return complain(fmt::format("'address': {}", pattern.error().what));
+      spec_.address = *std::move(pattern);
+      return;
+    }
+    if (!value.IsObject()) {
+      return complain(
+          "'address' must be a string like \"0000:c1:00.*\" or an object with the regular "
+          "expressions domain, bus, slot and function");
+    }
+    AddressPattern::Fields fields;
+    for (const auto& member : value.GetObject()) {
+      const std::string name = text_of(member.name);
+      std::optional<std::string>* field = name == "domain"     ? &fields.domain
+                                          : name == "bus"      ? &fields.bus
+                                          : name == "slot"     ? &fields.slot
+                                          : name == "function" ? &fields.function
+                                                               : nullptr;
+      if (field == nullptr) {
+        return complain(
+            fmt::format("'address' has an unknown key '{}', accepted: domain, bus, slot, "
+                        "function",
+                        printable_excerpt(name, kExcerptBytes)));
+      }
+      if (!member.value.IsString()) {
+        return complain(fmt::format("'address': '{}' must be a string", name));
+      }
+      if (*field) return complain(fmt::format("'address': '{}' is given twice", name));
+      *field = text_of(member.value);
+    }
+    auto pattern = AddressPattern::from_regex(fields);
+    if (!pattern.ok()) return complain(fmt::format("'address': {}", pattern.error().what));
+    spec_.address = *std::move(pattern);
+  }
+
+  void read_shared(const rapidjson::Value& value) {
+    const std::string word = value.IsString() ? text_of(value) : json::to_text(value);
+    if (word != "refuse" && word != "allow") {
+      return complain(fmt::format("'shared_subsystem' is '{}', accepted: refuse, allow",
+                                  printable_excerpt(word, kExcerptBytes)));
+    }
+    spec_.shared_subsystem = word == "allow" ? SharedSubsystem::allow : SharedSubsystem::refuse;
+  }
+
+  std::optional<bool> read_flag(std::string_view key, const rapidjson::Value& value) {
+    if (value.IsBool()) return value.GetBool();
+    std::string text;
+    if (value.IsString()) text = text_of(value);
+    if (value.IsInt64()) text = std::to_string(value.GetInt64());
+    const auto flag = bool_from_string(text);
+    if (flag.ok()) return *flag;
+    complain(fmt::format("'{}' {}", key, flag.error().what));
+    return std::nullopt;
+  }
+
+  void read_tags(const rapidjson::Value& value) {
+    std::vector<DeviceTag> tags;
+    bool good = value.IsArray() || value.IsObject();
+    if (value.IsArray()) {
+      for (const auto& tag : value.GetArray()) {
+        good = good && tag.IsString() && tag.GetStringLength() > 0;
+        if (good) tags.push_back({text_of(tag), ""});
+      }
+    } else if (value.IsObject()) {
+      for (const auto& member : value.GetObject()) {
+        good = good && member.value.IsString() && member.name.GetStringLength() > 0;
+        if (good) tags.push_back({text_of(member.name), text_of(member.value)});
+      }
+    }
+    if (!good) {
+      return complain(
+          "'tags' must be a list of strings like [\"db\"] or an object of strings like "
+          "{\"role\": \"db\"}");
+    }
+    if (tags.size() > kTagsMax) return complain(fmt::format("more than {} tags", kTagsMax));
+    spec_.tags = std::move(tags);
+  }
+
+  void read_nova_key(const std::string& key, const rapidjson::Value& value) {
+    if (value.IsObject() || value.IsArray()) {
+      return complain(fmt::format("'{}' must be a string, a number or a boolean", key));
+    }
+    if (key == "resource_class") {
+      if (!value.IsString() || value.GetStringLength() == 0) {
+        return complain("'resource_class' must be a string like \"CUSTOM_NVME\"");
+      }
+      spec_.resource_class = normalize_resource_class(text_of(value));
+      return;
+    }
+    const bool flag = key == "one_time_use" || key == "live_migratable" || key == "remote_managed";
+    if (flag && !read_flag(key, value)) return;
+    spec_.ignored.emplace_back(key, json::to_text(value));
+  }
+
+  void complain(std::string_view text) {
+    problems_.push_back({at_, fmt::format("{}: {}", option_, text)});
+  }
+
+  const rapidjson::Value& entry_;
+  std::string_view option_;  // kDeviceSpec or kWhitelist
+  const Location& at_;
+  std::vector<Problem>& problems_;
+  DeviceSpec spec_;
+  bool by_interface_ = false;
+};
+
+// An object, or a list of objects.
+std::vector<DeviceSpec> parse_entries(std::string_view text, std::string_view option,
+                                      const Location& at, std::vector<Problem>& problems) {
+  std::vector<DeviceSpec> specs;
+  const auto document = json::parse(text, kDeviceSpecBytesMax);
+  if (!document.ok()) {
+    problems.push_back({at, fmt::format("{}: {}", option, document.error().what)});
+    return specs;
+  }
+  const auto take = [&](const rapidjson::Value& entry) {
+    if (auto spec = EntryReader(entry, option, at, problems).run()) {
+      specs.push_back(*std::move(spec));
+    }
+  };
+  if (!document->IsArray()) {
+    take(*document);
+    return specs;
+  }
+  if (document->Size() > kDeviceSpecsMax) {
+    problems.push_back({at, fmt::format("{}: more than {} entries", option, kDeviceSpecsMax)});
+    return specs;
+  }
+  for (const auto& entry : document->GetArray()) take(entry);
+  return specs;
+}
+
+bool compatible(const std::optional<std::uint16_t>& a, const std::optional<std::uint16_t>& b) {
+  return !a || !b || *a == *b;
+}
+
+}  // namespace
+
+std::string_view to_string(SharedSubsystem shared) {
+  return shared == SharedSubsystem::allow ? "allow" : "refuse";
+}
+
+std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
+                                          std::vector<Problem>& problems) {
+  return parse_entries(text, kDeviceSpec, at, problems);
+}
+
+std::vector<DeviceSpec> parse_passthrough_whitelist(std::string_view text, const Location& at,
+                                                    std::vector<Problem>& problems) {
+  return parse_entries(text, kWhitelist, at, problems);
+}
+
+bool matches(const DeviceSpec& spec, std::uint16_t vendor_id, std::uint16_t product_id,
+             const PciAddress& address) {
+  return spec.vendor_id.value_or(vendor_id) == vendor_id &&
+         spec.product_id.value_or(product_id) == product_id && spec.address.matches(address);
+}
+
+bool matches_every_drive(const DeviceSpec& spec) {
+  return !spec.vendor_id && !spec.product_id && spec.address.covers_a_host();
+}
+
+std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs, std::uint16_t vendor_id,
+                                 std::uint16_t product_id, const PciAddress& address) {
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (matches(specs[i], vendor_id, product_id, address)) return i;
+  }
+  return std::nullopt;
+}
+
+bool overlap(const DeviceSpec& a, const DeviceSpec& b) {
+  return compatible(a.vendor_id, b.vendor_id) && compatible(a.product_id, b.product_id) &&
+         a.address.overlaps(b.address);
+}
+
+std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs) {
+  std::vector<Problem> found;
+  for (std::size_t later = 1; later < specs.size(); ++later) {
+    for (std::size_t first = 0; first < later; ++first) {
+      const DeviceSpec& a = specs[first];
+      const DeviceSpec& b = specs[later];
+      if (!overlap(a, b)) continue;
+      found.push_back(
+          {b.at,
+           fmt::format("[nvme] device_spec: this entry can match a device that the entry at {} "
+                       "matches too; for such a device the earlier one counts",
+                       to_string(a.at))});
+      break;  // one warning an entry is enough to look at it
+    }
+  }
+  return found;
+}
+
+std::string normalize_resource_class(std::string_view name) {
+  constexpr std::string_view kCustom = "CUSTOM_";
+  std::string upper;
+  for (const char c : name) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  const auto legal = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (contains(kStandardClasses, upper)) {
+    return upper;
+  }
+  if (upper.starts_with(kCustom) && upper.size() > kCustom.size() &&
+      std::all_of(upper.begin(), upper.end(), legal)) {
+    return upper;
+  }
+  // normalize_name(): a run of anything but letters and digits becomes one underscore.
+  std::string normal(kCustom);
+  bool gap = false;
+  for (const char c : upper) {
+    const bool alphanumeric = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (alphanumeric) {
+      normal += c;
+    } else if (!gap) {
+      normal += '_';
+    }
+    gap = !alphanumeric;
+  }
+  return normal;
+}
+
+}  // namespace reclaim::config

@@ -1,0 +1,156 @@
+#include "config/oslo/reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "state/base/check.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::size_t kExcerptBytes = 80;
+
+std::string fold(std::string_view text) {
+  std::string folded(text);
+  for (char& c : folded) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return folded;
+}
+
+std::string range_of(const Option& option) {
+  if (option.min && option.max) return fmt::format(" from {} to {}", *option.min, *option.max);
+  if (option.min) return fmt::format(" of at least {}", *option.min);
+  if (option.max) return fmt::format(" of at most {}", *option.max);
+  return "";
+}
+
+// Python's int(): white space around it, a sign.
+std::optional<std::int64_t> to_integer(std::string_view text) {
+  text = strip(text);
+  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> to_real(std::string_view text) {
+  text = strip(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+// oslo.config's Boolean: fewer words than oslo.utils' bool_from_string().
+std::optional<bool> to_boolean(std::string_view text) {
+  const std::string word = fold(text);
+  if (word == "true" || word == "1" || word == "on" || word == "yes") return true;
+  if (word == "false" || word == "0" || word == "off" || word == "no") return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Reader::One Reader::one(std::string_view group, std::string_view name) const {
+  One found{options_.find(group, name), {}, false};
+  CHECK(found.option != nullptr);
+  std::vector<Value> values = options_.get(group, name, problems_);
+  if (values.empty()) return found;
+  found.value = std::move(values.back());
+  found.set = true;
+  return found;
+}
+
+// Only options with a type or with choices get here, and no secret has either: the value may be
+// quoted.
+void Reader::wrong(std::string_view group, const One& one, std::string_view expected) const {
+  CHECK(!one.option->secret);
+  problems_.push_back(
+      {one.value.at, fmt::format("[{}] {}: '{}' is not {}", group, one.option->name,
+                                 printable_excerpt(one.value.text, kExcerptBytes), expected)});
+}
+
+void Reader::complain(std::string_view group, std::string_view name, std::string_view text) const {
+  problems_.push_back({where(group, name), fmt::format("[{}] {}{}", group, name, text)});
+}
+
+Location Reader::where(std::string_view group, std::string_view name) const {
+  std::vector<Problem> reported_when_read;
+  const std::vector<Value> values = options_.get(group, name, reported_when_read);
+  return values.empty() ? Location{} : values.back().at;
+}
+
+bool Reader::given_by_us(std::string_view group, std::string_view name) const {
+  std::vector<Problem> reported_when_read;
+  const std::vector<Value> values = options_.get(group, name, reported_when_read);
+  return given(group, name) && !values.empty() && !values.back().service;
+}
+
+std::string Reader::string(std::string_view group, std::string_view name) const {
+  const One found = one(group, name);
+  const std::vector<std::string> choices = split_list(found.option->choices);
+  if (choices.empty() || !found.set) return found.value.text;
+  if (std::find(choices.begin(), choices.end(), found.value.text) != choices.end()) {
+    return found.value.text;
+  }
+  std::string accepted;
+  for (const std::string& choice : choices) {
+    accepted += fmt::format("{}{}", accepted.empty() ? "one of: " : ", ", choice);
+  }
+  wrong(group, found, accepted);
+  return std::string(found.option->fallback.value_or(""));
+}
+
+int Reader::integer(std::string_view group, std::string_view name) const {
+  One found = one(group, name);
+  const Option& option = *found.option;
+  CHECK(option.fallback && option.min && option.max);
+  const int fallback = static_cast<int>(to_integer(*option.fallback).value_or(0));
+  if (strip(found.value.text).empty()) return fallback;  // oslo: an empty number is not set
+  const auto value = to_integer(found.value.text);
+  if (!value || *value < *option.min || *value > *option.max) {
+    wrong(group, found, fmt::format("an integer{}", range_of(option)));
+    return fallback;
+  }
+  return static_cast<int>(*value);
+}
+
+double Reader::real(std::string_view group, std::string_view name) const {
+  const One found = one(group, name);
+  const Option& option = *found.option;
+  CHECK(option.fallback && option.min && option.max);
+  const double fallback = to_real(*option.fallback).value_or(0);
+  if (strip(found.value.text).empty()) return fallback;
+  const auto value = to_real(found.value.text);
+  if (!value || *value < static_cast<double>(*option.min) ||
+      *value > static_cast<double>(*option.max)) {
+    wrong(group, found, fmt::format("a number{}", range_of(option)));
+    return fallback;
+  }
+  return *value;
+}
+
+bool Reader::boolean(std::string_view group, std::string_view name) const {
+  const One found = one(group, name);
+  CHECK(found.option->fallback.has_value());
+  if (const auto value = to_boolean(found.value.text)) return *value;
+  wrong(group, found, "a boolean, accepted: true, false, 1, 0, on, off, yes, no");
+  return to_boolean(*found.option->fallback).value_or(false);
+}
+
+std::vector<std::string> Reader::list(std::string_view group, std::string_view name) const {
+  return split_list(one(group, name).value.text);
+}
+
+std::vector<Value> Reader::multi(std::string_view group, std::string_view name) const {
+  return options_.get(group, name, problems_);
+}
+
+}  // namespace reclaim::config

@@ -1,0 +1,482 @@
+// A request's way through the API: who calls, by which microversion, what for, may they, and then
+// the answer out of the fleet's view.
+#include "handlers/api/api.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "handlers/api/arqs.h"
+#include "handlers/api/chunked_response.h"
+#include "handlers/api/devices.h"
+#include "handlers/api/error.h"
+#include "handlers/api/fleet.h"
+#include "handlers/api/route.h"
+#include "handlers/api/text.h"
+#include "handlers/api/version.h"
+#include "state/base/ascii.h"
+#include "state/base/check.h"
+#include "state/base/log.h"
+#include "state/base/loopback.h"
+#include "state/base/uuid.h"
+
+namespace reclaim::api {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.api";
+// What an operator's remote hand did; a name of its own, so that it can be kept apart.
+constexpr std::string_view kAuditLog = "reclaim.api.audit";
+
+using Done = std::function<void(Response)>;
+
+// One request on its way.
+struct Call {
+  Request request;
+  Route route;
+  Result<Negotiated> negotiated = Negotiated{};  // the error: a 406's text
+  placement::Identity who;
+  Done done;
+
+  // Where the client reached us.
+  [[nodiscard]] std::string base_url() const { return request.base_url + route.mount; }
+};
+using CallPtr = std::shared_ptr<Call>;
+
+std::string_view title_of(int status) {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 409:
+      return "Conflict";
+    case 423:
+      return "Locked";
+    case 503:
+      return "Service Unavailable";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+Response json_response(int status, std::string body) {
+  Response response;
+  response.status = status;
+  response.headers.push_back({"Content-Type", std::string(kJsonContentType)});
+  response.body = std::move(body);
+  return response;
+}
+
+Response fault(int status, std::string_view detail) {
+  return json_response(status, error_body(status, title_of(status), detail));
+}
+
+// All values of the header in one list, as a repeated one is to be read.
+std::string folded(const Request& request, std::string_view name) {
+  std::string all;
+  for (const Header& header : request.headers) {
+    if (!same_ignoring_case(header.name, name)) continue;
+    if (!all.empty()) all += ",";
+    all += header.value;
+  }
+  return all;
+}
+
+std::string_view rule_of(Resource resource) {
+  switch (resource) {
+    case Resource::devices:
+      return "cyborg:device:get_all";
+    case Resource::device:
+      return "cyborg:device:get_one";
+    case Resource::steps:
+      // It shows serials, errors of the host and what was found on the drive.
+      return "cyborg:device:cleaning_steps";
+    case Resource::clean:
+      return "cyborg:device:clean";
+    case Resource::arqs:
+      return "cyborg:arq:get_all";
+    case Resource::arq:
+      return "cyborg:arq:get_one";
+    case Resource::root:
+    case Resource::version:
+    case Resource::nothing:
+      break;
+  }
+  return "";
+}
+
+Microversion needed_by(Resource resource) {
+  const bool new_one = resource == Resource::clean || resource == Resource::steps;
+  return new_one ? kVersionDeviceState : kVersionMin;
+}
+
+bool blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+// A clean takes no arguments; an empty object is what some clients send for none.
+bool says_nothing(std::string_view body) {
+  if (blank(body)) return true;
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  const std::size_t last = body.find_last_not_of(" \t\r\n");
+  return body[first] == '{' && body[last] == '}' && first < last &&
+         blank(body.substr(first + 1, last - first - 1));
+}
+
+}  // namespace
+
+class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
+ public:
+  Impl(Ports ports, Policy policy, Options options)
+      : ports_(ports),
+        policy_(std::move(policy)),
+        options_(std::move(options)),
+        fleet_(ports.store, ports.clock, {options_.fleet_view_ms, options_.hosts_max}),
+        pieces_(std::make_shared<ChunkedResponse>(ports.turns)) {
+    CHECK(ports_.tokens != nullptr || !options_.authenticate);
+  }
+
+  void handle(Request request, Done done) {
+    const auto call = std::make_shared<Call>();
+    call->request = std::move(request);
+    call->done = std::move(done);
+    call->negotiated = negotiate(folded(call->request, kVersionHeader));
+    auto route = parse_route(call->request.target);
+    if (!route) {
+      // Where it was going, for the audit.
+      const std::string_view target = call->request.target;
+      auto path = parse_route(target.substr(0, target.find('?')));
+      if (path) call->route = *std::move(path);
+      return answer(*call, fault(400, route.error().what));
+    }
+    call->route = *std::move(route);
+    const Resource resource = call->route.resource;
+    if (!options_.authenticate && !is_loopback(host_of_url(call->request.base_url))) {
+      // A page in a browser of this host, whose name was made to resolve to loopback.
+      return answer(*call, fault(403,
+                                 "without authentication only this host is answered, by the name "
+                                 "localhost, 127.0.0.1 or [::1]"));
+    }
+    if (resource == Resource::root || resource == Resource::version) return discovery(call);
+    authenticate(call);
+  }
+
+  void use(Policy policy) { policy_ = std::move(policy); }
+
+ private:
+  // Anybody may ask which versions there are, in whatever version.
+  void discovery(const CallPtr& call) {
+    if (call->request.method != "GET") return answer(*call, wrong_method(*call));
+    const bool root = call->route.resource == Resource::root;
+    answer(*call, json_response(200, root ? root_document(call->base_url())
+                                          : version_document(call->base_url())));
+  }
+
+  static Response wrong_method(const Call& call) {
+    const std::string_view allowed = allowed_methods(call.route.resource);
+    Response response =
+        fault(405, fmt::format("{} is not what can be done here; accepted: {}",
+                               printable_excerpt(call.request.method, 40), allowed));
+    response.headers.push_back({"Allow", std::string(allowed)});
+    return response;
+  }
+
+  // ------------------------------------------------------------------------- who, how, may they
+
+  void authenticate(const CallPtr& call) {
+    if (!options_.authenticate) {
+      call->who.roles = {"admin", "manager", "member", "reader"};
+      return admit(call);
+    }
+    // Two of one name are no token: of the two, somebody before us may have judged the other one.
+    const std::string token = folded(call->request, "X-Auth-Token");
+    if (token.empty()) {
+      return unauthorized(*call,
+                          "The request you have made requires authentication: it bears no "
+                          "X-Auth-Token");
+    }
+    const std::string service_token = folded(call->request, "X-Service-Token");
+    ports_.tokens->validate(
+        token, service_token, [weak = weak_from_this(), call](Result<placement::Identity> who) {
+          const auto self = weak.lock();
+          if (!self) return;
+          if (who) {
+            call->who = *std::move(who);
+            return self->admit(call);
+          }
+          if (who.error().code == Errc::refused) {
+            return self->unauthorized(*call,
+                                      "The request you have made requires authentication: its "
+                                      "token is unknown, has expired or is not good for this");
+          }
+          self->ports_.log.warning(
+              kLog, "a token cannot be validated",
+              {{"why", who.error().what}, {"request_id", call->request.request_id}});
+          self->answer(*call, fault(503,
+                                    "Keystone does not answer, and without it nobody is let in: "
+                                    "try again"));
+        });
+  }
+
+  void unauthorized(const Call& call, std::string_view detail) {
+    Response response = fault(401, detail);
+    response.headers.push_back(
+        {"WWW-Authenticate", fmt::format("Keystone uri=\"{}\"", options_.www_authenticate_uri)});
+    answer(call, std::move(response));
+  }
+
+  void admit(const CallPtr& call) {
+    if (!call->negotiated) return answer(*call, fault(406, call->negotiated.error().what));
+    if (auto refused = why_not(*call)) return answer(*call, *std::move(refused));
+    switch (call->route.resource) {
+      case Resource::devices:
+        return list_devices(call);
+      case Resource::device:
+      case Resource::steps:
+      case Resource::clean:
+        return one_device(call);
+      case Resource::arqs:
+      case Resource::arq:
+        return arqs(call);
+      case Resource::root:
+      case Resource::version:
+      case Resource::nothing:
+        break;
+    }
+    CHECK(false);
+  }
+
+  [[nodiscard]] std::optional<Response> why_not(const Call& call) const {
+    const Resource resource = call.route.resource;
+    if (resource == Resource::nothing) {
+      return fault(404,
+                   "there is nothing here; there are /v2/devices and "
+                   "/v2/accelerator_requests, and what is below them");
+    }
+    if (call.request.method != method_of(resource)) return wrong_method(call);
+    if (const Microversion needed = needed_by(resource); call.negotiated->version < needed) {
+      return fault(406, fmt::format("Request not acceptable. The minimal required API version "
+                                    "should be {}; {} was asked for",
+                                    to_string(needed), to_string(call.negotiated->version)));
+    }
+    const std::string rule(rule_of(resource));
+    // As the scope_types of Cyborg's rules have it: an admin of a domain, or of the system, is none
+    // of the fleet's.
+    if (options_.authenticate && call.who.project_id.empty()) {
+      return fault(403,
+                   fmt::format("{} is for tokens of a project, and this one has another scope: get "
+                               "one with --os-project-name",
+                               rule));
+    }
+    if (!policy_.allows(rule, call.who, own(call.who))) {
+      return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
+    }
+    if (resource != Resource::devices && resource != Resource::arqs &&
+        !call.route.parameters.empty()) {
+      return fault(400, fmt::format("Unknown argument: '{}'; none is accepted here",
+                                    printable_excerpt(call.route.parameters[0].first, 40)));
+    }
+    return std::nullopt;
+  }
+
+  // What rules may judge by: as in Cyborg, the caller's own project and user. A fact that a token
+  // does not have is none.
+  static Target own(const placement::Identity& who) {
+    Target target;
+    if (!who.project_id.empty()) target["project_id"] = who.project_id;
+    if (!who.user_id.empty()) target["user_id"] = who.user_id;
+    return target;
+  }
+
+  // The one way out: whoever asked, and whatever became of it.
+  void answer(const Call& call, Response response) {
+    auto& headers = response.headers;
+    headers.push_back({"Vary", std::string(kVersionHeader) + ", X-Auth-Token"});
+    headers.push_back({"OpenStack-API-Minimum-Version", to_string(kVersionMin)});
+    headers.push_back({"OpenStack-API-Maximum-Version", to_string(kVersionMax)});
+    if (call.negotiated) {
+      headers.push_back({std::string(kVersionHeader), call.negotiated->service_type + " " +
+                                                          to_string(call.negotiated->version)});
+    }
+    response.user_id = call.who.user_id;
+    response.project_id = call.who.project_id;
+    if (call.route.resource == Resource::clean && call.request.method == "POST") {
+      audit(call, response);
+    }
+    call.done(std::move(response));
+  }
+
+  // -------------------------------------------------------------------------------- the devices
+
+  void list_devices(const CallPtr& call) {
+    auto filter = parse_device_filter(call->route.parameters, call->negotiated->version);
+    if (!filter) return answer(*call, fault(400, filter.error().what));
+    auto show = [this, call, filter = *filter](Result<std::shared_ptr<const Devices>> devices) {
+      if (!devices) return answer(*call, redis_fault(*call, devices.error()));
+      const auto list = std::make_shared<DeviceList>(**devices, filter, call->negotiated->version,
+                                                     call->base_url());
+      pieces_->make([this, call, list] {
+        if (list->go_on()) return true;
+        answer(*call, json_response(200, list->take()));
+        return false;
+      });
+    };
+    if (filter->hostname) return fleet_.devices_of(*filter->hostname, std::move(show));
+    fleet_.devices(std::move(show));
+  }
+
+  static Response no_such_device(const Call& call) {
+    return fault(
+        404, fmt::format("Device not found with uuid={}", printable_excerpt(call.route.id, 80)));
+  }
+
+  void one_device(const CallPtr& call) {
+    // Nothing is read for what cannot be there.
+    if (!looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_device(*call));
+    fleet_.find(
+        lower(call->route.id), [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
+          if (!found) return answer(*call, redis_fault(*call, found.error()));
+          if (*found == nullptr) return answer(*call, no_such_device(*call));
+          const Record& record = (*found)->record;
+          if (call->route.resource == Resource::clean) return clean(call, **found);
+          answer(*call,
+                 json_response(200, call->route.resource == Resource::steps
+                                        ? steps_body(record)
+                                        : device_body(device_of(record), call->negotiated->version,
+                                                      call->base_url())));
+        });
+  }
+
+  void clean(const CallPtr& call, const Fleet::Found& found) {
+    if (!says_nothing(call->request.body)) {
+      return answer(*call, fault(400, "clean takes no arguments: send no body, or {}"));
+    }
+    if (const auto why = why_not_clean(found, ports_.clock.now().wall, options_.heartbeat_max_ms)) {
+      return answer(*call, fault(why->status, why->detail));
+    }
+    Order order;
+    order.order = "clean";
+    order.address = to_string(found.record.address);
+    order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
+                            word(call->who.project_id));
+    order.request_id = call->request.request_id;
+    order.issued_at = ports_.clock.now().wall;
+    ports_.store.push_order(
+        found.record.host, order, [weak = weak_from_this(), call](Result<Ok> pushed) {
+          const auto self = weak.lock();
+          if (!self) return;
+          if (!pushed) return self->answer(*call, self->redis_fault(*call, pushed.error()));
+          Response accepted;
+          accepted.status = 202;
+          self->answer(*call, std::move(accepted));
+        });
+  }
+
+  // Who did it, on which device, and what came of it; refused attempts as well.
+  void audit(const Call& call, const Response& response) {
+    const std::string outcome =
+        response.status == 202 ? "accepted" : fmt::format("refused with {}", response.status);
+    const std::string device = printable_excerpt(call.route.id, 80);
+    ports_.log.info(kAuditLog,
+                    fmt::format("clean of device {} by user {} of project {}: {}", device,
+                                word(call.who.user_id), word(call.who.project_id), outcome),
+                    {{"device", device},
+                     {"user_id", word(call.who.user_id)},
+                     {"project_id", word(call.who.project_id)},
+                     {"outcome", outcome},
+                     {"request_id", call.request.request_id}});
+  }
+
+  static std::string word(const std::string& id) {
+    return id.empty() ? "-" : printable_excerpt(id, 80);
+  }
+
+  // ----------------------------------------------------------------------------------- the ARQs
+
+  void arqs(const CallPtr& call) {
+    const bool all = call->route.resource == Resource::arqs;
+    if (!all && !looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_arq(*call));
+    auto filter = all ? parse_arq_filter(call->route.parameters) : Result<ArqFilter>(ArqFilter{});
+    if (!filter) return answer(*call, fault(400, filter.error().what));
+    // Cyborg's scoping: whoever is no admin sees the own project's, whatever the rule lets pass.
+    if (!policy_.allows("admin_api", call->who, own(call->who))) {
+      filter->project = call->who.project_id;
+    }
+    fleet_.arqs([this, call, filter = *filter](Result<std::shared_ptr<const Arqs>> arqs) {
+      if (!arqs) return answer(*call, redis_fault(*call, arqs.error()));
+      if (call->route.resource == Resource::arq) {
+        return answer(*call, one_arq(*call, filter, **arqs));
+      }
+      const auto list =
+          std::make_shared<ArqList>(*arqs, filter, call->negotiated->version, call->base_url());
+      pieces_->make([this, call, filter, list] {
+        if (list->go_on()) return true;
+        answer(*call, arq_list(filter, *list));
+        return false;
+      });
+    });
+  }
+
+  static Response arq_list(const ArqFilter& filter, ArqList& list) {
+    auto body = list.take();
+    if (body) return json_response(200, *std::move(body));
+    return fault(423, fmt::format("Some of the ARQs of instance {} are not resolved yet: ask again",
+                                  *filter.instance));
+  }
+
+  // Another project's is not found, as if there were none.
+  static Response one_arq(const Call& call, const ArqFilter& filter, const Arqs& arqs) {
+    const std::string uuid = lower(call.route.id);
+    const auto row = arqs.find(uuid);
+    if (row != arqs.end() && visible(*row->second, filter.project)) {
+      return json_response(200, arq_body(*row->second, call.negotiated->version, call.base_url()));
+    }
+    return no_such_arq(call);
+  }
+
+  static Response no_such_arq(const Call& call) {
+    return fault(
+        404, fmt::format("ExtArq not found with uuid={}", printable_excerpt(call.route.id, 80)));
+  }
+
+  // What callers may know of Redis' trouble; the rest is in the log.
+  Response redis_fault(const Call& call, const Error& error) {
+    ports_.log.warning(kLog, "Redis does not answer the API",
+                       {{"why", error.what}, {"request_id", call.request.request_id}});
+    if (error.code == Errc::limit) {
+      return fault(503, error.what + "; ask for one host with ?hostname=");
+    }
+    return fault(503, "Redis cannot be asked, and nothing else knows the devices: try again");
+  }
+
+  const Ports ports_;
+  Policy policy_;
+  const Options options_;
+  Fleet fleet_;
+  const std::shared_ptr<ChunkedResponse> pieces_;
+};
+
+Api::Api(Ports ports, Policy policy, Options options)
+    : impl_(std::make_shared<Impl>(ports, std::move(policy), std::move(options))) {}
+
+Api::~Api() = default;
+
+void Api::handle(Request request, std::function<void(Response)> done) {
+  impl_->handle(std::move(request), std::move(done));
+}
+
+void Api::use(Policy policy) {
+  impl_->use(std::move(policy));
+}
+
+}  // namespace reclaim::api

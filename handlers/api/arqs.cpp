@@ -1,0 +1,180 @@
+#include "handlers/api/arqs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "handlers/api/json.h"
+#include "handlers/api/text.h"
+#include "state/base/json.h"
+#include "state/base/log.h"
+#include "state/base/uuid.h"
+
+namespace reclaim::api {
+namespace {
+
+// A tenth of a millisecond, about.
+constexpr std::size_t kArqsAPiece = 32;
+constexpr std::size_t kArqBytes = 768;  // about what one takes in a list
+
+constexpr std::array<std::string_view, 5> kHandleMembers{"domain", "bus", "device", "function",
+                                                         "managed"};
+
+// Cyborg's ARQ_BIND_STATES_STATUS_MAP: bound, or known never to be.
+bool is_resolved(ArqState state) {
+  return state == ArqState::bound || state == ArqState::bind_failed || state == ArqState::deleting;
+}
+
+// Cyborg wipes what bound it; we may still know, and show the same.
+bool is_unbound(ArqState state) {
+  return state == ArqState::initial || state == ArqState::unbound;
+}
+
+void put_handle(JsonWriter& writer, const ArqRow& row, Microversion version) {
+  const Arq& arq = row.arq;
+  put_key(writer, "attach_handle_info");
+  writer.StartObject();
+  if (arq.address) {
+    put_member(writer, "domain", fmt::format("{:04x}", arq.address->domain));
+    put_member(writer, "bus", fmt::format("{:02x}", arq.address->bus));
+    put_member(writer, "device", fmt::format("{:02x}", arq.address->slot));
+    put_member(writer, "function", fmt::format("{:x}", arq.address->function));
+  }
+  const auto other = json::parse(arq.other_info, kArqBytesMax);
+  if (other && other->IsObject()) {
+    for (const auto& member : other->GetObject()) {
+      const std::string_view name(member.name.GetString(), member.name.GetStringLength());
+      const bool ours =
+          std::find(kHandleMembers.begin(), kHandleMembers.end(), name) != kHandleMembers.end();
+      if (ours) continue;
+      put_key(writer, name);
+      member.value.Accept(writer);
+    }
+  }
+  if (version >= kVersionManaged && arq.attach_handle_type == "PCI") {
+    put_key(writer, "managed");
+    writer.Bool(row.managed);
+  }
+  writer.EndObject();
+}
+
+void put_arq(JsonWriter& writer, const ArqRow& row, Microversion version,
+             const std::string& base_url) {
+  ArqRow shown = row;
+  if (is_unbound(row.arq.state)) {
+    shown.arq.hostname.clear();
+    shown.arq.device_rp_uuid.clear();
+    shown.arq.instance_uuid.clear();
+    shown.arq.attach_handle_type.clear();
+    shown.arq.attach_handle_uuid.clear();
+    shown.arq.address.reset();
+    shown.arq.other_info.clear();
+  }
+  const Arq& arq = shown.arq;
+  writer.StartObject();
+  put_member(writer, "uuid", arq.uuid);
+  put_member(writer, "state", to_string(arq.state));
+  put_member_or_null(writer, "project_id", arq.project_id);
+  put_member_or_null(writer, "device_profile_name", arq.device_profile_name);
+  put_key(writer, "device_profile_group_id");
+  writer.Int64(arq.device_profile_group_id);
+  put_member_or_null(writer, "hostname", arq.hostname);
+  put_member_or_null(writer, "device_rp_uuid", arq.device_rp_uuid);
+  put_member_or_null(writer, "instance_uuid", arq.instance_uuid);
+  put_member(writer, "attach_handle_type", arq.attach_handle_type);
+  put_member_or_null(writer, "attach_handle_uuid", arq.attach_handle_uuid);
+  put_handle(writer, shown, version);
+  put_member_or_null(writer, "created_at", arq.created_at);
+  put_member_or_null(writer, "updated_at", arq.updated_at);
+  put_self_link(writer, base_url + "/v2/accelerator_requests/" + arq.uuid);
+  writer.EndObject();
+}
+
+}  // namespace
+
+Result<ArqFilter> parse_arq_filter(const Parameters& parameters) {
+  ArqFilter filter;
+  std::optional<std::string> bind_state;
+  for (const auto& [name, value] : parameters) {
+    if (name != "instance" && name != "bind_state") {
+      return Error{Errc::invalid,
+                   fmt::format("Unknown argument: '{}'; accepted are instance, bind_state",
+                               printable_excerpt(name, 40))};
+    }
+    auto& wanted = name == "instance" ? filter.instance : bind_state;
+    if (wanted) return Error{Errc::invalid, fmt::format("{} is given twice", name)};
+    wanted = value;
+  }
+  if (filter.instance && !looks_like_uuid(*filter.instance)) {
+    return Error{Errc::invalid, fmt::format("instance: Expected a uuid but received '{}'",
+                                            printable_excerpt(*filter.instance, 80))};
+  }
+  if (bind_state && *bind_state != "resolved") {
+    return Error{Errc::invalid, fmt::format("bind_state = '{}'; accepted is resolved",
+                                            printable_excerpt(*bind_state, 40))};
+  }
+  if (filter.instance) filter.instance = lower(*filter.instance);
+  filter.resolved = bind_state.has_value();
+  return filter;
+}
+
+bool visible(const ArqRow& row, const std::optional<std::string>& project) {
+  return !project || (!project->empty() && row.arq.project_id == *project);
+}
+
+ArqList::ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversion version,
+                 std::string base_url)
+    : arqs_(std::move(arqs)),
+      filter_(std::move(filter)),
+      version_(version),
+      base_url_(std::move(base_url)),
+      next_(arqs_->begin()) {
+  writer_.StartObject();
+  put_key(writer_, "arqs");
+  writer_.StartArray();
+}
+
+bool ArqList::go_on() {
+  // Room is taken by the list that is being made, not by those that wait.
+  if (next_ == arqs_->begin() && !filter_.instance && !filter_.project) {
+    body_.reserve(arqs_->size() * kArqBytes);
+  }
+  for (std::size_t seen = 0; seen < kArqsAPiece && next_ != arqs_->end(); ++seen, ++next_) {
+    look_at(*next_->second);
+    if (unresolved_) return false;
+  }
+  const bool more = next_ != arqs_->end();
+  if (!more) {
+    writer_.EndArray();
+    writer_.EndObject();
+  }
+  body_.append(buffer_.GetString(), buffer_.GetSize());
+  buffer_.Clear();
+  return more;
+}
+
+void ArqList::look_at(const ArqRow& row) {
+  if (!visible(row, filter_.project)) return;
+  const bool wanted = !filter_.instance ||
+                      (!is_unbound(row.arq.state) && row.arq.instance_uuid == *filter_.instance);
+  if (!wanted) return;
+  if (!filter_.resolved || is_resolved(row.arq.state)) {
+    return put_arq(writer_, row, version_, base_url_);
+  }
+  unresolved_ = filter_.instance.has_value();
+}
+
+std::optional<std::string> ArqList::take() {
+  if (unresolved_) return std::nullopt;
+  return std::move(body_);
+}
+
+std::string arq_body(const ArqRow& row, Microversion version, const std::string& base_url) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  put_arq(writer, row, version, base_url);
+  return text_of(buffer);
+}
+
+}  // namespace reclaim::api

@@ -1,0 +1,57 @@
+// Accelerator requests as the API shows them: those that were heard of or read of Cyborg, in
+// Cyborg's own shape. Pure; thread: any.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "handlers/api/fleet.h"
+#include "handlers/api/json.h"
+#include "handlers/api/route.h"
+#include "handlers/api/version.h"
+
+namespace reclaim::api {
+
+struct ArqFilter {
+  std::optional<std::string> instance;
+  bool resolved = false;  // bind_state=resolved
+  // Whose ARQs may be seen: everybody's for nothing. One whose project is not known is nobody's.
+  std::optional<std::string> project;
+};
+
+// The parameters of `GET /v2/accelerator_requests`; the error names the one that is wrong and what
+// is accepted.
+[[nodiscard]] Result<ArqFilter> parse_arq_filter(const Parameters& parameters);
+
+[[nodiscard]] bool visible(const ArqRow& row, const std::optional<std::string>& project);
+
+// The body of `GET /v2/accelerator_requests`, made in pieces.
+class ArqList final {
+ public:
+  ArqList(std::shared_ptr<const Arqs> arqs, ArqFilter filter, Microversion version,
+          std::string base_url);
+
+  // Goes through some more of the ARQs; false: that was the last of it.
+  [[nodiscard]] bool go_on();
+  // Nothing: some of the instance's ARQs are not resolved yet, which is a 423.
+  [[nodiscard]] std::optional<std::string> take();
+
+ private:
+  void look_at(const ArqRow& row);
+
+  const std::shared_ptr<const Arqs> arqs_;
+  const ArqFilter filter_;
+  const Microversion version_;
+  const std::string base_url_;
+  Arqs::const_iterator next_;
+  bool unresolved_ = false;
+  std::string body_;
+  rapidjson::StringBuffer buffer_;  // of the piece that is being made
+  JsonWriter writer_{buffer_};
+};
+[[nodiscard]] std::string arq_body(const ArqRow& row, Microversion version,
+                                   const std::string& base_url);
+
+}  // namespace reclaim::api

@@ -1,0 +1,343 @@
+#include "handlers/api/fleet.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "handlers/api/devices.h"
+#include "state/base/uuid.h"
+
+namespace reclaim::api {
+namespace {
+
+template <typename T>
+using Shared = std::shared_ptr<const T>;
+
+// A value that takes long to make: made once for all who ask meanwhile, and kept for `view_ms`, or
+// as long as it took to make, so that whoever asks on and on costs half of the time at most.
+template <typename T>
+class Kept final {
+ public:
+  using Done = Fleet::Callback<T>;
+
+  // True: the caller begins to make it, and hands it to settle().
+  [[nodiscard]] bool ask(MonoMs now, std::int64_t view_ms, Done done) {
+    if (value_ && now.ms - made_at_.ms < std::max(view_ms, took_ms_)) {
+      done(Shared<T>(value_));
+      return false;
+    }
+    if (waiting_.empty()) {
+      began_at_ = now;
+      value_ = nullptr;
+    }
+    waiting_.push_back(std::move(done));
+    return waiting_.size() == 1;
+  }
+
+  void settle(MonoMs now, Result<Shared<T>> result) {
+    value_ = result ? *result : nullptr;
+    made_at_ = now;
+    took_ms_ = now.ms - began_at_.ms;
+    const std::vector<Done> waiting = std::exchange(waiting_, {});
+    for (const Done& done : waiting) done(result);
+  }
+
+ private:
+  Shared<T> value_;
+  MonoMs began_at_;
+  MonoMs made_at_;
+  std::int64_t took_ms_ = 0;
+  std::vector<Done> waiting_;
+};
+
+// Reads something of each host, a bounded number of them at a time; the rows come by host, in the
+// order of the hosts.
+template <typename Rows>
+class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
+ public:
+  using Load = std::function<void(const std::string& host, StoreCallback<Rows>)>;
+  using Done = std::function<void(Result<std::vector<Rows>>)>;
+
+  FleetRead(std::vector<std::string> hosts, std::size_t loads_max, Load load, Done done)
+      : hosts_(std::move(hosts)),
+        loads_max_(loads_max),
+        load_(std::move(load)),
+        done_(std::move(done)),
+        rows_(hosts_.size()) {}
+
+  void run() {
+    while (!error_ && next_ < hosts_.size() && under_way_ < loads_max_) {
+      under_way_ += 1;
+      const std::size_t host = next_++;
+      load_(hosts_[host], [self = this->shared_from_this(), host](Result<Rows> rows) {
+        self->loaded(host, std::move(rows));
+      });
+    }
+    if (under_way_ > 0) return;
+    if (error_) return done_(*error_);
+    done_(std::move(rows_));
+  }
+
+ private:
+  void loaded(std::size_t host, Result<Rows> rows) {
+    under_way_ -= 1;
+    if (rows) {
+      rows_[host] = *std::move(rows);
+    } else if (!error_) {
+      error_ = rows.error();
+    }
+    run();
+  }
+
+  std::vector<std::string> hosts_;
+  std::size_t loads_max_;
+  Load load_;
+  Done done_;
+  std::size_t next_ = 0;
+  std::size_t under_way_ = 0;
+  std::vector<Rows> rows_;
+  std::optional<Error> error_;
+};
+
+// An ARQ whose host was not told is kept by every host: the one heard of last counts.
+void put(Arqs& arqs, const std::shared_ptr<const ArqRow>& row) {
+  const auto [known, fresh] = arqs.emplace(row->arq.uuid, row);
+  if (fresh || row->arq.heard_at <= known->second->arq.heard_at) return;
+  arqs.erase(known);
+  arqs.emplace(row->arq.uuid, row);
+}
+
+// A hand may have written anything there, and it goes into links as it is.
+std::string uuid_of(const Record& record) {
+  return looks_like_uuid(record.uuid) ? record.uuid : device_uuid(record.host, record.address);
+}
+
+}  // namespace
+
+Device device_of(const Record& record) {
+  Device device;
+  device.uuid = uuid_of(record);
+  device.host = record.host;
+  device.address = to_string(record.address);
+  device.type = record.type;
+  device.vendor_id = record.vendor_id;
+  device.product_id = record.product_id;
+  device.status =
+      record.maintenance || record.cyborg_status == "maintaining" ? "maintaining" : "enabled";
+  // A record that cannot be read says nothing that could be relied on.
+  device.state = record.damage.empty() ? device_state(record.stage) : DeviceState::error;
+  device.created_at = record.created_at;
+  device.updated_at = record.updated_at;
+  device.managed = record.managed;
+  render(device);
+  return device;
+}
+
+class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
+ public:
+  Impl(Store& store, const Clock& clock, FleetOptions options)
+      : store_(store), clock_(clock), options_(options) {}
+
+  void hosts(Callback<std::vector<HostInfo>> done) {
+    if (!hosts_.ask(now(), options_.view_ms, std::move(done))) return;
+    store_.hosts([weak = weak_from_this()](Result<std::vector<HostInfo>> hosts) {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (!hosts) return self->hosts_.settle(self->now(), hosts.error());
+      self->hosts_.settle(self->now(),
+                          std::make_shared<const std::vector<HostInfo>>(*std::move(hosts)));
+    });
+  }
+
+  void devices(Callback<Devices> done) {
+    if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
+    read_fleet<HostDevices>(
+        [this](const std::string& host, StoreCallback<HostDevices> loaded) {
+          load(host, std::move(loaded));
+        },
+        [this](Result<Devices> devices) {
+          if (!devices) return devices_.settle(now(), devices.error());
+          devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
+        });
+  }
+
+  void devices_of(const std::string& host, Callback<Devices> done) {
+    hosts([this, host, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+      if (!hosts) return done(hosts.error());
+      // A name that no worker bears goes into no key.
+      if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
+      load(host, [done](Result<HostDevices> devices) {
+        if (!devices) return done(devices.error());
+        done(std::make_shared<const Devices>(Devices{*std::move(devices)}));
+      });
+    });
+  }
+
+  void arqs(Callback<Arqs> done) {
+    if (!arqs_.ask(now(), options_.view_ms, std::move(done))) return;
+    devices([this](Result<Shared<Devices>> devices) {
+      if (!devices) return arqs_.settle(now(), devices.error());
+      const auto made = std::make_shared<Arqs>();
+      read_fleet<Ok>(
+          [this, made](const std::string& host, StoreCallback<Ok> loaded) {
+            load_arqs(host, made, std::move(loaded));
+          },
+          [this, made](const Result<std::vector<Ok>>& all) {
+            if (!all) return arqs_.settle(now(), all.error());
+            arqs_.settle(now(), Shared<Arqs>(made));
+          });
+    });
+  }
+
+  void find(const std::string& uuid, Callback<Found> done) {
+    const auto hint = host_of_.find(uuid);
+    if (hint == host_of_.end()) return search(uuid, std::move(done));
+    // A device's UUID is made of its host's name: it never moves.
+    look_at(hint->second, uuid, std::move(done));
+  }
+
+ private:
+  [[nodiscard]] MonoMs now() const { return clock_.now().mono; }
+
+  static const HostInfo* find_host(const std::vector<HostInfo>& hosts, const std::string& name) {
+    const auto found = std::find_if(hosts.begin(), hosts.end(),
+                                    [&](const HostInfo& host) { return host.host == name; });
+    return found == hosts.end() ? nullptr : &*found;
+  }
+
+  // Every callback of the store passes through one that looks whether we are still there.
+  void load(const std::string& host, StoreCallback<HostDevices> done) {
+    store_.load(host, [weak = weak_from_this(), host,
+                       done = std::move(done)](Result<std::vector<Record>> records) {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (!records) return done(records.error());
+      std::vector<Device> devices;
+      devices.reserve(records->size());
+      for (const Record& record : *records) devices.push_back(device_of(record));
+      std::sort(devices.begin(), devices.end(),
+                [](const Device& a, const Device& b) { return a.address < b.address; });
+      auto shared = std::make_shared<const std::vector<Device>>(std::move(devices));
+      self->remember(host, shared);
+      done(std::move(shared));
+    });
+  }
+
+  // Until it is read anew, so that a fleet is forgotten host by host, each in the turn in which it
+  // was read again.
+  void remember(const std::string& host, HostDevices devices) {
+    HostDevices& known = devices_of_[host];
+    if (known != nullptr) {
+      for (const Device& device : *known) host_of_.erase(device.uuid);
+    }
+    for (const Device& device : *devices) host_of_[device.uuid] = host;
+    known = std::move(devices);
+  }
+
+  template <typename Rows>
+  void read_fleet(typename FleetRead<Rows>::Load load, typename FleetRead<Rows>::Done done) {
+    hosts([this, load = std::move(load),
+           done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+      if (!hosts) return done(hosts.error());
+      if ((*hosts)->size() > options_.hosts_max) {
+        return done(Error{Errc::limit, fmt::format("{} hosts are over the limit of {}",
+                                                   (*hosts)->size(), options_.hosts_max)});
+      }
+      std::vector<std::string> names;
+      for (const HostInfo& host : **hosts) names.push_back(host.host);
+      std::sort(names.begin(), names.end());
+      std::make_shared<FleetRead<Rows>>(std::move(names), options_.loads_max, load, done)->run();
+    });
+  }
+
+  void load_arqs(const std::string& host, const std::shared_ptr<Arqs>& made,
+                 StoreCallback<Ok> done) {
+    store_.load_arqs(host, [weak = weak_from_this(), host, made,
+                            done = std::move(done)](Result<std::vector<Arq>> arqs) {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (!arqs) return done(arqs.error());
+      // As with the devices: kept until they are read anew.
+      auto& rows = self->arqs_of_[host];
+      rows.clear();
+      for (Arq& arq : *arqs) {
+        const bool managed = self->is_managed(host, arq);
+        rows.push_back(std::make_shared<const ArqRow>(ArqRow{std::move(arq), managed}));
+        put(*made, rows.back());
+      }
+      done(Ok{});
+    });
+  }
+
+  // The devices were read just before. An ARQ's own name of the host may be that of the node.
+  [[nodiscard]] bool is_managed(const std::string& host, const Arq& arq) const {
+    if (arq.managed) return *arq.managed;
+    const auto known = devices_of_.find(host);
+    if (!arq.address || arq.hostname.empty() || known == devices_of_.end()) return true;
+    const std::vector<Device>& devices = *known->second;
+    const std::string address = to_string(*arq.address);
+    const auto device = std::lower_bound(
+        devices.begin(), devices.end(), address,
+        [](const Device& one, const std::string& wanted) { return one.address < wanted; });
+    return device == devices.end() || device->address != address || device->managed;
+  }
+
+  void search(const std::string& uuid, Callback<Found> done) {
+    devices([this, uuid, done = std::move(done)](Result<Shared<Devices>> devices) {
+      if (!devices) return done(devices.error());
+      const auto found = host_of_.find(uuid);
+      if (found == host_of_.end()) return done(Shared<Found>());
+      look_at(found->second, uuid, done);
+    });
+  }
+
+  void look_at(const std::string& host, const std::string& uuid, Callback<Found> done) {
+    hosts([this, host, uuid, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+      if (!hosts) return done(hosts.error());
+      Found found;
+      if (const HostInfo* info = find_host(**hosts, host)) found.host = *info;
+      found.host.host = host;
+      store_.load(host, [weak = weak_from_this(), uuid, found = std::move(found),
+                         done](Result<std::vector<Record>> records) mutable {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!records) return done(records.error());
+        for (Record& record : *records) {
+          if (uuid_of(record) != uuid) continue;
+          found.record = std::move(record);
+          return done(std::make_shared<const Found>(std::move(found)));
+        }
+        done(Shared<Found>());
+      });
+    });
+  }
+
+  Store& store_;
+  const Clock& clock_;
+  const FleetOptions options_;
+  Kept<std::vector<HostInfo>> hosts_;
+  Kept<Devices> devices_;
+  Kept<Arqs> arqs_;
+  std::unordered_map<std::string, std::string> host_of_;     // by the device's UUID
+  std::unordered_map<std::string, HostDevices> devices_of_;  // as last read
+  std::unordered_map<std::string, std::vector<std::shared_ptr<const ArqRow>>> arqs_of_;
+};
+
+Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)
+    : impl_(std::make_shared<Impl>(store, clock, options)) {}
+Fleet::~Fleet() = default;
+
+void Fleet::devices(Callback<Devices> done) {
+  impl_->devices(std::move(done));
+}
+void Fleet::devices_of(const std::string& host, Callback<Devices> done) {
+  impl_->devices_of(host, std::move(done));
+}
+void Fleet::arqs(Callback<Arqs> done) {
+  impl_->arqs(std::move(done));
+}
+void Fleet::find(const std::string& uuid, Callback<Found> done) {
+  impl_->find(uuid, std::move(done));
+}
+
+}  // namespace reclaim::api

@@ -1,0 +1,93 @@
+// What stands in Redis for all hosts, as the API shows it: read host by host, kept for a moment,
+// and asked for once however many requests want it at the same time.
+//
+// Thread: the loop's. Owns its copies; the store's callbacks may come after it is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/device/machine.h"
+#include "state/device/store.h"
+
+namespace reclaim::api {
+
+// Of a record what a list shows. Small: a large fleet has tens of thousands.
+struct Device {
+  std::string uuid;
+  std::string host;
+  std::string address;
+  std::string type;
+  std::string vendor_id;
+  std::string product_id;
+  std::string status;  // enabled, maintaining
+  DeviceState state = DeviceState::error;
+  WallMs created_at;
+  WallMs updated_at;
+  bool managed = true;
+  // The parts of its JSON that stand fast, written when it is read: a list of a large fleet is then
+  // put together in the few milliseconds that the loop can spare.
+  std::string json_head;   // {"uuid": … "hostname": …
+  std::string json_times;  // "created_at": …, "updated_at": …
+};
+
+[[nodiscard]] Device device_of(const Record& record);
+
+// By address.
+using HostDevices = std::shared_ptr<const std::vector<Device>>;
+// By host, for nothing should have to pass over a large fleet in one go, not even to forget it.
+using Devices = std::vector<HostDevices>;
+
+struct ArqRow {
+  Arq arq;
+  bool managed = true;  // by its own marker, else by the record of the device that it binds
+};
+// By UUID, which is the row's own text.
+using Arqs = std::map<std::string_view, std::shared_ptr<const ArqRow>>;
+
+struct FleetOptions {
+  std::int64_t view_ms = 1'000;  // a view is kept so long, or as long as it took to make it
+  std::size_t hosts_max = 4'096;
+  std::size_t loads_max = 32;  // hosts read at the same time
+};
+
+class Fleet final {
+ public:
+  template <typename T>
+  using Callback = std::function<void(Result<std::shared_ptr<const T>>)>;
+
+  Fleet(Store& store, const Clock& clock, FleetOptions options);
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  // In each: the store's error when any host could not be read. Half a fleet would be taken for
+  // the whole one. Devices are ordered by host and address, ARQs by UUID.
+  void devices(Callback<Devices> done);
+  // Of one host, read now and alone; none when nobody by that name has ever worked.
+  void devices_of(const std::string& host, Callback<Devices> done);
+  void arqs(Callback<Arqs> done);
+
+  struct Found {
+    HostInfo host;
+    Record record;
+  };
+  // One device as it stands now, with its host; an empty pointer: there is none.
+  void find(const std::string& uuid, Callback<Found> done);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace reclaim::api

@@ -1,0 +1,396 @@
+// What the conductor is told: an operator's commands, and the planned stop.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "handlers/conductor/audit_trail.h"
+#include "handlers/conductor/conductor.h"
+#include "handlers/survey/device_kind.h"
+#include "handlers/survey/identity.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
+constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
+// Clocks differ.
+constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
+// Each is carried out by itself, and recorded: more than an operator gives is a flood.
+constexpr std::size_t kEventsWaitingMax = 8;
+
+}  // namespace
+
+// Cyborg's conductor asks for a cleaning: at an unbind, which a survey tells by itself, or for an
+// administrator, whose word it is where the device is in error.
+void Conductor::cleanup_device(const Kick& kick) {
+  const auto address = parse_pci_address(kick.address);
+  const Device* device = address ? find(*address) : nullptr;
+  if (device == nullptr || device->quarantined || device->record.flow != Flow::cyborg ||
+      device->record.stage != Stage::error) {
+    return;
+  }
+  const std::int64_t written = written_at_ms(kick.id);
+  const bool old = written > 0 && ports_.clock.now().wall.ms - written > kCleanupAgeMaxMs;
+  // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
+  if (old || (written > 0 && written < device->record.stage_since.ms)) {
+    ports_.log.warning(kLog, fmt::format("cleanup_device for {}: asked before it came into error, "
+                                         "or long ago, as Redis's clock tells: it stays there",
+                                         kick.address));
+    return;
+  }
+  Facts facts;
+  facts.detail = "Cyborg's cleanup_device";
+  if (!kick.request_id.empty()) facts.request_id = kick.request_id;
+  post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+}
+
+void Conductor::take(const Order& order) {
+  if (stopping_) return;
+  const std::string name = fmt::format("{} of {}", printable_excerpt(order.order, 40),
+                                       printable_excerpt(order.address, 40));
+  ports_.log.info(kLog, fmt::format("order: {}", name),
+                  {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
+                   {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
+  judge(order);
+}
+
+void Conductor::judge(const Order& order) {
+  std::string refusal = why_not(order);
+  if (refusal.empty() && has_to_wait(order)) return let_wait(order);
+  const auto address = parse_pci_address(order.address);
+  Device* device = address ? find(*address) : nullptr;
+  if (refusal.empty() && device == nullptr) {
+    refusal = "no such device on this host: `reclaim device list` shows which there are";
+  } else if (refusal.empty() && device->quarantined) {
+    refusal = device->record.last_error;
+  } else if (refusal.empty() && !accepts_something(order) &&
+             device->inbox.size() >= kEventsWaitingMax) {
+    refusal = "too many orders wait for it already; issue it again when they are carried out";
+  }
+  if (refusal.empty() && accepts_something(order)) return accept(*address, order);
+  if (!refusal.empty()) return answer_order(order, refusal);
+  carry_out(order, *device, [this, order](const std::string& why) { answer_order(order, why); });
+}
+
+void Conductor::answer_order(const Order& order, const std::string& refusal) {
+  if (!refusal.empty()) {
+    ports_.log.warning(
+        kLog,
+        fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
+                    printable_excerpt(order.address, 40), refusal),
+        {{"who", printable_excerpt(order.who, kOrderWordBytesMax)}});
+  } else {
+    want_survey(kSoonMs);
+  }
+  ports_.store.answer_order(options_.host, order, refusal, [](Result<Ok> /*answered*/) {
+    // Who waits for it sees the record move, or is told with the next start.
+  });
+}
+
+// A worker before this one took them, and ended before it said what became of them.
+void Conductor::tell_orders_left(std::function<void(Status)> next) {
+  ports_.store.orders_left(
+      options_.host, [this, next = std::move(next)](Result<std::vector<Order>> left) {
+        if (stopping_) return;
+        if (!left) return next(std::move(left).error().wrap("the orders taken before"));
+        for (const Order& order : *left) {
+          answer_order(order,
+                       "the worker ended before it told what became of it: look at the device, "
+                       "then issue it again if it was not carried out");
+        }
+        next(Ok{});
+      });
+}
+
+void Conductor::refuse_waiting_orders(const std::function<void()>& one_done) {
+  for (const Order& order : std::exchange(orders_waiting_, {})) {
+    stops_pending_ += 1;
+    ports_.store.answer_order(
+        options_.host, order,
+        "the worker was told to stop before it was carried out; issue it again",
+        [one_done](Result<Ok> /*answered*/) { one_done(); });
+  }
+}
+
+// What can be told of an order before its device is looked at. Empty: nothing speaks against it.
+std::string Conductor::why_not(const Order& order) const {
+  const std::int64_t now = ports_.clock.now().wall.ms;
+  const std::int64_t written = written_at_ms(order.id);
+  if (written > 0 && now - written > kOrderLifeMs) {
+    return fmt::format("it was issued more than {} minutes ago; issue it again",
+                       kOrderLifeMs / 60'000);
+  }
+  if (order.who.empty()) return "it does not say who issued it: use `reclaim device`";
+  return accepts_something(order) ? why_not_accepted(order) : std::string();
+}
+
+// An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
+// pool: it has to be an operator's, of now, and not one that was heard before.
+std::string Conductor::why_not_accepted(const Order& order) const {
+  if (!names_a_drive(order.serial, order.hardware)) {
+    return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
+           "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
+  }
+  if (!policies_.order_fits || !policies_.order_fits(order)) {
+    return "it is not authenticated: issue it as root on the host itself, or set [security] "
+           "order_key_file to the same key here and there";
+  }
+  const WallMs now = ports_.clock.now().wall;
+  if (now.ms - order.issued_at.ms > kOrderLifeMs ||
+      order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
+    return "it was not issued within the last hour, as this host's clock tells; issue it again";
+  }
+  const auto address = parse_pci_address(order.address);
+  const LedgerEntry* known = address ? on_ledger(*address) : nullptr;
+  if (known != nullptr && order.issued_at <= known->ordered_at) {
+    return "this order, or a later one for the device, was carried out before; issue it again";
+  }
+  return {};
+}
+
+// The ledger first, so that the same order is not heard twice, though this worker dies meanwhile.
+void Conductor::accept(const PciAddress& address, const Order& order) {
+  const LedgerEntry* known = on_ledger(address);
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  entry.ordered_at = order.issued_at;
+  devices_.at(address).ordering = true;
+  const OrderDone done = [this, address, order](const std::string& refusal) {
+    devices_.at(address).ordering = false;
+    answer_order(order, refusal);
+    carry_out_orders();
+  };
+  put_on_ledger(address, entry, [this, address, order, done](Status kept) {
+    if (stopping_) return;
+    Device& device = devices_.at(address);
+    std::string refusal = kept ? "" : kept.error().what;
+    if (refusal.empty() && device.quarantined) refusal = device.record.last_error;
+    if (!refusal.empty()) return done(refusal);
+    carry_out(order, device, done);
+  });
+}
+
+void Conductor::carry_out(const Order& order, Device& device, const OrderDone& done) {
+  const PciAddress address = device.record.address;
+  Facts facts;
+  facts.detail = "operator " + printable_excerpt(order.who, kOrderWordBytesMax);
+  if (has_request_id(order)) facts.request_id = order.request_id;
+  if (order.order == "clean") return done(clean(device, std::move(facts)));
+  if (order.order == "abort") {
+    post(address, Event{Trigger::operator_abort, 0, std::move(facts)});
+    return done("");
+  }
+  if (order.order == "enrol") return enrol(device, order, std::move(facts), done);
+  if (order.order != "maintenance_on" && order.order != "maintenance_off") {
+    return done(
+        fmt::format("'{}' is not an order this version knows", printable_excerpt(order.order, 40)));
+  }
+  device.maintenance_wanted = order.order == "maintenance_on";
+  if (is_busy(device.record.stage)) {
+    ports_.log.warning(kLog, fmt::format("{} is being cleaned: {} when that is over; abort it if "
+                                         "it must not go on",
+                                         order.address, order.order));
+  }
+  pump(address);
+  done("");
+}
+
+// Empty, or why not.
+std::string Conductor::clean(Device& device, Facts facts) {
+  const PciAddress address = device.record.address;
+  // One in the pool is clean, unless nobody can tell why it is reserved.
+  if (device.record.stage == Stage::available && !device.unsure) {
+    return "it is available, and nothing says that it is not clean";
+  }
+  // While an instance has it, an ARQ that is let go would be missed when that is gone.
+  const Stage stage = device.record.stage;
+  const bool by_arq_only = stage == Stage::allocated && device.sighting && device.sighting->view &&
+                           device.sighting->view->free();
+  if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
+      arqs_.let_go(address, device.record.provider)) {
+    ports_.log.warning(kLog, fmt::format("{}: an operator says that no ARQ binds it any more",
+                                         to_string(address)));
+    save_arqs();
+  }
+  post(address, Event{Trigger::operator_clean, 0, std::move(facts)});
+  return {};
+}
+
+// Nothing is forgotten before it is known that the word means something here.
+void Conductor::enrol(Device& device, const Order& order, Facts facts, const OrderDone& done) {
+  const PciAddress address = device.record.address;
+  const Stage stage = device.record.stage;
+  std::string why;
+  if (stage == Stage::allocated) {
+    why = "an instance holds it; enrol it when that is gone, before it is cleaned";
+  } else if (find_row(stage, Trigger::operator_enrol) == nullptr) {
+    why = "it is being cleaned; enrol it when that is over, or abort it first";
+  } else if (device.record.held) {
+    why = "an operator holds it; un-reserve it first";
+  } else if (device.found.serial.empty() && !stands_unopened(device)) {
+    why = "no drive answers there";
+  } else if (why = not_the_drive_of(order, device.found); !why.empty()) {
+    audit(address, {audit_entry(AuditEvent::enrol_refused, device.record, why)});
+  }
+  if (!why.empty()) {
+    refuse_enrolment(address, why);
+    return done(why);
+  }
+  facts.serial = order.serial.empty() ? device.found.serial : order.serial;
+  facts.hardware = device.found.hardware;
+  facts.boot_id = options_.boot_id;
+  if (stage == Stage::available) {
+    return enrol_from_pool(address, std::move(facts), done);
+  }
+  post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+  done("");
+}
+
+// Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.
+void Conductor::enrol_from_pool(const PciAddress& address, Facts facts, const OrderDone& done) {
+  ports_.providers.read(
+      devices_.at(address).record.provider,
+      [this, address, facts = std::move(facts), done](Result<placement::ProviderView> view) {
+        if (stopping_) return;
+        std::string why = view ? "" : view.error().what;
+        if (why.empty() && (!view->is_device() || !view->free() || view->burned())) {
+          why = "Placement shows it reserved or taken";
+        }
+        if (!why.empty()) {
+          refuse_enrolment(address, why);
+          return done(why);
+        }
+        post(address, Event{Trigger::operator_enrol, 0, facts});
+        done("");
+      });
+}
+
+void Conductor::refuse_enrolment(const PciAddress& address, const std::string& reason) {
+  const Device& device = devices_.at(address);
+  const Stage stage = device.record.stage;
+  const std::string why = "not enrolled: " + reason;
+  ports_.log.warning(kLog, fmt::format("{}: {}", to_string(address), why));
+  // A record of Redis that is older than the ledger is not written again before the ledger knows.
+  const bool older =
+      device.record.cleanable() && stage != Stage::available && !device.dirty_durable;
+  if (is_busy(stage) || device.saving || older) return;
+  Record next = device.record;
+  next.waiting_for = why;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  JournalEntry entry{to_string(address),
+                     std::string(to_string(stage)),
+                     "enrol_refused",
+                     std::string(to_string(stage)),
+                     "an operator asked for it",
+                     why,
+                     next.updated_at};
+  save(address, std::move(next), std::move(entry), [] {});
+}
+
+// An unmanaged drive does not say its serial before it is claimed; the claim compares what the
+// operator accepted (is_the_accepted_one).
+bool Conductor::stands_unopened(const Device& device) const {
+  const auto policy = policy_of(device.record);
+  return policy && !policy->managed;
+}
+
+// Maintenance begins and ends between two cleanings, never in the middle of one.
+void Conductor::settle_maintenance(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (!device.maintenance_wanted || device.quarantined) return;
+  if (is_busy(device.record.stage)) return;
+  set_maintenance(address, *std::exchange(device.maintenance_wanted, std::nullopt));
+}
+
+// The ledger first: what stands there survives Redis, and admission looks there too.
+void Conductor::set_maintenance(const PciAddress& address, bool on) {
+  Device& device = devices_.at(address);
+  const auto& entries = ports_.ledger.entries();
+  LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
+  // A record of Redis that is older than the ledger is not written again before the ledger knows.
+  if (device.record.cleanable() && device.record.stage != Stage::available &&
+      !device.dirty_durable) {
+    remembered = dirty_entry(
+        device.record, std::max(ports_.clock.now().wall, WallMs{erased_at(device.record).ms + 1}));
+  }
+  remembered.maintenance = on;
+  begin_save(device);
+  put_on_ledger(address, remembered, [this, address, on](Status kept) {
+    if (stopping_) return;
+    Device& now = devices_.at(address);
+    if (!kept) {
+      ports_.log.error(kLog, "the ledger cannot be written, trying again",
+                       {{"why", kept.error().what}});
+      ports_.timers.after(backoff(now), [this, address, on] {
+        if (!stopping_) set_maintenance(address, on);
+      });
+      return;
+    }
+    Record next = now.record;
+    next.maintenance = on;
+    next.epoch += 1;
+    next.updated_at = ports_.clock.now().wall;
+    JournalEntry entry{to_string(address),
+                       std::string(to_string(next.stage)),
+                       on ? "maintenance_on" : "maintenance_off",
+                       std::string(to_string(next.stage)),
+                       "an operator said so",
+                       "",
+                       next.updated_at};
+    audit(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});
+    save(address, std::move(next), std::move(entry), [] {});
+  });
+}
+
+void Conductor::stop(std::function<void()> stopped) {
+  stopping_ = true;
+  stopped_ = std::move(stopped);
+  schedule_.stop();
+  watch_.stop();
+  stops_pending_ = 1;
+  const auto one_done = [this] {
+    if (--stops_pending_ == 0) stopped_();
+  };
+  refuse_waiting_orders(one_done);
+  for (auto& [address, device] : devices_) {
+    if (device.peeking) ports_.drives.drop(address, [] {});
+    if (!is_busy(device.record.stage)) continue;
+    stops_pending_ += 1;
+    if (device.renew_timer != 0) ports_.timers.cancel(std::exchange(device.renew_timer, 0));
+    // The lock is given back last, when the record is written and the drive is closed.
+    const auto left = std::make_shared<int>(2);
+    const auto leave = [this, at = address, lock = device.lock, left, one_done] {
+      if (--*left > 0) return;
+      if (lock.token == 0) return one_done();
+      ports_.store.release_lock(options_.host, at, lock, [one_done](Result<Ok> /*released*/) {
+        one_done();  // an expiring lock is released too
+      });
+    };
+    ports_.drives.stop(address);
+    ports_.drives.drop(address, leave);
+    const Record next = planned_stop(device.record, ports_.clock.now().wall);
+    JournalEntry entry{to_string(address),
+                       std::string(to_string(next.stage)),
+                       "planned_stop",
+                       std::string(to_string(next.stage)),
+                       "the worker was told to stop",
+                       "a running sanitize goes on in the drive",
+                       next.updated_at};
+    if (!device.dirty_durable) {
+      leave();  // its record is not to be believed as long as the ledger does not say the same
+      continue;
+    }
+    ports_.store.save(next, device.lock, entry, [this, leave](Result<Ok> saved) {
+      if (!saved) {
+        ports_.log.warning(kLog, "planned stop not recorded", {{"why", saved.error().what}});
+      }
+      leave();
+    });
+  }
+  one_done();
+}
+
+}  // namespace reclaim

@@ -1,0 +1,493 @@
+// The conductor's last steps with a device: look again, give it back, read back what is not known,
+// keep the certificate; and the opposite, reserving what is offered though it is not clean (design
+// §5a and §6).
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/conductor/conductor.h"
+#include "handlers/conductor/error_facts.h"
+#include "handlers/conductor/evidence.h"
+#include "handlers/survey/plan.h"
+#include "state/ledger/trust.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+// A drive answers in milliseconds. Where it takes longer, or the process was frozen meanwhile, the
+// answer tells of a moment that is gone, and a tenant may have come since.
+constexpr std::int64_t kLastAnswerMaxMs = 10'000;
+
+}  // namespace
+
+void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
+  const auto since = counters_of_verification(devices_.at(address).record.verification);
+  if (!since) return answer(address, epoch, Trigger::look_changed, said(since.error()));
+  ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (!now) return answer(address, epoch, Trigger::look_changed, said(now.error()));
+    ask_cyborg_once_more(address, epoch,
+                         [this, address, epoch] { look_at_placement(address, epoch); });
+  });
+}
+
+void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch) {
+  const std::string provider = devices_.at(address).record.provider;
+  ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (!view) {
+      // Only a provider that is gone is a change; a refusal (a role, a proxy) is asked about again,
+      // for the drive is clean and the claim holds.
+      if (view.error().code != Errc::not_found) {
+        return answer_later(address, epoch, Trigger::placement_away, said(view.error()));
+      }
+      return answer(address, epoch, Trigger::placement_changed, said(view.error()));
+    }
+    if (!view->free()) {
+      Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
+      facts.name_tenant(view->consumers.front(), InstanceSource::allocation);
+      return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+    }
+    if (!view->burned()) {
+      return answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
+    }
+    if (bound_meanwhile(address, epoch)) return;
+    devices_.at(address).release_view = std::move(view).value();
+    answer(address, epoch, Trigger::look_ok);
+  });
+}
+
+void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
+  Device& device = devices_.at(address);
+  // Decided in `looking`, checked again where it is made: what is PUT is what was looked at, the
+  // lock is ours, and an erasure and its verification stand in the record.
+  CHECK(device.record.stage == Stage::releasing);
+  CHECK(device.release_view && device.release_view->burned() && device.release_view->free());
+  CHECK(device.release_view->uuid == device.record.provider);
+  CHECK(device.lock.token != 0 && !device.record.evidence.empty() &&
+        !device.record.verification.empty());
+  const LedgerEntry* known = on_ledger(address);
+  CHECK(known != nullptr && !device.record.cleaning_nonce.empty() &&
+        known->cleaning.nonce == device.record.cleaning_nonce);
+  const auto method = erase_of(device.record.plan);
+  CHECK(method && device.permitted == *method);
+  // The findings are a drive's words: that a step is missing there is an error, and no fault of
+  // this program's.
+  const std::string missing = uncovered_step(device.record.plan, known->cleaning.findings);
+  if (!missing.empty()) {
+    device.release_view.reset();
+    return answer(
+        address, epoch, Trigger::release_refused,
+        said(fmt::format("the ledger has no finding of {}: `reclaim device clean` it", missing)));
+  }
+  // From here on the drive may become somebody else's. Should Redis lose what follows and remember
+  // the erasure, the ledger tells that it is of an earlier life: it is not adopted any more.
+  LedgerEntry entry = dirty_entry(device.record, erased_at(device.record));
+  entry.cleaning.baseline_digest.clear();
+  entry.certificate_pending = encode_certificate(certificate_to_be(device.record));
+  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
+    if (stopping_ || stale(address, epoch)) return;
+    // A full disk may have kept us longer than the lock stood.
+    if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+    if (kept) return ask_the_drive(address, epoch);
+    ports_.log.error(
+        kLog, fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
+        {{"why", kept.error().what}});
+    ports_.timers.after(options_.retry_max_ms, [this, address, epoch] {
+      if (stopping_ || stale(address, epoch)) return;
+      if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+      release(address, epoch);
+    });
+  });
+}
+
+// As it will be sealed, should the release come about.
+Certificate Conductor::certificate_to_be(const Record& record) const {
+  Record released = record;
+  released.certificate_id = policies_.make_id();
+  released.certificate_at =
+      std::max({ports_.clock.now().wall, record.tenancy_seen_at, erased_at(record)});
+  return certificate_of(released, options_.version);
+}
+
+// The id of the certificate that the release under way, or read back, will have or has; empty: the
+// ledger knows of no such release, whatever Redis says.
+std::string Conductor::certificate_of_release(const Device& device) const {
+  const auto certificate = release_asked_for(on_ledger(device.record.address), device.record);
+  return certificate ? certificate->id : std::string();
+}
+
+// Making the record and the ledger durable may have taken long: the drive is asked once more, right
+// before.
+void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
+  const auto since = counters_of_verification(devices_.at(address).record.verification);
+  CHECK(since);
+  const MonoMs asked = ports_.clock.now().mono;
+  ports_.drives.still_ours(
+      address, *since, [this, address, epoch, asked](Result<nvme::Counters> now) {
+        if (stopping_ || stale(address, epoch)) return;
+        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+        const std::int64_t took_ms = ports_.clock.now().mono.ms - asked.ms;
+        if (took_ms > kLastAnswerMaxMs) {
+          return answer(address, epoch, Trigger::release_conflict,
+                        said(fmt::format("the drive's answer took {} s", took_ms / 1000)));
+        }
+        put_release(address, epoch);
+      });
+}
+
+void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
+  Device& device = devices_.at(address);
+  if (device.lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+  if (const auto arq = binding_of(device)) {
+    device.release_view.reset();
+    return answer(address, epoch, Trigger::release_conflict, said("ARQ " + arq->uuid));
+  }
+  if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
+    device.release_view.reset();
+    return answer(address, epoch, Trigger::release_conflict, said(why));
+  }
+  const placement::ProviderView view = *std::exchange(device.release_view, std::nullopt);
+  device.fence = true;  // until its outcome is known
+  ports_.providers.set_reserved(
+      view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
+        if (stopping_ || stale(address, epoch)) return;
+        Device& now = devices_.at(address);
+        if (after) {
+          now.fence = false;
+          return released(address, epoch, Trigger::released, said("reserved 1 -> 0"));
+        }
+        const Error& error = after.error();
+        switch (error.code) {
+          case Errc::conflict:
+            // Somebody wrote before ours, or right after it: a read tells which.
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::unavailable:
+            now.fence = false;
+            return answer_later(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::not_found:
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_conflict, said(error));
+          case Errc::refused:
+            now.fence = false;
+            return answer(address, epoch, Trigger::release_refused, said(error));
+          default:
+            return answer(address, epoch, Trigger::release_unknown, said(error));
+        }
+      });
+}
+
+void Conductor::released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts) {
+  // The next instance may come at once, and must not find the drive open because Redis is slow to
+  // take the record. The lock stays until it did.
+  devices_.at(address).claimed = false;
+  ports_.drives.stop(address);
+  ports_.drives.drop(address, [this, address] {
+    Device& now = devices_.at(address);
+    if (!now.claimed) now.lane_open = false;
+  });
+  facts.certificate_id = certificate_of_release(devices_.at(address));
+  CHECK(!facts.certificate_id->empty());
+  if (const auto counters = counters_of_verification(devices_.at(address).record.verification)) {
+    facts.host_reads = counters->host_reads;
+    facts.host_writes = counters->host_writes;
+  }
+  counters_.released += 1;
+  answer(address, epoch, how, std::move(facts));
+}
+
+void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
+  const std::string provider = devices_.at(address).record.provider;
+  ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
+    if (stopping_ || stale(address, epoch)) return;
+    if (view) return confirmed(address, epoch, *view);
+    if (view.error().code == Errc::not_found) {
+      return answer(address, epoch, Trigger::placement_changed, said(view.error()));
+    }
+    answer_later(address, epoch, Trigger::placement_away, said(view.error()));
+  });
+}
+
+void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
+                          const placement::ProviderView& view) {
+  // A record of an older cleaning, that Redis took back or somebody put back, proves nothing of
+  // what came after it.
+  const bool outdated = certificate_of_release(devices_.at(address)).empty();
+  if (!view.free()) {
+    Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
+    if (!outdated) return released(address, epoch, Trigger::released_taken, std::move(facts));
+    facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
+    return answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  }
+  if (!view.is_device()) {
+    return answer(address, epoch, Trigger::placement_changed, said("its inventory changed"));
+  }
+  if (!view.burned()) {
+    if (outdated) {
+      return answer(address, epoch, Trigger::placement_changed,
+                    said("the ledger knows of no release of this erasure"));
+    }
+    return released(address, epoch, Trigger::released, said("reserved = 0, read back"));
+  }
+  const Device& device = devices_.at(address);
+  // Not made yet is not the same as never made: first the write is kept from being made later.
+  if (device.fence) {
+    return raise_fence(
+        address, view, [this, address, epoch](Result<placement::ProviderView> fenced) {
+          if (stopping_ || stale(address, epoch)) return;
+          if (fenced) return confirmed(address, epoch, *fenced);
+          answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+        });
+  }
+  const bool ours = device.claimed && device.lock.token != 0;
+  answer(address, epoch, ours ? Trigger::still_reserved : Trigger::look_changed);
+}
+
+// The certificate has been in the record since the release was.
+void Conductor::finish(const PciAddress& address) {
+  drop(address);
+  keep_certificate(address);
+}
+
+// Certificate first, then the ledger's line, so that a crash in between leaves the line standing.
+// Asked for again at the start and with each survey, wherever the device stands by then.
+void Conductor::keep_certificate(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (device.quarantined || device.keeping || !owes_certificate(device)) return;
+  const auto shown = decode_certificate(device.record.certificate_pending);
+  if (!shown) {
+    ports_.log.error(
+        kLog, fmt::format("{}: the certificate in its record cannot be read", to_string(address)),
+        {{"why", shown.error().what}});
+    return;
+  }
+  // Sealed is what this host's ledger has, never what Redis says.
+  const LedgerEntry* known = on_ledger(address);
+  const std::string text = known != nullptr ? known->certificate_pending : std::string();
+  const auto certificate = decode_certificate(text);
+  if (!certificate || certificate->id != shown->id) {
+    ports_.log.error(kLog, fmt::format("{}: the certificate {} in its record is not sealed: this "
+                                       "host's ledger does not know it, or it was sealed before",
+                                       to_string(address), printable_excerpt(shown->id, 80)));
+    device.certificate_kept = shown->id;
+    return;
+  }
+  device.keeping = true;
+  ports_.ledger.keep_certificate(
+      certificate->id, text, [this, address, certificate = *certificate](Result<std::string> kept) {
+        Device& now = devices_.at(address);
+        now.keeping = false;
+        if (stopping_) return;
+        if (!kept) {
+          ports_.log.error(kLog,
+                           fmt::format("{}: its certificate cannot be kept; tried again with "
+                                       "the next survey",
+                                       to_string(address)),
+                           {{"why", kept.error().what}});
+          return;
+        }
+        ports_.store.save_certificate(certificate, *kept, [this](Result<Ok> saved) {
+          if (!saved) {
+            ports_.log.warning(kLog, "certificate kept as a file only",
+                               {{"why", saved.error().what}});
+          }
+        });
+        now.certificate_kept = certificate.id;
+        strike(address, certificate.id);
+        pump(address);
+      });
+}
+
+bool Conductor::owes_certificate(const Device& device) {
+  if (device.record.certificate_pending.empty()) return false;
+  Record record = device.record;
+  forget_kept(device, record);
+  return !record.certificate_pending.empty();
+}
+
+// What was kept need not be carried on.
+void Conductor::forget_kept(const Device& device, Record& record) {
+  if (device.certificate_kept.empty() || record.certificate_pending.empty()) return;
+  const auto pending = decode_certificate(record.certificate_pending);
+  if (pending && pending->id == device.certificate_kept) record.certificate_pending.clear();
+}
+
+// A device at rest has no next transition that would say so.
+void Conductor::settle_certificate(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (device.certificate_kept.empty() || device.quarantined || is_busy(device.record.stage)) return;
+  Record next = device.record;
+  forget_kept(device, next);
+  device.certificate_kept.clear();
+  if (next.certificate_pending == device.record.certificate_pending) return;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  JournalEntry entry{to_string(address),
+                     std::string(to_string(next.stage)),
+                     "certificate_kept",
+                     std::string(to_string(next.stage)),
+                     "the certificate of its last release is sealed and kept",
+                     next.certificate_id,
+                     next.updated_at};
+  save(address, std::move(next), std::move(entry), [this, address] {
+    if (devices_.at(address).record.stage == Stage::pending_cleaning) want_survey(0);
+  });
+}
+
+void Conductor::strike(const PciAddress& address, const std::string& certificate_id) {
+  Device& device = devices_.at(address);
+  const auto remembered = ports_.ledger.entries().find(address);
+  if (device.record.stage != Stage::available || device.record.certificate_id != certificate_id ||
+      remembered == ports_.ledger.entries().end()) {
+    return;
+  }
+  // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
+  if (remembered->second.dirty && remembered->second.dirty_since > device.record.certificate_at) {
+    return;
+  }
+  // What is being recorded now may be the next tenancy: its dirt must stay remembered.
+  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);
+  LedgerEntry entry = remembered->second;
+  entry.dirty = false;
+  entry.error = false;
+  entry.serial = device.record.serial;
+  entry.provider = device.record.provider;
+  entry.enrolment = device.record.enrolment;
+  entry.hardware = device.record.hardware;
+  entry.boot_id = device.record.boot_id;
+  entry.certificate_id = device.record.certificate_id;
+  entry.certificate_at = device.record.certificate_at;
+  entry.host_reads = device.record.certified_host_reads;
+  entry.host_writes = device.record.certified_host_writes;
+  entry.accepted = false;
+  entry.cleaning = CleaningOnLedger{};
+  entry.certificate_pending.clear();
+  device.dirty_durable = false;
+  device.strikes += 1;
+  put_on_ledger(address, entry, [this, address, certificate_id](Status struck) {
+    if (struck || stopping_) return;
+    ports_.log.error(
+        kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
+        {{"why", struck.error().what}});
+    strike_later(address, certificate_id);
+  });
+}
+
+void Conductor::strike_later(const PciAddress& address, const std::string& certificate_id) {
+  ports_.timers.after(backoff(devices_.at(address)), [this, address, certificate_id] {
+    if (!stopping_) strike(address, certificate_id);
+  });
+}
+
+// The half of an assessment that goes towards safety waits for no record: one that was being saved
+// when the survey began may not be for long.
+void Conductor::reserve_unrecorded(const Device& device, const Sighting& sighting) {
+  if (device.saving_since > survey_began_) return;
+  const bool taken = sighting.view && !sighting.view->free();
+  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {
+    note_offered(sighting.address, [] {});
+  }
+  const auto& remembered = ports_.ledger.entries();
+  const auto entry = remembered.find(sighting.address);
+  const Record& record = device.unsaved ? *device.unsaved : device.record;
+  if (must_be_reserved(sighting, record, entry == remembered.end() ? nullptr : &entry->second,
+                       host_view_, ports_.clock.now().wall)) {
+    reserve(sighting.address, sighting.view->uuid);
+  }
+}
+
+// Towards safety: whoever is not clean must not be offered.
+void Conductor::reserve(const PciAddress& address, const std::string& provider) {
+  Device& device = devices_.at(address);
+  if (!device.reserving.insert(provider).second) return;
+  ports_.log.warning(kLog,
+                     fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
+                                 to_string(address)));
+  note_offered(address, [this, address, provider] { reserve_now(address, provider); });
+}
+
+// What was on offer somebody may have had, and what we reserve is no operator's hold. Once it is
+// reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written the
+// device is reserved all the same.
+void Conductor::note_offered(const PciAddress& address, std::function<void()> next) {
+  Device& device = devices_.at(address);
+  const Record& record = device.record;
+  const auto remembered = ports_.ledger.entries().find(address);
+  WallMs known_since;
+  WallMs since = std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1});
+  if (remembered != ports_.ledger.entries().end()) {
+    const LedgerEntry& entry = remembered->second;
+    if (entry.dirty && device.dirty_durable) known_since = entry.dirty_since;
+    since =
+        std::max({since, WallMs{entry.dirty_since.ms + 1}, WallMs{entry.certificate_at.ms + 1}});
+  }
+  const bool known = known_since > record.certificate_at &&
+                     (!record.erase_begun || known_since > record.cleaning_started_at);
+  if (is_busy(record.stage) || known) return next();
+  LedgerEntry entry = dirty_entry(record, since);
+  put_on_ledger(address, entry, [this, address, next = std::move(next)](Status kept) {
+    if (stopping_) return;
+    devices_.at(address).dirty_durable = kept.ok();
+    if (!kept) {
+      ports_.log.error(kLog,
+                       fmt::format("{}: the ledger cannot be written, it is reserved all the same",
+                                   to_string(address)),
+                       {{"why", kept.error().what}});
+    }
+    next();
+  });
+}
+
+void Conductor::reserve_now(const PciAddress& address, const std::string& provider) {
+  const Device& device = devices_.at(address);
+  // Success or not: a survey says where it stands now. What is refused once is refused again.
+  const auto over = [this, address, provider](const Result<placement::ProviderView>& after) {
+    Device& now = devices_.at(address);
+    now.reserving.erase(provider);
+    if (stopping_) return;
+    if (after) {
+      now.reserve_retry_ms = now.reserve_due = 0;
+      return want_survey(0);
+    }
+    // Surveys that kicks asked for try as well, and begin no retries of their own.
+    const std::int64_t mono_ms = ports_.clock.now().mono.ms;
+    if (mono_ms + kRetriesMergeMs < now.reserve_due) return;
+    now.reserve_retry_ms =
+        std::clamp(now.reserve_retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
+    now.reserve_due = mono_ms + now.reserve_retry_ms;
+    ports_.log.error(kLog,
+                     fmt::format("{} is on offer and could not be reserved; trying again in {} ms",
+                                 to_string(address), now.reserve_retry_ms),
+                     {{"why", after.error().what}});
+    want_survey(now.reserve_retry_ms);
+  };
+  ports_.providers.read(
+      provider, [this, address, over, provider,
+                 certificate = device.record.certificate_id](Result<placement::ProviderView> view) {
+        if (stopping_) return;
+        if (view && !view->is_device()) {
+          view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
+        }
+        if (!view) return over(view);
+        const Record& record = devices_.at(address).record;
+        const bool released = record.stage == Stage::releasing ||
+                              record.stage == Stage::confirming ||
+                              record.certificate_id != certificate;
+        // Nova burns what it takes, and nobody does so for Cyborg.
+        const bool bound = record.flow == Flow::cyborg && !view->free();
+        if (view->burned() || (released && !bound)) {
+          Device& now = devices_.at(address);
+          now.reserving.erase(provider);
+          now.reserve_retry_ms = now.reserve_due = 0;
+          return;
+        }
+        ports_.providers.set_reserved(
+            *view, view->inventories.front().total,
+            [over](const Result<placement::ProviderView>& after) { over(after); });
+      });
+}
+
+}  // namespace reclaim

@@ -1,0 +1,582 @@
+#include "handlers/survey/admission.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "handlers/survey/device_kind.h"
+#include "handlers/survey/identity.h"
+#include "handlers/survey/plan.h"
+#include "handlers/survey/taken.h"
+#include "state/base/uuid.h"
+
+namespace reclaim {
+namespace {
+
+// What the drive says of itself is recorded once; later differences are the guards' business. The
+// serial of a drive that may be another is not learnt.
+void describe_drive(const nvme::DriveFacts& drive, bool is_the_one, Record& record) {
+  record.vendor_id = fmt::format("{:04x}", drive.vendor_id);
+  record.product_id = fmt::format("{:04x}", drive.device_id);
+  if (!drive.identity) return;
+  if (record.serial.empty() && is_the_one) record.serial = drive.identity->serial;
+  record.model = drive.identity->model;
+  record.firmware = drive.identity->firmware;
+}
+
+// Who owns the device, by its provider's traits; where they name both or nobody, as it was.
+Flow flow_of(const Sighting& sighting, Flow otherwise) {
+  if (sighting.rows.size() != 1) return otherwise;
+  const placement::ProviderRow& row = sighting.rows.front();
+  if (row.one_time_use == row.owner_cyborg) return otherwise;
+  return row.owner_cyborg ? Flow::cyborg : Flow::nova;
+}
+
+enum class Hold { held, dirty, unknown };
+
+// What the ledger says of the drive under another address does not end a hold that was recognised
+// at this one: it stays reserved, and is cleaned when the hold is over.
+bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sighting& sighting) {
+  if (ledger == nullptr || !ledger->dirty || outlives(record, *ledger)) return false;
+  return !(record.held && sighting.standing.brought_dirt);
+}
+
+// Burned and unallocated with a certificate behind it: a tenancy we missed, or an operator's hand
+// (design "held")? The ledger knows tenancies that a record lost from Redis does not; the drive's
+// own counters tell of the others. Once a hold was recognised, reads alone do not end it: the
+// kernel looks for partitions whenever it binds its driver, and nobody's data comes by reading.
+Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
+  if (record.certificate_id.empty() || !record.certified_host_reads ||
+      !record.certified_host_writes || record.tenancy_seen_at > record.certificate_at) {
+    return Hold::dirty;
+  }
+  if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
+  if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
+      sighting.drive->identity->serial != record.serial) {
+    return Hold::dirty;
+  }
+  if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
+  const nvme::Counters& counters = *sighting.drive->counters;
+  if (counters.host_writes != *record.certified_host_writes) return Hold::dirty;
+  if (record.held) return Hold::held;
+  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;
+}
+
+// A tenancy that the book of ARQs knows and that no release came after.
+bool missed_tenancy(const Record& record, const Sighting& sighting) {
+  return sighting.ended && sighting.ended->held_at > record.certificate_at;
+}
+
+// What is only heard of an ARQ may keep a drive from being touched; to undo somebody's hold takes
+// more: its allocation in Placement, or Cyborg's own list.
+bool is_proven(const Arq& arq) {
+  return arq.allocation_seen || arq.listed;
+}
+
+// The same for Cyborg's devices, which are burned by a recorded tenancy only (design "held"):
+// whoever reserves one of those, by hand or by Cyborg's own switch, means it, unless the drive or
+// the ledger tells of a tenant. Once a hold was recognised, no word of an ARQ ends it.
+Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
+  if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
+  if (record.tenancy_seen_at.ms != 0 && record.tenancy_seen_at > record.certificate_at) {
+    return Hold::dirty;
+  }
+  if (!record.held && missed_tenancy(record, sighting) && is_proven(*sighting.ended)) {
+    return Hold::dirty;
+  }
+  if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
+      sighting.drive->identity->serial != record.serial) {
+    return Hold::dirty;
+  }
+  if (!record.certified_host_writes) return Hold::held;
+  if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
+  return sighting.drive->counters->host_writes == *record.certified_host_writes ? Hold::held
+                                                                                : Hold::dirty;
+}
+
+// Why a device that is reserved and unallocated, and taken for held, is not known to be; empty:
+// nothing speaks against it.
+std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
+  if (sighting.holder || missed_tenancy(record, sighting)) {
+    const bool binds = sighting.holder.has_value();
+    return fmt::format("reserved, and ARQ {} {}, as was heard, but no allocation was seen",
+                       binds ? sighting.holder->uuid : sighting.ended->uuid,
+                       binds ? "binds it" : "bound it");
+  }
+  if (record.certificate_id.empty()) {
+    return "reserved without a tenancy that was seen, and never cleaned by this worker";
+  }
+  return {};
+}
+
+// A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
+// reserve it, and the specification's does: where it is not reserved, it is at once.
+void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                  const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
+  const Stage stage = record.stage;
+  const std::string who = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
+                                      : fmt::format("consumer {}", view.consumers.front());
+  const bool other_tenant = view.free() ? record.arq != sighting.holder->uuid
+                                        : record.consumer() != view.consumers.front();
+  out.facts.detail = who;
+  if (!view.free()) out.facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
+  out.reserve = !view.burned();
+  if (stage == Stage::allocated) {
+    if (!view.burned()) out.trigger = Trigger::reserved_dropped;
+    if (view.free()) {
+      out.waiting_for = fmt::format(
+          "{} binds it, and Placement shows no allocation; if nobody has it, `reclaim device "
+          "clean`",
+          who);
+    }
+    return;
+  }
+  if (stage == Stage::error) {
+    out.waiting_for = fmt::format("in error, and {} holds it", who);
+    if (record.erase_begun || other_tenant) out.trigger = Trigger::allocation_seen;
+  } else {
+    out.trigger = Trigger::allocation_seen;
+  }
+  if (out.trigger && view.free()) {
+    out.facts.name_tenant(sighting.holder->instance_uuid, InstanceSource::arq);
+  }
+  if (out.trigger && is_known_dirty(record, ledger)) raise_alarm(out, record, who, view.burned());
+}
+
+// Reserved by somebody's hand as far as is known, and an ARQ that nothing else speaks for is said
+// to bind it: the hold stands.
+bool stays_held(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
+  return record.stage == Stage::available && sighting.view->burned() &&
+         !is_proven(*sighting.holder) && cyborg_hold(record, ledger, sighting) != Hold::dirty;
+}
+
+// What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
+// business of Cyborg's conductor.
+void assess_uncleanable(Assessment& out, const Record& record, const Sighting& sighting) {
+  if (record.flow == Flow::nova) out.waiting_for = kNotListed;
+  if (!sighting.view) {
+    out.waiting_for = sighting.problem;
+    return;
+  }
+  const placement::ProviderView& view = *sighting.view;
+  out.facts.provider = view.uuid;
+  out.facts.provider_name = sighting.rows.front().name;
+  if (view.inventories.size() == 1) {
+    out.facts.resource_class = view.inventories.front().resource_class;
+  }
+  const bool bound = !view.free() || sighting.holder;
+  if (bound == (record.stage == Stage::allocated)) return;
+  out.trigger = bound ? Trigger::allocation_seen : Trigger::gone_uncleanable;
+  if (!view.free()) out.facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
+  if (bound) {
+    out.facts.detail = view.free() ? fmt::format("ARQ {}", sighting.holder->uuid)
+                                   : fmt::format("consumer {}", view.consumers.front());
+  }
+}
+
+// Reserved by hand, or so it seems, and another drive was put there since: what is known of the one
+// on record tells nothing of it.
+std::string exchanged_note(const Sighting& sighting) {
+  return fmt::format(
+      "{}: it stays reserved; its hold over, it waits for `reclaim device set {} --enrol`",
+      sighting.standing.why, to_string(sighting.address));
+}
+
+void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                   const Sighting& sighting) {
+  if (record.stage == Stage::allocated) {
+    out.trigger = Trigger::dirty_seen;
+    return;
+  }
+  if (record.stage != Stage::available) return;
+  const bool cyborg = record.flow == Flow::cyborg;
+  const bool dirty_line = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
+  switch (cyborg ? cyborg_hold(record, ledger, sighting)
+                 : operator_hold(record, ledger, sighting)) {
+    case Hold::held:
+      out.held = true;
+      if (const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : ""; !doubt.empty()) {
+        out.unsure = true;
+        out.waiting_for =
+            doubt +
+            ": taken for a hold and left as it is; if nobody reserved it by hand or in "
+            "Cyborg, `reclaim device clean` it";
+      }
+      out.strike = dirty_line;
+      if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
+        out.host_reads = sighting.drive->counters->host_reads;
+      }
+      break;
+    case Hold::dirty:
+      out.trigger = Trigger::dirty_seen;
+      break;
+    case Hold::unknown:
+      out.held = record.held || cyborg;
+      if (record.held && !cyborg && !dirty_line) break;
+      out.unsure = true;
+      out.waiting_for =
+          "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
+          "tell an operator's hold from a missed tenancy: left as it is; if nobody reserved it by "
+          "hand, `reclaim device clean` it";
+      break;
+  }
+  if (!out.trigger && sighting.standing.match == nvme::Match::different) {
+    out.waiting_for = exchanged_note(sighting);
+  }
+}
+
+// Offered, and yet not the drive that was certified, or written to since: somebody had it whom
+// nobody saw. Empty: nothing of the kind is known.
+std::string changed_since_certified(const Record& record, const Sighting& sighting) {
+  if (!sighting.drive) return {};
+  const nvme::DriveFacts& drive = *sighting.drive;
+  if (drive.identity && !record.serial.empty() && drive.identity->serial != record.serial) {
+    return fmt::format("the drive with serial {} was replaced by one with serial {}", record.serial,
+                       drive.identity->serial);
+  }
+  if (drive.counters && record.certified_host_writes &&
+      drive.counters->host_writes != *record.certified_host_writes) {
+    return "the drive was written to since it was certified, and no tenancy was seen";
+  }
+  return {};
+}
+
+void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                       const Sighting& sighting) {
+  if (record.stage != Stage::available) {
+    out.reserve = true;
+    if (is_busy(record.stage)) return;
+    out.trigger =
+        record.stage == Stage::allocated ? Trigger::allocation_gone : Trigger::reserved_dropped;
+    if (record.stage != Stage::allocated) out.facts.detail = record.waiting_for;
+    return;
+  }
+  if (std::string why = changed_since_certified(record, sighting); !why.empty()) {
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = std::move(why);
+    return;
+  }
+  if (sighting.standing.match != nvme::Match::same) {
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = sighting.standing.why;
+    return;
+  }
+  if (record.flow == Flow::cyborg && missed_tenancy(record, sighting)) {
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = fmt::format("ARQ {} bound it and does no more, and nobody saw that tenancy",
+                                   sighting.ended->uuid);
+    return;
+  }
+  if (ledger != nullptr && ledger->dirty) {
+    out.strike = outlives(record, *ledger);
+    out.reserve = !out.strike;
+    if (out.reserve) out.trigger = Trigger::reserved_dropped;
+    return;
+  }
+  if (sighting.drive && sighting.drive->counters && record.certified_host_writes &&
+      sighting.drive->counters->host_writes == *record.certified_host_writes &&
+      record.certified_host_reads &&
+      sighting.drive->counters->host_reads != *record.certified_host_reads) {
+    out.host_reads = sighting.drive->counters->host_reads;
+  }
+  // Nobody burns Cyborg's devices, so that a tenancy that nobody saw is only told by the drive.
+  if (record.flow == Flow::cyborg && !record.certified_host_writes && sighting.drive) {
+    out.counters = sighting.drive->counters;
+  }
+}
+
+// The invariant of the specification: reserved = total, and only then, where the device is not
+// available.
+std::string mismatch_of(const Record& record, const Assessment& assessment,
+                        const placement::ProviderView& view) {
+  const placement::Inventory& inventory = view.inventories.front();
+  const bool available = record.stage == Stage::available;
+  if (view.burned() != available) return {};
+  if (available && !view.free()) return {};  // reserved at its bind; this survey records that
+  return fmt::format("device_state is {}, but {} of {} are reserved in Placement: {}",
+                     to_string(device_state(record.stage)), inventory.reserved, inventory.total,
+                     !available           ? "it is reserved again"
+                     : assessment.trigger ? "it is not known to be clean"
+                                          : "held, and left as it is");
+}
+
+// Of a drive that was ours: whoever had it, nobody has cleaned it since as far as is known.
+std::string gone_entry(const Sighting& sighting) {
+  return fmt::format(
+      "no [nvme] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
+      "to be clean, so that it stays reserved until an entry matches it again and it is cleaned",
+      sighting.drive->vendor_id, sighting.drive->device_id, to_string(sighting.address));
+}
+
+Error refuse(std::string why) {
+  return Error{Errc::refused, std::move(why)};
+}
+
+// What Cyborg has to say of it, where it can be asked.
+Status cyborg_allows(const Sighting& sighting, const Record& record) {
+  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
+  if (sighting.cyborg_silent) {
+    return refuse(
+        "Cyborg's API does not answer, so that nobody knows whether an ARQ binds it or Cyborg has "
+        "it under maintenance");
+  }
+  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {
+    return refuse("Cyborg's status of it is maintaining: enable it there");
+  }
+  return Ok{};
+}
+
+// Exactly one provider stands for the drive, and it was read.
+void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
+  out.held = false;
+  out.facts.provider = view.uuid;
+  out.facts.provider_name = sighting.rows.front().name;
+  out.facts.resource_class = view.inventories.front().resource_class;
+
+  const bool cyborg = base.flow == Flow::cyborg;
+  if (cyborg && (!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))) {
+    assess_bound(out, base, ledger, sighting);
+  } else if (!view.free()) {
+    assess_allocated(out, base, ledger, view);
+  } else if (base.stage == Stage::available && sighting.drive && !sighting.drive->guest.empty()) {
+    assess_guest(out, view, sighting.drive->guest);
+  } else if (view.burned()) {
+    assess_burned(out, base, ledger, sighting);
+  } else {
+    assess_unreserved(out, base, ledger, sighting);
+  }
+  if (cyborg) out.mismatch = mismatch_of(base, out, view);
+}
+
+// Of the drive that is the one on record.
+void learn_of_drive(Assessment& out, const Record& base, const Sighting& sighting,
+                    const HostView& host) {
+  if (base.serial.empty() && sighting.drive->identity) {
+    out.facts.serial = sighting.drive->identity->serial;
+  }
+  out.facts.hardware = hardware_to_note(base, *sighting.drive, host.boot_id);
+  out.facts.boot_id = host.boot_id;
+}
+
+// By what Placement shows of its address.
+void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                 const Sighting& sighting) {
+  if (sighting.rows.size() > 1) {
+    assess_several(out, base, ledger, sighting);
+    return;
+  }
+  if (sighting.rows.empty()) {
+    out.waiting_for = remembers(ledger)
+                          ? "its provider is gone from Placement; it is remembered as dirty "
+                            "and will be reserved when a provider stands for it again"
+                          : "its provider is gone from Placement";
+    return;
+  }
+  if (!base.cleanable()) {
+    assess_uncleanable(out, base, sighting);
+    return;
+  }
+  if (!sighting.view) {
+    out.waiting_for = sighting.problem;
+    return;
+  }
+  const placement::ProviderView& view = *sighting.view;
+  if (!view.is_device()) {
+    out.waiting_for = fmt::format(
+        "its provider has {} inventories{}: a passthrough device has exactly one, with total = 1",
+        view.inventories.size(),
+        view.inventories.size() == 1
+            ? fmt::format(" with total = {}", view.inventories.front().total)
+            : std::string());
+    return;
+  }
+  assess_one(out, base, ledger, sighting);
+  if (was_ours(sighting, base) && base.stage == Stage::error && out.waiting_for.empty()) {
+    out.waiting_for = gone_entry(sighting);
+  }
+}
+
+}  // namespace
+
+Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const HostView& host,
+                    WallMs now) {
+  Record record;
+  record.host = host.host;
+  record.address = sighting.address;
+  record.uuid = device_uuid(host.host, sighting.address);
+  record.created_at = now;
+  record.stage_since = now;
+  record.updated_at = now;
+  const bool is_the_one = sighting.standing.match == nvme::Match::same;
+  if (ledger != nullptr) {
+    record.serial = serial_of(*ledger);
+    record.maintenance = ledger->maintenance;
+    record.provider = ledger->provider;
+    record.enrolment = ledger->enrolment;
+    record.hardware = ledger->hardware;
+    record.boot_id = ledger->boot_id;
+    // Dirt that came here with its drive: whose that is, its former address says, and it may be an
+    // instance's still.
+    if (sighting.standing.brought_dirt) {
+      record.serial = sighting.standing.home_serial;
+      record.enrolment = sighting.standing.home_enrolment;
+      record.hardware = record.boot_id = "";
+    }
+    record.certificate_id = ledger->certificate_id;
+    record.certificate_at = ledger->certificate_at;
+    record.certified_host_reads = ledger->host_reads;
+    record.certified_host_writes = ledger->host_writes;
+    if (ledger->error) {
+      record.stage = Stage::error;
+      record.last_error =
+          "it was in error before its record was lost from Redis; look at the journal of this host";
+    }
+  }
+  if (!sighting.drive) return record;
+  describe_drive(*sighting.drive, is_the_one, record);
+  if (is_the_one && sighting.is_drive()) {
+    record.hardware = hardware_to_note(record, *sighting.drive, host.boot_id);
+    record.boot_id = host.boot_id;
+  }
+  return record;
+}
+
+std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
+                                 const LedgerEntry* ledger, const HostView& host, WallMs now) {
+  bool marked = false;
+  for (const placement::ProviderRow& row : sighting.rows) {
+    marked = marked || row.one_time_use || (row.owner_cyborg && sighting.ours.value_or(false));
+  }
+  const bool remembered = remembers(ledger);
+  if (!marked && record == nullptr && !remembered) return std::nullopt;
+  if (is_unknown(sighting, record, ledger)) return std::nullopt;
+
+  Assessment out;
+  Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
+  if (!is_busy(base.stage)) out.facts.flow = base.flow = flow_of(sighting, base.flow);
+  settle_kind(out, base, record, sighting, ledger);
+  if (base.flow == Flow::cyborg) {
+    out.cyborg_status = sighting.cyborg_status;
+    const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
+    if (arq) out.facts.arq = arq->uuid;
+  }
+  if (record == nullptr) {
+    if (!sighting.rows.empty()) {
+      base.provider = sighting.rows.front().uuid;
+      base.provider_name = sighting.rows.front().name;
+    }
+    out.first_seen = base;
+  } else if (is_busy(base.stage) && !may_last_long(base.stage)) {
+    return out;  // the conductor reads Placement by itself there
+  } else if (sighting.is_drive() && sighting.standing.match == nvme::Match::same) {
+    learn_of_drive(out, base, sighting, host);
+  }
+
+  // Recorded as it is first; the next survey then tells what follows from it.
+  if (record != nullptr && !record->cleanable() && base.cleanable()) return out;
+
+  out.held = base.held;  // a survey that cannot see ends no hold
+  if (base.flow == Flow::cyborg && base.stage == Stage::available && !remembered &&
+      !sighting.ours.value_or(true)) {
+    out.waiting_for = "its configuration does not match it any more: not ours to touch";
+    return out;
+  }
+  assess_rows(out, base, ledger, sighting);
+  return out;
+}
+
+bool must_be_reserved(const Sighting& sighting, const Record& record, const LedgerEntry* ledger,
+                      const HostView& host, WallMs now) {
+  if (!sighting.view || !sighting.view->is_device() || sighting.view->burned()) return false;
+  // What is being cleaned has been admitted, and is reserved; only its next tenant is to be told.
+  if (is_busy(record.stage)) return record.flow == Flow::cyborg && !sighting.view->free();
+  const auto assessment = assess(sighting, &record, ledger, host, now);
+  return assessment && assessment->reserve;
+}
+
+void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
+                    const Planning& planning) {
+  const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
+                       sighting.view->is_device() && sighting.view->free() && record.cleanable();
+  if (!offered || !planning.policy || !sighting.drive) return;
+  if (!sighting.drive->identity) {
+    // What it can is not known before it is claimed; what was resolved for an earlier
+    // configuration counts no more.
+    if (!planning.policy->managed) assessment.plan = make_plan(std::nullopt, planning.options);
+    return;
+  }
+  const auto method =
+      planning.choose_method(*planning.policy, sighting.drive->identity->capabilities);
+  if (method) {
+    assessment.plan = make_plan(*method, planning.options);
+    return;
+  }
+  if (sighting.view->burned()) return;
+  assessment.trigger = Trigger::policy_unsatisfied;
+  assessment.reserve = true;
+  assessment.facts.detail = method.error().what;
+}
+
+Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
+                                     const HostView& host, const Planning& planning) {
+  if (record.maintenance) return refuse(std::string(kInMaintenance));
+  // A record carries one: the next release would take its place.
+  if (!record.certificate_pending.empty()) {
+    return refuse(
+        "the certificate of its last release could not be sealed yet, and nothing more is released "
+        "before it is: the log says why, `reclaim certificate verify` looks at the chain");
+  }
+  if (!host.problem.empty()) return refuse(host.problem);
+  if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
+    return refuse(fmt::format(
+        "the root provider is {}, but Nova's compute_id file on this machine says {}: these are "
+        "another machine's books",
+        host.root_uuid, host.compute_id));
+  }
+  if (sighting.rows.size() != 1 || !sighting.view) {
+    return refuse("exactly one readable provider has to stand for it");
+  }
+  const placement::ProviderRow& row = sighting.rows.front();
+  if (row.one_time_use && row.owner_cyborg) {
+    return refuse("its provider bears both HW_PCI_ONE_TIME_USE and OWNER_CYBORG: one owner only");
+  }
+  if (!row.one_time_use && !row.owner_cyborg) {
+    return refuse(
+        record.flow == Flow::cyborg
+            ? "its provider does not bear OWNER_CYBORG any more: set the trait again, or "
+              "un-reserve "
+              "it by hand once you know it is clean"
+            : "burned, but its provider does not bear HW_PCI_ONE_TIME_USE any more: set "
+              "one_time_use in Nova's device_spec again, or un-reserve it by hand once you know it "
+              "is clean");
+  }
+  if (row.owner_cyborg) {
+    if (Status allowed = cyborg_allows(sighting, record); !allowed) return allowed.error();
+  }
+  if (!sighting.view->burned() || !sighting.view->free()) {
+    return refuse("not burned and unallocated in Placement");
+  }
+  if (!sighting.is_drive()) return refuse("the host shows no NVMe controller at this address");
+  const nvme::DriveFacts& drive = *sighting.drive;
+  if (!planning.policy) {
+    return refuse(gone_entry(sighting));
+  }
+  if (const Status told = is_the_one_on_record(sighting, record); !told) return told.error();
+  if (!drive.identity && planning.policy->managed) {
+    return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
+  }
+  // Locked in: no runtime fallback, and no other method because the configuration changed since.
+  if (is_whole(record.plan)) return record.plan;
+  if (!drive.identity) return make_plan(std::nullopt, planning.options);
+  const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
+  if (!method) return method.error();
+  return make_plan(*method, planning.options);
+}
+
+}  // namespace reclaim

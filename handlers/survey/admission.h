@@ -1,0 +1,101 @@
+// Admission: what a survey means for one device, and whether it may be cleaned now. Pure: no I/O,
+// no clock; every refusal is one line an operator understands.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "handlers/options.h"
+#include "handlers/survey/survey.h"
+#include "state/device/record.h"
+#include "state/device/step.h"
+#include "state/ledger/ledger.h"
+
+namespace reclaim {
+
+// What holds for the whole host at the time of a survey.
+struct HostView {
+  std::string host;
+  std::string root_uuid;
+  std::string compute_id;  // empty: Nova's file is not there
+  std::string boot_id;     // of the boot that runs; empty: not known
+  std::string problem;     // forbids every cleaning: "another machine claims this host name", …
+};
+
+struct Assessment {
+  // A device seen for the first time, or recorded by an older version as what it is not: the record
+  // to begin with.
+  std::optional<Record> first_seen;
+  // What the state machine is told, if anything.
+  std::optional<Trigger> trigger;
+  Facts facts;
+  // It is offered though it is not clean: reserve it at once, whatever else follows.
+  bool reserve = false;
+  // Providers that offer it besides, where several stand for its address: these as well.
+  std::vector<std::string> reserve_too;
+  // The certificate is newer than the ledger's word: the line can be struck.
+  bool strike = false;
+  // Burned, but by an operator's hand.
+  bool held = false;
+  // Nobody touched the drive, but the host read it: the certificate's read counter moves along.
+  std::optional<std::uint64_t> host_reads;
+  // Why nothing happens though something should; empty when all is well.
+  std::string waiting_for;
+  // Nobody has written to it so far, as far as is known: what later writes are told by.
+  std::optional<nvme::Counters> counters;
+  // What Cyborg calls its status now; no value: not known anew.
+  std::optional<std::string> cyborg_status;
+  // Placement and the device's state contradict each other; both are named. Empty: they do not.
+  std::string mismatch;
+  // An ARQ or an instance has got what is not clean: to be said loudly.
+  std::string alarm;
+  // Reserved, and nothing tells a hold from a missed tenancy: an operator may say `clean`.
+  bool unsure = false;
+  // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
+  // the device.
+  std::optional<std::vector<CleanStep>> plan;
+};
+
+inline constexpr std::string_view kMaintaining = "maintaining";
+inline constexpr std::string_view kInMaintenance = "in maintenance: an operator said hands off";
+
+// The record a device begins with. Whether it is dirty is decided right after, by the same rules as
+// for a device known for long; what the ledger remembers of a lost record comes first.
+[[nodiscard]] Record first_record(const Sighting& sighting, const LedgerEntry* ledger,
+                                  const HostView& host, WallMs now);
+
+// `record` is null for a device never seen before, `ledger` when nothing is remembered of it.
+// Returns nothing for an address that is not ours: no one-time-use provider, none of Cyborg's that
+// a device_spec entry matches, no record, no ledger; and for one at which the host shows nothing
+// and of which nothing is known. What is no drive of ours is told as such
+// (handlers/survey/device_kind.h).
+[[nodiscard]] std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
+                                               const LedgerEntry* ledger, const HostView& host,
+                                               WallMs now);
+
+// The same of a device whose record cannot be written now: whether it is on offer, or taken, and
+// has to be reserved. `record` as it is to be written.
+[[nodiscard]] bool must_be_reserved(const Sighting& sighting, const Record& record,
+                                    const LedgerEntry* ledger, const HostView& host, WallMs now);
+
+// How plans are made: what device_spec says of this drive, and what turns that and the drive's
+// capabilities into a method.
+struct Planning {
+  std::optional<DevicePolicy> policy;
+  const MethodChoice& choose_method;
+  const ConductorOptions& options;
+};
+
+// Resolves the policy of a device at rest in the pool, as long as nobody has it. One that its drive
+// cannot satisfy takes it out of the pool.
+void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
+                    const Planning& planning);
+
+// May the burned, unallocated device be cleaned now, and with which plan? A whole plan that the
+// record bears is locked in. Refusal: the reason. Of an unmanaged drive that is not open to us yet
+// the plan may lack its erase, which is resolved when it is claimed.
+[[nodiscard]] Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
+                                                   const HostView& host, const Planning& planning);
+
+}  // namespace reclaim

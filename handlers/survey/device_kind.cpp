@@ -1,0 +1,83 @@
+#include "handlers/survey/device_kind.h"
+
+#include <fmt/core.h>
+
+namespace reclaim {
+namespace {
+
+// Cyborg's word for a PCI function by its class (cyborg/common/constants.py DEVICE_*). NVME is the
+// word for what is cleaned.
+std::string type_of(const Sighting& sighting) {
+  if (is_listed(sighting)) return std::string(kTypeNvme);
+  switch (sighting.drive->class_code >> 16U) {
+    case 0x01:
+      return "SSD";
+    case 0x02:
+      return "NIC";
+    case 0x03:
+      return "GPU";
+    case 0x0b:
+      return "QAT";
+    case 0x12:
+      return "AICHIP";
+    default:
+      return "PCI";
+  }
+}
+
+// Recorded as a drive by the trait alone: the same function is there, and it is none.
+bool never_was_a_drive(const Record& record, const Sighting& sighting) {
+  return !sighting.is_drive() && !is_busy(record.stage) && record.serial.empty() &&
+         record.certificate_id.empty() && record.attempts == 0 && record.erases == 0 &&
+         record.vendor_id == fmt::format("{:04x}", sighting.drive->vendor_id) &&
+         record.product_id == fmt::format("{:04x}", sighting.drive->device_id);
+}
+
+void begin_as_shown(Record& base, const Sighting& sighting) {
+  base.type = type_of(sighting);
+  // What the ledger remembers is of the drive that stood here before.
+  base.stage = Stage::available;
+  base.last_error.clear();
+  base.waiting_for.clear();
+}
+
+}  // namespace
+
+bool is_listed(const Sighting& sighting) {
+  return sighting.is_drive() && sighting.ours.value_or(false);
+}
+
+bool remembers(const LedgerEntry* ledger) {
+  return ledger != nullptr && (ledger->dirty || ledger->error);
+}
+
+bool is_unknown(const Sighting& sighting, const Record* record, const LedgerEntry* ledger) {
+  return record == nullptr && !sighting.drive && !remembers(ledger);
+}
+
+bool was_ours(const Sighting& sighting, const Record& base) {
+  return base.cleanable() && sighting.is_drive() && !is_listed(sighting);
+}
+
+void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,
+                 const LedgerEntry* ledger) {
+  if (!sighting.drive) return;
+  if (record == nullptr) {
+    if (is_listed(sighting) || (sighting.is_drive() && remembers(ledger))) return;
+    return begin_as_shown(base, sighting);
+  }
+  if (!base.cleanable()) {
+    if (base.type != type_of(sighting)) out.facts.type = base.type = type_of(sighting);
+    return;
+  }
+  if (is_listed(sighting)) return;
+  if (never_was_a_drive(base, sighting)) {
+    begin_as_shown(base, sighting);
+    out.first_seen = base;
+  } else if (sighting.is_drive() && base.flow == Flow::nova && base.stage == Stage::available &&
+             !remembers(ledger)) {
+    out.facts.type = base.type = type_of(sighting);
+  }
+}
+
+}  // namespace reclaim

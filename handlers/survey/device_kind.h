@@ -1,0 +1,39 @@
+// What a device is to Reclaim: a drive that an [nvme] device_spec entry matches, which is cleaned,
+// or something else, which is shown by its PCI class and never written: no ledger line, no PUT.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "handlers/survey/admission.h"
+#include "handlers/survey/survey.h"
+#include "state/device/record.h"
+#include "state/ledger/ledger.h"
+
+namespace reclaim {
+
+inline constexpr std::string_view kNotListed =
+    "no [nvme] device_spec entry matches it: shown, and never reserved, cleaned or given back";
+
+// The host shows an NVMe controller there, and a device_spec entry matches it.
+[[nodiscard]] bool is_listed(const Sighting& sighting);
+
+// The ledger remembers more of the device than its last certificate.
+[[nodiscard]] bool remembers(const LedgerEntry* ledger);
+
+// Nobody can tell what stands at this address, and nothing was known of it before: it is looked at
+// when the host shows it.
+[[nodiscard]] bool is_unknown(const Sighting& sighting, const Record* record,
+                              const LedgerEntry* ledger);
+
+// Was it ours, so that what is recorded of it still counts, though no entry matches it any more?
+[[nodiscard]] bool was_ours(const Sighting& sighting, const Record& base);
+
+// Tells by what the host shows whether `base` is a drive of ours. Where the host shows no such
+// function, it stays what it was; so does a drive of ours that is not known to be clean. `record`
+// is null for a device never seen before. A record of an older version, which took everything that
+// bears the trait for a drive, is made again: `out.first_seen`.
+void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,
+                 const LedgerEntry* ledger);
+
+}  // namespace reclaim

@@ -1,0 +1,103 @@
+// Survey: everything that Placement and the host say of this host's devices at one time, gathered
+// and put together by address. Reading only; what follows from it is decided in
+// handlers/survey/admission.h.
+//
+// Thread: the loop's. Owns nothing but what is under way.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "nvme/drives.h"
+#include "placement/providers.h"
+#include "state/base/pci_address.h"
+#include "state/device/arq.h"
+
+namespace reclaim {
+
+// Whether the drive at an address is the one on record there (handlers/survey/identity.h), and if
+// that is not so or cannot be told, why.
+struct DriveStanding {
+  nvme::Match match = nvme::Match::same;
+  std::string why;
+  bool brought_dirt = false;  // what the ledger remembers of it stands under another address
+  // Then: of the drive that the ledger remembers at this one.
+  std::string home_serial = {};
+  std::string home_enrolment = {};
+};
+
+// What a drive says of itself, whatever it is to us.
+struct SeenDrive {
+  PciAddress address;
+  std::string serial;  // empty: it does not answer
+  nvme::HardwareIdentity hardware;
+};
+
+// All that one survey knows about one address.
+struct Sighting {
+  PciAddress address;
+  std::vector<placement::ProviderRow> rows;     // providers whose name ends in the address
+  std::optional<placement::ProviderView> view;  // of the one provider, when it was read
+  // Of each provider that could be read, where several stand for an address that is known.
+  std::vector<placement::ProviderView> views;
+  std::optional<nvme::DriveFacts> drive;  // when the host shows such a function
+  std::string problem;                    // why the provider could not be read this time
+
+  // Filled in by the conductor. Whether it is configured to be ours: by device_spec, or what is no
+  // drive by the whitelist; nothing: the host shows no such function.
+  std::optional<bool> ours;
+  // The rest of what may be Cyborg's.
+  std::optional<Arq> holder;  // an ARQ that binds it
+  std::optional<Arq> ended;   // one that did, and it was not released since
+  // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known anew.
+  std::optional<std::string> cyborg_status;
+  bool cyborg_silent = false;  // the API is configured and does not answer
+
+  DriveStanding standing;  // filled in by the conductor
+
+  [[nodiscard]] bool is_drive() const { return drive && drive->class_code >> 8U == 0x0108; }
+};
+
+struct Survey {
+  std::string root_uuid;
+  std::string root_name;
+  std::map<PciAddress, Sighting> sightings;
+  std::vector<SeenDrive> drives;  // all of the host's
+  // Device Serial Numbers that several of them tell: they are shown without.
+  std::set<std::string> shared_serial_numbers;
+};
+
+// The address a provider's name ends in: what follows the last '_', in either case. Nothing when
+// the name bears none.
+[[nodiscard]] std::optional<PciAddress> address_of_provider(std::string_view name);
+
+struct SurveyRequest {
+  std::set<PciAddress> known;  // addresses to read although no provider is marked one-time-use
+  std::set<PciAddress> busy;   // being cleaned: not read, the conductor reads them itself
+  // Of a provider of Cyborg's: is it ours? Only then it is read.
+  std::function<bool(const Sighting&)> ours;
+  // Drives that no provider stands for are told too.
+  bool unregistered = false;
+};
+
+class Surveyor final {
+ public:
+  Surveyor(placement::Providers& providers, nvme::Drives& drives);
+
+  // Requests to Placement: those of list_tree, and those of read for every device looked at.
+  void survey(const SurveyRequest& request, std::function<void(Result<Survey>)> done);
+
+ private:
+  struct Run;
+  static void read_next(const std::shared_ptr<Run>& run);
+
+  placement::Providers& providers_;
+  nvme::Drives& drives_;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,103 @@
+#include "handlers/survey/taken.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace reclaim {
+namespace {
+
+bool is_a_row_of_cyborgs(const Sighting& sighting, const std::string& provider) {
+  return std::any_of(sighting.rows.begin(), sighting.rows.end(),
+                     [&](const placement::ProviderRow& row) {
+                       return row.uuid == provider && row.owner_cyborg && !row.one_time_use;
+                     });
+}
+
+// A dirty drive is on offer by whichever provider is not reserved; who has it by one of them may
+// write to it.
+void assess_dirty_by_several(Assessment& out, const Record& base, const Sighting& sighting) {
+  bool reserved = true;
+  for (const placement::ProviderView& view : sighting.views) {
+    if (!view.is_device() || view.burned()) continue;
+    out.reserve_too.push_back(view.uuid);
+    reserved = false;
+  }
+  const auto taken = std::find_if(sighting.views.begin(), sighting.views.end(),
+                                  [](const auto& view) { return !view.free(); });
+  if (taken == sighting.views.end()) {
+    if (base.stage != Stage::available) return;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = out.waiting_for;
+    return;
+  }
+  const std::string& consumer = taken->consumers.front();
+  if (base.stage == Stage::error && !base.erase_begun && base.consumer() == consumer) return;
+  out.trigger = Trigger::allocation_seen;
+  out.facts.name_tenant(consumer, InstanceSource::allocation);
+  raise_alarm(out, base, fmt::format("consumer {} of provider {}", consumer, taken->uuid),
+              reserved);
+}
+
+}  // namespace
+
+bool outlives(const Record& record, const LedgerEntry& ledger) {
+  return !record.certificate_id.empty() && record.certificate_at >= ledger.dirty_since;
+}
+
+bool is_known_dirty(const Record& record, const LedgerEntry* ledger) {
+  if (!record.cleanable() || record.stage == Stage::allocated) return false;
+  if (record.stage != Stage::available) return true;
+  return ledger != nullptr && ledger->dirty && !outlives(record, *ledger);
+}
+
+void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved) {
+  const bool by_ledger = record.stage == Stage::available;
+  out.alarm = fmt::format(
+      "bound by {} although it is {}: a tenant has got a drive that is not known to be clean; {}",
+      who, by_ledger ? "remembered as dirty" : to_string(device_state(record.stage)),
+      reserved ? "it is reserved" : "it is reserved again now");
+  out.facts.detail = out.alarm;
+  out.facts.last_error = out.alarm;
+}
+
+void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                      const placement::ProviderView& view) {
+  const Stage stage = record.stage;
+  const std::string& consumer = view.consumers.front();
+  out.facts.name_tenant(consumer, InstanceSource::allocation);
+  out.facts.detail = fmt::format("consumer {}", consumer);
+  // Nova burns what it gives away; where it did not, nobody else must be given it.
+  out.reserve = !view.burned() && stage != Stage::available;
+  if (stage == Stage::available || stage == Stage::pending_cleaning || is_busy(stage)) {
+    out.trigger = Trigger::allocation_seen;
+  } else if (stage == Stage::allocated && !view.burned()) {
+    out.trigger = Trigger::reserved_dropped;
+  } else if (stage == Stage::error) {
+    // Its erasure, if one was begun, is no longer what this drive's content follows from.
+    if (record.erase_begun || record.consumer() != consumer) out.trigger = Trigger::allocation_seen;
+    out.waiting_for = fmt::format("in error, and {} holds it", consumer);
+  }
+  if (out.trigger == Trigger::allocation_seen && is_known_dirty(record, ledger)) {
+    out.reserve = !view.burned();
+    raise_alarm(out, record, fmt::format("consumer {}", consumer), view.burned());
+  }
+}
+
+void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                    const Sighting& sighting) {
+  out.waiting_for = fmt::format(
+      "{} providers stand for this address ({}, {}): delete the one that does not belong",
+      sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
+  if (is_known_dirty(base, ledger)) return assess_dirty_by_several(out, base, sighting);
+  // Two pools may offer it now; the one that is ours to write does not.
+  if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
+      base.cleanable() && is_a_row_of_cyborgs(sighting, base.provider)) {
+    out.facts.provider = base.provider;
+    out.reserve = true;
+    out.trigger = Trigger::reserved_dropped;
+    out.facts.detail = out.waiting_for;
+  }
+}
+
+}  // namespace reclaim

@@ -1,0 +1,32 @@
+// Who has a device, as Placement says: an instance by its one provider, or by one of several; and
+// the alarm where that device was known to be dirty. Pure.
+#pragma once
+
+#include <string>
+
+#include "handlers/survey/admission.h"
+#include "handlers/survey/survey.h"
+#include "state/device/record.h"
+#include "state/ledger/ledger.h"
+
+namespace reclaim {
+
+// The certificate was written after the ledger's line: the line only waits to be struck.
+[[nodiscard]] bool outlives(const Record& record, const LedgerEntry& ledger);
+
+// Not clean, as is recorded or remembered, and no tenant's as far as is known.
+[[nodiscard]] bool is_known_dirty(const Record& record, const LedgerEntry* ledger);
+
+// A tenant has got what is not known to be clean: said in journal, last_error and log. `who` holds
+// it; `reserved`: nobody else can get it meanwhile.
+void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved);
+
+// Nova's, with an allocation on its one provider.
+void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* ledger,
+                      const placement::ProviderView& view);
+
+// More than one provider stands for the address.
+void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
+                    const Sighting& sighting);
+
+}  // namespace reclaim

@@ -1,0 +1,41 @@
+// Owners and words for librabbitmq: a connection that closes itself, byte strings, and what a
+// failed answer means. Thread: a connection belongs to one thread at a time; the connector hands it
+// to the loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "listener/amqp/library.h"
+#include "state/base/result.h"
+
+namespace reclaim::listener {
+
+struct CloseAmqpConnection {
+  void operator()(amqp_connection_state_t connection) const { amqp_destroy_connection(connection); }
+};
+// Destroying it closes the socket without a word to the broker.
+using AmqpConnection = std::unique_ptr<amqp_connection_state_t_, CloseAmqpConnection>;
+
+[[nodiscard]] inline std::string_view view(amqp_bytes_t bytes) {
+  return bytes.bytes == nullptr
+             ? std::string_view{}
+             : std::string_view(static_cast<const char*>(bytes.bytes), bytes.len);
+}
+
+// librabbitmq takes non-const bytes and does not write to them. The text must outlive the call.
+[[nodiscard]] inline amqp_bytes_t bytes(std::string_view text) {
+  amqp_bytes_t out;
+  out.len = text.size();
+  out.bytes = const_cast<char*>(text.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return out;
+}
+
+// The broker closed a channel or the connection. 404 is not_found, 406 conflict, 403 and 530
+// refused, everything else unavailable; `raw` is the AMQP reply code, the text the broker's own.
+[[nodiscard]] Error closed_error(int reply_code, amqp_bytes_t reply_text);
+// A negative status of librabbitmq's.
+[[nodiscard]] Error library_error(int status);
+
+}  // namespace reclaim::listener

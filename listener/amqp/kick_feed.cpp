@@ -1,0 +1,63 @@
+#include "listener/amqp/kick_feed.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace reclaim::listener {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.listener";
+constexpr std::size_t kExcerptBytesMax = 200;
+
+}  // namespace
+
+KickFeed::KickFeed(Store& store, Timers& timers, Logger& log, std::size_t body_bytes_max,
+                   std::vector<int> survey_delays_s,
+                   std::function<void(std::uint64_t tag, std::uint64_t incarnation)> ack)
+    : log_(log),
+      ack_(std::move(ack)),
+      decider_(body_bytes_max),
+      survey_delays_s_(std::move(survey_delays_s)),
+      push_(store, timers, log) {}
+
+void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
+                    const std::function<void(std::string_view why)>& dead_letter) {
+  if (incarnation != incarnation_) {
+    // A new connection: what waited for the old one is delivered again.
+    push_.clear();
+    incarnation_ = incarnation;
+  }
+  Decision decision = decider_.decide_fast(body);
+  switch (decision.verdict) {
+    case Verdict::ignore:
+      counters_.ignored += 1;
+      return ack_(tag, incarnation);
+    case Verdict::reject:
+      counters_.rejected += 1;
+      log_.warning(kLog, fmt::format("message rejected: {}", decision.why),
+                   {{"excerpt", safe_excerpt(body, kExcerptBytesMax)}});
+      return dead_letter(decision.why);
+    case Verdict::kick:
+      break;
+  }
+  counters_.kicks += 1;
+  Kick kick;
+  kick.reason = decision.event_type;
+  kick.instance = decision.instance_uuid;
+  kick.request_id = decision.request_id;
+  kick.mark_allocated = decision.mark_allocated;
+  // A mark is looked at when the table says; for the rest the operator's option stands.
+  kick.delays_s = decision.mark_allocated ? decision.delays_s : survey_delays_s_;
+  KickHosts to = KickHosts::called;
+  if (decision.any_host) to = KickHosts::burned;
+  if (decision.arq) {
+    kick.arq = encode_arq(*decision.arq);
+    // Whose book knows the ARQ need not have a burned device: the ARQ may be what says so.
+    if (decision.any_host) to = KickHosts::all;
+  }
+  push_.push(std::move(kick), to, std::move(decision.hosts),
+             [this, tag, incarnation] { ack_(tag, incarnation); });
+}
+
+}  // namespace reclaim::listener

@@ -1,0 +1,88 @@
+// HTTP/1.1 on the libuv loop: sockets, TLS, parsing (by http_parser), limits, keep-alive and
+// pipelining, request ids, the access log. What a request means is its handler's business.
+//
+// Thread: the loop's. Owns its sockets. A client that is slow, silent or talks garbage costs one
+// connection out of connections_max and nothing of anybody else's time.
+#pragma once
+
+#include <uv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "handlers/api/api.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/result.h"
+
+namespace reclaim::listener {
+
+struct HttpServerOptions {
+  // "127.0.0.1:6666", "[::1]:6666"; port 0: any that is free. "[::]:6666" takes IPv6 only.
+  std::vector<std::string> bind;
+  std::string unix_socket;  // empty: none; made with unix_socket_mode, replaced if stale
+  std::uint32_t unix_socket_mode = 0600;
+  std::string tls_cert_file;  // PEM chain; with tls_key_file: every TCP socket speaks TLS only
+  std::string tls_key_file;
+  std::size_t connections_max = 512;  // beyond: the longest idle one goes, or 503 and close
+  std::size_t request_head_bytes_max = 16'384;
+  std::size_t request_body_bytes_max = 65'536;
+  std::size_t headers_max = 100;
+  // Answers made and not yet taken by their clients, of all connections; beyond it a 503 is said.
+  std::size_t answer_bytes_max = 67'108'864;
+  std::int64_t head_timeout_ms = 10'000;    // from accept to the end of TLS's handshake; from the
+                                            // first byte of a head to its last; then as long again
+                                            // for the body
+  std::int64_t idle_timeout_ms = 60'000;    // between requests
+  std::int64_t write_timeout_ms = 30'000;   // without progress
+  std::int64_t send_timeout_ms = 300'000;   // of one answer, however steadily it is taken
+  std::int64_t answer_timeout_ms = 60'000;  // the handler's
+};
+
+struct HttpServerCounters {
+  std::uint64_t connections = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t bad_requests = 0;  // garbage, too large, too slow
+  std::uint64_t turned_away = 0;   // by connections_max
+};
+
+class HttpServer final {
+ public:
+  // May answer at once, later, from anywhere on the loop's thread, or never. HEAD comes as GET. The
+  // handler must not destroy the server.
+  using Handler = std::function<void(api::Request, std::function<void(api::Response)>)>;
+
+  // Binds and listens at once; the error names address or file and what the system said.
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> create(uv_loop_t* loop,
+                                                                  const HttpServerOptions& options,
+                                                                  Handler handler,
+                                                                  const Clock& clock, Logger& log);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Reads certificate and key anew, for connections to come; what is wrong with them leaves those
+  // that are in use. Fails without TLS.
+  [[nodiscard]] Status reload_tls();
+
+  // Where it listens now: "http://127.0.0.1:6666", "unix:/run/reclaim/api.sock".
+  [[nodiscard]] std::vector<std::string> addresses() const;
+  [[nodiscard]] HttpServerCounters counters() const;
+  [[nodiscard]] std::size_t connections() const;
+
+  // Takes no new connection, lets answers under way finish for kStopMs, and closes. `closed` is
+  // called once, and not from within stop(); never if the server is destroyed before.
+  static constexpr std::int64_t kStopMs = 3'000;
+  void stop(std::function<void()> closed);
+
+ private:
+  class Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace reclaim::listener

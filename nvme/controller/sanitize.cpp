@@ -1,0 +1,94 @@
+#include "nvme/controller/sanitize.h"
+
+#include <fmt/core.h>
+
+namespace reclaim::nvme {
+namespace {
+
+constexpr std::uint32_t kSanactBlockErase = 2;
+constexpr std::uint32_t kSanactCryptoErase = 4;
+
+constexpr unsigned kNever = 0;
+constexpr unsigned kSuccess = 1;
+constexpr unsigned kInProgress = 2;
+constexpr unsigned kFailed = 3;
+constexpr unsigned kSuccessDeallocated = 4;
+
+constexpr std::uint32_t kNotReported = 0xffffffff;
+
+SanitizeJudgement judge_ended_well(const SanitizeLog& log) {
+  if (!log.global_data_erased()) {
+    return {SanitizeOutcome::unproven,
+            fmt::format("the drive reports success (SSTAT {:#06x}) but not Global Data Erased: "
+                        "something was written since, or the drive does not vouch for the erasure",
+                        log.sstat)};
+  }
+  return {SanitizeOutcome::erased, fmt::format("erased (SSTAT {:#06x})", log.sstat)};
+}
+
+}  // namespace
+
+std::uint32_t sanitize_cdw10(EraseMethod method) {
+  return method == EraseMethod::sanitize_crypto ? kSanactCryptoErase : kSanactBlockErase;
+}
+
+SanitizeJudgement judge_sanitize(const SanitizeLog& log, std::uint32_t our_cdw10) {
+  const bool ours = log.scdw10 == our_cdw10;
+  switch (log.status()) {
+    case kNever:
+      return {SanitizeOutcome::no_trace, "the drive's log says that it was never sanitized"};
+    case kInProgress:
+      if (ours) return {SanitizeOutcome::in_progress, "sanitize in progress"};
+      return {SanitizeOutcome::foreign,
+              fmt::format("another sanitize is running (SCDW10 {:#010x}, ours is {:#010x})",
+                          log.scdw10, our_cdw10)};
+    case kSuccess:
+    case kSuccessDeallocated:
+      if (ours) return judge_ended_well(log);
+      return {SanitizeOutcome::no_trace,
+              fmt::format("the log shows another command than ours (SCDW10 {:#010x}, ours is "
+                          "{:#010x})",
+                          log.scdw10, our_cdw10)};
+    case kFailed:
+      if (ours) {
+        return {SanitizeOutcome::failed,
+                fmt::format("the drive reports that the sanitize failed (SSTAT {:#06x}, SPROG "
+                            "{:#06x}); clean the device again, and replace it if that fails too",
+                            log.sstat, log.sprog)};
+      }
+      return {
+          SanitizeOutcome::no_trace,
+          fmt::format("the log shows another sanitize than ours, which failed (SCDW10 {:#010x}, "
+                      "ours is {:#010x})",
+                      log.scdw10, our_cdw10)};
+    default:
+      return {SanitizeOutcome::failed,
+              fmt::format("the sanitize log's status {} is not one we know (SSTAT {:#06x})",
+                          log.status(), log.sstat)};
+  }
+}
+
+bool could_be_older(const SanitizeLog& before, const SanitizeLog& after) {
+  return before.sstat == after.sstat && before.scdw10 == after.scdw10;
+}
+
+double progress_percent(const SanitizeLog& log) {
+  return log.status() == kInProgress ? static_cast<double>(log.sprog) * 100.0 / 65536.0 : 0.0;
+}
+
+std::int64_t eta_s(const SanitizeLog& log, EraseMethod method) {
+  const std::uint32_t whole = method == EraseMethod::sanitize_crypto ? log.crypto_s : log.block_s;
+  if (whole == kNotReported || log.status() != kInProgress) return -1;
+  return static_cast<std::int64_t>(whole) * (65536 - log.sprog) / 65536;
+}
+
+bool StallWatch::stalled(std::uint16_t sprog, MonoMs now) {
+  if (last_ != sprog) {
+    last_ = sprog;
+    since_ = now;
+    return false;
+  }
+  return now.ms - since_.ms >= stall_timeout_ms_;
+}
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,86 @@
+// The guards of design §5b, host side: each looks at one thing and says in one line what it saw or
+// what stands in the way. They only read; whatever they cannot read refuses. Blocking; thread: a
+// lane's or the scan's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nvme/controller/facts.h"
+#include "nvme/host/sysfs.h"
+#include "nvme/options.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+struct GuardContext {
+  const Options& options;
+  const ClaimRequest& request;
+  const SysDrive& drive;
+  // An unmanaged drive that has yet to be taken over: it need not be bound to nvme.
+  bool to_take_over = false;
+};
+
+struct GuardResult {
+  GuardFinding finding;
+  // Of a refusal: refused; busy, where it may pass by itself; failed, where only an operator can
+  // mend it.
+  Errc code = Errc::refused;
+};
+
+using Guard = GuardResult (*)(const GuardContext&);
+
+// On the PCI function.
+[[nodiscard]] GuardResult guard_pci_class(const GuardContext& context);
+[[nodiscard]] GuardResult guard_pci_ids(const GuardContext& context);
+[[nodiscard]] GuardResult guard_sriov(const GuardContext& context);
+[[nodiscard]] GuardResult guard_iommu_group(const GuardContext& context);
+[[nodiscard]] GuardResult guard_driver(const GuardContext& context);
+[[nodiscard]] GuardResult guard_live(const GuardContext& context);
+[[nodiscard]] GuardResult guard_subsystem_peers(const GuardContext& context);
+
+// Whether /proc is that of the host: elsewhere, holders of the drive would not be seen.
+[[nodiscard]] GuardResult guard_process_view(const GuardContext& context);
+
+// On guests: a domain that names the function or one of its block nodes; a process that holds its
+// vfio group or cdev, or one of its nodes, block or character.
+[[nodiscard]] GuardResult guard_libvirt_domain(const GuardContext& context);
+[[nodiscard]] GuardResult guard_vfio_open(const GuardContext& context);
+[[nodiscard]] GuardResult guard_node_open(const GuardContext& context);
+
+// On the host's own use of the drive.
+[[nodiscard]] GuardResult guard_own_disk(const GuardContext& context);
+[[nodiscard]] GuardResult guard_holders(const GuardContext& context);
+[[nodiscard]] GuardResult guard_mounted(const GuardContext& context);
+[[nodiscard]] GuardResult guard_swap(const GuardContext& context);
+[[nodiscard]] GuardResult guard_btrfs_member(const GuardContext& context);
+// What opens a node inside the kernel without claiming it: loop devices, NVMe targets.
+[[nodiscard]] GuardResult guard_loop(const GuardContext& context);
+[[nodiscard]] GuardResult guard_exported(const GuardContext& context);
+
+// On what the opened controller says. Pure.
+[[nodiscard]] GuardResult guard_serial(const GuardContext& context, const Identity& opened);
+[[nodiscard]] GuardResult guard_shared_subsystem(const GuardContext& context,
+                                                 const Identity& opened);
+
+// All that open nothing, in the order they are looked at: cheap and decisive first.
+[[nodiscard]] const std::vector<Guard>& guards_before_opening();
+// Those that can change while a claim is held; looked at again right before anything is written.
+[[nodiscard]] const std::vector<Guard>& guards_before_command();
+
+// Those on the host's own use of a drive that is bound to nvme, whoever asks.
+[[nodiscard]] const std::vector<Guard>& guards_on_host_use();
+
+// Looks at them in order, up to and including the first that refuses, or at all of them.
+[[nodiscard]] std::vector<GuardResult> look_at(const std::vector<Guard>& guards,
+                                               const GuardContext& context, bool all);
+// The error of a refusal: "guard mounted: /dev/nvme0n1p1 is mounted on /srv; …".
+[[nodiscard]] Error refusal(const GuardResult& result);
+
+// For guards' own use. The name of the node a path leads to, by links of udev's too; "" for what is
+// not below /dev.
+[[nodiscard]] std::string node_behind(const Options& options, const std::string& path);
+[[nodiscard]] GuardResult passes(std::string_view guard, std::string detail);
+[[nodiscard]] GuardResult refuses(std::string_view guard, Errc code, std::string detail);
+
+}  // namespace reclaim::nvme

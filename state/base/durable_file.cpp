@@ -1,0 +1,125 @@
+#include "state/base/durable_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "state/base/log.h"
+
+namespace reclaim::durable_file {
+namespace {
+
+constexpr std::size_t kSecretBytesMax = 16'384;
+
+Error io_error(std::string_view what, std::string_view path, int code) {
+  return Error{Errc::failed, fmt::format("cannot {} {}: {}", what, path, std::strerror(code)),
+               code};
+}
+
+}  // namespace
+
+File::File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<File> File::open(const std::string& path, int flags, unsigned mode) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (fd < 0) return io_error("open", path, errno);
+  return File(fd, path);
+}
+
+Status File::write_all(std::string_view bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return io_error("write", path_, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return Ok{};
+}
+
+Status File::sync() const {
+  if (::fsync(fd_) != 0) return io_error("fsync", path_, errno);
+  return Ok{};
+}
+
+Status File::truncate(std::size_t bytes) const {
+  if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) return io_error("truncate", path_, errno);
+  return Ok{};
+}
+
+Result<std::string> File::read_all(std::size_t bytes_max) const {
+  std::string text;
+  std::array<char, 65'536> piece{};
+  while (true) {
+    const ssize_t got = ::read(fd_, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("read", path_, errno);
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    if (text.size() > bytes_max) {
+      return Error{Errc::limit, fmt::format("{} is longer than {} bytes", path_, bytes_max)};
+    }
+  }
+}
+
+Result<std::string> read_secret(const std::string& path) {
+  const Result<File> file = File::open(path, O_RDONLY);
+  if (!file.ok()) {
+    if (file.error().raw == ENOENT) return Error{Errc::not_found, file.error().what, ENOENT};
+    return file.error();
+  }
+  struct stat info {};
+  if (::fstat(file->fd(), &info) == 0 && (info.st_mode & 0077U) != 0) {
+    return Error{Errc::invalid, fmt::format("{}: others than its owner may read this private key "
+                                            "(mode {:04o}): chmod 600 it, and consider a new one",
+                                            path, info.st_mode & 07777U)};
+  }
+  return file->read_all(kSecretBytesMax);
+}
+
+Status sync_folder(const std::string& folder) {
+  const Result<File> opened = File::open(folder, O_RDONLY | O_DIRECTORY);
+  if (!opened.ok()) return opened.error();
+  return opened->sync();
+}
+
+Status replace_file(const std::string& folder, const std::string& name, std::string_view bytes,
+                    unsigned mode) {
+  const std::string path = folder + "/" + name;
+  const std::string beside = folder + "/." + name + ".tmp";
+  Status written = Ok{};
+  {
+    const Result<File> file = File::open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    if (!file.ok()) return file.error();
+    written = file->write_all(bytes);
+    if (written.ok()) written = file->sync();
+  }
+  if (written.ok() && ::rename(beside.c_str(), path.c_str()) != 0) {
+    written = io_error("rename to", path, errno);
+  }
+  if (!written.ok()) {
+    ::unlink(beside.c_str());
+    return written;
+  }
+  return sync_folder(folder);
+}
+
+}  // namespace reclaim::durable_file

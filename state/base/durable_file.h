@@ -1,0 +1,47 @@
+// Writing files so that they are there, whole, after a crash, and reading those that only their
+// owner may. Blocks: for the ledger's own thread and for the start.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "state/base/result.h"
+
+namespace reclaim::durable_file {
+
+// A file descriptor with an owner.
+class File final {
+ public:
+  // As open(2), with O_CLOEXEC.
+  static Result<File> open(const std::string& path, int flags, unsigned mode = 0640);
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
+
+  [[nodiscard]] int fd() const { return fd_; }
+  // All of it; what was written of it before an error stays.
+  [[nodiscard]] Status write_all(std::string_view bytes) const;
+  [[nodiscard]] Status sync() const;
+  [[nodiscard]] Status truncate(std::size_t bytes) const;
+  [[nodiscard]] Result<std::string> read_all(std::size_t bytes_max) const;
+
+ private:
+  File(int fd, std::string path);
+  int fd_;
+  std::string path_;
+};
+
+// A file that only its owner may read: one that others may is refused (Errc::invalid), one that is
+// not there is Errc::not_found.
+[[nodiscard]] Result<std::string> read_secret(const std::string& path);
+
+// Makes `folder`/`name` hold `bytes`, or what it held before: written beside, fsynced, renamed, and
+// the folder fsynced.
+[[nodiscard]] Status replace_file(const std::string& folder, const std::string& name,
+                                  std::string_view bytes, unsigned mode = 0640);
+[[nodiscard]] Status sync_folder(const std::string& folder);
+
+}  // namespace reclaim::durable_file

@@ -1,0 +1,385 @@
+#include "state/certificate/chain.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <tuple>
+
+#include "state/base/durable_file.h"
+#include "state/base/log.h"
+#include "state/device/record.h"
+
+namespace reclaim {
+namespace {
+
+namespace fs = std::filesystem;
+using durable_file::File;
+
+constexpr std::string_view kHead = "head";
+constexpr std::size_t kHeadBytesMax = 4096;
+constexpr std::size_t kDigestChars = 64;
+
+struct Head {
+  std::string sha256;
+  std::string name;
+  std::uint64_t sequence = 0;
+};
+
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
+  const Result<File> file = File::open(path, O_RDONLY);
+  if (!file.ok()) return file.error();
+  return file->read_all(bytes_max);
+}
+
+Status make_folder(const std::string& folder) {
+  const std::string parent = fs::path(folder).parent_path().string();
+  if (::mkdir(folder.c_str(), 0750) == 0) return durable_file::sync_folder(parent);
+  if (errno == EEXIST) return Ok{};
+  return Error{Errc::failed, fmt::format("cannot create {}: {}", folder, std::strerror(errno)),
+               errno};
+}
+
+// Nothing: there is no such file.
+Result<std::optional<Head>> read_head(const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, kHead);
+  auto text = read_file(path, kHeadBytesMax);
+  if (!text.ok() && text.error().raw == ENOENT) return std::optional<Head>();
+  if (!text.ok()) return std::move(text).error();
+  if (text->size() > kDigestChars + 3 && text->substr(kDigestChars, 2) == "  " &&
+      text->back() == '\n') {
+    Head head;
+    head.sha256 = text->substr(0, kDigestChars);
+    head.name = text->substr(kDigestChars + 2, text->size() - kDigestChars - 3);
+    const auto name = parse_sealed_name(head.name);
+    if (name.ok()) {
+      head.sequence = name->sequence;
+      return std::optional<Head>(std::move(head));
+    }
+  }
+  return Error{Errc::invalid,
+               fmt::format("{}: is not one line 'SHA-256  NAME' of the newest certificate", path)};
+}
+
+Status write_head(const std::string& folder, const std::string& name, const std::string& sha256) {
+  return durable_file::replace_file(folder, std::string(kHead),
+                                    fmt::format("{}  {}\n", sha256, name));
+}
+
+Error damaged(const std::string& folder, const std::string& name, std::string_view what) {
+  return Error{Errc::invalid,
+               fmt::format("{}/{}: {}; no certificate is sealed behind a damaged end: `reclaim "
+                           "certificate verify` tells more. Put the file back, or move the whole "
+                           "folder away, keep it for the auditor, and a new chain begins",
+                           folder, name, what)};
+}
+
+// What the next certificate is chained to.
+struct End {
+  std::uint64_t sequence = 0;
+  std::string sha256{kNoPrevious};
+};
+
+// The newest file, held against what `head` says of it, or of the one before it when a crash came
+// between the two; then the head is written anew.
+Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& files) {
+  auto read = read_head(folder);
+  if (!read.ok()) return damaged(folder, std::string(kHead), read.error().what);
+  const std::optional<Head>& head = *read;
+  const std::uint64_t expected = head ? head->sequence : 0;
+  if (files.empty()) {
+    if (!head) return End{};
+    return damaged(folder, head->name, "the newest certificate is missing");
+  }
+  const ChainFile& last = files.back();
+  if (last.sequence < expected) return damaged(folder, head->name, "is missing");
+  if (last.sequence > expected + 1) {
+    return damaged(folder, last.name,
+                   head ? fmt::format("the head names {}, which is not the one before", head->name)
+                        : "there is no head that names the one before");
+  }
+  if (files.size() > 1 && files[files.size() - 2].sequence == last.sequence) {
+    return damaged(folder, last.name,
+                   fmt::format("has the place of {} as well", files[files.size() - 2].name));
+  }
+  const auto text = read_sealed(folder, last.name);
+  if (!text.ok()) return damaged(folder, last.name, text.error().what);
+  End end{last.sequence, sha256_of(*text)};
+  if (last.sequence == expected) {
+    if (end.sha256 != head->sha256 || last.name != head->name) {
+      return damaged(folder, last.name, "was changed since it was sealed: the head knows another");
+    }
+    return end;
+  }
+  const auto sealed = open_seal(*text);
+  if (!sealed.ok()) return damaged(folder, last.name, sealed.error().what);
+  if (sealed->sequence != last.sequence || sealed->id != last.id ||
+      sealed->previous != (head ? head->sha256 : std::string(kNoPrevious))) {
+    return damaged(folder, last.name, "is not the one that follows what the head names");
+  }
+  if (Status kept = write_head(folder, last.name, end.sha256); !kept.ok()) {
+    return std::move(kept).error();
+  }
+  return end;
+}
+
+// Of an entry that vouches for the host's next key; `sealed` was found good.
+void learn_key(const Sealed& sealed, std::vector<PublicKey>& keys) {
+  if (sealed.kind != SealedKind::audit) return;
+  const auto entry = decode_audit(sealed.content);
+  if (!entry.ok() || entry->event != AuditEvent::key_endorsed) return;
+  auto key = PublicKey::parse(entry->public_key);
+  if (key.ok()) keys.push_back(*std::move(key));
+}
+
+// What check_chain has seen so far.
+class Walk final {
+ public:
+  Walk(const std::string& folder, std::vector<PublicKey> keys, bool from_the_first)
+      : folder_(folder), keys_(std::move(keys)), from_the_first_(from_the_first) {}
+
+  void visit(const ChainFile& file) {
+    place(file);
+    const auto text = read_sealed(folder_, file.name);
+    if (!text.ok()) {
+      complain(file.name, text.error().what);
+      digest_.clear();
+    } else {
+      content(file, *text);
+      digest_ = sha256_of(*text);
+    }
+    report_.count += 1;
+    if (report_.first == 0) report_.first = file.sequence;
+    report_.last = file.sequence;
+    report_.last_sha256 = digest_;
+    name_ = file.name;
+  }
+
+  void head() {
+    const auto read = read_head(folder_);
+    if (!read.ok()) return complain(std::string(kHead), read.error().what);
+    const std::optional<Head>& head = *read;
+    if (!head) {
+      if (report_.count > 0) {
+        complain(std::string(kHead), "is missing: whether the newest were taken away is not known");
+      }
+    } else if (head->sequence > report_.last) {
+      complain(head->name, "is missing: the head says that it is the newest");
+    } else if (head->name != name_) {
+      complain(name_, fmt::format("the head says that {} is the newest", head->name));
+    } else if (head->sha256 != digest_) {
+      complain(name_, "was changed since it was sealed: the head knows another SHA-256");
+    }
+  }
+
+  void complain(std::string file, std::string what) {
+    report_.problems.push_back({std::move(file), std::move(what)});
+  }
+  ChainReport report() && { return std::move(report_); }
+
+ private:
+  void place(const ChainFile& file) {
+    const bool begins = report_.count == 0;
+    if (begins && !from_the_first_) return;
+    if (!begins && file.sequence == report_.last) {
+      return complain(file.name, fmt::format("has the place of {} as well", name_));
+    }
+    const std::uint64_t expected = report_.last + 1;
+    if (file.sequence == expected) return;
+    complain(folder_,
+             file.sequence - 1 == expected
+                 ? fmt::format("certificate {} is missing", expected)
+                 : fmt::format("certificates {} to {} are missing", expected, file.sequence - 1));
+    digest_.clear();
+  }
+
+  void content(const ChainFile& file, const std::string& text) {
+    const auto sealed = check_sealed(text, keys_);
+    if (sealed.ok()) {
+      learn_key(*sealed, keys_);
+    } else {
+      complain(file.name, sealed.error().what);
+    }
+    const auto opened = open_seal(text);
+    if (!opened.ok()) return;
+    if (opened->sequence != file.sequence || opened->id != file.id) {
+      return complain(file.name, fmt::format("holds certificate {} with the id {}: it was renamed "
+                                             "or put in another's place",
+                                             opened->sequence, opened->id));
+    }
+    const bool begins = report_.count == 0;
+    if (begins ? file.sequence == 1 && opened->previous != kNoPrevious
+               : !digest_.empty() && opened->previous != digest_) {
+      complain(file.name, begins ? std::string("is the first, but names one before it")
+                                 : fmt::format("is not chained to {} as it is now: one of the two "
+                                               "was changed or replaced",
+                                               name_));
+    }
+  }
+
+  const std::string& folder_;
+  std::vector<PublicKey> keys_;
+  bool from_the_first_;
+  std::string digest_;  // of the file before; empty: not known
+  std::string name_;    // of the file before
+  ChainReport report_;
+};
+
+}  // namespace
+
+Result<std::string> CertificateChain::keep(const std::string& id, const std::string& json_text,
+                                           SealedKind kind) const {
+  if (Status made = make_folder(folder_); !made.ok()) return std::move(made).error();
+  const auto listing = list_chain(folder_);
+  if (!listing.ok()) return listing.error();
+  const auto& files = listing->files;
+  const auto there = std::find_if(files.begin(), files.end(),
+                                  [&](const ChainFile& file) { return file.id == id; });
+  if (there != files.end() && there->sequence != files.back().sequence) {
+    return read_sealed(folder_, there->name);
+  }
+  const auto end = end_of(folder_, files);
+  if (!end.ok()) return end.error();
+  if (there != files.end()) return read_sealed(folder_, there->name);
+  auto text = seal(key_, end->sequence + 1, end->sha256, json_text, kind);
+  if (!text.ok()) return text;
+  const std::string name = sealed_name(end->sequence + 1, id);
+  if (Status kept = durable_file::replace_file(folder_, name, *text); !kept.ok()) {
+    return std::move(kept).error();
+  }
+  if (Status kept = write_head(folder_, name, sha256_of(*text)); !kept.ok()) {
+    return std::move(kept).error();
+  }
+  return text;
+}
+
+Result<ChainListing> list_chain(const std::string& folder) {
+  ChainListing out;
+  std::error_code code;
+  if (!fs::exists(folder, code) && !code) return out;
+  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
+    const std::string name = it->path().filename().string();
+    auto parsed = parse_sealed_name(name);
+    if (parsed.ok()) {
+      out.files.push_back({parsed->sequence, std::move(parsed->id), name});
+    } else if (name != kHead && !(name.starts_with('.') && name.ends_with(".tmp"))) {
+      out.foreign.push_back(name);  // but not what a crash left of a write
+    }
+  }
+  if (code) {
+    return Error{Errc::failed, fmt::format("cannot read {}: {}", folder, code.message()),
+                 code.value()};
+  }
+  std::sort(out.files.begin(), out.files.end(), [](const ChainFile& a, const ChainFile& b) {
+    return std::tie(a.sequence, a.name) < std::tie(b.sequence, b.name);
+  });
+  std::sort(out.foreign.begin(), out.foreign.end());
+  return out;
+}
+
+Result<std::string> read_sealed(const std::string& folder, const std::string& name) {
+  return read_file(fmt::format("{}/{}", folder, name), kSealedBytesMax);
+}
+
+Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>& keys) {
+  auto sealed = open_seal(text);
+  if (!sealed.ok()) return sealed;
+  const auto key = std::find_if(keys.begin(), keys.end(), [&](const PublicKey& known) {
+    return known.id() == sealed->key_id;
+  });
+  if (key == keys.end()) {
+    return Error{Errc::refused, fmt::format("is signed with key {}, which is none of those given",
+                                            sealed->key_id)};
+  }
+  if (!key->verifies(sealed->signed_line, sealed->signature)) {
+    return Error{Errc::refused, "its signature does not fit: the certificate was changed"};
+  }
+  if (Status fits = check_certificate_schema(sealed->content, sealed->kind); !fits.ok()) {
+    return std::move(fits).error();
+  }
+  return sealed;
+}
+
+std::vector<PublicKey> endorsed_keys(const std::string& folder, std::vector<PublicKey> keys) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return keys;
+  for (const ChainFile& file : listing->files) {
+    const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!opened.ok() || opened->kind != SealedKind::audit) continue;
+    if (const auto sealed = check_sealed(*text, keys); sealed.ok()) learn_key(*sealed, keys);
+  }
+  return keys;
+}
+
+std::optional<std::string> unendorsed_predecessor(const std::string& folder, const PublicKey& key,
+                                                  std::size_t newest_max) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return std::nullopt;
+  const std::vector<ChainFile>& files = listing->files;
+  const std::size_t looked_at = std::min(files.size(), newest_max);
+  for (auto file = files.rbegin(); file != files.rbegin() + static_cast<std::ptrdiff_t>(looked_at);
+       ++file) {
+    const auto text = read_sealed(folder, file->name);
+    const auto sealed = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!sealed.ok() || sealed->key_id == key.id()) continue;
+    // The last that it sealed: an endorsement is made while no worker runs.
+    std::vector<PublicKey> endorsed;
+    learn_key(*sealed, endorsed);
+    if (!endorsed.empty() && endorsed.front().id() == key.id()) return std::nullopt;
+    return sealed->key_id;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error();
+  std::vector<DriveEvent> events;
+  for (const ChainFile& file : listing->files) {
+    const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!opened.ok()) continue;
+    DriveEvent event;
+    event.sequence = opened->sequence;
+    if (opened->kind == SealedKind::certificate) {
+      const auto certificate = decode_certificate(opened->content);
+      if (!certificate.ok()) continue;
+      event.kind = DriveEvent::Kind::erasure;
+      event.drive = certificate->serial;
+      event.instance = certificate->instance;
+      event.at = certificate->started_at;
+    } else {
+      const auto entry = decode_audit(opened->content);
+      const bool ended = entry.ok() && entry->event == AuditEvent::tenancy_ended;
+      if (!entry.ok() || (!ended && entry->event != AuditEvent::tenancy_seen)) continue;
+      event.kind = ended ? DriveEvent::Kind::ended : DriveEvent::Kind::tenancy;
+      event.drive = entry->serial.empty() ? entry->address : entry->serial;
+      event.instance = entry->instance;
+      event.at = entry->at;
+    }
+    events.push_back(std::move(event));
+  }
+  return events;
+}
+
+Result<ChainReport> check_chain(const std::string& folder, const std::vector<PublicKey>& keys,
+                                std::size_t newest_max) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error();
+  const std::size_t skipped = listing->files.size() - std::min(listing->files.size(), newest_max);
+  Walk walk(folder, keys, skipped == 0);
+  for (std::size_t i = skipped; i < listing->files.size(); ++i) walk.visit(listing->files[i]);
+  walk.head();
+  for (const std::string& name : listing->foreign) {
+    walk.complain(name, "is no certificate of this chain");
+  }
+  return std::move(walk).report();
+}
+
+}  // namespace reclaim

@@ -1,0 +1,92 @@
+// The certificates of a host as a chain of files. One folder holds
+//
+//   000000001-ID.json …   the sealed certificates (state/certificate/seal.h), in their order
+//   head                  the newest one, as sha256sum writes it: "SHA-256  NAME"
+//
+// The folder is the truth; `head` is written after each certificate and tells when the newest ones
+// were taken away. A crash between the two leaves a head that is one behind, which heals. Blocks:
+// for the ledger's own thread, for the start and for the operator's commands.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/base/result.h"
+#include "state/certificate/seal.h"
+#include "state/certificate/signing_key.h"
+#include "state/ledger/audit.h"
+
+namespace reclaim {
+
+class CertificateChain final {
+ public:
+  // `folder` is made when the first certificate is kept; its parent must exist.
+  CertificateChain(std::string folder, SigningKey key)
+      : folder_(std::move(folder)), key_(std::move(key)) {}
+
+  // Seals the certificate as the chain's next, durably, and returns the file's text. One that is
+  // sealed already stays as it is, whatever `json_text` says, and its text is returned: a
+  // crash makes a certificate be kept again. Errc::invalid: the end of the chain is damaged, which
+  // file and how.
+  [[nodiscard]] Result<std::string> keep(const std::string& id, const std::string& json_text,
+                                         SealedKind kind = SealedKind::certificate) const;
+
+ private:
+  std::string folder_;
+  SigningKey key_;
+};
+
+struct ChainFile {
+  std::uint64_t sequence = 0;
+  std::string id;
+  std::string name;
+};
+
+struct ChainListing {
+  std::vector<ChainFile> files;      // by sequence, then name
+  std::vector<std::string> foreign;  // names of files that do not belong here
+};
+// A folder that does not exist holds none.
+[[nodiscard]] Result<ChainListing> list_chain(const std::string& folder);
+[[nodiscard]] Result<std::string> read_sealed(const std::string& folder, const std::string& name);
+
+// One text alone: form, signature by one of the keys, schema.
+[[nodiscard]] Result<Sealed> check_sealed(std::string_view text,
+                                          const std::vector<PublicKey>& keys);
+
+struct ChainProblem {
+  std::string file;  // its name, or the folder where a file is missing
+  std::string what;
+};
+struct ChainReport {
+  std::uint64_t count = 0;
+  std::uint64_t first = 0;  // sequence; 0: no certificate
+  std::uint64_t last = 0;
+  std::string last_sha256;  // of the newest file
+  std::vector<ChainProblem> problems;
+};
+// Every file of the folder: each alone, its name, its place, the one before, the head. A key that
+// an entry endorses, signed with a key that is known by then, is known from there on. Looks at the
+// `newest_max` newest only.
+[[nodiscard]] Result<ChainReport> check_chain(
+    const std::string& folder, const std::vector<PublicKey>& keys,
+    std::size_t newest_max = std::numeric_limits<std::size_t>::max());
+
+// `keys` and those that the chain's entries endorse, beginning with them.
+[[nodiscard]] std::vector<PublicKey> endorsed_keys(const std::string& folder,
+                                                   std::vector<PublicKey> keys);
+
+// The id of the key that sealed before `key` did, if that one did not vouch for it: who holds the
+// former public key alone cannot follow the chain any more. Looks at the `newest_max` newest only.
+[[nodiscard]] std::optional<std::string> unendorsed_predecessor(const std::string& folder,
+                                                                const PublicKey& key,
+                                                                std::size_t newest_max);
+
+// What the chain tells of each drive, in its order: for find_missing_erasures(). What cannot be
+// read is left out; check_chain() complains of it.
+[[nodiscard]] Result<std::vector<DriveEvent>> drive_events(const std::string& folder);
+
+}  // namespace reclaim

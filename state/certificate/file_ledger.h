@@ -1,0 +1,71 @@
+// FileLedger: the Ledger as a file under state_path. One line a put, "CRC32 JSON", appended and
+// fsynced; read back at start. A line without its end is a write that a crash cut short, and nobody
+// was told it had happened: it is dropped with a warning. Anything else that is wrong is an error
+// naming file and line, since behind a forgotten line may be a dirty drive.
+//
+//   STATE_PATH/ledger              what must not be forgotten
+//   STATE_PATH/ledger.lock         flock: one worker at a time
+//   STATE_PATH/certificates/       the chain of certificates and audit (state/certificate/chain.h)
+//   STATE_PATH/certificate.key     what they are signed with, unless an operator names another
+//
+// Thread: the loop's; a thread of its own writes. Owns: the files, the lock, that thread. The
+// destructor lets the thread finish what was asked, and then calls the callbacks still due; it is
+// not to run inside of one. A failed write leaves the old file as it was: the next put writes the
+// whole ledger anew.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "state/base/log.h"
+#include "state/base/result.h"
+#include "state/base/uv.h"
+#include "state/certificate/signing_key.h"
+#include "state/ledger/ledger.h"
+
+namespace reclaim {
+
+struct FileLedgerOptions {
+  std::string state_path;   // a directory that exists
+  std::string signing_key;  // of an operator, must exist; empty: ours, made when there is none
+  std::size_t ledger_bytes_max =
+      std::size_t{4} * 1024 * 1024;  // beyond, the ledger is written anew
+  std::size_t entries_max = 4096;
+  std::size_t writes_waiting_max = 4096;
+  std::size_t certificate_bytes_max = std::size_t{1024} * 1024;
+};
+
+class FileLedger final : public Ledger {
+ public:
+  // Reads what is there; blocks, so it belongs before the loop runs. Errc::busy: another worker has
+  // it open. Errc::invalid: a damaged file, or a signing key that is none.
+  static Result<std::unique_ptr<FileLedger>> open(uv_loop_t* loop, FileLedgerOptions options,
+                                                  Logger& logger);
+  ~FileLedger() override;
+
+  [[nodiscard]] const std::map<PciAddress, LedgerEntry>& entries() const override;
+  void put(const PciAddress& address, const LedgerEntry& entry,
+           std::function<void(Status)> done) override;
+  void keep_certificate(const std::string& id, const std::string& json_text,
+                        std::function<void(Result<std::string>)> done) override;
+  void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) override;
+
+ private:
+  class Core;
+  explicit FileLedger(std::unique_ptr<Core> core);
+  std::unique_ptr<Core> core_;
+};
+
+// Seals, with the key that is in use, that `next` is the host's next key. For the operator's
+// command, while no worker has the folder; blocks. Errc::busy: one has.
+[[nodiscard]] Status endorse_key(const FileLedgerOptions& options, const std::string& host,
+                                 const PublicKey& next, WallMs at);
+
+// Where they stand.
+[[nodiscard]] std::string certificates_folder(const std::string& state_path);
+[[nodiscard]] std::string default_signing_key(const std::string& state_path);
+
+}  // namespace reclaim

@@ -1,0 +1,193 @@
+#include "state/certificate/seal.h"
+
+#include <fmt/core.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "certificate_schema.h"
+#include "state/base/json.h"
+#include "state/base/log.h"
+#include "state/base/rapidjson_schema.h"
+#include "state/base/uuid.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kOpening = "{\"sealed\":\n";
+constexpr std::string_view kSignature = ",\"signature\":\"";
+constexpr std::string_view kClosing = "\"}\n";
+constexpr std::size_t kDigestChars = 64;
+constexpr std::size_t kSequenceDigits = 9;
+
+bool is_digest(std::string_view text) {
+  return text.size() == kDigestChars && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+std::string to_base64(std::string_view raw) {
+  std::string text(4 * ((raw.size() + 2) / 3) + 1, '\0');
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(raw.data()),
+                                     static_cast<int>(raw.size()));
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+// Only what to_base64 writes: of two spellings of one signature the second is a change as well.
+Result<std::string> signature_of(std::string_view text) {
+  std::vector<unsigned char> raw(3 * text.size() / 4 + 3);
+  const int length =
+      text.size() % 4 != 0
+          ? -1
+          : EVP_DecodeBlock(raw.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                            static_cast<int>(text.size()));
+  std::string signature(reinterpret_cast<const char*>(raw.data()),
+                        length < static_cast<int>(kSignatureBytes) ? 0 : kSignatureBytes);
+  if (signature.empty() || to_base64(signature) != text) {
+    return Error{Errc::invalid, "its signature is not 64 bytes in base64"};
+  }
+  return signature;
+}
+
+std::string head_of_line(std::uint64_t sequence, std::string_view previous, std::string_view key_id,
+                         SealedKind kind) {
+  return fmt::format(R"({{"sequence":{},"previous":"{}","key_id":"{}","{}":)", sequence, previous,
+                     key_id, to_string(kind));
+}
+
+Result<std::string> id_of(std::string_view certificate_json) {
+  const auto document = json::parse(certificate_json, kSealedBytesMax);
+  if (!document.ok()) return document.error();
+  if (!document->IsObject()) return Error{Errc::invalid, "the certificate is no JSON object"};
+  return json::get_string(*document, "id");
+}
+
+Error not_sealed(std::string_view what) {
+  return Error{Errc::invalid, fmt::format("this is no whole sealed certificate: {}", what)};
+}
+
+// The second line: its members in the one order and spelling that seal() writes.
+Result<Sealed> open_line(std::string_view line) {
+  const auto document = json::parse(line, kSealedBytesMax);
+  if (!document.ok()) return not_sealed(document.error().what);
+  const rapidjson::Value* number = json::find(*document, "sequence");
+  const auto previous = json::maybe_string(*document, "previous");
+  const auto key_id = json::maybe_string(*document, "key_id");
+  if (number == nullptr || !number->IsUint64() || number->GetUint64() == 0) {
+    return not_sealed("'sequence' is absent or no number from 1 on");
+  }
+  if (!previous || !is_digest(*previous)) return not_sealed("'previous' is no SHA-256 in hex");
+  if (!key_id || !is_digest(*key_id)) return not_sealed("'key_id' is no SHA-256 in hex");
+  Sealed out;
+  out.sequence = number->GetUint64();
+  out.previous = *previous;
+  out.key_id = *key_id;
+  const auto head_as = [&](SealedKind kind) {
+    return head_of_line(out.sequence, out.previous, out.key_id, kind);
+  };
+  if (line.starts_with(head_as(SealedKind::audit))) out.kind = SealedKind::audit;
+  const std::string head = head_as(out.kind);
+  if (!line.starts_with(head) || !line.ends_with("}\n")) {
+    return not_sealed("its second line is not spelled as Reclaim writes it");
+  }
+  out.content = std::string(line.substr(head.size(), line.size() - head.size() - 2));
+  auto id = id_of(out.content);
+  if (!id.ok()) return not_sealed(id.error().what);
+  out.id = *std::move(id);
+  out.signed_line = std::string(line);
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_string(SealedKind kind) {
+  return kind == SealedKind::audit ? "audit" : "certificate";
+}
+
+Result<std::string> seal(const SigningKey& key, std::uint64_t sequence, std::string_view previous,
+                         std::string_view json_text, SealedKind kind) {
+  if (json_text.find('\n') != std::string_view::npos) {
+    return Error{Errc::invalid, "a certificate to be sealed must be one line of JSON"};
+  }
+  if (const auto id = id_of(json_text); !id.ok()) {
+    return id.error().wrap("the certificate to be sealed");
+  }
+  std::string line = head_of_line(sequence, previous, key.public_key().id(), kind);
+  line += json_text;
+  line += "}\n";
+  const auto signature = key.sign(line);
+  if (!signature.ok()) return signature.error();
+  std::string text(kOpening);
+  text += line;
+  text += kSignature;
+  text += to_base64(*signature);
+  text += kClosing;
+  return text;
+}
+
+Result<Sealed> open_seal(std::string_view text) {
+  if (text.size() > kSealedBytesMax) {
+    return Error{Errc::limit, fmt::format("it is longer than {} bytes", kSealedBytesMax)};
+  }
+  if (!text.starts_with(kOpening)) return not_sealed("it does not begin with {\"sealed\":");
+  const std::string_view rest = text.substr(kOpening.size());
+  const std::size_t end = rest.find('\n');
+  if (end == std::string_view::npos) return not_sealed("it ends in its second line");
+  std::string_view last = rest.substr(end + 1);
+  if (!last.starts_with(kSignature) || !last.ends_with(kClosing) ||
+      last.size() < kSignature.size() + kClosing.size()) {
+    return not_sealed("its third line is not the signature");
+  }
+  last.remove_prefix(kSignature.size());
+  last.remove_suffix(kClosing.size());
+  auto signature = signature_of(last);
+  if (!signature.ok()) return not_sealed(signature.error().what);
+  auto sealed = open_line(rest.substr(0, end + 1));
+  if (sealed.ok()) sealed->signature = *std::move(signature);
+  return sealed;
+}
+
+Status check_certificate_schema(std::string_view json_text, SealedKind kind) {
+  const auto document = json::parse(json_text, kSealedBytesMax);
+  if (!document.ok()) return document.error();
+  const auto text = json::parse(kCertificateSchema, kSealedBytesMax);
+  CHECK(text.ok());
+  const rapidjson::Value* certificate = json::find((*text)["definitions"], to_string(kind));
+  CHECK(certificate != nullptr);
+  const rapidjson::SchemaDocument schema(*certificate);
+  rapidjson::SchemaValidator validator(schema);
+  if (document->Accept(validator)) return Ok{};
+  rapidjson::StringBuffer place;
+  validator.GetInvalidDocumentPointer().Stringify(place);
+  return Error{Errc::invalid, fmt::format("it breaks the published schema at '{}': rule '{}'",
+                                          place.GetSize() == 0 ? "/" : place.GetString(),
+                                          validator.GetInvalidSchemaKeyword())};
+}
+
+std::string sealed_name(std::uint64_t sequence, std::string_view id) {
+  return fmt::format("{:0{}}-{}.json", sequence, kSequenceDigits, id);
+}
+
+Result<SealedName> parse_sealed_name(std::string_view name) {
+  SealedName out;
+  const std::size_t dash = name.find('-');
+  constexpr std::string_view kEnding = ".json";
+  if (dash != std::string_view::npos && name.ends_with(kEnding) &&
+      name.size() > dash + 1 + kEnding.size()) {
+    const auto [end, error] = std::from_chars(name.data(), name.data() + dash, out.sequence);
+    out.id = std::string(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
+    if (error == std::errc{} && end == name.data() + dash && out.sequence > 0 &&
+        looks_like_uuid(out.id) && sealed_name(out.sequence, out.id) == name) {
+      return out;
+    }
+  }
+  return Error{Errc::invalid, fmt::format("'{}' is no name of a sealed certificate (like "
+                                          "000000001-ID.json)",
+                                          printable_excerpt(name, 80))};
+}
+
+}  // namespace reclaim

@@ -1,0 +1,196 @@
+#include "state/certificate/signing_key.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "state/base/check.h"
+#include "state/base/durable_file.h"
+
+namespace reclaim {
+namespace {
+
+using durable_file::File;
+
+constexpr std::size_t kKeyBytesMax = 16'384;
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+
+Bio reading(std::string_view text) {
+  Bio bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free);
+  CHECK(bio != nullptr);
+  return bio;
+}
+
+std::string content(BIO* bio) {
+  char* bytes = nullptr;
+  const long length = BIO_get_mem_data(bio, &bytes);
+  return {bytes, static_cast<std::size_t>(length)};
+}
+
+// An encrypted key is refused instead of asked for on somebody's terminal.
+int no_passphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*user*/) {
+  return -1;
+}
+
+std::shared_ptr<EVP_PKEY> owned(EVP_PKEY* key) {
+  return {key, &EVP_PKEY_free};
+}
+
+std::string id_of(EVP_PKEY* key) {
+  unsigned char* der = nullptr;
+  const int length = i2d_PUBKEY(key, &der);
+  CHECK(length > 0);
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(
+      der, [](unsigned char* bytes) { OPENSSL_free(bytes); });
+  return sha256_of({reinterpret_cast<const char*>(der), static_cast<std::size_t>(length)});
+}
+
+Error wrong(const std::string& path, std::string_view what) {
+  ERR_clear_error();
+  return Error{Errc::invalid, fmt::format("{}: {}", path, what)};
+}
+
+Result<std::string> private_pem(EVP_PKEY* key) {
+  const Bio bio(BIO_new(BIO_s_mem()), &BIO_free);
+  if (bio == nullptr ||
+      PEM_write_bio_PKCS8PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+    return Error{Errc::failed, "OpenSSL cannot write the new signing key"};
+  }
+  return content(bio.get());
+}
+
+std::pair<std::string, std::string> folder_and_name(const std::string& path) {
+  const std::filesystem::path whole(path);
+  return {whole.parent_path().string(), whole.filename().string()};
+}
+
+}  // namespace
+
+std::string sha256_of(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) == 1);
+  std::string hex;
+  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest[i]);
+  return hex;
+}
+
+PublicKey::PublicKey(std::shared_ptr<evp_pkey_st> key)
+    : key_(std::move(key)), id_(id_of(key_.get())) {}
+
+Result<PublicKey> PublicKey::load(const std::string& path) {
+  const Result<File> file = File::open(path, O_RDONLY);
+  if (!file.ok()) return file.error();
+  const Result<std::string> text = file->read_all(kKeyBytesMax);
+  if (!text.ok()) return text.error();
+  auto key = parse(*text);
+  if (!key.ok()) return wrong(path, key.error().what);
+  return key;
+}
+
+Result<PublicKey> PublicKey::parse(const std::string& pem) {
+  auto key = owned(PEM_read_bio_PUBKEY(reading(pem).get(), nullptr, &no_passphrase, nullptr));
+  ERR_clear_error();
+  if (key == nullptr) {
+    return Error{Errc::invalid, "holds no public key in PEM form (-----BEGIN PUBLIC KEY-----)"};
+  }
+  if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) {
+    return Error{Errc::invalid,
+                 "is a public key of another kind: certificates are signed with Ed25519"};
+  }
+  return PublicKey(std::move(key));
+}
+
+bool PublicKey::verifies(std::string_view bytes, std::string_view signature) const {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
+                                                                        &EVP_MD_CTX_free);
+  CHECK(context != nullptr);
+  if (signature.size() != kSignatureBytes) return false;
+  const auto* const begin = reinterpret_cast<const unsigned char*>(bytes.data());
+  const bool good =
+      EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key_.get()) == 1 &&
+      EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature.data()),
+                       signature.size(), begin, bytes.size()) == 1;
+  ERR_clear_error();
+  return good;
+}
+
+Result<std::string> PublicKey::pem() const {
+  const Bio bio(BIO_new(BIO_s_mem()), &BIO_free);
+  if (bio == nullptr || PEM_write_bio_PUBKEY(bio.get(), key_.get()) != 1) {
+    return Error{Errc::failed, "OpenSSL cannot write the public key"};
+  }
+  return content(bio.get());
+}
+
+Result<SigningKey> SigningKey::load(const std::string& path) {
+  const Result<std::string> text = durable_file::read_secret(path);
+  if (!text.ok()) return text.error();
+  auto key = owned(PEM_read_bio_PrivateKey(reading(*text).get(), nullptr, &no_passphrase, nullptr));
+  if (key == nullptr) {
+    return wrong(path,
+                 "holds no private key in PEM form without a passphrase; make one with `openssl "
+                 "genpkey -algorithm ed25519`");
+  }
+  if (EVP_PKEY_get_id(key.get()) != EVP_PKEY_ED25519) {
+    return wrong(path,
+                 "is a private key of another kind: certificates are signed with Ed25519 "
+                 "(`openssl genpkey -algorithm ed25519`)");
+  }
+  return SigningKey(PublicKey(std::move(key)));
+}
+
+Result<SigningKey> SigningKey::load_or_create(const std::string& path) {
+  const auto [folder, name] = folder_and_name(path);
+  std::error_code code;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, code))) {
+    const auto made = owned(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
+    if (made == nullptr) return Error{Errc::failed, "OpenSSL cannot make a signing key"};
+    const Result<std::string> text = private_pem(made.get());
+    if (!text.ok()) return text.error();
+    if (Status kept = durable_file::replace_file(folder, name, *text, 0600); !kept.ok()) {
+      return std::move(kept).error();
+    }
+  }
+  Result<SigningKey> key = load(path);
+  if (!key.ok()) return key;
+  const Result<std::string> pem = key->public_key().pem();
+  if (!pem.ok()) return pem.error();
+  const Result<File> beside = File::open(path + ".pub", O_RDONLY);
+  const Result<std::string> there =
+      beside.ok() ? beside->read_all(kKeyBytesMax) : Result<std::string>(beside.error());
+  if (there.ok() && *there == *pem) return key;
+  if (Status kept = durable_file::replace_file(folder, name + ".pub", *pem, 0644); !kept.ok()) {
+    return std::move(kept).error();
+  }
+  return key;
+}
+
+Result<std::string> SigningKey::sign(std::string_view bytes) const {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
+                                                                        &EVP_MD_CTX_free);
+  CHECK(context != nullptr);
+  std::string signature(kSignatureBytes, '\0');
+  std::size_t length = signature.size();
+  const auto* const begin = reinterpret_cast<const unsigned char*>(bytes.data());
+  if (EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, public_.key_.get()) != 1 ||
+      EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length,
+                     begin, bytes.size()) != 1 ||
+      length != kSignatureBytes) {
+    ERR_clear_error();
+    return Error{Errc::failed, "OpenSSL cannot sign the certificate"};
+  }
+  return signature;
+}
+
+}  // namespace reclaim

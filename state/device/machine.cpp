@@ -1,0 +1,445 @@
+#include "state/device/machine.h"
+
+#include <fmt/core.h>
+
+namespace reclaim {
+namespace {
+
+using E = EffectKind;
+using S = Stage;
+using T = Trigger;
+
+constexpr std::array kRows{
+    // clang-format off
+    Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance holds it"},
+    Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "burned, nobody holds it, and no certificate stands for it as it is now"},
+    Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is offered: reserve it, then clean it"},
+    Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first"},
+    Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is mended"},
+    Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy nobody saw, not by hand"},
+    Row{S::available, T::operator_enrol, S::pending_cleaning, E::reserve, "an operator accepts the drive that is there now: it is cleaned, and so gets its enrolment baseline"},
+    Row{S::available, T::restarted_resume, S::available, E::none, "nothing was under way"},
+    Row{S::available, T::restarted_error, S::available, E::none, "nothing was under way"},
+
+    Row{S::allocated, T::dirty_seen, S::pending_cleaning, E::none, "the instance is gone and left it burned"},
+    Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, so it must not be offered to another: reserve it"},
+    Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: reserve it, then clean it"},
+    Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and it is no NVMe drive: not cleaned, and not given back by us either"},
+    Row{S::allocated, T::restarted_resume, S::allocated, E::none, "nothing was under way"},
+    Row{S::allocated, T::restarted_error, S::allocated, E::none, "nothing was under way"},
+
+    Row{S::pending_cleaning, T::admitted, S::guarding, E::claim, "nothing in Placement or in the configuration forbids it"},
+    Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance holds it, and nothing was done to it yet"},
+    Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
+    Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
+    Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "an operator said so"},
+    Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
+    Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
+    Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::guarding, T::guards_passed, S::rechecking, E::recheck, "every guard of the host passed and the drive is claimed"},
+    Row{S::guarding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host stands in the way; looked at again with the next survey"},
+    Row{S::guarding, T::guards_failed, S::error, E::drop, "a guard refused for a reason that only an operator can settle"},
+    Row{S::guarding, T::lock_refused, S::pending_cleaning, E::drop, "another worker holds the device's lock"},
+    Row{S::guarding, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
+    Row{S::guarding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::guarding, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::guarding, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
+    Row{S::guarding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::rechecking, T::still_burned, S::preparing, E::run_step, "Placement still says burned and unallocated"},
+    Row{S::rechecking, T::still_burned_adopt, S::erasing, E::erase, "Placement still says burned and unallocated, and our own sanitize may be running: adopt it"},
+    Row{S::rechecking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: decide again"},
+    Row{S::rechecking, T::placement_away, S::rechecking, E::recheck, "Placement does not answer: ask again"},
+    Row{S::rechecking, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
+    Row{S::rechecking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::rechecking, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::rechecking, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
+    Row{S::rechecking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::preparing, T::step_done, S::preparing, E::run_step, "what this step looks at is as it should be, or is again: the next one"},
+    Row{S::preparing, T::steps_done, S::baselining, E::take_baseline, "whatever a tenant may have left on the controller was looked at, and reset where it had to be"},
+    Row{S::preparing, T::step_failed, S::error, E::drop, "quarantined"},
+    Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way of a clean step"},
+    Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::preparing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::preparing, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::preparing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase: every step can be run again"},
+    Row{S::preparing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::baselining, T::baseline_taken, S::erasing, E::erase, "what the drive held is known, so that its going can be shown"},
+    Row{S::baselining, T::baseline_failed, S::error, E::drop, "the drive could not be read, or the canary not written"},
+    Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way before anything was written"},
+    Row{S::baselining, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::baselining, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::baselining, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::baselining, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase"},
+    Row{S::baselining, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::erasing, T::erased, S::verifying, E::verify, "the drive says it is erased, and its log agrees with our command"},
+    Row{S::erasing, T::erase_failed, S::error, E::drop, "the drive says it did not erase"},
+    Row{S::erasing, T::erase_unknown, S::error, E::drop, "it was not seen to complete"},
+    Row{S::erasing, T::erase_not_started, S::pending_cleaning, E::drop, "given up before the command was sent"},
+    Row{S::erasing, T::nothing_to_adopt, S::preparing, E::run_step, "our interrupted sanitize is not running any more: start over"},
+    Row{S::erasing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::erasing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::erasing, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs, verify"},
+    Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::verifying, T::verified, S::restoring, E::restore_driver, "nothing of the old content was found, and enough was looked at"},
+    Row{S::verifying, T::verify_failed, S::error, E::drop, "the erasure could not be shown"},
+    Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::verifying, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: start over"},
+    Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::restoring, T::driver_restored, S::looking, E::look, "it stands as its next instance expects it"},
+    Row{S::restoring, T::restore_failed, S::error, E::drop, "it is clean, but its former driver did not come back"},
+    Row{S::restoring, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::restoring, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::restoring, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::looking, T::look_ok, S::releasing, E::release, "verified, still ours, still burned and unallocated: give it back"},
+    Row{S::looking, T::look_changed, S::pending_cleaning, E::drop, "something moved since verification: start over"},
+    Row{S::looking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: start over"},
+    Row{S::looking, T::placement_away, S::looking, E::look, "Placement does not answer: ask again, for as long as the claim holds"},
+    Row{S::looking, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::looking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::looking, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::looking, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::releasing, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
+    Row{S::releasing, T::release_conflict, S::confirming, E::confirm, "somebody else wrote the provider, before our PUT or right after it: read back, decide again"},
+    Row{S::releasing, T::release_unknown, S::confirming, E::confirm, "the answer never came: read back"},
+    Row{S::releasing, T::release_refused, S::error, E::drop, "Placement refused the release"},
+    Row{S::releasing, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
+    Row{S::releasing, T::restarted_resume, S::confirming, E::confirm, "the PUT may have been made: read back"},
+    Row{S::releasing, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
+
+    Row{S::confirming, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
+    Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance holds it already"},
+    Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance holds it, and the erasure on record is older than its dirt"},
+    Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
+    Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},
+    Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
+    Row{S::confirming, T::placement_away, S::confirming, E::confirm, "Placement does not answer: ask again"},
+    Row{S::confirming, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
+    Row{S::confirming, T::restarted_resume, S::confirming, E::confirm, "the PUT may have been made: read back"},
+    Row{S::confirming, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
+
+    Row{S::error, T::operator_clean, S::pending_cleaning, E::none, "an operator asked for another try"},
+    Row{S::error, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now"},
+    Row{S::error, T::allocation_seen, S::error, E::none, "an instance holds it: what an earlier erasure did says nothing about it any more"},
+    Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, so it must be reserved"},
+    Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to look at it"},
+    Row{S::error, T::restarted_error, S::error, E::none, "an operator has to look at it"},
+    // clang-format on
+};
+
+constexpr bool busy(Stage stage) {
+  return stage != S::available && stage != S::allocated && stage != S::pending_cleaning &&
+         stage != S::error;
+}
+
+constexpr bool rows_unique() {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    for (std::size_t j = i + 1; j < kRows.size(); ++j) {
+      if (kRows[i].from == kRows[j].from && kRows[i].on == kRows[j].on) return false;
+    }
+  }
+  return true;
+}
+
+constexpr bool has_row(Stage from, Trigger on) {
+  for (const Row& row : kRows) {
+    if (row.from == from && row.on == on) return true;
+  }
+  return false;
+}
+
+constexpr bool every_stage_survives_a_restart() {
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    if (!has_row(stage, T::restarted_resume) || !has_row(stage, T::restarted_error)) return false;
+  }
+  return true;
+}
+
+// The promise, link by link: only `looking` leads to the release, only a former driver put back (or
+// a release that did not happen, itself reached only from there) leads to `looking`, only a
+// verification leads to the driver's return, only an erase that was seen to complete leads to
+// verification, and only a confirmed release leads to `available`: or, without any effect, the end
+// of a tenancy of what is no drive, which never comes near the rest (below, and step()).
+constexpr bool release_only_after_verified_erasure() {
+  for (const Row& row : kRows) {
+    if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;
+    if (row.to == S::releasing && row.effect != E::release) return false;
+    if (row.to == S::looking && row.from != S::looking &&
+        !(row.from == S::restoring && row.on == T::driver_restored) &&
+        !(row.from == S::confirming && row.on == T::still_reserved)) {
+      return false;
+    }
+    if (row.to == S::restoring && !(row.from == S::verifying && row.on == T::verified))
+      return false;
+    if (row.effect == E::restore_driver && row.to != S::restoring) return false;
+    if (row.to == S::confirming && row.from != S::releasing && row.from != S::confirming)
+      return false;
+    if (row.to == S::verifying && !(row.from == S::erasing && row.on == T::erased)) return false;
+    if (row.to == S::available && row.from != S::available && row.on != T::released &&
+        row.on != T::gone_uncleanable) {
+      return false;
+    }
+    if (row.on == T::released && row.from != S::releasing && row.from != S::confirming)
+      return false;
+    if (row.on == T::released_taken && row.from != S::confirming) return false;
+    if (row.effect == E::finish && row.on != T::released && row.on != T::released_taken) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// What is no NVMe drive is shown and nothing else: the row of its own moves a record, and nothing
+// in Placement or on the host.
+constexpr bool uncleanable_devices_are_only_shown() {
+  std::size_t rows = 0;
+  for (const Row& row : kRows) {
+    if (row.on != T::gone_uncleanable) continue;
+    if (row.from != S::allocated || row.to != S::available || row.effect != E::none) return false;
+    rows += 1;
+  }
+  return rows == 1;
+}
+
+// Before anything destructive: a claim, a second look at Placement and, unless adopting, every step
+// that stands before the erase and a baseline.
+constexpr bool erase_only_behind_the_guards() {
+  for (const Row& row : kRows) {
+    if (row.effect == E::erase && row.to != S::erasing) return false;
+    if (row.to == S::erasing && !(row.from == S::baselining && row.on == T::baseline_taken) &&
+        !(row.from == S::rechecking && row.on == T::still_burned_adopt)) {
+      return false;
+    }
+    if (row.to == S::baselining && !(row.from == S::preparing && row.on == T::steps_done)) {
+      return false;
+    }
+    if (row.effect == E::run_step && row.to != S::preparing) return false;
+    if (row.to == S::preparing && !(row.from == S::rechecking && row.on == T::still_burned) &&
+        !(row.from == S::preparing && row.on == T::step_done) &&
+        !(row.from == S::erasing && row.on == T::nothing_to_adopt)) {
+      return false;
+    }
+    if (row.to == S::rechecking && row.from != S::rechecking &&
+        !(row.from == S::guarding && row.on == T::guards_passed)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whoever leaves the busy stages gives claim and lock back.
+constexpr bool nothing_is_left_claimed() {
+  for (const Row& row : kRows) {
+    if (busy(row.from) && !busy(row.to) && row.effect != E::drop && row.effect != E::finish) {
+      return false;
+    }
+  }
+  return true;
+}
+
+constexpr bool all_stages_reachable() {
+  std::array<bool, kStageCount> reached{};
+  reached[static_cast<std::size_t>(S::available)] = true;
+  for (std::size_t round = 0; round < kStageCount; ++round) {
+    for (const Row& row : kRows) {
+      if (reached[static_cast<std::size_t>(row.from)])
+        reached[static_cast<std::size_t>(row.to)] = true;
+    }
+  }
+  for (const bool stage : reached) {
+    if (!stage) return false;
+  }
+  return true;
+}
+
+static_assert(rows_unique());
+static_assert(every_stage_survives_a_restart());
+static_assert(release_only_after_verified_erasure());
+static_assert(uncleanable_devices_are_only_shown());
+static_assert(erase_only_behind_the_guards());
+static_assert(nothing_is_left_claimed());
+static_assert(all_stages_reachable());
+
+constexpr std::array<std::string_view, kStageCount> kStageNames{
+    "available", "allocated",  "pending_cleaning", "guarding",  "rechecking",
+    "preparing", "baselining", "erasing",          "verifying", "restoring",
+    "looking",   "releasing",  "confirming",       "error"};
+
+constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_seen",
+                                                                    "allocation_gone",
+                                                                    "dirty_seen",
+                                                                    "reserved_dropped",
+                                                                    "gone_uncleanable",
+                                                                    "unregistered_seen",
+                                                                    "policy_unsatisfied",
+                                                                    "admitted",
+                                                                    "lock_refused",
+                                                                    "guards_passed",
+                                                                    "guards_wait",
+                                                                    "guards_failed",
+                                                                    "still_burned",
+                                                                    "still_burned_adopt",
+                                                                    "placement_changed",
+                                                                    "placement_away",
+                                                                    "step_done",
+                                                                    "steps_done",
+                                                                    "step_failed",
+                                                                    "baseline_taken",
+                                                                    "baseline_failed",
+                                                                    "nothing_to_adopt",
+                                                                    "erased",
+                                                                    "erase_failed",
+                                                                    "erase_unknown",
+                                                                    "erase_not_started",
+                                                                    "verified",
+                                                                    "verify_failed",
+                                                                    "driver_restored",
+                                                                    "restore_failed",
+                                                                    "look_ok",
+                                                                    "look_changed",
+                                                                    "released",
+                                                                    "released_taken",
+                                                                    "release_conflict",
+                                                                    "release_unknown",
+                                                                    "release_refused",
+                                                                    "still_reserved",
+                                                                    "lock_lost",
+                                                                    "restarted_resume",
+                                                                    "restarted_error",
+                                                                    "operator_clean",
+                                                                    "operator_abort",
+                                                                    "operator_enrol",
+                                                                    "erases_exhausted"};
+
+constexpr std::array<std::string_view, 14> kEffectNames{
+    "-",    "claim",   "recheck", "run_step", "take_baseline", "erase",  "verify", "restore_driver",
+    "look", "release", "confirm", "finish",   "drop",          "reserve"};
+
+std::string render_text() {
+  std::string out;
+  for (const Row& row : kRows) {
+    out += fmt::format("{:<17} {:<19} -> {:<17} {:<14} {}\n", to_string(row.from),
+                       to_string(row.on), to_string(row.to), to_string(row.effect), row.why);
+  }
+  return out;
+}
+
+std::string render_markdown() {
+  std::string out = "| from | on | to | effect | why |\n|---|---|---|---|---|\n";
+  for (const Row& row : kRows) {
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", to_string(row.from), to_string(row.on),
+                       to_string(row.to), to_string(row.effect), row.why);
+  }
+  return out;
+}
+
+std::string render_dot() {
+  std::string out = "digraph reclaim {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n";
+  out += "  subgraph cluster_cleaning {\n    label=\"cleaning\";\n";
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    if (busy(static_cast<Stage>(i))) out += fmt::format("    {};\n", kStageNames[i]);
+  }
+  out += "  }\n";
+  for (const Row& row : kRows) {
+    out += fmt::format("  {} -> {} [label=\"{}\"{}];\n", to_string(row.from), to_string(row.to),
+                       to_string(row.on), row.effect == E::release ? ", color=green" : "");
+  }
+  return out + "}\n";
+}
+
+}  // namespace
+
+std::span<const Row> machine_rows() {
+  return kRows;
+}
+
+const Row* find_row(Stage from, Trigger on) {
+  for (const Row& row : kRows) {
+    if (row.from == from && row.on == on) return &row;
+  }
+  return nullptr;
+}
+
+DeviceState device_state(Stage stage) {
+  switch (stage) {
+    case S::available:
+      return DeviceState::available;
+    case S::allocated:
+      return DeviceState::allocated;
+    case S::pending_cleaning:
+      return DeviceState::pending_cleaning;
+    case S::error:
+      return DeviceState::error;
+    default:
+      return DeviceState::cleaning;
+  }
+}
+
+bool is_busy(Stage stage) {
+  return busy(stage);
+}
+
+bool may_last_long(Stage stage) {
+  return stage == Stage::preparing || stage == Stage::baselining || stage == Stage::erasing ||
+         stage == Stage::verifying || stage == Stage::restoring;
+}
+
+std::string_view to_string(DeviceState state) {
+  switch (state) {
+    case DeviceState::available:
+      return "available";
+    case DeviceState::allocated:
+      return "allocated";
+    case DeviceState::pending_cleaning:
+      return "pending_cleaning";
+    case DeviceState::cleaning:
+      return "cleaning";
+    case DeviceState::error:
+      return "error";
+  }
+  return "error";
+}
+
+std::string_view to_string(Stage stage) {
+  return kStageNames.at(static_cast<std::size_t>(stage));
+}
+
+std::string_view to_string(Trigger trigger) {
+  return kTriggerNames.at(static_cast<std::size_t>(trigger));
+}
+
+std::string_view to_string(EffectKind effect) {
+  return kEffectNames.at(static_cast<std::size_t>(effect));
+}
+
+Result<Stage> parse_stage(std::string_view text) {
+  for (std::size_t i = 0; i < kStageCount; ++i) {
+    if (kStageNames.at(i) == text) return static_cast<Stage>(i);
+  }
+  return Error{Errc::invalid, fmt::format("'{}' is no stage of a device", text)};
+}
+
+Result<std::string> render_machine(std::string_view format) {
+  if (format == "text") return render_text();
+  if (format == "markdown") return render_markdown();
+  if (format == "dot") return render_dot();
+  return Error{Errc::invalid,
+               fmt::format("format '{}' is unknown; text, markdown and dot are", format)};
+}
+
+}  // namespace reclaim

@@ -1,0 +1,58 @@
+// An order: what an operator asks of a device's worker, and who he is. Orders have a stream of
+// their own, reclaim:{HOST}:orders; all who have the fleet's Redis can write there. So an order
+// that only begins or ends work is taken from anyone who gives a name, and one that accepts
+// something, as `enrol` does, only when it is authenticated, fresh and new.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "state/base/clock.h"
+
+namespace reclaim {
+
+// An older one is not carried out: what somebody wanted of the drive that was there then is no
+// order for the one that is there now.
+inline constexpr std::int64_t kOrderLifeMs = 3'600'000;
+
+struct Order {
+  std::string id;       // of the stream's entry, set by the store
+  std::string order;    // clean | abort | enrol | maintenance_on | maintenance_off
+  std::string address;  // of the device
+  std::string who;      // "alice@controller-1", or a user of Keystone's
+  std::string request_id;
+  WallMs issued_at;
+  std::string nonce;
+  // Of all else and the host (state/certificate/order_seal.h); empty: not authenticated.
+  std::string mac;
+  // Of `enrol`: the drive that it accepts, and no other. Its serial, empty where none can be read
+  // yet, and what stays with its hardware (nvme::encode_hardware).
+  std::string serial;
+  std::string hardware;
+  friend bool operator==(const Order&, const Order&) = default;
+};
+
+// As long as a request id, or a name, may be.
+inline constexpr std::size_t kOrderWordBytesMax = 200;
+
+[[nodiscard]] inline bool has_request_id(const Order& order) {
+  return !order.request_id.empty() && order.request_id.size() <= kOrderWordBytesMax;
+}
+
+// What no stranger may say.
+[[nodiscard]] inline bool accepts_something(const Order& order) {
+  return order.order == "enrol";
+}
+
+// As the stream has it. An order may be written by hand: absent fields are empty.
+[[nodiscard]] std::map<std::string, std::string> order_fields(const Order& order);
+[[nodiscard]] Order order_from_fields(const std::string& id,
+                                      const std::map<std::string, std::string>& fields);
+
+// When the stream's entry was written, as Redis's clock tells: its id begins with that; 0: it does
+// not.
+[[nodiscard]] std::int64_t written_at_ms(std::string_view stream_id);
+
+}  // namespace reclaim

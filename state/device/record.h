@@ -1,0 +1,212 @@
+// The durable record of one device, and what is remembered of its last erasure. A record is a
+// value: the reducer makes a new one, the store persists it, and only then anything is done. In
+// Redis it is a hash with one readable field a member (design §6), so `redis-cli hgetall` is an
+// operator's tool.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+#include "state/base/result.h"
+#include "state/device/machine.h"
+
+namespace reclaim {
+
+// The version of the layout described in docs/redis.md; stands in the key reclaim:schema.
+inline constexpr int kSchemaVersion = 2;
+
+// The highest epoch a stored record may bear. Lua's numbers are doubles and skip values beyond
+// 2^53; no record comes near by itself, but a hash can be edited by hand.
+inline constexpr std::uint64_t kStoredEpochMax = 1ULL << 52U;
+
+enum class Flow : std::uint8_t { nova, cyborg };
+
+[[nodiscard]] std::string_view to_string(Flow flow);
+[[nodiscard]] Result<Flow> parse_flow(std::string_view text);
+
+// How it is known whose tenancy it is, or was last. No notification of Nova's names a device, so
+// that an instance is never taken from one.
+enum class InstanceSource : std::uint8_t {
+  not_seen,    // nobody was seen to have it
+  allocation,  // Placement showed the instance as the provider's consumer
+  arq,         // an accelerator request bound it for the instance, and Placement showed nobody
+};
+
+[[nodiscard]] std::string_view to_string(InstanceSource source);
+[[nodiscard]] Result<InstanceSource> parse_instance_source(std::string_view text);
+
+// One unit of a plan, as in Ironic. A plan is ordered, highest priority first; the erase is its
+// last step, what stands before it prepares the drive.
+struct CleanStep {
+  std::string interface;  // "nvme", later "pci", "placement"
+  std::string step;       // "sanitize_crypto"
+  int priority = 0;       // higher first
+  std::string args;       // JSON object as text
+  friend bool operator==(const CleanStep&, const CleanStep&) = default;
+};
+
+// The one kind of device that is cleaned. Any other is shown as it comes and goes.
+inline constexpr std::string_view kTypeNvme = "NVME";
+
+using Fields = std::map<std::string, std::string>;
+
+// What the last look found at an address, whatever is recorded of it: a drive may have been put
+// there since. Shown, and what an operator's `enrol` names; nothing rests on it.
+struct FoundDrive {
+  std::string serial;  // empty: no drive answers, or it cannot be read where it stands
+  std::string model;
+  std::string hardware;  // nvme::encode_hardware
+  friend bool operator==(const FoundDrive&, const FoundDrive&) = default;
+};
+
+struct Record {
+  // Who it is.
+  std::string host;
+  PciAddress address;
+  std::string uuid;  // device_uuid(host, address)
+  Flow flow = Flow::nova;
+  // What it is, in Cyborg's words (cyborg/common/constants.py DEVICE_*): NVME, which is cleaned, or
+  // another, which is not and never is given back by us: shown only.
+  std::string type = std::string(kTypeNvme);
+  [[nodiscard]] bool cleanable() const { return type == kTypeNvme; }
+  std::string vendor_id;  // "144d", lower-case hex without 0x
+  std::string product_id;
+  std::string model;
+  std::string serial;  // as recorded when first seen; a change is an error until enrolled
+  std::string firmware;
+  std::uint64_t capacity_bytes = 0;
+  // What stays with its hardware (nvme::encode_hardware), and the boot of the host in which the
+  // drive at the address was last known to be this one. Empty: not known.
+  std::string hardware;
+  std::string boot_id;
+  FoundDrive found;
+
+  // Where it stands in Placement.
+  std::string provider;  // UUID
+  std::string provider_name;
+  std::string resource_class;
+
+  // Where it stands in its life. Every persisted change raises the epoch; an answer that bears
+  // another epoch than the record's is dropped.
+  Stage stage = Stage::available;
+  std::uint64_t epoch = 0;
+  WallMs created_at;  // of this record; 0 in one of an older version
+  WallMs stage_since;
+  WallMs updated_at;
+  bool held = false;         // reserved by an operator's hand: shown, never touched
+  bool maintenance = false;  // the operator's "hands off"
+  std::string waiting_for;   // why nothing happens though something should: one line
+  std::string last_error;    // of the last failure: what, and what to do; cleared by a release
+
+  // The tenancy that is, or was last, until its release: nothing of it is told of the next.
+  std::string instance;  // its UUID; empty where nobody was seen, or the ARQ named none
+  InstanceSource instance_source = InstanceSource::not_seen;
+  // The instance as Placement showed it; empty: it did not.
+  [[nodiscard]] std::string consumer() const {
+    return instance_source == InstanceSource::allocation ? instance : std::string();
+  }
+  std::string request_id;  // of the order that led here
+  WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
+  std::string arq;         // UUID of the ARQ that binds it, or did last; empty: none was heard of
+  // What the ARQ's attach handle, or else the configuration, said of libvirt's managed mode when
+  // the tenancy began.
+  bool managed = true;
+  // Cyborg's scheduling switch: "enabled", "maintaining", or empty where Cyborg was not asked. One
+  // that is maintaining is never un-reserved.
+  std::string cyborg_status;
+
+  // The cleaning under way or last done.
+  std::vector<CleanStep> plan;   // locked in at admission
+  std::uint32_t step_index = 0;  // of the plan's step under way, while preparing
+  std::string clean_step;        // "nvme.sanitize_crypto" while it runs
+  double progress_percent = 0;
+  std::int64_t progress_eta_s = -1;
+  std::uint32_t erases = 0;    // erases begun since the last release or an operator's word; bounded
+  std::uint32_t attempts = 0;  // cleanings started since the last release
+  WallMs cleaning_started_at;
+  bool erase_begun = false;   // persisted before the command: a running sanitize may be ours
+  bool planned_stop = false;  // the worker was stopped by SIGTERM in the middle
+  // Drawn with the baseline: what the ledger says of the erase it says of this one and no other.
+  std::string cleaning_nonce;
+  std::string baseline;      // nvme::encode_baseline, persisted before the erase
+  std::string evidence;      // JSON of nvme::EraseEvidence
+  std::string verification;  // JSON of nvme::VerifyReport
+  WallMs verified_at;
+  std::string findings;  // JSON object: of each clean step that was run, what it found and reset
+  // The drive as it should be (nvme/'s text): taken when Reclaim itself had cleaned it, compared
+  // with after every tenancy. Empty: not taken yet, or of a drive that an operator just enrolled.
+  std::string enrolment;
+  // An operator accepted the drive as it is found (device set --enrol), and no tenant had it since:
+  // what a first tenant may have left for ever is told then, and quarantines it otherwise.
+  bool accepted = false;
+
+  // The last erasure that led to a release.
+  std::string certificate_id;
+  WallMs certificate_at;
+  // The certificate of the last release (encode_certificate), from that release on until it is
+  // known to be sealed and kept, whatever becomes of the device meanwhile. Empty: it is.
+  std::string certificate_pending;
+  std::optional<std::uint64_t> certified_host_reads;  // SMART counters after its verification
+  std::optional<std::uint64_t> certified_host_writes;
+
+  // Never stored: why what stands in the store cannot be read. Such a record shows the address and
+  // nothing else that could be relied on.
+  std::string damage;
+  // Never stored: written by a version that did not authenticate its records. It shows what was,
+  // and nothing may rest on it.
+  bool unproven = false;
+
+  friend bool operator==(const Record&, const Record&) = default;
+};
+
+[[nodiscard]] Fields encode_record(const Record& record);
+// Unknown fields are ignored (a newer version wrote them), and those that an older version did not
+// write have their defaults; a bad one, or one missing of the first layout, is an error naming it.
+[[nodiscard]] Result<Record> decode_record(const Fields& fields);
+
+// JSON array of {interface, step, priority, args}, as the API and the record show it.
+[[nodiscard]] std::string encode_plan(const std::vector<CleanStep>& plan);
+[[nodiscard]] Result<std::vector<CleanStep>> decode_plan(std::string_view text);
+
+// The version of docs/certificate.schema.json.
+inline constexpr int kCertificateSchemaVersion = 1;
+
+// The proof of one erasure (design "certificate"). Kept as a file and in Redis.
+struct Certificate {
+  std::string id;  // UUID
+  std::string host;
+  std::string address;
+  std::string device_uuid;
+  std::string flow;
+  std::string vendor_id;
+  std::string product_id;
+  std::string model;
+  std::string serial;
+  std::string firmware;
+  std::uint64_t capacity_bytes = 0;
+  std::string provider;
+  std::string instance;         // the tenancy it ends; empty when none was heard of
+  std::string instance_source;  // an InstanceSource; empty: of a version that did not tell
+  std::string request_id;
+  std::string method;              // "sanitize_crypto"
+  std::string sanitization_class;  // "purge" or "clear"
+  std::string evidence;            // JSON object
+  std::string verification;        // JSON object
+  std::string findings;            // JSON object: what each clean step found and reset
+  WallMs started_at;
+  WallMs verified_at;
+  WallMs released_at;
+  std::string tool_version;
+  friend bool operator==(const Certificate&, const Certificate&) = default;
+};
+
+[[nodiscard]] std::string encode_certificate(const Certificate& certificate);
+[[nodiscard]] Result<Certificate> decode_certificate(std::string_view json_text);
+
+}  // namespace reclaim

@@ -1,0 +1,272 @@
+#include "state/device/step.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "state/base/check.h"
+
+namespace reclaim {
+namespace {
+
+template <typename T>
+void take(T& member, const std::optional<T>& fact) {
+  if (fact) member = *fact;
+}
+
+void take_facts(Record& record, const Facts& facts) {
+  take(record.instance, facts.instance);
+  take(record.instance_source, facts.instance_source);
+  take(record.flow, facts.flow);
+  take(record.type, facts.type);
+  take(record.arq, facts.arq);
+  take(record.cyborg_status, facts.cyborg_status);
+  take(record.managed, facts.managed);
+  take(record.last_error, facts.last_error);
+  take(record.request_id, facts.request_id);
+  take(record.provider, facts.provider);
+  take(record.provider_name, facts.provider_name);
+  take(record.resource_class, facts.resource_class);
+  take(record.vendor_id, facts.vendor_id);
+  take(record.product_id, facts.product_id);
+  take(record.model, facts.model);
+  take(record.serial, facts.serial);
+  take(record.firmware, facts.firmware);
+  take(record.hardware, facts.hardware);
+  take(record.boot_id, facts.boot_id);
+  take(record.capacity_bytes, facts.capacity_bytes);
+  take(record.plan, facts.plan);
+  take(record.cleaning_nonce, facts.cleaning_nonce);
+  take(record.baseline, facts.baseline);
+  take(record.evidence, facts.evidence);
+  take(record.verification, facts.verification);
+  take(record.findings, facts.findings);
+  take(record.enrolment, facts.enrolment);
+  if (facts.host_reads) record.certified_host_reads = facts.host_reads;
+  if (facts.host_writes) record.certified_host_writes = facts.host_writes;
+}
+
+std::string name_of(const CleanStep& step) {
+  return step.interface + "." + step.step;
+}
+
+// What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
+std::string clean_step_of(const Record& record) {
+  switch (record.stage) {
+    case Stage::guarding:
+      return "pci.guards";
+    case Stage::rechecking:
+      return "placement.recheck";
+    case Stage::preparing:
+      return record.step_index < record.plan.size() ? name_of(record.plan[record.step_index])
+                                                    : std::string("nvme.prepare");
+    case Stage::baselining:
+      return "nvme.baseline";
+    case Stage::erasing:
+      return record.plan.empty() ? std::string("nvme.erase") : name_of(record.plan.back());
+    case Stage::verifying:
+      return "nvme.verify";
+    case Stage::restoring:
+      return "pci.restore_driver";
+    case Stage::looking:
+      return "placement.look_again";
+    case Stage::releasing:
+    case Stage::confirming:
+      return "placement.release";
+    default:
+      return "";
+  }
+}
+
+void forget_erase(Record& record) {
+  record.erase_begun = false;
+  record.cleaning_nonce.clear();
+  record.baseline.clear();
+  record.evidence.clear();
+  record.verification.clear();
+  record.findings.clear();
+  record.step_index = 0;
+}
+
+void certify(Record& record, const Facts& facts, WallMs now) {
+  record.certificate_id = facts.certificate_id.value_or("");
+  // The wall clock may have been set back since; the release still came after the tenancy.
+  record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
+  record.accepted = false;
+  record.erase_begun = false;
+  record.planned_stop = false;
+  record.attempts = 0;
+  record.erases = 0;
+  record.last_error.clear();
+}
+
+void enter_pending(Record& record, Stage from, Trigger on) {
+  record.held = false;
+  if (from == Stage::error) record.erases = 0;
+  // The plan is locked in; in error, and where it cannot be carried out, it is made anew.
+  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
+  // Another drive, or another yardstick: what was begun before says nothing of this one.
+  if (on == Trigger::operator_enrol) {
+    forget_erase(record);
+    record.enrolment.clear();
+    record.accepted = true;
+  }
+  // Only an erase that may be running still is worth remembering across attempts.
+  if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
+      from != Stage::pending_cleaning && from != Stage::error) {
+    forget_erase(record);
+  }
+  if (on == Trigger::erase_not_started) forget_erase(record);
+}
+
+// What a stage's entry means for the record, beyond the stage itself.
+void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallMs now) {
+  const Trigger on = row.on;
+  switch (record.stage) {
+    case Stage::available:
+      if (on == Trigger::released) certify(record, facts, now);
+      break;
+    case Stage::allocated:
+      if (on == Trigger::allocation_seen) {
+        record.held = false;
+        record.attempts = 0;
+        record.erases = 0;
+      }
+      if (on == Trigger::released_taken) {
+        certify(record, facts, now);
+        record.tenancy_seen_at = WallMs{record.certificate_at.ms + 1};
+      }
+      break;
+    case Stage::pending_cleaning:
+      enter_pending(record, from, on);
+      break;
+    case Stage::guarding:
+      record.attempts += 1;
+      record.cleaning_started_at = now;
+      record.planned_stop = false;
+      break;
+    case Stage::preparing:
+      if (on == Trigger::step_done) {
+        record.step_index += 1;
+      } else {
+        forget_erase(record);
+      }
+      break;
+    case Stage::erasing:
+      record.erase_begun = true;
+      if (on == Trigger::baseline_taken) record.erases += 1;
+      break;
+    case Stage::verifying:
+      record.erase_begun = false;
+      break;
+    case Stage::restoring:
+      record.verified_at = now;
+      break;
+    case Stage::error:
+      record.last_error = facts.detail.empty() ? std::string(row.why)
+                                               : fmt::format("{}: {}", row.why, facts.detail);
+      // An erase whose end was not seen may be running still; every other error ends it.
+      if (on != Trigger::erase_unknown && on != Trigger::restarted_error &&
+          on != Trigger::operator_abort && on != Trigger::restarted_resume) {
+        record.erase_begun = false;
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+// The specification's conductor takes a device that is no NVMe from allocated straight to available
+// again; it is never pending, never busy, never in error, and no drive takes that way.
+bool is_its_way(const Record& record, const Row& row) {
+  if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
+  const auto at_rest = [](Stage stage) {
+    return stage == Stage::available || stage == Stage::allocated;
+  };
+  return at_rest(row.from) && at_rest(row.to) && row.effect == EffectKind::none;
+}
+
+}  // namespace
+
+std::optional<Update> step(const Record& record, const Event& event, WallMs now) {
+  if (event.epoch != 0 && event.epoch != record.epoch) return std::nullopt;
+  const Row* row = find_row(record.stage, event.trigger);
+  if (row == nullptr || !is_its_way(record, *row)) return std::nullopt;
+
+  Update update{record, row->effect, row};
+  Record& next = update.record;
+  next.stage = row->to;
+  next.epoch = record.epoch + 1;
+  next.updated_at = now;
+  if (row->to != record.stage) next.stage_since = now;
+  // What was begun on the drive of another provider, or before another tenancy, is not our erasure
+  // of what is on it now; and a device on offer may have had a tenant whom nobody saw.
+  const bool another = event.facts.provider && *event.facts.provider != record.provider;
+  const bool somebody_may_have_had_it =
+      event.trigger == Trigger::allocation_seen || event.trigger == Trigger::reserved_dropped;
+  if (another || somebody_may_have_had_it) forget_erase(next);
+  if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);
+  take_facts(next, event.facts);
+  if (event.trigger == Trigger::allocation_seen) {
+    next.tenancy_seen_at = now;
+    next.accepted = false;  // as it was before this tenant
+  }
+  // An error keeps its text while it lasts: a self-loop is no new error.
+  if (row->to != record.stage || row->to != Stage::error) {
+    enter(next, record.stage, *row, event.facts, now);
+  }
+  CHECK(next.cleanable() || row->effect == EffectKind::none);
+  CHECK(row->on != Trigger::gone_uncleanable || !next.cleanable());
+  next.clean_step = clean_step_of(next);
+  if (next.stage != record.stage || next.step_index != record.step_index) {
+    next.progress_percent = 0;
+    next.progress_eta_s = -1;
+  }
+  next.waiting_for = next.stage == Stage::pending_cleaning ? event.facts.detail : "";
+  return update;
+}
+
+Trigger restart_trigger(const Record& record, InterruptedCleaning policy) {
+  // What Placement does not know yet nobody can have been given, and nothing was begun with it.
+  if (record.flow == Flow::cyborg && record.stage == Stage::pending_cleaning &&
+      record.provider.empty()) {
+    return Trigger::restarted_resume;
+  }
+  if (policy == InterruptedCleaning::automatic) {
+    policy = record.flow == Flow::cyborg ? InterruptedCleaning::error : InterruptedCleaning::resume;
+  }
+  if (policy == InterruptedCleaning::error && record.planned_stop && record.flow == Flow::nova) {
+    policy = InterruptedCleaning::resume;
+  }
+  return policy == InterruptedCleaning::resume ? Trigger::restarted_resume
+                                               : Trigger::restarted_error;
+}
+
+WallMs erased_at(const Record& record) {
+  return std::max({record.verified_at, WallMs{record.cleaning_started_at.ms + 1},
+                   WallMs{record.certificate_at.ms + 1}});
+}
+
+bool same_but_progress(const Record& stored, Record ours) {
+  ours.clean_step = stored.clean_step;
+  ours.progress_percent = stored.progress_percent;
+  ours.progress_eta_s = stored.progress_eta_s;
+  // Not all that a record has is stored.
+  return stored == ours || encode_record(stored) == encode_record(ours);
+}
+
+void forget_tenancy(Record& record) {
+  record.instance.clear();
+  record.instance_source = InstanceSource::not_seen;
+  record.request_id.clear();
+}
+
+Record planned_stop(const Record& record, WallMs now) {
+  Record next = record;
+  next.planned_stop = true;
+  next.epoch += 1;
+  next.updated_at = now;
+  return next;
+}
+
+}  // namespace reclaim

@@ -1,0 +1,95 @@
+// The reducer: step(record, event, now) -> update. One synchronous function without clock, entropy
+// or I/O; the table of state/device/machine.h decides where to go, this file what the record then
+// says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "state/device/record.h"
+
+namespace reclaim {
+
+// What an event brings along; each trigger fills what it has. A member that is present replaces the
+// record's.
+struct Facts {
+  std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
+  std::optional<std::string> instance;
+  std::optional<InstanceSource> instance_source;
+  std::optional<Flow> flow;
+  std::optional<std::string> type;
+  std::optional<std::string> arq;
+  std::optional<std::string> cyborg_status;
+  std::optional<bool> managed;
+  std::optional<std::string> last_error;  // to be shown though the device is not in error
+  std::optional<std::string> request_id;
+  std::optional<std::string> provider;
+  std::optional<std::string> provider_name;
+  std::optional<std::string> resource_class;
+  std::optional<std::string> vendor_id;
+  std::optional<std::string> product_id;
+  std::optional<std::string> model;
+  std::optional<std::string> serial;
+  std::optional<std::string> firmware;
+  std::optional<std::string> hardware;
+  std::optional<std::string> boot_id;
+  std::optional<std::uint64_t> capacity_bytes;
+  std::optional<std::vector<CleanStep>> plan;
+  std::optional<std::string> cleaning_nonce;
+  std::optional<std::string> baseline;
+  std::optional<std::string> evidence;
+  std::optional<std::string> verification;
+  std::optional<std::string> findings;
+  std::optional<std::string> enrolment;
+  std::optional<std::uint64_t> host_reads;  // SMART counters that the certificate will stand on
+  std::optional<std::uint64_t> host_writes;
+  std::optional<std::string> certificate_id;
+
+  void name_tenant(std::string who, InstanceSource source) {
+    instance = std::move(who);
+    instance_source = source;
+  }
+};
+
+struct Event {
+  Trigger trigger = Trigger::allocation_seen;
+  std::uint64_t epoch =
+      0;  // of the record it answers; 0: no answer, a survey's or an operator's word
+  Facts facts;
+};
+
+struct Update {
+  Record record;  // to be persisted before the effect is carried out
+  EffectKind effect = EffectKind::none;
+  const Row* row = nullptr;  // never null: what was decided and why
+};
+
+// Nothing when the event is stale (another epoch) or the table has no row for it here. What is no
+// NVMe drive only ever goes from available to allocated and back.
+[[nodiscard]] std::optional<Update> step(const Record& record, const Event& event, WallMs now);
+
+// [recovery] interrupted_cleaning.
+enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
+
+// The trigger for a record found at start (design §5): `error` is the Cyborg specification's rule
+// and the default of flow cyborg, `resume` the default of flow nova; a planned stop resumes, except
+// in flow cyborg.
+[[nodiscard]] Trigger restart_trigger(const Record& record, InterruptedCleaning policy);
+
+// The date of the erasure on record: not before its cleaning began, and after the last certificate,
+// though the wall clock were set back. What became dirty later bears a later date.
+[[nodiscard]] WallMs erased_at(const Record& record);
+
+// Whether both are the same state of the device. Progress is written outside the epoch, so that it
+// may have come over a record of ours.
+[[nodiscard]] bool same_but_progress(const Record& stored, Record ours);
+
+// The tenancy is over, and its certificate is made: nothing of it is told of the next.
+void forget_tenancy(Record& record);
+
+// The record as a worker leaves it that is told to stop.
+[[nodiscard]] Record planned_stop(const Record& record, WallMs now);
+
+}  // namespace reclaim

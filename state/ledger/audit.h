@@ -1,0 +1,68 @@
+// The audit journal: what happened to a drive beside its erasures, which have certificates. Entries
+// are sealed in the chain of the certificates (state/certificate/chain.h), so that a tenancy
+// without an erasure behind it is seen by whoever has the chain. Pure. Thread: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/base/result.h"
+
+namespace reclaim {
+
+enum class AuditEvent : std::uint8_t {
+  tenancy_seen,        // an instance holds it
+  tenancy_ended,       // and does not any more
+  quarantined,         // it is in error; `detail` says why
+  released_elsewhere,  // another hand dropped `reserved` while it was not clean
+  reserved_again,      // it was on offer, and Reclaim reserved it
+  enrolled,            // an operator accepted the drive that is there now
+  maintenance,         // begun or ended by an operator; `detail` says which
+  key_endorsed,        // the host's next signing key, vouched for by this one
+  enrol_refused,       // an operator accepted another drive than the one that is there
+};
+
+[[nodiscard]] std::string_view to_string(AuditEvent event);
+
+struct AuditEntry {
+  std::string id;  // UUID, made of all the rest by identified()
+  AuditEvent event = AuditEvent::tenancy_seen;
+  std::string host;
+  std::string address;     // PCI; empty: of no device
+  std::string serial;      // as recorded; empty: not known yet
+  std::string instance;    // the tenancy that is or was last; empty: not known
+  std::string detail;      // one line
+  std::string public_key;  // PEM, of key_endorsed
+  WallMs at;
+  friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
+};
+
+// With its id, and its detail as one printable line.
+[[nodiscard]] AuditEntry identified(AuditEntry entry);
+// One JSON object in one line (docs/certificate.schema.json, definitions/audit), and back.
+[[nodiscard]] std::string encode_audit(const AuditEntry& entry);
+[[nodiscard]] Result<AuditEntry> decode_audit(std::string_view json_text);
+
+// A tenancy, or an erasure, of one drive: what a chain tells of it.
+struct DriveEvent {
+  enum class Kind : std::uint8_t { tenancy, ended, erasure };
+  std::string drive;  // its serial; its address where none was known
+  Kind kind = Kind::tenancy;
+  std::string instance;
+  WallMs at;  // the tenancy was seen or ended; the erasure was begun
+  std::uint64_t sequence = 0;
+};
+
+// A tenancy that another one followed without an erasure between them.
+struct MissingErasure {
+  DriveEvent tenancy;
+  DriveEvent next;
+};
+// `events` in the chain's order.
+[[nodiscard]] std::vector<MissingErasure> find_missing_erasures(
+    const std::vector<DriveEvent>& events);
+
+}  // namespace reclaim

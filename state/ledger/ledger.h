@@ -1,0 +1,84 @@
+// Ledger: what must not be forgotten though Redis were lost (design §6): which drives are dirty, in
+// error, under maintenance, and which serial an operator enrolled. One real implementation
+// (state/certificate/file_ledger.h: append-only, fsynced), one in memory (tests/sim).
+//
+// Thread: the loop's. Reading is from memory; a write's callback comes once it is on stable
+// storage.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "state/base/clock.h"
+#include "state/base/pci_address.h"
+#include "state/base/result.h"
+#include "state/ledger/audit.h"
+
+namespace reclaim {
+
+// Of the cleaning under way: what its release will rest on. A record in Redis says the same, and is
+// not believed without it.
+struct CleaningOnLedger {
+  std::string nonce;            // the record's cleaning_nonce; empty: no erase was begun
+  std::string baseline_digest;  // of the record's baseline; empty: its erase is not to be adopted
+  std::string findings;         // JSON: of each clean step, as the record has them
+  friend bool operator==(const CleaningOnLedger&, const CleaningOnLedger&) = default;
+};
+
+struct LedgerEntry {
+  bool dirty =
+      false;  // set when first seen allocated or burned, struck only by a confirmed release
+  bool error = false;
+  bool maintenance = false;
+  std::string serial;    // of the drive meant; empty: not known when it was written
+  std::string provider;  // its provider's UUID when last written
+  std::string enrolled_serial;
+  // As in Record; empty in lines of an older version.
+  std::string hardware;
+  std::string boot_id;
+  WallMs dirty_since;
+  // Of the last release: what lets an operator's hold, and a drive as it should be, be told though
+  // its record were lost. Empty before the first one, and in lines of an older version.
+  std::string enrolment;
+  std::string certificate_id;
+  WallMs certificate_at;
+  std::optional<std::uint64_t> host_reads;
+  std::optional<std::uint64_t> host_writes;
+  // Absent in lines of an older version.
+  bool accepted =
+      false;  // an operator accepted the drive as it is found, and no tenant had it since
+  std::uint64_t epoch = 0;  // of the record, when this was written: an older one was put back
+  WallMs ordered_at;  // when the last order was issued that accepted something: older ones are over
+  CleaningOnLedger cleaning;
+  // The text of the certificate of the release that was asked for last, from before it was asked
+  // for until the certificate is kept. Only this text is ever sealed.
+  std::string certificate_pending;
+  friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
+};
+
+// Of the drive that an entry speaks of: the one an operator enrolled, else the one last seen.
+[[nodiscard]] inline const std::string& serial_of(const LedgerEntry& entry) {
+  return entry.enrolled_serial.empty() ? entry.serial : entry.enrolled_serial;
+}
+
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+
+  [[nodiscard]] virtual const std::map<PciAddress, LedgerEntry>& entries() const = 0;
+  // Replaces what is remembered of the address. `done` after fsync; until then entries() shows the
+  // new value already, since it only ever errs towards safety when it is asked for first.
+  virtual void put(const PciAddress& address, const LedgerEntry& entry,
+                   std::function<void(Status)> done) = 0;
+  // Keeps the certificate: sealed, as a file of its own. `done` gets the sealed text once it is on
+  // stable storage; one that was kept already keeps its text, whatever this one says.
+  virtual void keep_certificate(const std::string& id, const std::string& json_text,
+                                std::function<void(Result<std::string>)> done) = 0;
+  // Seals an entry of the audit journal in the same chain, behind what was asked for before.
+  virtual void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) = 0;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,80 @@
+#include "state/ledger/trust.h"
+
+#include <algorithm>
+
+#include "state/device/step.h"
+
+namespace reclaim {
+
+Record shown_only(Record record, const LedgerEntry* known) {
+  record.plan.clear();
+  record.step_index = 0;
+  record.erase_begun = false;
+  record.baseline.clear();
+  record.evidence.clear();
+  record.verification.clear();
+  record.verified_at = WallMs{};
+  record.findings.clear();
+  record.accepted = false;
+  record.certificate_pending.clear();
+  record.enrolment = known != nullptr ? known->enrolment : std::string();
+  if (known != nullptr && !known->serial.empty()) record.serial = known->serial;
+  if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {
+    record.certificate_at = WallMs{known->dirty_since.ms - 1};
+  }
+  record.unproven = false;
+  return record;
+}
+
+bool is_of_this_host(const Record& stored) {
+  return stored.damage.empty() && stored.epoch < kStoredEpochMax;
+}
+
+bool knows_erase(const LedgerEntry* known, const Record& record,
+                 const std::function<std::string(const std::string&)>& digest) {
+  return known != nullptr && known->dirty && known->dirty_since <= record.cleaning_started_at &&
+         !record.cleaning_nonce.empty() && known->cleaning.nonce == record.cleaning_nonce &&
+         !known->cleaning.baseline_digest.empty() &&
+         known->cleaning.baseline_digest == digest(record.baseline);
+}
+
+Record confirmed_by(const LedgerEntry* known, Record record,
+                    const std::function<std::string(const std::string&)>& digest) {
+  record.erase_begun = record.erase_begun && knows_erase(known, record, digest);
+  if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
+  if (known == nullptr) {
+    record.accepted = false;
+    return record;
+  }
+  // An enrolment is on the ledger before it is on the record.
+  const bool enrolled_since =
+      (known->accepted && !record.accepted && record.epoch <= known->epoch) ||
+      (!known->enrolled_serial.empty() && known->enrolled_serial != record.serial);
+  record.accepted = record.accepted && known->accepted;
+  if (enrolled_since) {
+    record.serial = known->enrolled_serial;  // empty: by its Device Serial Number
+    record.hardware = known->hardware;
+    record.boot_id = known->boot_id;
+    record.enrolment.clear();
+  }
+  if (known->dirty && known->dirty_since > record.certificate_at) record.held = false;
+  if (!known->enrolment.empty()) record.enrolment = known->enrolment;
+  if (record.epoch < known->epoch) {
+    record.epoch = known->epoch;
+    record.instance.clear();
+    record.request_id.clear();
+  }
+  return record;
+}
+
+std::optional<Certificate> release_asked_for(const LedgerEntry* known, const Record& record) {
+  if (known == nullptr || !known->dirty || record.cleaning_nonce.empty() ||
+      known->cleaning.nonce != record.cleaning_nonce || known->dirty_since > erased_at(record)) {
+    return std::nullopt;
+  }
+  auto certificate = decode_certificate(known->certificate_pending);
+  if (!certificate) return std::nullopt;
+  return *std::move(certificate);
+}
+
+}  // namespace reclaim

@@ -1,0 +1,43 @@
+// What a record found at the start is good for. Redis may show an earlier record of ours, or one of
+// an older version that authenticated nothing; the ledger, a file of this host, knows better. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "state/device/record.h"
+#include "state/ledger/ledger.h"
+
+namespace reclaim {
+
+// A record that nothing authenticates, cut down to what it shows: no erase that was begun, nothing
+// that a release or a certificate could rest on, no operator's acceptance, and no certificate that
+// would outlive what `known` (may be null) remembers as dirty.
+[[nodiscard]] Record shown_only(Record record, const LedgerEntry* known);
+
+// Whether what stands in Redis was written by this host's workers, as the late write of one that
+// died, and leaves room for a later epoch: then it can be written over in one step.
+[[nodiscard]] bool is_of_this_host(const Record& stored);
+
+// Whether `known` tells of the erase that `record` says was begun: its nonce, the digest of its
+// baseline (`digest` makes one), and no dirt since. One that it does not is of an earlier life: the
+// device was released or on offer since, or somebody put the record back. Another tenant's data may
+// be on the drive.
+[[nodiscard]] bool knows_erase(const LedgerEntry* known, const Record& record,
+                               const std::function<std::string(const std::string&)>& digest);
+
+// A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
+// as begun only where `known` knows it, and its findings are those of `known`; the drive is the one
+// last enrolled there, and a device that is dirty there since the record's certificate is not held.
+// A record older than the ledger's epoch was put back, or Redis lost what came after it: whose
+// tenancy it names is not known, and its epoch goes on from there.
+[[nodiscard]] Record confirmed_by(const LedgerEntry* known, Record record,
+                                  const std::function<std::string(const std::string&)>& digest);
+
+// The certificate of the release that `record` is in, or was: its text is in `known`, and so is the
+// record's own cleaning, with no newer dirt. Nothing: the ledger knows of no such release.
+[[nodiscard]] std::optional<Certificate> release_asked_for(const LedgerEntry* known,
+                                                           const Record& record);
+
+}  // namespace reclaim

@@ -1,0 +1,83 @@
+// RedisStore's book of ARQs: one hash a host, the ARQ's UUID its field, its JSON the value.
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "state/redis/keys.h"
+#include "state/redis/store.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.store";
+constexpr const char* kPieceCount = "500";
+constexpr std::size_t kLoadedArqsMax = 20'000;
+
+StoreCallback<RedisReply> written(std::string what, StoreCallback<Ok> done) {
+  return [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
+    if (reply.ok()) {
+      done(Ok{});
+    } else {
+      done(reply.error().wrap(what));
+    }
+  };
+}
+
+}  // namespace
+
+// In pieces: however many were written there, no answer is too long to be read.
+void RedisStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) {
+  remove_unreadable_keys();
+  load_arqs_from(host, "0", {}, std::move(done));
+}
+
+void RedisStore::load_arqs_from(const std::string& host, const std::string& cursor,
+                                std::vector<Arq> arqs, StoreCallback<std::vector<Arq>> done) {
+  client_->command(
+      {"HSCAN", redis_keys::of_host(host, "arqs"), cursor, "COUNT", kPieceCount},
+      [this, host, arqs = std::move(arqs),
+       done = std::move(done)](Result<RedisReply> reply) mutable {
+        if (reply.ok() && (reply->elements.size() != 2 || !reply->elements[1].is_array())) {
+          reply = Error{Errc::failed, "the answer to HSCAN is not of its form"};
+        }
+        if (!reply.ok()) {
+          if (remove_unreadable(host, redis_keys::of_host(host, "arqs"), reply.error())) {
+            return done(std::move(arqs));
+          }
+          return done(reply.error().wrap(fmt::format("the ARQs of host {}", host)));
+        }
+        const std::vector<RedisReply>& piece = reply->elements[1].elements;
+        for (std::size_t i = 0; i + 1 < piece.size(); i += 2) {
+          Result<Arq> arq = decode_arq(piece[i + 1].text);
+          if (arq.ok()) {
+            arqs.push_back(*std::move(arq));
+            continue;
+          }
+          logger_.warning(
+              kLog, fmt::format("{}, ARQ {} is passed over: {}", redis_keys::of_host(host, "arqs"),
+                                printable_excerpt(piece[i].text, 80), arq.error().what));
+        }
+        const std::string& next = reply->elements[0].text;
+        if (arqs.size() > kLoadedArqsMax) {
+          logger_.error(kLog, fmt::format("{} holds more than {} ARQs, of which no more are read; "
+                                          "somebody writes there, see docs/redis.md",
+                                          redis_keys::of_host(host, "arqs"), kLoadedArqsMax));
+          return done(std::move(arqs));
+        }
+        if (next == "0") return done(std::move(arqs));
+        load_arqs_from(host, next, std::move(arqs), std::move(done));
+      });
+}
+
+void RedisStore::save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) {
+  client_->command({"HSET", redis_keys::of_host(host, "arqs"), arq.uuid, encode_arq(arq)},
+                   written(fmt::format("ARQ {} is not saved", arq.uuid), std::move(done)));
+}
+
+void RedisStore::remove_arq(const std::string& host, const std::string& uuid,
+                            StoreCallback<Ok> done) {
+  client_->command({"HDEL", redis_keys::of_host(host, "arqs"), uuid},
+                   written(fmt::format("ARQ {} is not removed", uuid), std::move(done)));
+}
+
+}  // namespace reclaim

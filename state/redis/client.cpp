@@ -1,0 +1,521 @@
+#include "state/redis/client.h"
+
+#include <fmt/core.h>
+#include <netdb.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <deque>
+#include <random>
+#include <utility>
+
+#include "state/redis/link.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.redis";
+constexpr std::size_t kAddressesMax = 16;
+constexpr std::uint64_t kArrivingMs = 500;  // in which some of a long answer has to arrive
+
+std::int64_t now_ms() {
+  return static_cast<std::int64_t>(uv_hrtime() / 1'000'000);
+}
+
+void ignore_sigpipe() {
+  struct sigaction current {};
+  if (sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+bool is_ip_address(const std::string& host) {
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  return uv_ip4_addr(host.c_str(), 0, &v4) == 0 || uv_ip6_addr(host.c_str(), 0, &v6) == 0;
+}
+
+std::string describe(const RedisOptions& options) {
+  if (!options.unix_socket.empty()) return fmt::format("{}/{}", options.unix_socket, options.db);
+  const bool v6 = options.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}/{}", v6 ? "[" : "", options.host, v6 ? "]" : "", options.port,
+                     options.db);
+}
+
+Status check_options(const RedisOptions& options) {
+  if (options.host.empty() && options.unix_socket.empty()) {
+    return Error{Errc::invalid, "Redis: neither a host nor a unix socket is given"};
+  }
+  if (options.db < 0) return Error{Errc::invalid, "Redis: the database number is below 0"};
+  if (options.connect_timeout_ms <= 0 || options.command_timeout_ms <= 0 ||
+      options.reconnect_min_ms <= 0 || options.reconnect_max_ms < options.reconnect_min_ms) {
+    return Error{
+        Errc::invalid,
+        "Redis: timeouts must be above 0, and reconnect_max_ms not below reconnect_min_ms"};
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+// All of the client; on its own so that it survives a callback in which the client is destroyed.
+class RedisClient::Core final : public std::enable_shared_from_this<RedisClient::Core> {
+ public:
+  Core(uv_loop_t* loop, RedisOptions options, Logger& logger, RedisGreeting greeting)
+      : loop_(loop),
+        options_(std::move(options)),
+        name_(describe(options_)),
+        logger_(logger),
+        greeting_(std::move(greeting)),
+        retry_timer_(loop),
+        connect_timer_(loop),
+        deadline_timer_(loop),
+        soon_timer_(loop),
+        random_(uv_hrtime()) {}
+
+  void start();
+  void close();
+  void command(std::vector<std::string> args, Callback done, int timeout_ms);
+  void answer(Result<RedisReply> result, Callback done);
+
+  const RedisOptions& options() const { return options_; }
+  const std::string& name() const { return name_; }
+  const RedisState& state() const { return state_; }
+  std::function<void(const RedisState&)> on_change;
+
+ private:
+  struct Pending {
+    std::uint64_t ticket = 0;
+    Callback done;
+    std::int64_t deadline_ms = 0;
+    std::string word;  // the command's first, for messages
+  };
+  struct Finished {
+    Callback done;
+    Result<RedisReply> result;
+  };
+  struct Resolving {
+    uv_getaddrinfo_t request{};
+    std::weak_ptr<Core> core;
+  };
+
+  void resolve();
+  void on_resolved(int status, const addrinfo* found);
+  void connect_next();
+  void on_activity();
+  void introduce();
+  void on_introduction(Result<RedisReply> reply);
+  void on_ready();
+  void attempt_failed(const std::string& why);
+  void lose_connection(const Error& outcome, const std::string& why);
+  void retry_later();
+  void on_deadline();
+  void arm_deadline();
+  void give_up();
+  void finish(Callback done, Result<RedisReply> result);
+  void drain();
+  void report(bool connected, const std::string& error);
+
+  uv_loop_t* loop_;
+  RedisOptions options_;
+  std::string name_;
+  Logger& logger_;
+  RedisGreeting greeting_;
+  RedisState state_;
+  bool started_ = false;
+  bool closed_ = false;
+
+  Resolving* resolving_ = nullptr;
+  std::vector<std::string> addresses_;
+  std::size_t next_address_ = 0;
+  std::unique_ptr<RedisLink> link_;
+  bool introduced_ = false;
+  std::size_t introductions_left_ = 0;
+  std::uint32_t failures_ = 0;
+
+  std::uint64_t last_ticket_ = 0;
+  std::deque<Pending> pending_;
+  std::deque<Finished> finished_;
+
+  uv::Timer retry_timer_;
+  uv::Timer connect_timer_;
+  uv::Timer deadline_timer_;
+  uv::Timer soon_timer_;
+  std::int64_t deadline_armed_ms_ = 0;  // 0: not armed
+  std::uint64_t late_ticket_ = 0;       // the command that was given one more round
+  std::minstd_rand random_;
+};
+
+void RedisClient::Core::start() {
+  CHECK(!started_ && !closed_);
+  const auto self = shared_from_this();
+  started_ = true;
+  resolve();
+}
+
+void RedisClient::Core::resolve() {
+  if (!options_.unix_socket.empty() || is_ip_address(options_.host)) {
+    addresses_ = {options_.host};
+    next_address_ = 0;
+    connect_next();
+    return;
+  }
+  auto request = std::make_unique<Resolving>();
+  request->core = weak_from_this();
+  request->request.data = request.get();
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  const int rc = uv_getaddrinfo(
+      loop_, &request->request,
+      [](uv_getaddrinfo_t* done, int status, addrinfo* found) {
+        const std::unique_ptr<Resolving> owner(static_cast<Resolving*>(done->data));
+        if (const std::shared_ptr<Core> core = owner->core.lock()) core->on_resolved(status, found);
+        uv_freeaddrinfo(found);
+      },
+      options_.host.c_str(), nullptr, &hints);
+  if (rc != 0) {
+    attempt_failed(fmt::format("cannot resolve '{}': {}", options_.host, uv_strerror(rc)));
+    return;
+  }
+  resolving_ = request.release();
+}
+
+void RedisClient::Core::on_resolved(int status, const addrinfo* found) {
+  resolving_ = nullptr;
+  if (closed_) return;
+  addresses_.clear();
+  next_address_ = 0;
+  for (; found != nullptr && addresses_.size() < kAddressesMax; found = found->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                    NI_NUMERICHOST) == 0) {
+      addresses_.emplace_back(text.data());
+    }
+  }
+  if (status != 0 || addresses_.empty()) {
+    attempt_failed(fmt::format("cannot resolve '{}': {}", options_.host,
+                               status != 0 ? uv_strerror(status) : "no address"));
+    drain();
+    return;
+  }
+  connect_next();
+}
+
+void RedisClient::Core::connect_next() {
+  const RedisTarget target{addresses_.at(next_address_++), options_.port, options_.unix_socket};
+  introduced_ = false;
+  introductions_left_ = 0;
+  Result<std::unique_ptr<RedisLink>> link =
+      RedisLink::open(loop_, target, options_.reply_bytes_max, options_.reply_elements_max,
+                      [this] { on_activity(); });
+  if (!link.ok()) {
+    attempt_failed(link.error().what);
+    return;
+  }
+  link_ = *std::move(link);
+  connect_timer_.start(static_cast<std::uint64_t>(options_.connect_timeout_ms), 0, [this] {
+    const auto self = shared_from_this();
+    attempt_failed(fmt::format("no answer within {} ms", options_.connect_timeout_ms));
+    drain();
+  });
+}
+
+void RedisClient::Core::on_activity() {
+  const auto self = shared_from_this();
+  if (link_->connected() && !introduced_) introduce();
+  std::deque<RedisArrival> arrivals = link_->take_arrivals();
+  for (RedisArrival& arrival : arrivals) {
+    if (link_ == nullptr) break;
+    if (arrival.ticket == 0) {
+      on_introduction(std::move(arrival.reply));
+      continue;
+    }
+    CHECK(!pending_.empty() && pending_.front().ticket == arrival.ticket);
+    finish(std::move(pending_.front().done), std::move(arrival.reply));
+    pending_.pop_front();
+  }
+  if (link_ != nullptr && link_->closed()) {
+    const std::string why = link_->closed_why();
+    if (state_.connected) {
+      // Who asked for it would have the same answer each time.
+      if (link_->reply_over_limit() && !pending_.empty()) {
+        finish(std::move(pending_.front().done),
+               Error{Errc::limit,
+                     fmt::format("the answer to {} is too long: {}", pending_.front().word, why)});
+        pending_.pop_front();
+      }
+      lose_connection(Error{Errc::unknown, fmt::format("the connection to Redis at {} ended before "
+                                                       "the answer came: {}",
+                                                       name_, why)},
+                      why);
+    } else {
+      attempt_failed(why);
+    }
+  }
+  if (pending_.empty()) {
+    deadline_timer_.stop();
+    deadline_armed_ms_ = 0;
+  }
+  drain();
+}
+
+// Presents itself: all in one go, the answers come in order.
+void RedisClient::Core::introduce() {
+  introduced_ = true;
+  std::vector<std::vector<std::string>> commands;
+  if (!options_.password.empty() && !options_.username.empty()) {
+    commands.push_back({"AUTH", options_.username, options_.password});
+  } else if (!options_.password.empty()) {
+    commands.push_back({"AUTH", options_.password});
+  }
+  if (options_.db != 0) commands.push_back({"SELECT", std::to_string(options_.db)});
+  commands.push_back(greeting_.command);
+  introductions_left_ = commands.size();
+  for (const std::vector<std::string>& words : commands) {
+    if (!link_->send(words, 0)) return;  // closed: on_activity sees it next
+  }
+}
+
+void RedisClient::Core::on_introduction(Result<RedisReply> reply) {
+  --introductions_left_;
+  if (reply.ok() && introductions_left_ == 0 && greeting_.judge) {
+    const Status judged = greeting_.judge(*reply);
+    if (!judged.ok()) reply = judged.error();
+  }
+  if (!reply.ok()) {
+    std::string why = reply.error().what;
+    if (why.find("AUTH") != std::string::npos || why.find("WRONGPASS") != std::string::npos) {
+      why += "; check user and password in [redis] url";
+    }
+    next_address_ = addresses_.size();  // the server was found; another address is no remedy
+    attempt_failed(why);
+    return;
+  }
+  if (introductions_left_ == 0) on_ready();
+}
+
+void RedisClient::Core::on_ready() {
+  connect_timer_.stop();
+  failures_ = 0;
+  ++state_.connects;
+  logger_.info(kLog, fmt::format("connected to Redis at {}", name_));
+  report(true, state_.last_error);
+}
+
+void RedisClient::Core::attempt_failed(const std::string& why) {
+  connect_timer_.stop();
+  link_.reset();
+  if (next_address_ < addresses_.size()) {
+    // Another address of the same name: at once, but never deeper in the stack.
+    retry_timer_.start(0, 0, [this] {
+      const auto self = shared_from_this();
+      connect_next();
+    });
+    return;
+  }
+  const std::string text = fmt::format("cannot use Redis at {}: {}", name_, why);
+  if (failures_ == 0 || text != state_.last_error) logger_.warning(kLog, text);
+  retry_later();
+  report(false, text);
+}
+
+void RedisClient::Core::lose_connection(const Error& outcome, const std::string& why) {
+  link_.reset();
+  const std::string text = fmt::format("lost Redis at {}: {}", name_, why);
+  logger_.warning(kLog, text);
+  std::deque<Pending> lost;
+  lost.swap(pending_);
+  for (Pending& pending : lost) finish(std::move(pending.done), outcome);
+  retry_later();
+  report(false, text);
+}
+
+void RedisClient::Core::retry_later() {
+  const std::uint32_t doublings = std::min(failures_, 16U);
+  ++failures_;
+  const std::int64_t full = std::min<std::int64_t>(
+      options_.reconnect_max_ms, static_cast<std::int64_t>(options_.reconnect_min_ms) << doublings);
+  // Half of it by chance, so that a cloud's hosts do not all come back in the same moment.
+  const std::int64_t delay =
+      full / 2 + std::uniform_int_distribution<std::int64_t>(0, full - full / 2)(random_);
+  retry_timer_.start(static_cast<std::uint64_t>(delay), 0, [this] {
+    const auto self = shared_from_this();
+    resolve();
+    drain();
+  });
+}
+
+void RedisClient::Core::report(bool connected, const std::string& error) {
+  state_.connected = connected;
+  state_.last_error = error;
+  const auto notify = on_change;
+  if (notify) notify(state_);
+}
+
+void RedisClient::Core::command(std::vector<std::string> args, Callback done, int timeout_ms) {
+  CHECK(!args.empty() && done);
+  std::size_t bytes = 0;
+  for (const std::string& arg : args) bytes += arg.size();
+  const auto refuse = [&](Errc code, std::string why) {
+    answer(Error{code, std::move(why)}, std::move(done));
+  };
+  if (closed_) return refuse(Errc::cancelled, "the connection to Redis was given up");
+  if (!state_.connected) {
+    return refuse(Errc::unavailable, state_.last_error.empty()
+                                         ? fmt::format("not yet connected to Redis at {}", name_)
+                                         : state_.last_error);
+  }
+  if (pending_.size() >= options_.commands_in_flight_max) {
+    return refuse(Errc::limit,
+                  fmt::format("{} commands wait for Redis at {} already", pending_.size(), name_));
+  }
+  if (bytes > options_.command_bytes_max) {
+    return refuse(Errc::limit, fmt::format("a command of {} bytes is over the limit of {} bytes",
+                                           bytes, options_.command_bytes_max));
+  }
+  const std::uint64_t ticket = ++last_ticket_;
+  if (!link_->send(args, ticket)) {
+    return refuse(Errc::unavailable, fmt::format("the connection to Redis at {} is ending", name_));
+  }
+  const int timeout = timeout_ms > 0 ? timeout_ms : options_.command_timeout_ms;
+  pending_.push_back(Pending{ticket, std::move(done), now_ms() + timeout, std::move(args.front())});
+  if (deadline_armed_ms_ == 0 || pending_.back().deadline_ms < deadline_armed_ms_) arm_deadline();
+}
+
+void RedisClient::Core::arm_deadline() {
+  if (pending_.empty()) return;
+  const auto first = std::min_element(
+      pending_.begin(), pending_.end(),
+      [](const Pending& a, const Pending& b) { return a.deadline_ms < b.deadline_ms; });
+  deadline_armed_ms_ = first->deadline_ms;
+  const std::int64_t delay = std::max<std::int64_t>(0, first->deadline_ms - now_ms());
+  deadline_timer_.start(static_cast<std::uint64_t>(delay), 0, [this] { on_deadline(); });
+}
+
+void RedisClient::Core::on_deadline() {
+  const auto self = shared_from_this();
+  deadline_armed_ms_ = 0;
+  const std::int64_t now = now_ms();
+  const auto late = std::find_if(pending_.begin(), pending_.end(), [now](const Pending& pending) {
+    return pending.deadline_ms <= now;
+  });
+  if (late == pending_.end()) {
+    arm_deadline();
+    return;
+  }
+  if (link_ != nullptr && link_->arriving()) {
+    // A long answer, on a slow line: it ends, or grows over the limit.
+    deadline_armed_ms_ = now + static_cast<std::int64_t>(kArrivingMs);
+    deadline_timer_.start(kArrivingMs, 0, [this] { on_deadline(); });
+    return;
+  }
+  if (late->ticket != late_ticket_) {
+    // When it was the loop that was late, the answer may be waiting to be read: one more round.
+    late_ticket_ = late->ticket;
+    deadline_armed_ms_ = now;
+    deadline_timer_.start(1, 0, [this] { on_deadline(); });
+    return;
+  }
+  const std::string why = fmt::format("no answer to {} in time", late->word);
+  lose_connection(Error{Errc::unknown, fmt::format("Redis at {}: {}, so the connection was given "
+                                                   "up; the outcome is unknown",
+                                                   name_, why)},
+                  why);
+  drain();
+}
+
+void RedisClient::Core::finish(Callback done, Result<RedisReply> result) {
+  finished_.push_back(Finished{std::move(done), std::move(result)});
+}
+
+void RedisClient::Core::answer(Result<RedisReply> result, Callback done) {
+  finish(std::move(done), std::move(result));
+  soon_timer_.start(0, 0, [this] { drain(); });
+}
+
+// Calls back for what is finished now; what these callbacks finish in turn waits for the next
+// round, so that a caller who asks again at once does not keep the loop from turning.
+void RedisClient::Core::drain() {
+  const auto self = shared_from_this();
+  for (std::size_t left = finished_.size(); left > 0 && !finished_.empty(); --left) {
+    Finished finished = std::move(finished_.front());
+    finished_.pop_front();
+    finished.done(std::move(finished.result));
+  }
+  if (!finished_.empty() && !closed_) soon_timer_.start(0, 0, [this] { drain(); });
+}
+
+void RedisClient::Core::close() {
+  const auto self = shared_from_this();
+  if (!closed_) give_up();
+  // A caller whose every cancelled command asks again would keep us here for ever: that is a bug.
+  std::size_t rounds = 0;
+  while (!finished_.empty()) {
+    CHECK(++rounds < 100);
+    drain();
+  }
+  soon_timer_.stop();
+}
+
+void RedisClient::Core::give_up() {
+  closed_ = true;
+  on_change = nullptr;
+  state_.connected = false;
+  if (resolving_ != nullptr) uv_cancel(reinterpret_cast<uv_req_t*>(&resolving_->request));
+  resolving_ = nullptr;
+  link_.reset();
+  retry_timer_.stop();
+  connect_timer_.stop();
+  deadline_timer_.stop();
+  std::deque<Pending> given_up;
+  given_up.swap(pending_);
+  for (Pending& pending : given_up) {
+    finish(std::move(pending.done),
+           Error{Errc::cancelled, "the connection to Redis was given up before the answer came"});
+  }
+}
+
+RedisClient::RedisClient(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+RedisClient::~RedisClient() {
+  core_->close();
+}
+
+Result<std::unique_ptr<RedisClient>> RedisClient::create(uv_loop_t* loop, RedisOptions options,
+                                                         Logger& logger, RedisGreeting greeting) {
+  if (Status checked = check_options(options); !checked.ok()) return std::move(checked).error();
+  ignore_sigpipe();
+  return std::unique_ptr<RedisClient>(new RedisClient(
+      std::make_shared<Core>(loop, std::move(options), logger, std::move(greeting))));
+}
+
+void RedisClient::start() {
+  core_->start();
+}
+void RedisClient::close() {
+  core_->close();
+}
+const RedisState& RedisClient::state() const {
+  return core_->state();
+}
+const RedisOptions& RedisClient::options() const {
+  return core_->options();
+}
+const std::string& RedisClient::name() const {
+  return core_->name();
+}
+
+void RedisClient::on_state(std::function<void(const RedisState&)> on_change) {
+  core_->on_change = std::move(on_change);
+}
+
+void RedisClient::command(std::vector<std::string> args, Callback done, int timeout_ms) {
+  core_->command(std::move(args), std::move(done), timeout_ms);
+}
+
+void RedisClient::answer(Result<RedisReply> result, Callback done) {
+  core_->answer(std::move(result), std::move(done));
+}
+
+}  // namespace reclaim

@@ -1,0 +1,130 @@
+// RedisStore's hosts: which there are, which machine owns each name, and which of them live. A host
+// writes only its own keys, so that none can speak for another.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "state/redis/keys.h"
+#include "state/redis/store.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.store";
+constexpr std::size_t kReadAtOnceMax = 500;
+
+Error anothers_name(const std::string& host, const Error& stored) {
+  return Error{
+      Errc::conflict,
+      fmt::format("another machine works under the host name '{}' ({}); if it is gone for "
+                  "good, or this machine was installed again, an operator runs: redis-cli "
+                  "DEL '{}'",
+                  host, printable_excerpt(stored.what, 300), redis_keys::of_host(host, "machine"))};
+}
+
+HostInfo only_its_name(const std::string& host) {
+  HostInfo info;
+  info.host = host;
+  info.burned = 1;  // a kick too many does no harm
+  return info;
+}
+
+}  // namespace
+
+void RedisStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
+  announce(info, [this, info, done = std::move(done)](Result<Ok> announced) {
+    if (!announced.ok()) return done(std::move(announced));
+    run(RedisScript::heartbeat,
+        {redis_keys::of_host(info.host, "machine"), redis_keys::of_host(info.host, "alive")},
+        {info.machine_id, redis_keys::encode_host(info), std::to_string(options_.alive_ms)},
+        "heartbeat", [host = info.host, done](Result<std::string> result) {
+          if (result.ok()) return done(Ok{});
+          const bool taken = result.error().code == Errc::conflict;
+          done(taken ? anothers_name(host, result.error()) : std::move(result).error());
+        });
+  });
+}
+
+// The name is in the list before the host's own keys are written. Where a hash of the first layout
+// is in its place, that is upgraded.
+void RedisStore::announce(const HostInfo& info, StoreCallback<Ok> done) {
+  client_->command({"SADD", redis_keys::kHosts, info.host}, [this, info, done = std::move(done)](
+                                                                Result<RedisReply> reply) {
+    if (reply.ok()) return done(Ok{});
+    if (reply.error().what.find("WRONGTYPE") == std::string::npos) {
+      return done(std::move(reply).error().wrap("heartbeat"));
+    }
+    logger_.info(kLog, fmt::format("{} is upgraded", redis_keys::kHosts));
+    run(RedisScript::upgrade_hosts, {redis_keys::kHosts}, {info.host, info.machine_id}, "heartbeat",
+        [host = info.host, done](Result<std::string> result) {
+          if (result.ok()) return done(Ok{});
+          const bool taken = result.error().code == Errc::conflict;
+          done(taken ? Error{Errc::conflict,
+                             fmt::format("another machine works under the host name '{}' ({}); "
+                                         "if it is gone for good, an operator runs: redis-cli "
+                                         "HDEL {} {}",
+                                         host, printable_excerpt(result.error().what, 300),
+                                         redis_keys::kHosts, host)}
+                     : std::move(result).error());
+        });
+  });
+}
+
+void RedisStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
+  client_->command({"SMEMBERS", redis_keys::kHosts}, [this, done = std::move(done)](
+                                                         Result<RedisReply> reply) {
+    if (!reply.ok()) return done(reply.error().wrap("the list of hosts"));
+    if (reply->elements.size() > options_.hosts_max) {
+      return done(
+          Error{Errc::limit, fmt::format("{} names {} hosts, the limit is {}: names were invented; "
+                                         "run redis-cli DEL {}, each worker adds its own again",
+                                         redis_keys::kHosts, reply->elements.size(),
+                                         options_.hosts_max, redis_keys::kHosts)});
+    }
+    std::vector<std::string> names;
+    for (RedisReply& element : reply->elements) {
+      if (redis_keys::check_host(element.text).ok()) {
+        names.push_back(std::move(element.text));
+      } else {
+        logger_.warning(kLog, fmt::format("{} names '{}', which is not a host's name",
+                                          redis_keys::kHosts, printable_excerpt(element.text, 80)));
+      }
+    }
+    std::sort(names.begin(), names.end());
+    read_alive(std::move(names), {}, done);
+  });
+}
+
+void RedisStore::read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
+                            StoreCallback<std::vector<HostInfo>> done) {
+  // Never inside the call: with nothing to ask for, this is an answer's turn already.
+  if (read.size() == names.size()) return done(std::move(read));
+  const auto from = names.begin() + static_cast<std::ptrdiff_t>(read.size());
+  const auto count = std::min(kReadAtOnceMax, names.size() - read.size());
+  std::vector<std::string> words{"MGET"};
+  std::transform(from, from + static_cast<std::ptrdiff_t>(count), std::back_inserter(words),
+                 [](const std::string& name) { return redis_keys::of_host(name, "alive"); });
+  client_->command(std::move(words), [this, count, names = std::move(names), read = std::move(read),
+                                      done = std::move(done)](Result<RedisReply> reply) mutable {
+    if (!reply.ok()) return done(reply.error().wrap("the hosts' heartbeats"));
+    if (reply->elements.size() != count) {
+      return done(Error{Errc::failed, "the answer to MGET is not of its form"});
+    }
+    for (const RedisReply& element : reply->elements) {
+      const std::string& host = names[read.size()];
+      Result<HostInfo> info = element.is_nil() ? Result<HostInfo>(only_its_name(host))
+                                               : redis_keys::decode_host(host, element.text);
+      if (!info.ok()) {
+        logger_.warning(
+            kLog, fmt::format("{}: {}", redis_keys::of_host(host, "alive"), info.error().what));
+        info = only_its_name(host);
+      }
+      read.push_back(*std::move(info));
+    }
+    read_alive(std::move(names), std::move(read), std::move(done));
+  });
+}
+
+}  // namespace reclaim

@@ -1,0 +1,197 @@
+#include "state/redis/link.h"
+
+#include <fmt/core.h>
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+
+#include <utility>
+
+namespace reclaim {
+
+// hiredis 0.14 bounds no reply. These stand before its own object functions and fail an object that
+// goes over; the reader then gives up the connection.
+struct RedisLink::Budget {
+  redisReplyObjectFunctions real{};
+  redisReplyObjectFunctions bounded{};
+  std::size_t bytes_max = 0;
+  std::size_t elements_max = 0;
+  std::size_t bytes = 0;
+  std::size_t elements = 0;
+  bool exceeded = false;
+
+  static Budget& of(const redisReadTask* task) { return *static_cast<Budget*>(task->privdata); }
+
+  bool spend(const redisReadTask* task, std::size_t more_bytes, std::size_t more_elements) {
+    if (task->parent == nullptr) bytes = elements = 0;
+    bytes += more_bytes;
+    elements += more_elements;
+    exceeded = exceeded || bytes > bytes_max || elements > elements_max;
+    return !exceeded;
+  }
+};
+
+struct RedisLink::Hooks {
+  static RedisLink& of(void* link) { return *static_cast<RedisLink*>(link); }
+
+  static void add_read(void* link) { of(link).watch(of(link).watched_ | UV_READABLE); }
+  static void del_read(void* link) { of(link).watch(of(link).watched_ & ~UV_READABLE); }
+  static void add_write(void* link) { of(link).watch(of(link).watched_ | UV_WRITABLE); }
+  static void del_write(void* link) { of(link).watch(of(link).watched_ & ~UV_WRITABLE); }
+
+  // The context is being freed, by us or by hiredis after an error: the descriptor is closed next.
+  static void cleanup(void* data) {
+    RedisLink& link = of(data);
+    const redisContext& c = link.context_->c;
+    if (link.budget_->exceeded) {
+      link.closed_why_ = fmt::format("a reply is over the limit of {} bytes or {} elements",
+                                     link.budget_->bytes_max, link.budget_->elements_max);
+    } else {
+      link.closed_why_ = c.err != 0 ? std::string(c.errstr) : "the connection was closed";
+    }
+    link.poll_.reset();
+    link.context_ = nullptr;
+  }
+
+  static void on_connect(const redisAsyncContext* context, int status) {
+    if (status == REDIS_OK) of(context->data).connected_ = true;
+  }
+
+  static void on_reply(redisAsyncContext* context, void* reply, void* /*privdata*/) {
+    RedisLink& link = of(context->data);
+    // Without a reply the connection ended first; the owner knows what it has not had answers to.
+    if (link.freeing_ || reply == nullptr || link.tickets_.empty()) return;
+    const std::uint64_t ticket = link.tickets_.front();
+    link.tickets_.pop_front();
+    link.arrivals_.push_back(
+        RedisArrival{ticket, reply_from_hiredis(*static_cast<const redisReply*>(reply))});
+  }
+
+  static void* create_string(const redisReadTask* task, char* text, std::size_t length) {
+    Budget& budget = Budget::of(task);
+    return budget.spend(task, length, 0) ? budget.real.createString(task, text, length) : nullptr;
+  }
+  // hiredis 0.14 counts in int, 1.0 and later in size_t.
+  template <typename Count>
+  static void* create_array(const redisReadTask* task, Count elements) {
+    Budget& budget = Budget::of(task);
+    const auto more = std::cmp_less(elements, 0) ? 0 : static_cast<std::size_t>(elements);
+    return budget.spend(task, 0, more) ? budget.real.createArray(task, elements) : nullptr;
+  }
+  static void* create_integer(const redisReadTask* task, long long value) {
+    Budget& budget = Budget::of(task);
+    return budget.spend(task, 0, 0) ? budget.real.createInteger(task, value) : nullptr;
+  }
+  static void* create_nil(const redisReadTask* task) {
+    Budget& budget = Budget::of(task);
+    return budget.spend(task, 0, 0) ? budget.real.createNil(task) : nullptr;
+  }
+};
+
+RedisLink::RedisLink(std::function<void()> on_activity) : on_activity_(std::move(on_activity)) {}
+
+Result<std::unique_ptr<RedisLink>> RedisLink::open(uv_loop_t* loop, const RedisTarget& target,
+                                                   std::size_t reply_bytes_max,
+                                                   std::size_t reply_elements_max,
+                                                   std::function<void()> on_activity) {
+  std::unique_ptr<RedisLink> link(new RedisLink(std::move(on_activity)));
+  redisAsyncContext* context = target.unix_socket.empty()
+                                   ? redisAsyncConnect(target.ip.c_str(), target.port)
+                                   : redisAsyncConnectUnix(target.unix_socket.c_str());
+  if (context == nullptr) return Error{Errc::unavailable, "out of memory"};
+  if (context->err != 0) {
+    const Error error{Errc::unavailable, context->c.errstr};
+    redisAsyncFree(context);
+    return error;
+  }
+  link->context_ = context;
+  link->attach(loop, reply_bytes_max, reply_elements_max);
+  return link;
+}
+
+void RedisLink::attach(uv_loop_t* loop, std::size_t reply_bytes_max,
+                       std::size_t reply_elements_max) {
+  budget_ = std::make_unique<Budget>();
+  budget_->real = *context_->c.reader->fn;
+  // What hiredis 1.0 adds (double, bool) is of a fixed size: as an element it has been counted.
+  budget_->bounded = budget_->real;
+  budget_->bounded.createString = Hooks::create_string;
+  budget_->bounded.createArray = Hooks::create_array;
+  budget_->bounded.createInteger = Hooks::create_integer;
+  budget_->bounded.createNil = Hooks::create_nil;
+  budget_->bytes_max = reply_bytes_max;
+  budget_->elements_max = reply_elements_max;
+  context_->c.reader->fn = &budget_->bounded;
+  context_->c.reader->privdata = budget_.get();
+
+  poll_ = std::make_unique<uv::Poll>(loop, context_->c.fd,
+                                     [this](int status, int events) { on_poll(status, events); });
+  context_->data = this;
+  context_->ev.data = this;
+  context_->ev.addRead = Hooks::add_read;
+  context_->ev.delRead = Hooks::del_read;
+  context_->ev.addWrite = Hooks::add_write;
+  context_->ev.delWrite = Hooks::del_write;
+  context_->ev.cleanup = Hooks::cleanup;
+  // Registering asks for writability, which is how a connect in progress reports its end.
+  redisAsyncSetConnectCallback(context_, Hooks::on_connect);
+}
+
+RedisLink::~RedisLink() {
+  freeing_ = true;
+  if (context_ != nullptr) redisAsyncFree(context_);
+}
+
+bool RedisLink::reply_over_limit() const {
+  return budget_ != nullptr && budget_->exceeded;
+}
+
+bool RedisLink::arriving() {
+  if (closed()) return false;
+  const std::size_t before = std::exchange(unread_bytes_, context_->c.reader->len);
+  return unread_bytes_ > before;
+}
+
+bool RedisLink::send(const std::vector<std::string>& args, std::uint64_t ticket) {
+  if (closed()) return false;
+  std::vector<const char*> words;
+  std::vector<std::size_t> lengths;
+  words.reserve(args.size());
+  lengths.reserve(args.size());
+  for (const std::string& arg : args) {
+    words.push_back(arg.data());
+    lengths.push_back(arg.size());
+  }
+  if (redisAsyncCommandArgv(context_, Hooks::on_reply, nullptr, static_cast<int>(args.size()),
+                            words.data(), lengths.data()) != REDIS_OK) {
+    return false;
+  }
+  tickets_.push_back(ticket);
+  return true;
+}
+
+std::deque<RedisArrival> RedisLink::take_arrivals() {
+  std::deque<RedisArrival> taken;
+  taken.swap(arrivals_);
+  return taken;
+}
+
+void RedisLink::on_poll(int status, int events) {
+  const int seen = status < 0 ? UV_READABLE | UV_WRITABLE : events;
+  if ((seen & UV_READABLE) != 0 && !closed()) redisAsyncHandleRead(context_);
+  if ((seen & UV_WRITABLE) != 0 && !closed()) redisAsyncHandleWrite(context_);
+  if (!closed() && context_->c.reader->len > budget_->bytes_max) {
+    // One string longer than all that may come: do not wait for its end.
+    budget_->exceeded = true;
+    redisAsyncFree(context_);
+  }
+  const auto on_activity = on_activity_;
+  on_activity();
+}
+
+void RedisLink::watch(int events) {
+  if (poll_ == nullptr || events == watched_) return;
+  watched_ = events;
+  poll_->watch(events);
+}
+
+}  // namespace reclaim

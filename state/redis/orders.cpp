@@ -1,0 +1,143 @@
+// RedisStore's orders: a stream per host that its worker empties, and for each order a key that
+// says what became of it.
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "state/redis/keys.h"
+#include "state/redis/store.h"
+
+namespace reclaim {
+namespace {
+
+constexpr const char* kOrdersMax = "1000";
+// What a worker would not carry out any more need not be kept much longer.
+constexpr std::int64_t kStreamLifeMs = 2 * kOrderLifeMs;
+constexpr std::string_view kTaken = "taken";
+constexpr std::string_view kRefused = "refused: ";
+
+std::string orders_of(const std::string& host) {
+  return redis_keys::of_host(host, "orders");
+}
+
+std::string taken_of(const std::string& host) {
+  return redis_keys::of_host(host, "orders_taken");
+}
+
+std::string answer_key(const std::string& host, const std::string& request_id) {
+  return redis_keys::of_device(host, "order", request_id);
+}
+
+// [[id, [field, value, ...]], ...]
+Result<std::vector<Order>> orders_from(const RedisReply& reply) {
+  std::vector<Order> orders;
+  for (const RedisReply& entry : reply.elements) {
+    if (entry.elements.size() != 2) return Error{Errc::failed, "the orders are not of their form"};
+    const auto pairs = redis_keys::pairs_of(entry.elements[1]);
+    orders.push_back(order_from_fields(entry.elements[0].text, {pairs.begin(), pairs.end()}));
+  }
+  return orders;
+}
+
+std::function<void(Result<RedisReply>)> reading_orders(const std::string& host,
+                                                       StoreCallback<std::vector<Order>> done) {
+  return [host, done = std::move(done)](Result<RedisReply> reply) {
+    if (!reply.ok()) return done(reply.error().wrap("the orders for host " + host));
+    done(orders_from(*reply));
+  };
+}
+
+}  // namespace
+
+void RedisStore::push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) {
+  if (Status checked = redis_keys::check_host(host); !checked.ok()) {
+    client_->answer(checked.error(), [done = std::move(done)](Result<RedisReply> reply) {
+      done(std::move(reply).error());
+    });
+    return;
+  }
+  std::vector<std::string> words{"XADD", orders_of(host), "MAXLEN", "~", kOrdersMax, "*"};
+  for (const auto& [name, value] : order_fields(order)) {
+    words.push_back(name);
+    words.push_back(value);
+  }
+  add_to_stream(orders_of(host), std::move(words), [host, done = std::move(done)](Status added) {
+    if (!added.ok()) return done(added.error().wrap("the order for host " + host));
+    done(Ok{});
+  });
+  client_->command({"PEXPIRE", orders_of(host), std::to_string(kStreamLifeMs)},
+                   [](const Result<RedisReply>&) {});
+}
+
+void RedisStore::take_orders(const std::string& host, std::size_t count_max,
+                             StoreCallback<std::vector<Order>> done) {
+  call(RedisScript::take_orders, {orders_of(host), taken_of(host)},
+       {std::to_string(count_max), std::to_string(kStreamLifeMs)},
+       reading_orders(host, std::move(done)));
+}
+
+void RedisStore::orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) {
+  remove_unreadable_keys();
+  client_->command({"HGETALL", taken_of(host)},
+                   [this, host, done = std::move(done)](Result<RedisReply> reply) {
+                     if (!reply.ok()) {
+                       if (remove_unreadable(host, taken_of(host), reply.error())) {
+                         return done(std::vector<Order>{});
+                       }
+                       return done(reply.error().wrap("the orders taken by " + host));
+                     }
+                     std::vector<Order> orders;
+                     for (const auto& [id, request_id] : redis_keys::pairs_of(*reply)) {
+                       Order order;
+                       order.id = id;
+                       order.request_id = request_id;
+                       orders.push_back(std::move(order));
+                     }
+                     done(std::move(orders));
+                   });
+}
+
+void RedisStore::list_orders(const std::string& host, StoreCallback<std::vector<Order>> done) {
+  client_->command({"XRANGE", orders_of(host), "-", "+", "COUNT", kOrdersMax},
+                   reading_orders(host, std::move(done)));
+}
+
+void RedisStore::withdraw_order(const std::string& host, const std::string& id,
+                                StoreCallback<bool> done) {
+  client_->command({"XDEL", orders_of(host), id},
+                   [id, done = std::move(done)](Result<RedisReply> reply) {
+                     if (!reply.ok()) return done(reply.error().wrap("order " + id));
+                     done(reply->integer > 0);
+                   });
+}
+
+void RedisStore::answer_order(const std::string& host, const Order& order,
+                              const std::string& refusal, StoreCallback<Ok> done) {
+  const auto settled = [done = std::move(done)](Result<RedisReply> reply) {
+    done(reply.ok() ? Status(Ok{}) : Status(std::move(reply).error()));
+  };
+  if (!has_request_id(order)) {
+    return client_->command({"HDEL", taken_of(host), order.id}, settled);
+  }
+  client_->command({"SET", answer_key(host, order.request_id),
+                    refusal.empty() ? std::string(kTaken) : std::string(kRefused) + refusal, "PX",
+                    std::to_string(kOrderLifeMs)},
+                   settled);
+  client_->command({"HDEL", taken_of(host), order.id}, [](const Result<RedisReply>&) {
+    // Left there, it is told once more with the next start.
+  });
+}
+
+void RedisStore::read_order_answer(const std::string& host, const std::string& request_id,
+                                   StoreCallback<std::optional<std::string>> done) {
+  client_->command(
+      {"GET", answer_key(host, request_id)}, [done = std::move(done)](Result<RedisReply> reply) {
+        if (!reply.ok()) return done(std::move(reply).error());
+        if (reply->is_nil()) return done(std::optional<std::string>());
+        const std::string& text = reply->text;
+        done(std::optional<std::string>(text.starts_with(kRefused) ? text.substr(kRefused.size())
+                                                                   : ""));
+      });
+}
+
+}  // namespace reclaim

@@ -1,0 +1,466 @@
+// Records and locks; the kicks are in redis_kicks.cpp, the hosts in redis_hosts.cpp.
+#include "state/redis/store.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "state/base/uuid.h"
+#include "state/redis/keys.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.store";
+
+// Lua's numbers are doubles: beyond this they skip values.
+constexpr std::uint64_t kEpochMax = (1ULL << 53U) - 1;
+
+// A record has some ten kilobytes; a pending certificate and a baseline are the longest of it.
+constexpr std::size_t kRecordBytesMax = std::size_t{8} * 1024 * 1024;
+
+void append(std::vector<std::string>& args, const Fields& fields) {
+  for (const auto& [name, value] : fields) {
+    args.push_back(name);
+    args.push_back(value);
+  }
+}
+
+Errc code_of(std::string_view status) {
+  if (status == "conflict") return Errc::conflict;
+  if (status == "busy") return Errc::busy;
+  if (status == "refused") return Errc::refused;
+  return Errc::failed;
+}
+
+// {"ok", detail?} or {status, detail}.
+Result<std::string> judge_script(const RedisReply& reply) {
+  if (!reply.is_array() || reply.elements.empty() || !reply.elements.front().is_text()) {
+    return Error{Errc::failed, "the script's answer is not of its form"};
+  }
+  std::string detail = reply.elements.size() > 1 ? reply.elements[1].text : std::string();
+  if (reply.elements.front().text == "ok") return detail;
+  return Error{code_of(reply.elements.front().text), std::move(detail)};
+}
+
+RedisGreeting schema_greeting(bool upgrades) {
+  RedisGreeting greeting;
+  greeting.command = {"EVAL",
+                      std::string(RedisScripts::text(RedisScript::schema)),
+                      "1",
+                      redis_keys::kSchema,
+                      std::to_string(kSchemaVersion),
+                      upgrades ? std::to_string(kSchemaVersion - 1) : std::string()};
+  greeting.judge = [](const RedisReply& reply) -> Status {
+    const Result<std::string> judged = judge_script(reply);
+    if (judged.ok()) return Ok{};
+    if (judged.error().code != Errc::refused) return judged.error();
+    return Error{
+        Errc::refused,
+        fmt::format("{} is '{}', this version of Reclaim speaks {}: use the version that "
+                    "wrote it, let a worker of this version upgrade it where it is the one "
+                    "before, or use a database of its own",
+                    redis_keys::kSchema, printable_excerpt(judged.error().what, 40),
+                    kSchemaVersion)};
+  };
+  return greeting;
+}
+
+// The value of "name:value" in INFO's text, or nothing.
+std::string info_value(std::string_view info, std::string_view name) {
+  const std::string start = "\n" + std::string(name) + ":";
+  const std::size_t at = info.find(start);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = info.substr(at + start.size());
+  return std::string(rest.substr(0, rest.find_first_of("\r\n")));
+}
+
+PersistenceReport judge_persistence(std::string_view info) {
+  PersistenceReport report;
+  const std::string aof = info_value(info, "aof_enabled");
+  const std::string last_write = info_value(info, "aof_last_write_status");
+  const std::string policy = info_value(info, "maxmemory_policy");
+  const std::string maxmemory = info_value(info, "maxmemory");
+  report.known = !aof.empty() && !policy.empty();
+  report.aof_enabled = aof == "1" && (last_write.empty() || last_write == "ok");
+  report.evicts = !policy.empty() && policy != "noeviction" && maxmemory != "0";
+  if (!report.known) {
+    report.text =
+        "Redis does not say whether it persists (INFO lacks aof_enabled or "
+        "maxmemory_policy)";
+    return report;
+  }
+  if (aof != "1") {
+    report.text =
+        "Redis keeps no append-only file: a restart forgets the last device records; set "
+        "'appendonly yes'";
+  } else if (!report.aof_enabled) {
+    report.text = fmt::format("Redis cannot write its append-only file (aof_last_write_status:{})",
+                              last_write);
+  }
+  if (report.evicts) {
+    report.text += fmt::format(
+        "{}Redis may evict keys when its memory is full (maxmemory-policy "
+        "{}): locks and records would vanish; set 'maxmemory-policy "
+        "noeviction'",
+        report.text.empty() ? "" : "; ", policy);
+  }
+  return report;
+}
+
+// What stands in for a record that cannot be read: the address, and why. Nothing where even that is
+// none.
+std::optional<Record> damaged_record(const std::string& host, const std::string& address,
+                                     const Error& why) {
+  const auto parsed = parse_pci_address(address);
+  if (!parsed.ok()) return std::nullopt;
+  Record record;
+  record.host = host;
+  record.address = *parsed;
+  record.uuid = device_uuid(host, *parsed);
+  record.stage = Stage::error;
+  record.damage = fmt::format(
+      "its record cannot be believed ({}): nothing is done with it; compare with Placement and the "
+      "ledger, then remove the record (redis-cli DEL '{}'), and the device is met again from "
+      "ledger, Placement and drive",
+      why.what, redis_keys::of_device(host, "device", address));
+  record.last_error = record.damage;
+  return record;
+}
+
+Result<Record> record_from(const std::string& host, const std::string& address,
+                           const RedisReply& reply, const RecordSeal* seal) {
+  Fields fields;
+  for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
+    fields[reply.elements[i].text] = reply.elements[i + 1].text;
+  }
+  // First: what somebody else wrote is not looked into.
+  const auto seal_check = seal == nullptr ? RecordSeal::SealCheck::fits : seal->judge(fields);
+  if (seal_check == RecordSeal::SealCheck::forged) {
+    return Error{Errc::refused,
+                 fields.contains("mac")
+                     ? "field 'mac' does not fit the others: not written by this host's worker, or "
+                       "changed since"
+                     : "field 'mac' is missing: not written by this host's worker"};
+  }
+  Result<Record> record = decode_record(fields);
+  if (!record.ok()) return record;
+  record->unproven = seal_check == RecordSeal::SealCheck::unsealed;
+  if (record->host != host || to_string(record->address) != address) {
+    return Error{Errc::invalid,
+                 fmt::format("it is the record of {} on host {}", to_string(record->address),
+                             printable_excerpt(record->host, 80))};
+  }
+  return record;
+}
+
+}  // namespace
+
+struct RedisStore::Loading {
+  std::string host;
+  std::size_t outstanding = 0;
+  std::vector<Record> records;
+  std::optional<Error> problem;
+  StoreCallback<std::vector<Record>> done;
+};
+
+RedisStore::RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger)
+    : options_(std::move(options)), clock_(clock), logger_(logger) {}
+
+Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisStoreOptions options,
+                                                       const Clock& clock, Logger& logger) {
+  std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), clock, logger));
+  auto client = RedisClient::create(loop, store->options_.redis, logger,
+                                    schema_greeting(store->options_.upgrades));
+  if (!client.ok()) return std::move(client).error();
+  auto watcher = RedisClient::create(loop, store->options_.redis, logger,
+                                     schema_greeting(store->options_.upgrades));
+  if (!watcher.ok()) return std::move(watcher).error();
+  store->client_ = *std::move(client);
+  store->watcher_ = *std::move(watcher);
+  store->watch_retry_ = std::make_unique<uv::Timer>(loop);
+  return store;
+}
+
+RedisStore::~RedisStore() {
+  close();
+}
+
+void RedisStore::start() {
+  client_->start();
+}
+
+void RedisStore::close() {
+  on_kick_ = nullptr;
+  if (watch_retry_ != nullptr) watch_retry_->stop();
+  if (watcher_ != nullptr) watcher_->close();
+  if (client_ != nullptr) client_->close();
+}
+
+const RedisState& RedisStore::state() const {
+  return client_->state();
+}
+
+void RedisStore::on_state(std::function<void(const RedisState&)> on_change) {
+  client_->on_state(std::move(on_change));
+}
+
+void RedisStore::call(RedisScript script, std::vector<std::string> keys,
+                      std::vector<std::string> args, std::function<void(Result<RedisReply>)> done) {
+  std::vector<std::string> words{"EVALSHA", scripts_.sha1(script), std::to_string(keys.size())};
+  words.insert(words.end(), std::make_move_iterator(keys.begin()),
+               std::make_move_iterator(keys.end()));
+  words.insert(words.end(), std::make_move_iterator(args.begin()),
+               std::make_move_iterator(args.end()));
+  std::vector<std::string> first = words;
+  client_->command(std::move(first), [this, script, words = std::move(words),
+                                      done = std::move(done)](Result<RedisReply> reply) {
+    const bool unknown_script = !reply.ok() && reply.error().code == Errc::not_found;
+    if (!unknown_script) {
+      done(std::move(reply));
+      return;
+    }
+    // A server that does not know the script has not run it: once more, with its text.
+    std::vector<std::string> again = words;
+    again[0] = "EVAL";
+    again[1] = std::string(RedisScripts::text(script));
+    client_->command(std::move(again), done);
+  });
+}
+
+void RedisStore::run(RedisScript script, std::vector<std::string> keys,
+                     std::vector<std::string> args, std::string what,
+                     StoreCallback<std::string> done) {
+  call(script, std::move(keys), std::move(args),
+       [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
+         Result<std::string> judged =
+             reply.ok() ? judge_script(*reply) : Result<std::string>(std::move(reply).error());
+         if (!judged.ok()) judged = judged.error().wrap(what);
+         done(std::move(judged));
+       });
+}
+
+void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>> done) {
+  remove_unreadable_keys();
+  auto loading = std::make_shared<Loading>();
+  loading->host = host;
+  loading->done = std::move(done);
+  client_->command(
+      {"SMEMBERS", redis_keys::of_host(host, "devices")},
+      [this, loading](Result<RedisReply> reply) {
+        const std::string key = redis_keys::of_host(loading->host, "devices");
+        if (reply.ok() && reply->elements.size() > options_.devices_max) {
+          reply = Error{Errc::limit, fmt::format("{} lists {} devices, {} are allowed", key,
+                                                 reply->elements.size(), options_.devices_max)};
+        }
+        if (!reply.ok()) {
+          if (remove_unreadable(loading->host, key, reply.error())) {
+            return loading->done(std::vector<Record>{});
+          }
+          loading->done(reply.error().wrap(fmt::format("the records of host {}", loading->host)));
+          return;
+        }
+        if (reply->elements.empty()) {
+          loading->done(std::vector<Record>{});
+          return;
+        }
+        loading->outstanding = reply->elements.size();
+        for (const RedisReply& element : reply->elements) {
+          read_record(loading->host, redis_keys::of_device(loading->host, "device", element.text),
+                      [this, loading, address = element.text](Result<RedisReply> hash) {
+                        on_device(loading, address, std::move(hash));
+                      });
+        }
+      });
+}
+
+// A host's own ones by a script, which answers with an error what is too long to be a record: as a
+// reply it would end the connection, each time.
+void RedisStore::read_record(const std::string& host, const std::string& key,
+                             std::function<void(Result<RedisReply>)> done) {
+  if (seal_of(host) == nullptr) return client_->command({"HGETALL", key}, std::move(done));
+  call(RedisScript::read_record, {key}, {std::to_string(kRecordBytesMax)}, std::move(done));
+}
+
+bool RedisStore::remove_unreadable(const std::string& host, const std::string& key,
+                                   const Error& error) {
+  if (seal_of(host) == nullptr || (error.code != Errc::failed && error.code != Errc::limit)) {
+    return false;
+  }
+  logger_.error(kLog,
+                fmt::format("{} cannot be read and is removed; somebody else wrote it: find "
+                            "out who has this Redis's password",
+                            key),
+                {{"why", error.what}});
+  unreadable_.insert(key);
+  remove_unreadable_keys();
+  return true;
+}
+
+// The connection may have ended with the answer that was too long: then before the next reading.
+void RedisStore::remove_unreadable_keys() {
+  for (const std::string& key : unreadable_) {
+    client_->command({"DEL", key}, [this, key](const Result<RedisReply>& removed) {
+      if (removed.ok()) unreadable_.erase(key);
+    });
+  }
+}
+
+void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
+                           Result<RedisReply> reply) {
+  const std::string key = redis_keys::of_device(loading->host, "device", address);
+  const bool unheard =
+      !reply.ok() && (reply.error().code == Errc::unavailable ||
+                      reply.error().code == Errc::unknown || reply.error().code == Errc::cancelled);
+  if (unheard) {
+    if (!loading->problem) loading->problem = reply.error().wrap(key);
+  } else if (reply.ok() && reply->elements.empty()) {
+    // As if Redis had lost it: Placement, the drive and the ledger decide what it is.
+    logger_.warning(kLog, fmt::format("{} is listed but gone; the device is met anew", key));
+  } else {
+    Result<Record> record =
+        reply.ok() ? record_from(loading->host, address, *reply, seal_of(loading->host))
+                   : Result<Record>(reply.error());
+    if (record.ok()) {
+      loading->records.push_back(*std::move(record));
+    } else if (auto damaged = damaged_record(loading->host, address, record.error().wrap(key))) {
+      loading->records.push_back(*std::move(damaged));
+    } else {
+      logger_.error(kLog, fmt::format("{} is passed over: {} is no PCI address", key,
+                                      printable_excerpt(address, 80)));
+    }
+  }
+  if (--loading->outstanding > 0) return;
+  if (loading->problem) {
+    loading->done(*loading->problem);
+    return;
+  }
+  std::sort(loading->records.begin(), loading->records.end(),
+            [](const Record& a, const Record& b) { return a.address < b.address; });
+  loading->done(std::move(loading->records));
+}
+
+const RecordSeal* RedisStore::seal_of(const std::string& host) const {
+  return options_.seal && options_.seal->host() == host ? &*options_.seal : nullptr;
+}
+
+void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& entry,
+                      StoreCallback<Ok> done) {
+  CHECK(record.epoch <= kEpochMax);
+  const std::string address = to_string(record.address);
+  const std::vector<std::string> journal = redis_keys::journal_fields(entry, record.epoch);
+  std::vector<std::string> args{std::to_string(record.epoch), std::to_string(lock.token),
+                                std::to_string(options_.journal_length_max),
+                                std::to_string(journal.size())};
+  args.insert(args.end(), journal.begin(), journal.end());
+  args.push_back(address);
+  const RecordSeal* seal = seal_of(record.host);
+  append(args, seal != nullptr ? seal->seal(record) : encode_record(record));
+  if (seal != nullptr) options_.seal->expect_sealed();
+  run(RedisScript::save,
+      {redis_keys::of_device(record.host, "device", address),
+       redis_keys::of_host(record.host, "devices"), redis_keys::of_host(record.host, "journal"),
+       redis_keys::of_device(record.host, "lock", address)},
+      std::move(args), fmt::format("the record of {} is not saved", address),
+      without_detail(std::move(done)));
+}
+
+void RedisStore::discard(const std::string& host, const PciAddress& address,
+                         StoreCallback<Ok> done) {
+  const std::string key = redis_keys::of_device(host, "device", to_string(address));
+  client_->command({"DEL", key}, [key, done = std::move(done)](Result<RedisReply> reply) {
+    done(reply.ok() ? Status(Ok{}) : Status(reply.error().wrap(key + " is not removed")));
+  });
+}
+
+void RedisStore::save_progress(const Record& record, StoreCallback<Ok> done) {
+  const Fields all = encode_record(record);
+  std::vector<std::string> args{std::to_string(record.epoch)};
+  for (const char* name : {"clean_step", "progress", "progress_eta_s", "updated_at"}) {
+    args.emplace_back(name);
+    args.push_back(all.at(name));
+  }
+  const std::string address = to_string(record.address);
+  run(RedisScript::save_progress, {redis_keys::of_device(record.host, "device", address)},
+      std::move(args), fmt::format("the progress of {} is not saved", address),
+      without_detail(std::move(done)));
+}
+
+void RedisStore::acquire_lock(const std::string& host, const PciAddress& address,
+                              const std::string& holder, std::int64_t ttl_ms,
+                              StoreCallback<LockToken> done) {
+  CHECK(ttl_ms > 0);
+  const std::string text = to_string(address);
+  run(RedisScript::acquire_lock,
+      {redis_keys::of_device(host, "lock", text), redis_keys::of_host(host, "fence")},
+      {holder, std::to_string(ttl_ms), std::to_string(clock_.now().wall.ms)},
+      fmt::format("the lock of {} is not taken", text),
+      [text, done = std::move(done)](Result<std::string> token) {
+        if (!token.ok()) {
+          done(std::move(token).error());
+          return;
+        }
+        LockToken lock;
+        const char* end = token->data() + token->size();
+        const auto [stopped, error] = std::from_chars(token->data(), end, lock.token);
+        if (error != std::errc{} || stopped != end || lock.token == 0) {
+          done(Error{Errc::failed, fmt::format("the lock of {} has no token that is a number: '{}'",
+                                               text, printable_excerpt(*token, 40))});
+          return;
+        }
+        done(lock);
+      });
+}
+
+void RedisStore::renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                            std::int64_t ttl_ms, StoreCallback<Ok> done) {
+  CHECK(ttl_ms > 0);
+  const std::string text = to_string(address);
+  run(RedisScript::renew_lock, {redis_keys::of_device(host, "lock", text)},
+      {std::to_string(lock.token), std::to_string(ttl_ms)},
+      fmt::format("the lock of {} is not renewed", text), without_detail(std::move(done)));
+}
+
+void RedisStore::release_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                              StoreCallback<Ok> done) {
+  const std::string text = to_string(address);
+  run(RedisScript::release_lock, {redis_keys::of_device(host, "lock", text)},
+      {std::to_string(lock.token)}, fmt::format("the lock of {} is not released", text),
+      without_detail(std::move(done)));
+}
+
+void RedisStore::save_certificate(const Certificate& certificate, const std::string& sealed_text,
+                                  StoreCallback<Ok> done) {
+  client_->command(
+      {"SET", redis_keys::of_device(certificate.host, "certificate", certificate.address),
+       sealed_text},
+      [done = std::move(done)](Result<RedisReply> reply) {
+        if (reply.ok()) {
+          done(Ok{});
+        } else {
+          done(reply.error().wrap("the certificate is not saved"));
+        }
+      });
+}
+
+void RedisStore::check_persistence(StoreCallback<PersistenceReport> done) {
+  // Not CONFIG GET: an ACL for a service, and most hosted servers, forbid it; INFO says the same.
+  client_->command({"INFO"}, [done = std::move(done)](Result<RedisReply> reply) {
+    if (reply.ok()) {
+      done(judge_persistence(reply->text));
+      return;
+    }
+    if (reply.error().code == Errc::unavailable || reply.error().code == Errc::unknown ||
+        reply.error().code == Errc::cancelled) {
+      done(reply.error().wrap("whether Redis persists"));
+      return;
+    }
+    PersistenceReport report;
+    report.text = fmt::format("cannot see whether Redis persists: {}", reply.error().what);
+    done(report);
+  });
+}
+
+}  // namespace reclaim

@@ -1,0 +1,171 @@
+// RedisStore: the Store on Redis. The layout of its keys is a documented interface: docs/redis.md.
+//
+// Thread: the loop's. Owns: two connections, one for commands and one that waits for kicks. On each
+// connect reclaim:schema is read before anything else; a Redis of another major version is not
+// spoken to, and everything answers `unavailable` with the reason.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/certificate/record_seal.h"
+#include "state/device/in_hand.h"
+#include "state/device/store.h"
+#include "state/redis/client.h"
+#include "state/redis/options.h"
+#include "state/redis/scripts.h"
+
+namespace reclaim {
+
+struct RedisStoreOptions {
+  RedisOptions redis;
+  // Of the host whose records are written here. None: records are only shown, as they are found.
+  std::optional<RecordSeal> seal;
+  std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
+  std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
+  // Of a host's stream since its last kick; a worker that comes back later surveys anyway.
+  std::int64_t kicks_life_ms = 7LL * 24 * 3600 * 1000;
+  std::size_t devices_max = 1024;  // per host
+  std::size_t hosts_max = 10'000;
+  std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
+  bool upgrades = false;            // the layout before this one: a worker does, a tool does not
+  int watch_block_ms = 5000;        // how long one wait for a kick lasts
+};
+
+// Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what
+// an operator sees and sets does.
+struct PersistenceReport {
+  bool known = false;        // false: the server does not let us look
+  bool aof_enabled = false;  // the append-only file is on and its last write went well
+  bool evicts = false;       // keys may be thrown out when memory is short
+  std::string text;          // for people: what is wrong and the remedy; empty: nothing is
+};
+
+class RedisStore final : public Store, public InHand {
+ public:
+  // `loop`, `clock` and `logger` outlive the store.
+  static Result<std::unique_ptr<RedisStore>> create(uv_loop_t* loop, RedisStoreOptions options,
+                                                    const Clock& clock, Logger& logger);
+  ~RedisStore() override;
+
+  void start();
+  // Completes what is in flight with `cancelled`.
+  void close();
+  [[nodiscard]] const RedisState& state() const;
+  void on_state(std::function<void(const RedisState&)> on_change);
+
+  // Calls `on_kick` as soon as a kick or an order is added for the host, once at the start if there
+  // is one already, and after each reconnect: then call read_kicks and take_orders. Several may be
+  // one call.
+  void watch_kicks(const std::string& host, std::function<void()> on_kick);
+
+  // The host's journal after `after_id` ("0-0": from the beginning, "$": from now on), at most
+  // `count_max` entries. For `reclaim watch`.
+  void read_journal(const std::string& host, const std::string& after_id, std::size_t count_max,
+                    StoreCallback<JournalPage> done);
+
+  void check_persistence(StoreCallback<PersistenceReport> done);
+
+  void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
+  void save(const Record& record, LockToken lock, const JournalEntry& entry,
+            StoreCallback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address, StoreCallback<Ok> done) override;
+  void save_progress(const Record& record, StoreCallback<Ok> done) override;
+  void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
+                    std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
+  void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                  std::int64_t ttl_ms, StoreCallback<Ok> done) override;
+  void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
+                    StoreCallback<Ok> done) override;
+  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
+  void read_kicks(const std::string& host, std::size_t count_max,
+                  StoreCallback<std::vector<Kick>> done) override;
+  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
+  void take_orders(const std::string& host, std::size_t count_max,
+                   StoreCallback<std::vector<Order>> done) override;
+  void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) override;
+  void answer_order(const std::string& host, const Order& order, const std::string& refusal,
+                    StoreCallback<Ok> done) override;
+  // For who issued them. Those that no worker has taken yet:
+  void list_orders(const std::string& host, StoreCallback<std::vector<Order>> done);
+  // False: it is not there any more.
+  void withdraw_order(const std::string& host, const std::string& id, StoreCallback<bool> done);
+  // Nothing: not taken yet. Empty: taken; else why it was refused.
+  void read_order_answer(const std::string& host, const std::string& request_id,
+                         StoreCallback<std::optional<std::string>> done);
+  void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
+                 StoreCallback<Ok> done) override;
+  void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
+  void hosts(StoreCallback<std::vector<HostInfo>> done) override;
+  void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override;
+  void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) override;
+  void remove_arq(const std::string& host, const std::string& uuid,
+                  StoreCallback<Ok> done) override;
+  void save_certificate(const Certificate& certificate, const std::string& sealed_text,
+                        StoreCallback<Ok> done) override;
+  void mark_in_hand(const std::string& name, StoreCallback<bool> done) override;
+  void clear_in_hand(const std::string& name, StoreCallback<Ok> done) override;
+
+ private:
+  struct Loading;
+
+  [[nodiscard]] const RecordSeal* seal_of(const std::string& host) const;
+
+  RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
+
+  void call(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
+            std::function<void(Result<RedisReply>)> done);
+  // Answers the script's {"ok", detail} with the detail, and its refusals with an error that begins
+  // with `what`.
+  void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
+           std::string what, StoreCallback<std::string> done);
+  // Of a key of this store's host that cannot be read, ever: whoever wrote it, it is removed, and
+  // all goes on as if Redis had lost it. False: it may be read yet, or is not ours to remove.
+  bool remove_unreadable(const std::string& host, const std::string& key, const Error& error);
+  void remove_unreadable_keys();
+  void read_record(const std::string& host, const std::string& key,
+                   std::function<void(Result<RedisReply>)> done);
+  void add_to_stream(const std::string& key, std::vector<std::string> words,
+                     StoreCallback<Ok> done);
+  void read_kicks_from(const std::string& host, std::size_t count_max, bool may_create_group,
+                       StoreCallback<std::vector<Kick>> done);
+  void on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
+                Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done);
+  void on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
+                 Result<RedisReply> reply);
+  void announce(const HostInfo& info, StoreCallback<Ok> done);
+  void read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
+                  StoreCallback<std::vector<HostInfo>> done);
+  void load_arqs_from(const std::string& host, const std::string& cursor, std::vector<Arq> arqs,
+                      StoreCallback<std::vector<Arq>> done);
+  void wait_for_kick();
+  void on_waited(Result<RedisReply> reply);
+
+  RedisStoreOptions options_;
+  const Clock& clock_;
+  Logger& logger_;
+  RedisScripts scripts_;
+  std::unique_ptr<RedisClient> client_;
+
+  // Where reading a host's kicks stands: an id while those read before but not acknowledged are
+  // read again, ">" when only new ones are left. Absent: from the beginning.
+  std::map<std::string, std::string> cursors_;
+  std::set<std::string> unreadable_;  // to be removed as soon as Redis can be asked to
+
+  std::unique_ptr<RedisClient> watcher_;
+  std::unique_ptr<uv::Timer> watch_retry_;
+  std::string watched_host_;
+  std::string watched_id_ = "0-0";
+  std::string watched_order_ = "0-0";
+  std::function<void()> on_kick_;
+};
+
+}  // namespace reclaim
