@@ -269,7 +269,7 @@ std::string grid(Table table, const View& view, bool align_numbers) {
   const std::size_t natural = *std::max_element(shown.widths.begin(), shown.widths.end());
   if (widest && *widest < natural) narrow(shown, *widest);
   std::string out = draw(table, shown, align_numbers);
-  if (!dropped.empty()) out += fmt::format("no room for: {} (-c COLUMN shows one)\n", dropped);
+  if (!dropped.empty()) out += fmt::format("hidden columns: {} (show one with -c NAME)\n", dropped);
   return out;
 }
 

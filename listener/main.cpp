@@ -383,8 +383,9 @@ int explain_mistake(const CLI::App& app, const CLI::ParseError& error) {
   const bool asked_for_help = error.get_exit_code() == 0;
   const std::vector<std::string> not_understood = app.remaining(true);
   if (asked_for_help || not_understood.empty()) return app.exit(error) == 0 ? 0 : 2;
-  std::cerr << "reclaim: '" << not_understood.front()
-            << "' is not understood here; --help lists what is\n";
+  const std::string& word = not_understood.front();
+  std::cerr << "reclaim: unknown " << (word.starts_with('-') ? "option" : "argument") << " '"
+            << word << "'; see --help\n";
   return 2;
 }
 

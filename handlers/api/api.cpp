@@ -222,9 +222,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
           self->ports_.log.warning(
               kLog, "a token cannot be validated",
               {{"why", who.error().what}, {"request_id", call->request.request_id}});
-          self->answer(*call, fault(503,
-                                    "Keystone does not answer, and without it nobody is let in: "
-                                    "try again"));
+          self->answer(*call, fault(503, "Keystone is unavailable; retry later"));
         });
   }
 

@@ -337,7 +337,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
                        std::string(to_string(next.stage)),
                        on ? "maintenance_on" : "maintenance_off",
                        std::string(to_string(next.stage)),
-                       "an operator said so",
+                       "set by an operator",
                        "",
                        next.updated_at};
     audit(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});

@@ -186,12 +186,12 @@ void Conductor::quarantine(Device& device, const Record& damaged) {
   device.record = damaged;
 }
 
-// The record was mended, or removed: then the device is met anew.
+// The record was mended, or deleted: then the device is discovered again.
 void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
   if (found != nullptr && !found->damage.empty()) return;
-  ports_.log.info(
-      kLog, fmt::format("{}: its record {}", to_string(address),
-                        found == nullptr ? "was removed; it is met anew" : "can be read again"));
+  ports_.log.info(kLog, fmt::format("{}: {}", to_string(address),
+                                    found == nullptr ? "record deleted; rediscovering the device"
+                                                     : "record can be read again"));
   if (found == nullptr) {
     devices_.at(address).met_anew = true;
   } else {
@@ -267,9 +267,8 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
     if (!device.persisted || device.saving || is_busy(device.record.stage)) continue;
     const auto found = by_address.find(address);
     if (found != by_address.end() && same_but_progress(*found->second, device.record)) continue;
-    ports_.log.warning(kLog, fmt::format("{}: what stands in Redis is not its last record; it is "
-                                         "written again",
-                                         to_string(address)));
+    ports_.log.warning(
+        kLog, fmt::format("{}: record in Redis was out of date; rewritten", to_string(address)));
     device.persisted = false;
     if (found == by_address.end()) continue;
     if (is_of_this_host(*found->second)) {

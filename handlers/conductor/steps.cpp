@@ -18,7 +18,7 @@ void Conductor::run_step(const PciAddress& address, std::uint64_t epoch) {
   const auto method = erase_of(record.plan);
   if (!method || !is_whole(record.plan)) {
     return answer(address, epoch, Trigger::step_failed,
-                  said("the record bears no whole plan: clean it again, and it is made anew"));
+                  said("stored plan is incomplete; run `reclaim device clean` to build it again"));
   }
   if (record.step_index >= steps_before_erase(record.plan)) {
     return answer(address, epoch, Trigger::steps_done);

@@ -267,7 +267,7 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
   if (record.flow == Flow::cyborg && missed_tenancy(record, sighting)) {
     out.reserve = true;
     out.trigger = Trigger::reserved_dropped;
-    out.facts.detail = fmt::format("ARQ {} bound it and does no more, and nobody saw that tenancy",
+    out.facts.detail = fmt::format("ARQ {} was bound and released; the tenancy was not observed",
                                    sighting.ended->uuid);
     return;
   }

@@ -74,7 +74,7 @@ Status clear_path(const std::string& path, const sockaddr_un& address) {
   if (!probe.valid()) return failed(path, "socket", errno);
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
       errno != ECONNREFUSED) {
-    return Error{Errc::busy, fmt::format("cannot listen on {}: somebody else does", path)};
+    return Error{Errc::busy, fmt::format("cannot listen on {}: address already in use", path)};
   }
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed(path, "removing it", errno);
   return Ok{};

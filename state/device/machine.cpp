@@ -12,7 +12,7 @@ using T = Trigger;
 constexpr std::array kRows{
     // clang-format off
     Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance holds it"},
-    Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "burned, nobody holds it, and no certificate stands for it as it is now"},
+    Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "reserved, not in use, and not certified clean"},
     Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is offered: reserve it, then clean it"},
     Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first"},
     Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is mended"},
@@ -32,7 +32,7 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance holds it, and nothing was done to it yet"},
     Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
     Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
-    Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "an operator said so"},
+    Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "aborted by an operator"},
     Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
     Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
@@ -43,7 +43,7 @@ constexpr std::array kRows{
     Row{S::guarding, T::lock_refused, S::pending_cleaning, E::drop, "another worker holds the device's lock"},
     Row{S::guarding, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
     Row{S::guarding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::guarding, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::guarding, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::guarding, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
     Row{S::guarding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -53,17 +53,17 @@ constexpr std::array kRows{
     Row{S::rechecking, T::placement_away, S::rechecking, E::recheck, "Placement does not answer: ask again"},
     Row{S::rechecking, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
     Row{S::rechecking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::rechecking, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::rechecking, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::rechecking, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before anything was done"},
     Row{S::rechecking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
-    Row{S::preparing, T::step_done, S::preparing, E::run_step, "what this step looks at is as it should be, or is again: the next one"},
+    Row{S::preparing, T::step_done, S::preparing, E::run_step, "step done"},
     Row{S::preparing, T::steps_done, S::baselining, E::take_baseline, "whatever a tenant may have left on the controller was looked at, and reset where it had to be"},
     Row{S::preparing, T::step_failed, S::error, E::drop, "quarantined"},
     Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way of a clean step"},
     Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::preparing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::preparing, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::preparing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::preparing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase: every step can be run again"},
     Row{S::preparing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -72,7 +72,7 @@ constexpr std::array kRows{
     Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way before anything was written"},
     Row{S::baselining, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::baselining, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::baselining, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::baselining, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::baselining, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before the erase"},
     Row{S::baselining, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -83,7 +83,7 @@ constexpr std::array kRows{
     Row{S::erasing, T::nothing_to_adopt, S::preparing, E::run_step, "our interrupted sanitize is not running any more: start over"},
     Row{S::erasing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::erasing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::erasing, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::erasing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs, verify"},
     Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -91,7 +91,7 @@ constexpr std::array kRows{
     Row{S::verifying, T::verify_failed, S::error, E::drop, "the erasure could not be shown"},
     Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::verifying, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::verifying, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: start over"},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -99,7 +99,7 @@ constexpr std::array kRows{
     Row{S::restoring, T::restore_failed, S::error, E::drop, "it is clean, but its former driver did not come back"},
     Row{S::restoring, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::restoring, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::restoring, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
     Row{S::restoring, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
@@ -109,7 +109,7 @@ constexpr std::array kRows{
     Row{S::looking, T::placement_away, S::looking, E::look, "Placement does not answer: ask again, for as long as the claim holds"},
     Row{S::looking, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::looking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
-    Row{S::looking, T::operator_abort, S::error, E::drop, "an operator said so"},
+    Row{S::looking, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::looking, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
     Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 

@@ -318,7 +318,7 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
     if (!loading->problem) loading->problem = reply.error().wrap(key);
   } else if (reply.ok() && reply->elements.empty()) {
     // As if Redis had lost it: Placement, the drive and the ledger decide what it is.
-    logger_.warning(kLog, fmt::format("{} is listed but gone; the device is met anew", key));
+    logger_.warning(kLog, fmt::format("{} is listed but gone; rediscovering the device", key));
   } else {
     Result<Record> record =
         reply.ok() ? record_from(loading->host, address, *reply, seal_of(loading->host))

@@ -265,7 +265,7 @@ TEST_F(HttpTest, ServesAUnixSocketOfTheModeAskedFor) {
   EXPECT_THAT(curl(over + "http://localhost/u").output, HasSubstr("GET /u of http://localhost []"));
   EXPECT_THAT(log().text(), HasSubstr("reclaim.http unix \"GET /u"));
   // Somebody listens there: a second server must not take it away.
-  EXPECT_THAT(refusal(wanted), HasSubstr(wanted.unix_socket + ": somebody else does"));
+  EXPECT_THAT(refusal(wanted), HasSubstr(wanted.unix_socket + ": address already in use"));
   EXPECT_THAT(curl(over + "http://localhost/u").output, HasSubstr("GET /u"));
   stop();
   EXPECT_NE(stat(wanted.unix_socket.c_str(), &found), 0);

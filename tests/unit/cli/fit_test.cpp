@@ -92,7 +92,7 @@ TEST(Fit, WhatIsSpareGoesAndIsNamed) {
 +--------------+-----------------------+------+
 | 0000:c1:00.0 | Reclaim Emulated NVMe | x    |
 +--------------+-----------------------+------+
-no room for: Instance (-c COLUMN shows one)
+hidden columns: Instance (show one with -c NAME)
 )");
 }
 
