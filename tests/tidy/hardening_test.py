@@ -21,7 +21,7 @@ import tempfile
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MODULES = ("state", "config", "placement", "nvme", "handlers", "listener", "cli")
 # Both have CHECK(), which names the file it stands in.
-SAMPLES = ("listener/signals.cpp", "nvme/worker.cpp")
+SAMPLES = ("listener/signals.cpp", "nvme/job_thread.cpp")
 
 
 def output(*command):
