@@ -28,7 +28,8 @@ MAP = {
 }
 
 # The rooms of a directory, and what of the same directory a room may include besides itself: other
-# rooms, or single headers of the directory's own. Its own files ("") may include every room.
+# rooms, or single headers of the directory's own. Files of the directory itself may include every
+# room.
 ROOMS = {
     "state": {"base": set(), "device": {"base"}, "ledger": {"base", "device"},
               "certificate": {"base", "device", "ledger"},
