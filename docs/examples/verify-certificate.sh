@@ -2,8 +2,8 @@
 # verify-certificate.sh PUBLIC_KEY FILE|FOLDER...
 #
 # Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain.
-# Needs openssl (3.0 or later), sha256sum, base64, sed, grep and cmp. Ends with 0 when all is well;
-# with 1, and a line that says what is wrong, at the first that is not.
+# Needs openssl (3.0 or later), sha256sum, base64, sed, grep and cmp. Exits with 0 when all is well,
+# or with 1 and a line that says what is wrong at the first error.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -13,9 +13,8 @@ refuse() {
   exit 1
 }
 
-# The form to the byte: three lines, and nothing beside them. It is written again from the two
-# parts that may differ, and has to come out as it was: a second "sealed" might be read instead of
-# the one that is signed.
+# The exact form: three lines and nothing else. The file is rebuilt from the two parts that may
+# differ and must come out identical: a second "sealed" could be read in place of the signed one.
 verify_file() {
   sed -n 2p "$1" > "$work/signed"
   sed -n '3s/^,"signature":"\([A-Za-z0-9+/]\{86\}==\)"}$/\1/p' "$1" | base64 -d > "$work/signature"
@@ -23,15 +22,15 @@ verify_file() {
     printf '{"sealed":\n'
     cat "$work/signed"
     printf ',"signature":"%s"}\n' "$(base64 -w 0 "$work/signature")"
-  } | cmp -s - "$1" || refuse "$1" "is no whole sealed certificate, or has something beside it"
+  } | cmp -s - "$1" || refuse "$1" "is not exactly one whole sealed certificate"
   grep -aEqx "$form" "$work/signed" ||
-    refuse "$1" "is not of the form of a sealed certificate, or signed with another key"
+    refuse "$1" "does not have the form of a sealed certificate, or is signed with another key"
   openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$work/signed" \
     -sigfile "$work/signature" > "$work/said" 2>&1 ||
-    refuse "$1" "its signature does not fit: it was changed"
+    refuse "$1" "the signature does not fit: the file was changed"
 }
 
-# Every file, its name, its place, the one before; and the newest, which `head` names.
+# Every file: its name, its place, its predecessor; and the newest, which `head` names.
 verify_folder() {
   before=$(printf '%064d' 0)
   number=0
@@ -41,13 +40,13 @@ verify_folder() {
     number=$((number + 1))
     id=$(sed 's/^[^{]*{[^{]*{"schema":1,"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
     test "${file##*/}" = "$(printf '%09d' "$number")-$id.json" ||
-      refuse "$file" "is not in the place that its name says, or one before it is missing"
+      refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||
-      refuse "$file" "is not chained to the one before"
+      refuse "$file" "is not chained to the file before"
     before=$(sha256sum < "$file" | cut -d' ' -f1)
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"
   done
-  test "$number" -gt 0 || refuse "$1" "holds no certificate"
+  test "$number" -gt 0 || refuse "$1" "has no certificate"
   cmp -s "$work/head" "$1/head" || refuse "$1/head" "does not name the newest certificate"
 }
 
