@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """docs/safety.md argues the promise claim by claim. A row is
-`| claim | held by | noticed by | what remains |`. Here: that every file, test and mutant it names
-exists. `held by` names files or folders in backticks. `noticed by` names tests as FILE:TEST (as in
-docs/spec-coverage.md), mutants as `mutant NAME` (NAME stands in a mutant list below tests/) and,
-where neither can exist, says why after the word "nothing:"."""
+`| claim | ensured by | noticed by | what remains |`. Here: that every file, test and mutant it
+names exists. `ensured by` names files or folders in backticks. `noticed by` names tests as
+FILE:TEST (as in docs/spec-coverage.md), mutants as `mutant NAME` (NAME is in a mutant list below
+tests/) and, where neither can exist, says why after the word "nothing:"."""
 import os
 import re
 import sys
@@ -16,7 +16,7 @@ SECTIONS = ("The promise", "Claims", "Attempts", "What remains")
 
 
 def rows_of(text):
-    """[(line number, claim, held by, noticed by, remains)] without headings and rules."""
+    """[(line number, claim, ensured by, noticed by, remains)] without headings and rules."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -44,7 +44,7 @@ def wrong_with(text, tests, mutants, exists):
         where = "line %d (%s)" % (number, claim[:40])
         paths, names = names_in(held), names_in(noticed)
         if not paths:
-            wrong.append("%s names nothing that holds it" % where)
+            wrong.append("%s names nothing that ensures it" % where)
         if not names and not noticed.startswith("nothing:"):
             wrong.append('%s names no test, no mutant, and does not say "nothing: why"' % where)
         if not remains:
@@ -88,7 +88,7 @@ class Checker(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         for row, said in (
                 ("| c | `src/b.cpp` | `mutant no_lock` | r |", "there is no src/b.cpp"),
-                ("| c | the code | `mutant no_lock` | r |", "names nothing that holds it"),
+                ("| c | the code | `mutant no_lock` | r |", "names nothing that ensures it"),
                 ("| c | `src/a.cpp` | `a_test.cpp:Suite.Nam` | r |", "there is no test"),
                 ("| c | `src/a.cpp` | `mutant no_loc` | r |", "there is no mutant"),
                 ("| c | `src/a.cpp` | by eye | r |", "no test, no mutant"),
