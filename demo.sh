@@ -8,23 +8,23 @@ usage() {
 usage: ./demo.sh [--flow nova|cyborg] [--keep] [--no-install] [--fault KEY=VALUE] [--help]
        ./demo.sh --stop
 
-A tenant's instance is deleted, and its NVMe drive comes back clean, with a certificate. A real
-RabbitMQ, Redis, Keystone and Placement, the shipped worker, and an emulated host. Installs the
-Debian packages that are missing (root or sudo), builds, runs, checks what it shows, and leaves
-nothing behind but build/. No real disk is touched.
+A tenant's instance is deleted, and its NVMe drive is released clean, with a certificate. The demo
+runs a real RabbitMQ, Redis, Keystone and Placement, the shipped worker, and an emulated host. It
+installs missing Debian packages (root or sudo), builds, runs and checks what it shows. Only build/
+and the packages remain. No real disk is touched.
 
-  --flow nova        a one-time-use drive of Nova's, by the recorded traffic of a real Nova; another
-                     tenant left its drive locked, and it is quarantined (the default)
-  --flow cyborg      a drive of Cyborg's: an accelerator request is bound and unbound, and the
-                     device API is asked by curl and the openstack client
+  --flow nova        a one-time-use drive of Nova's, with the recorded traffic of a real Nova;
+                     another tenant left its drive locked, and it is quarantined (the default)
+  --flow cyborg      a drive of Cyborg's: an accelerator request is bound and unbound, and curl and
+                     the openstack client call the device API
 
-  --keep             leave it running and say how to look around in it
+  --keep             leave it running and print how to explore it
   --stop             end a demo that was kept
-  --no-install       take the machine as it is: never run apt
-  --fault KEY=VALUE  give the drive a fault, e.g. lies_keeps_data=1; the demo then has to fail
-  --help             this text
+  --no-install       never run apt; use the packages that are installed
+  --fault KEY=VALUE  give the drive a fault, e.g. lies_keeps_data=1; the demo must then fail
+  --help             print this text
 
-The exit code is 0 only when the drive was erased, verified and given back, and the others were not.
+The exit code is 0 only if the drive was erased, verified and released, and the others were not.
 USAGE
 }
 
@@ -77,7 +77,7 @@ failed() {
   exit 1
 }
 
-# counted NUMBER NAME: passes ninja's "[n/m]" of standard input on to the screen.
+# counted NUMBER NAME: shows ninja's "[n/m]" from standard input on the screen.
 counted() {
   local line shown=
   while IFS= read -r line; do
@@ -98,31 +98,31 @@ build() {
     cmake --build --preset dev --target reclaim reclaim_emulator reclaim_emulator_tool
 }
 
-printf '\n %sReclaim: a deleted instance'\''s drive comes back clean%s\n\n' "$bold" "$off"
+printf '\n %sReclaim: a deleted instance'\''s drive is released clean%s\n\n' "$bold" "$off"
 
 if [[ $install == yes ]]; then
   working 1 Packages "looking for what is missing"
   if [[ $(id -u) -ne 0 ]]; then
-    # sudo may have to ask for a password, which nobody would see behind a log.
+    # sudo may ask for a password, which would be invisible in a log.
     tests/setup/install_packages.sh "${groups[@]}" | tee "$log" || failed "installing failed"
   else
     tests/setup/install_packages.sh "${groups[@]}" > "$log" 2>&1 || failed "installing failed"
   fi
   finished
   if grep -q 'nothing is missing' "$log"; then
-    step 1 Packages "all there"
+    step 1 Packages "nothing is missing"
   else
     step 1 Packages "installed what was missing; no service was started"
   fi
 else
-  step 1 Packages "taken as they are (--no-install)"
+  step 1 Packages "not checked (--no-install)"
 fi
 
 for folder in build/dev build .; do
   [[ -e $folder ]] || continue
-  # After a `sudo ./demo.sh` it is root's, and all that CMake says of it is a screenful.
+  # After a `sudo ./demo.sh` it belongs to root, and CMake's error fills a screen.
   [[ -w $folder ]] || { echo "demo.sh: $folder is not writable, it belongs to" \
-    "$(stat -c %U "$folder"): chown it, or run this as that user" >&2; exit 1; }
+    "$(stat -c %U "$folder"): chown it, or run this script as that user" >&2; exit 1; }
   break
 done
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2317  # functions are called by name, through stage
-# Builds Reclaim and runs its test ladder (docs/testing.md). Leaves nothing behind but build/.
+# Builds Reclaim and runs its test ladder (docs/testing.md). Only build/ and packages remain.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 
@@ -8,16 +8,16 @@ usage() {
   cat <<'USAGE'
 usage: ./test.sh [--ci | --full] [--no-install] [--jobs N] [--help]
 
-Installs the Debian packages that are missing (root or sudo), builds Reclaim and runs its tests.
+Installs missing Debian packages (root or sudo), builds Reclaim and runs its tests.
 
-  --ci          also: ASan+UBSan (clang), TSan for what has threads, the mutants, clang-tidy
+  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, clang-tidy
   --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
-  --no-install  take the machine as it is: never run apt
+  --no-install  never run apt; use the packages that are installed
   --jobs N      build N at a time and test twice as many (default: one per processor)
-  --help        this text
+  --help        print this text
 
-The exit code is 0 only when every stage passed. Outputs stand under build/test-logs/. At the end it
-says where the time went.
+The exit code is 0 only if every stage passed. Logs are under build/test-logs/. The last lines say
+where the time went.
 USAGE
 }
 
@@ -31,7 +31,7 @@ while [[ $# -gt 0 ]]; do
     --no-install) install=no ;;
     --jobs)
       shift
-      [[ ${1-} =~ ^[1-9][0-9]*$ ]] || { echo "test.sh: --jobs takes a number from 1" >&2; exit 2; }
+      [[ ${1-} =~ ^[1-9][0-9]*$ ]] || { echo "test.sh: --jobs takes a number above 0" >&2; exit 2; }
       jobs=$1
       ;;
     --help | -h) usage; exit 0 ;;
@@ -52,7 +52,7 @@ duration() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
 log_of() { echo "$logs/${1// /-}.log"; }
 
-# told NAME RESULT SECONDS: for the report.
+# told NAME RESULT SECONDS: adds a line to the report.
 told() {
   if [[ $2 -eq 0 ]]; then
     report+=("$(printf '%-22s %6s  ok' "$1" "$(duration "$3")")")
@@ -72,14 +72,14 @@ stage() {
   told "$name" "${PIPESTATUS[0]}" $((SECONDS - began))
 }
 
-# begin NAME COMMAND...: the same beside what comes next, until `await NAME`; its output is shown
-# then. Tests that wait for services leave the processors to a compiler.
+# begin NAME COMMAND...: the same in the background until `await NAME`, which shows its output.
+# Tests that wait for services leave the processors to a compiler.
 declare -A beside=() begun=()
 trap 'kill "${beside[@]}" 2>/dev/null' EXIT
 begin() {
   local name=$1
   shift
-  printf '\n==== %s begin beside what comes next  (%s into the run)\n' "$name" \
+  printf '\n==== %s begin in the background  (%s into the run)\n' "$name" \
     "$(duration "$SECONDS")"
   begun[$name]=$SECONDS
   (
@@ -107,7 +107,7 @@ use_ccache() {
 }
 
 # The sanitizers of g++ 12 and clang 14 cannot place their shadow memory where the kernel randomizes
-# addresses by more than 28 bits; there they run without randomization, if the machine lets us.
+# addresses by more than 28 bits; there they run without randomization, if the machine allows it.
 steady=()
 steady_addresses() {
   local bits
@@ -130,7 +130,7 @@ run_ctest() {
     --parallel "$((jobs * 2))" "$@"
 }
 
-# What is said of the tests of PRESET at the end.
+# close PRESET: keeps the closing line and the retries of its tests for the end.
 close() {
   closing+=("$(grep -E '^[0-9]+% tests passed' "$logs/$1-tests.log" | tail -1)  ($1)")
   mapfile -t -O "${#retried[@]}" retried < <(grep -ha '^retried ' \
@@ -170,7 +170,7 @@ finish() {
   if [[ ${#failed[@]} -gt 0 ]]; then
     printf 'failed: %s\n' "${failed[@]}"
   fi
-  # What the tests asked their own services for more than once.
+  # Requests that the tests repeated.
   for line in "${retried[@]}"; do echo "$line"; done
   for line in "${closing[@]}"; do echo "$line"; done
   [[ ${#failed[@]} -eq 0 ]]
@@ -200,7 +200,7 @@ if [[ $mode == normal ]]; then
   finish
 fi
 
-# The sanitizers' build comes first: its tests mostly wait, and do so while dev is compiled.
+# The sanitizers' build comes first: its tests mostly wait, and run while dev is compiled.
 stage "asan build" build asan && begin "asan tests" run_ctest asan
 stage "tsan build" build tsan --target threads_tests
 stage "dev build" build dev --target all mutants_tests

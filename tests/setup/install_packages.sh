@@ -1,11 +1,11 @@
 #!/bin/bash
-# Installs the Debian packages of the named groups of packages.txt that are not there yet.
+# Installs the missing Debian packages of the named groups of packages.txt.
 #
 #   tests/setup/install_packages.sh GROUP...        e.g. build test tidy
 #
-# Needs root or sudo only when something is missing. Several packages start a service when they are
-# installed (rabbitmq-server, redis-server); a policy-rc.d forbids that for the length of the
-# installation, and whatever policy stood there before is put back, also after an interrupt.
+# Needs root or sudo only if something is missing. Several packages start a service when they are
+# installed (rabbitmq-server, redis-server); a policy-rc.d forbids that during the installation. A
+# policy that existed before is restored, also after an interrupt.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -48,7 +48,7 @@ missing() {
 candidate() {
   local name known
   for name in ${1//|/ }; do
-    # Not through a pipe: grep -q leaves early, and pipefail would take that for a failure.
+    # Not through a pipe: grep -q exits early, which pipefail would treat as a failure.
     known=$(LC_ALL=C apt-cache policy "$name" 2>/dev/null)
     if grep -q '^  Candidate: [^(]' <<<"$known"; then
       echo "$name"
@@ -62,8 +62,8 @@ as_root=()
 become_root() {
   [[ $(id -u) -ne 0 ]] || return 0
   command -v sudo >/dev/null ||
-    die "packages are missing ($1), and neither root nor sudo is there to install them"
-  sudo -v || die "packages are missing ($1), and sudo refuses to install them"
+    die "packages are missing ($1): run this as root, or install sudo"
+  sudo -v || die "packages are missing ($1), and sudo is refused: run this as root"
   as_root=(sudo)
 }
 
@@ -76,9 +76,9 @@ updated=
 update_lists() {
   [[ -z $updated ]] || return 0
   updated=yes
-  # apt-get update ends with 0 when a mirror could not be reached; --error-on makes it say so.
+  # apt-get update exits with 0 if a mirror cannot be reached; --error-on makes it fail.
   apt update --error-on=any ||
-    die "apt-get update failed: is the package mirror in /etc/apt/sources.list* reachable?"
+    die "apt-get update failed: check that the mirror in /etc/apt/sources.list* is reachable"
 }
 
 resolve() {
@@ -109,7 +109,7 @@ forbid_services() {
   "${as_root[@]}" chmod 755 "$policy"
 }
 
-# What was installed for tests shall not come up as a service of this machine at its next start.
+# Services that were installed for tests must not start with the next boot of this machine.
 disable_new_services() {
   local name
   command -v systemctl >/dev/null || return 0
@@ -122,7 +122,7 @@ disable_new_services() {
 
 [[ $# -gt 0 ]] || die "name at least one group of packages.txt, e.g. build"
 command -v apt-get >/dev/null ||
-  die "this machine has no apt: install by hand what tests/setup/packages.txt names"
+  die "this machine has no apt: install the packages of tests/setup/packages.txt by hand"
 wanted "$@" >/dev/null
 mapfile -t lines < <(missing "$@")
 if [[ ${#lines[@]} -eq 0 ]]; then
@@ -136,11 +136,11 @@ if [[ ${#unknown[@]} -gt 0 ]]; then
   update_lists
   resolve "${lines[@]}"
 fi
-[[ ${#unknown[@]} -eq 0 ]] || die "the package mirror does not know: ${unknown[*]}"
+[[ ${#unknown[@]} -eq 0 ]] || die "the package mirror does not have: ${unknown[*]}"
 
 forbid_services
 if ! apt install --no-install-recommends "${names[@]}"; then
-  # Lists that are older than the mirror name files that are gone.
+  # Package lists older than the mirror name files that no longer exist.
   [[ -z $updated ]] || die "apt-get install failed (see above)"
   update_lists
   apt install --no-install-recommends "${names[@]}" || die "apt-get install failed (see above)"

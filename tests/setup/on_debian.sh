@@ -9,18 +9,18 @@ usage() {
 usage: tests/setup/on_debian.sh 12|13 [--command COMMAND]... [--keep] [--ccache FOLDER] [--help]
 
 Makes a minimal Debian 12 or 13 in a new folder below $TMPDIR (default /var/tmp; some 10 GB), clones
-what is committed here into it, and runs there, as root, what the README promises of a fresh
-machine: ./demo.sh and ./test.sh. The packages come from the mirror that this machine's apt uses,
-or else from deb.debian.org. The kernel is this machine's; its disks are not in the folder's /dev.
+what is committed here into it, and runs there, as root, the two commands of the README: ./demo.sh
+and ./test.sh. The packages come from the mirror of this machine's apt, or else from
+deb.debian.org. The kernel is this machine's; its disks are not in the folder's /dev.
 
-  --command COMMAND  run this by bash in the project's folder, in place of the two; may be repeated
-  --keep             leave the folder, and say how to enter it
-  --ccache FOLDER    keep what the compiler made there, and find it the next time
-  --help             this text
+  --command COMMAND  run this with bash in the project's folder instead; may be repeated
+  --keep             keep the folder, and print how to enter it
+  --ccache FOLDER    keep the compiler's cache there for the next run
+  --help             print this text
 
-Needs root, mmdebstrap, git and debian-archive-keyring. Mounts and processes live in namespaces that
+Needs root, mmdebstrap, git and debian-archive-keyring. Mounts and processes are in namespaces that
 end with this script, and the folder is removed, also after an interrupt. The exit code is 0 only
-when every command passed.
+if every command passed.
 USAGE
 }
 
@@ -42,7 +42,7 @@ ccache=
 while [[ $# -gt 0 ]]; do
   case $1 in
     12 | 13)
-      [[ -z $version ]] || wrong "one version at a time, not $version and $1"
+      [[ -z $version ]] || wrong "give one version, not both $version and $1"
       version=$1
       ;;
     --command)
@@ -61,9 +61,9 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
-[[ -n $version ]] || wrong "which Debian, 12 or 13?"
+[[ -n $version ]] || wrong "name a Debian version, 12 or 13"
 [[ ${#commands[@]} -gt 0 ]] || commands=(./demo.sh ./test.sh)
-[[ $(id -u) -eq 0 ]] || die "making a root takes root: run it by sudo"
+[[ $(id -u) -eq 0 ]] || die "this needs root: run it with sudo"
 for program in mmdebstrap git unshare; do
   command -v "$program" >/dev/null || die "$program is missing: apt-get install mmdebstrap git"
 done
@@ -71,9 +71,9 @@ declare -A names=([12]=bookworm [13]=trixie)
 suite=${names[$version]}
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 commit=$(git -C "$project" rev-parse --short HEAD) ||
-  die "$project is no git repository: clone the project, what is committed is what is tested"
+  die "$project is not a git repository: clone the project; only commits are tested"
 [[ -z $(git -C "$project" status --porcelain) ]] ||
-  echo "on_debian: what is not committed in $project is left out" >&2
+  echo "on_debian: uncommitted changes in $project are left out" >&2
 [[ -z $ccache ]] || { mkdir -p "$ccache" && ccache=$(cd "$ccache" && pwd); }
 
 # mirror LABEL DEFAULT: where this machine's apt finds Debian's archive with that label.
@@ -84,7 +84,7 @@ mirror() {
   echo "${found:-$2}" | head -n 1
 }
 
-# The running namespace's first process takes all others with it, and is gone when wait returns.
+# When the namespace's first process ends, all others end too; it has ended when wait returns.
 child=
 end_child() {
   [[ -n $child ]] || return 0
@@ -113,8 +113,8 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# Runs a command in namespaces of its own. In the background, so that a signal is taken at once;
-# what the shell makes of SIGINT there is undone.
+# Runs a command in namespaces of its own. In the background, so that a signal is handled at once;
+# SIGINT, which the shell ignores there, gets its default back.
 apart() {
   unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
     env --default-signal=INT,QUIT "$@" &
@@ -137,14 +137,14 @@ chmod 755 "$root"
 echo "on_debian: Debian $version ($suite) from $archive into $root"
 apart mmdebstrap --quiet --mode=root --variant=minbase "${include[@]}" "$suite" "$root" \
   "${sources[@]}" ||
-  die "mmdebstrap failed (see above): is the mirror reachable, does it have $suite, and is" \
-    "debian-archive-keyring new enough to know its key?"
+  die "mmdebstrap failed (see above): check that the mirror is reachable and has $suite, and that" \
+    "debian-archive-keyring is new enough to have its key"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
 git clone --quiet --no-hardlinks "$project" "$root/srv/reclaim"
 mkdir -p "$root/var/cache/ccache"
 
-# Nothing of this machine's environment but its proxies.
+# Of this machine's environment only the proxies.
 environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
   TERM="${TERM-dumb}" CCACHE_DIR=/var/cache/ccache)
 for name in http_proxy https_proxy no_proxy; do
@@ -161,7 +161,7 @@ enter='
   mkdir -p "$1/dev/shm"
   mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
   [ -z "$2" ] || mount --bind "$2" "$1/var/cache/ccache"
-  # Not as the last command: this shell stays, and takes the exit codes of processes left alone.
+  # Not as the last command: this shell stays, and reaps orphaned processes.
   chroot "$1" env -C /srv/reclaim bash -c "$3" || exit $?
   exit 0'
 
