@@ -55,7 +55,7 @@ class CyborgFlow(Stage):
         self.worker.wait_field(self.cleaned, "device_state", "available")
         self.worker.wait_field(self.left, "device_state", "allocated")
         self.wait_reserved(self.left)
-        self.screen.step("reclaim serve", "ready (pid %d), listening at no port" %
+        self.screen.step("reclaim serve", "ready (pid %d), listening on no port" %
                          self.worker.process.pid)
         self.screen.step("reclaim api", "ready (pid %d), unprivileged; the device API at %s" %
                          (self.api.process.pid, self.api.url))
@@ -84,7 +84,7 @@ class CyborgFlow(Stage):
         self.wait_reserved(self.cleaned)
         self.follow(self.story(), lambda: True)
         self.screen.fact("device state", "available → allocated, reserved 0 → 1; the ARQ (%s) is "
-                         "remembered" % self.arq[:8])
+                         "recorded" % self.arq[:8])
 
     def unbind(self):
         tenant = self.tenants[self.cleaned]
@@ -99,7 +99,7 @@ class CyborgFlow(Stage):
 
     def ask(self):
         """The API, by two clients; what curl was told."""
-        self.screen.step("Device API", "asked with a token of Keystone")
+        self.screen.step("Device API", "called with a Keystone token")
         endpoints = self.services.endpoints
         code, out, err = api_clients.openstack_client(
             endpoints, "--os-cloud", "reclaim", "accelerator", "device", "list", "-f", "value",
@@ -121,7 +121,7 @@ class CyborgFlow(Stage):
         self.screen.fact("", "POST …/clean → %d: it is clean already" % refused.status)
         denied = api_clients.curl(self.api.url + path + "/clean", method="POST", version="2.5",
                                   token=self.services.token("nobody"))
-        self.screen.fact("", "POST …/clean by a reader → %d" % denied.status)
+        self.screen.fact("", "POST …/clean as a reader → %d" % denied.status)
         return out, device, refused.status, denied.status
 
     def cloud(self):

@@ -47,7 +47,7 @@ def main():
     if arguments.stop:
         return keeping.stop(screen)
     if arguments.keep and keeping.kept():
-        screen.line("demo: one is kept already; ./demo.sh --stop ends it")
+        screen.line("demo: a demo is already running; run ./demo.sh --stop first")
         return 1
     screen.number = arguments.steps_before
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -64,7 +64,7 @@ def main():
     except Interrupted as interrupted:
         code = 128 + interrupted.number
         screen.line()
-        screen.line("demo: interrupted; stopping what was started")
+        screen.line("demo: interrupted; stopping its services")
     except (Exception, SystemExit) as problem:
         screen.line()
         screen.line(screen.red("demo failed: ") + str(problem))
@@ -78,7 +78,7 @@ def main():
             screen.clear()
     if code == 0:
         if not gone:
-            screen.line(screen.red("demo failed: ") + "processes were left behind and are killed")
+            screen.line(screen.red("demo failed: ") + "processes were left behind and killed")
             return 1
         screen.step("Cleaned up", "every service stopped, every file removed; %d s in all" %
                     (time.monotonic() - began))

@@ -63,7 +63,7 @@ def keep(screen, demo, more, environment=None):
 
 def stop(screen):
     if not kept():
-        screen.line("demo: none is kept running")
+        screen.line("demo: no demo is running")
         return 1
     with open(os.path.join(KEPT, "folder"), encoding="utf-8") as file:
         folder = file.read().strip()
@@ -78,7 +78,7 @@ def stop(screen):
         os.kill(pid, signal.SIGKILL)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(KEPT, ignore_errors=True)
-    screen.line("demo: stopped, and nothing is left of it")
+    screen.line("demo: stopped; all its files are removed")
     return 0
 
 

@@ -37,9 +37,9 @@ class NovaFlow(Stage):
         self.screen.step("Compute host", "%s: three emulated drives, registered as Nova does" %
                          HOST)
         for address, tenant in self.tenants.items():
-            self.screen.fact(address, "%s, 64 MiB; %s (%s) holds it: allocated, reserved = 1" % (
+            self.screen.fact(address, "%s, 64 MiB; %s (%s) has it: allocated, reserved = 1" % (
                 tenant.serial, tenant.name, tenant.instance[:8]))
-        self.screen.fact("", "%s is hostile: it has taken Opal ownership and locked its drive" %
+        self.screen.fact("", "%s is hostile: it took Opal ownership and locked its drive" %
                          self.tenants[self.hostile].name, self.screen.dim)
 
     def start(self):
@@ -53,7 +53,7 @@ class NovaFlow(Stage):
         gone, hostile = self.tenants[self.cleaned], self.tenants[self.hostile]
         messages = bus.recorded()
         self.screen.step("%s is deleted" % gone.name,
-                         "and %s too; %d recorded Nova 2026.2 messages tell of the first" %
+                         "and %s too; %d recorded Nova 2026.2 messages report the first" %
                          (hostile.name, len(messages)))
         for each in (gone, hostile):
             self.services.placement().free(each.instance)
@@ -66,7 +66,7 @@ class NovaFlow(Stage):
         self.show_quarantine()
 
     def show_quarantine(self):
-        self.screen.step("Quarantined", "%s, %s's: not erased, not given back" %
+        self.screen.step("Quarantined", "%s, %s's: not erased, not released" %
                          (self.hostile, self.tenants[self.hostile].name))
         # "quarantined: nvme.STEP: SURFACE: what was found; what to do".
         step, _, rest = self.note().partition(": ")[2].partition(": ")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the service tests again and again beside processes that eat every core.
+# Runs the service tests repeatedly beside processes that keep every core busy.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
@@ -9,19 +9,19 @@ usage: tests/integration/ten_runs.sh [--runs N] [--build DIR] [--jobs N] [--test
                                      [--help]
 
 Runs the tests that use real services (ctest label "integration") of a finished build in a row,
-beside one process for each processor that does nothing but eat it. A test that passes by luck
-fails here. Goes on after a failure; the exit code is 0 only when every run passed.
+beside one process for each processor that keeps it busy. A test that passes by luck fails here.
+Continues after a failure; the exit code is 0 only if every run passed.
 
-  --runs N        this many (default: 10)
+  --runs N        number of runs (default: 10)
   --build DIR     the build (default: build/dev)
-  --jobs N        so many tests at a time (default: twice the processors, as test.sh)
-  --tests REGEX   of these tests only those whose name matches
-  --hogs N        this many processes that eat a core (default: one for each processor); 0 where
-                  something else keeps the machine busy
-  --help          this text
+  --jobs N        tests at a time (default: twice the processors, as test.sh)
+  --tests REGEX   only tests whose name matches
+  --hogs N        processes that keep a core busy (default: one for each processor); 0 where
+                  another load keeps the machine busy
+  --help          print this text
 
 At its end it prints a table of the runs, what failed in which of them, and each "retried" line of
-a test that asked its own services more than once. Outputs stand under DIR/ten-runs/.
+a test that repeated a request to its own services. Logs are under DIR/ten-runs/.
 USAGE
 }
 
