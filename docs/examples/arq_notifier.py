@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Says on the bus that a device was bound, then that it was unbound, as a Cyborg notifier would.
+"""Publishes that a device was bound, then that it was unbound, as a Cyborg notifier does.
 
 usage: arq_notifier.py TRANSPORT_URL HOST [DRIVER], where DRIVER is messagingv2 or messaging"""
 import sys
