@@ -44,31 +44,6 @@ struct Call {
 };
 using CallPtr = std::shared_ptr<Call>;
 
-std::string_view title_of(int status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 406:
-      return "Not Acceptable";
-    case 409:
-      return "Conflict";
-    case 423:
-      return "Locked";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
 Response json_response(int status, std::string body) {
   Response response;
   response.status = status;
@@ -78,7 +53,7 @@ Response json_response(int status, std::string body) {
 }
 
 Response fault(int status, std::string_view detail) {
-  return json_response(status, error_body(status, title_of(status), detail));
+  return json_response(status, error_body(status, reason_phrase(status), detail));
 }
 
 // All values of the header in one list, as a repeated one is to be read.

@@ -10,6 +10,9 @@ namespace reclaim::api {
 
 inline constexpr std::string_view kJsonContentType = "application/json";
 
+// The standard text of an HTTP status (RFC 9110, section 15); one that we never send has none.
+[[nodiscard]] std::string_view reason_phrase(int status);
+
 // As Cyborg's API writes it, for cyborgclient and openstacksdk read nothing else: the fault is a
 // JSON text inside a JSON string,
 //   {"error_message": "{\"debuginfo\": null, \"faultcode\": \"Client\", \"faultstring\": \"...\"}"}

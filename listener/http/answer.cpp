@@ -1,7 +1,6 @@
 #include "listener/http/answer.h"
 
 #include <fmt/core.h>
-#include <http_parser.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -46,10 +45,6 @@ void put(std::string& out, std::string_view name, std::string_view value) {
   out += "\r\n";
 }
 
-std::string_view phrase(int status) {
-  return http_status_str(static_cast<http_status>(status));
-}
-
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, kLoggedTargetBytesMax)) {
@@ -84,7 +79,8 @@ bool has_http_body(int status) {
 }
 
 std::string http_head(const api::Response& response, const HttpFrame& frame) {
-  std::string out = fmt::format("HTTP/1.1 {} {}\r\n", response.status, phrase(response.status));
+  std::string out =
+      fmt::format("HTTP/1.1 {} {}\r\n", response.status, api::reason_phrase(response.status));
   put(out, "Date", to_http_date(frame.date));
   for (const api::Header& header : response.headers) {
     if (!is_header_name(header.name) || is_framing(header.name)) continue;
@@ -107,7 +103,7 @@ api::Response http_error(int status, std::string_view detail) {
   api::Response response;
   response.status = status;
   response.headers.push_back({"Content-Type", std::string(api::kJsonContentType)});
-  response.body = api::error_body(status, phrase(status), detail);
+  response.body = api::error_body(status, api::reason_phrase(status), detail);
   return response;
 }
 

@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::size_t kChunkLineBytesMax = 256;
 constexpr std::size_t kBlankLinesMax = 2;
+constexpr std::string_view kBadTarget = "a character that may not stand there is in the target";
+constexpr std::string_view kBadHeaderName =
+    "a header's name has a character that may not stand there";
+constexpr std::string_view kVersions = "HTTP/1.1 is spoken here, and HTTP/1.0";
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -81,14 +85,15 @@ bool is_http_host(std::string_view host) {
 }
 
 HttpRequestParser::HttpRequestParser(const HttpLimits& limits) : limits_(limits) {
-  http_parser_init(&parser_, HTTP_REQUEST);
+  llhttp_init(&parser_, HTTP_REQUEST, &settings());
   parser_.data = this;
   begin_message();
 }
 
-const http_parser_settings& HttpRequestParser::settings() {
-  static const http_parser_settings kSettings = [] {
-    http_parser_settings settings{};
+const llhttp_settings_t& HttpRequestParser::settings() {
+  static const llhttp_settings_t kSettings = [] {
+    llhttp_settings_t settings;
+    llhttp_settings_init(&settings);
     settings.on_url = on_url;
     settings.on_header_field = on_header_field;
     settings.on_header_value = on_header_value;
@@ -100,7 +105,7 @@ const http_parser_settings& HttpRequestParser::settings() {
   return kSettings;
 }
 
-HttpRequestParser& HttpRequestParser::self(http_parser* parser) {
+HttpRequestParser& HttpRequestParser::self(llhttp_t* parser) {
   return *static_cast<HttpRequestParser*>(parser->data);
 }
 
@@ -119,27 +124,46 @@ HttpRequestParser::Fed HttpRequestParser::feed(std::string_view bytes) {
   if (bytes.empty()) return Fed{};
   if (progress_ == Progress::between) progress_ = Progress::head;
   scanned_ = bytes.data();
-  const std::size_t consumed =
-      http_parser_execute(&parser_, &settings(), bytes.data(), bytes.size());
+  const llhttp_errno_t code = llhttp_execute(&parser_, bytes.data(), bytes.size());
+  const char* const end = bytes.data() + bytes.size();
+  const char* const stopped = code == HPE_OK ? end : llhttp_get_error_pos(&parser_);
+  const auto consumed = static_cast<std::size_t>(stopped - bytes.data());
   // The lines are looked at before anything is made of them: what a message consists of is only
-  // handed out below.
-  const bool lines_good = refusal_.status == 0 && scan_until(bytes.data() + consumed);
+  // handed out below. Where llhttp refused a byte, our word for what is wrong with it comes first.
+  const bool refused_byte =
+      code != HPE_OK && code != HPE_PAUSED && code != HPE_INVALID_METHOD && stopped != end;
+  const bool lines_good = refusal_.status == 0 && scan_until(stopped + (refused_byte ? 1 : 0));
   scanned_ = nullptr;
   if (!lines_good) return Fed{consumed, Outcome::refused};
   if (complete_) {
-    http_parser_pause(&parser_, 0);
+    llhttp_resume(&parser_);
     return Fed{consumed, Outcome::request};
   }
-  const auto code = HTTP_PARSER_ERRNO(&parser_);
-  if (code == HPE_OK && consumed == bytes.size()) return Fed{consumed, Outcome::more};
-  if (code == HPE_HEADER_OVERFLOW) {
-    static_cast<void>(refuse(431, "the request's head is too large"));
-  } else if (code == HPE_INVALID_METHOD) {
-    static_cast<void>(refuse(400, "this is no HTTP request, or its method is not known"));
-  } else {
-    static_cast<void>(refuse(400, http_errno_description(code)));
-  }
+  if (code == HPE_OK) return Fed{consumed, Outcome::more};
+  refuse_what_llhttp_does(code);
   return Fed{consumed, Outcome::refused};
+}
+
+void HttpRequestParser::refuse_what_llhttp_does(llhttp_errno_t code) {
+  switch (code) {
+    case HPE_INVALID_METHOD:
+      static_cast<void>(refuse(400, "this is no HTTP request, or its method is not known"));
+      break;
+    case HPE_INVALID_URL:
+      static_cast<void>(refuse(400, kBadTarget));
+      break;
+    case HPE_INVALID_VERSION:
+      static_cast<void>(refuse(505, kVersions));
+      break;
+    case HPE_INVALID_HEADER_TOKEN:
+      static_cast<void>(refuse(400, kBadHeaderName));
+      break;
+    case HPE_INVALID_TRANSFER_ENCODING:
+      if (!accept_body_length()) break;
+      [[fallthrough]];
+    default:
+      static_cast<void>(refuse(400, llhttp_get_error_reason(&parser_)));
+  }
 }
 
 HttpRequest HttpRequestParser::take_request() {
@@ -192,14 +216,18 @@ bool HttpRequestParser::scan(char byte) {
   }
   const bool blank = byte == ' ' || byte == '\t';
   if (blank && lines_.line_bytes == 0) return refuse(400, "a header is folded over two lines");
-  if (!lines_.request_line_seen && blank && (last == ' ' || last == '\t')) {
-    return refuse(400, "more than one space stands between the words of the request line");
+  if (!lines_.request_line_seen && blank) {
+    if (last == ' ' || last == '\t') {
+      return refuse(400, "more than one space stands between the words of the request line");
+    }
+    if (++lines_.spaces > 2) return refuse(400, "the request line has more than three words");
   }
+  if (byte == ':' && lines_.line_bytes == 0) return refuse(400, "a header has no name");
   ++lines_.line_bytes;
   return !lines_.head_seen || scan_chunk_line(byte);
 }
 
-// http_parser passes over whatever follows a size; only an extension may, and right behind it.
+// Only an extension may follow a size, and right behind it.
 bool HttpRequestParser::scan_chunk_line(char byte) {
   if (byte == ';') lines_.extension_seen = true;
   if (!lines_.extension_seen && !is_hex(byte)) {
@@ -209,12 +237,12 @@ bool HttpRequestParser::scan_chunk_line(char byte) {
          refuse(400, "the line before a chunk is too long");
 }
 
-int HttpRequestParser::on_url(http_parser* parser, const char* at, std::size_t length) {
+int HttpRequestParser::on_url(llhttp_t* parser, const char* at, std::size_t length) {
   HttpRequestParser& me = self(parser);
   if (!me.grow_head(length, 414, "the request's target is too long")) return -1;
   for (const char c : std::string_view(at, length)) {
     if (c <= ' ' || c > '~' || c == '#') {
-      static_cast<void>(me.refuse(400, "a character that may not stand there is in the target"));
+      static_cast<void>(me.refuse(400, kBadTarget));
       return -1;
     }
   }
@@ -222,7 +250,7 @@ int HttpRequestParser::on_url(http_parser* parser, const char* at, std::size_t l
   return 0;
 }
 
-int HttpRequestParser::on_header_field(http_parser* parser, const char* at, std::size_t length) {
+int HttpRequestParser::on_header_field(llhttp_t* parser, const char* at, std::size_t length) {
   HttpRequestParser& me = self(parser);
   if (me.progress_ == Progress::body) {
     static_cast<void>(me.refuse(400, "trailers after a chunked body are not taken"));
@@ -241,14 +269,14 @@ int HttpRequestParser::on_header_field(http_parser* parser, const char* at, std:
   }
   const std::string_view text(at, length);
   if (!std::all_of(text.begin(), text.end(), is_token)) {
-    static_cast<void>(me.refuse(400, "a header's name has a character that may not stand there"));
+    static_cast<void>(me.refuse(400, kBadHeaderName));
     return -1;
   }
   headers.back().name.append(text);
   return 0;
 }
 
-int HttpRequestParser::on_header_value(http_parser* parser, const char* at, std::size_t length) {
+int HttpRequestParser::on_header_value(llhttp_t* parser, const char* at, std::size_t length) {
   HttpRequestParser& me = self(parser);
   if (!me.grow_head(length, 431, "the request's head is too large")) return -1;
   me.in_value_ = true;
@@ -256,7 +284,7 @@ int HttpRequestParser::on_header_value(http_parser* parser, const char* at, std:
   return 0;
 }
 
-int HttpRequestParser::on_headers_complete(http_parser* parser) {
+int HttpRequestParser::on_headers_complete(llhttp_t* parser) {
   HttpRequestParser& me = self(parser);
   // An upgrade is offered, never demanded: the answer is plain HTTP/1.1.
   parser->upgrade = 0;
@@ -265,11 +293,11 @@ int HttpRequestParser::on_headers_complete(http_parser* parser) {
   return 0;
 }
 
-int HttpRequestParser::on_body(http_parser* parser, const char* at, std::size_t length) {
+int HttpRequestParser::on_body(llhttp_t* parser, const char* at, std::size_t length) {
   HttpRequestParser& me = self(parser);
   if (!me.scan_until(at)) return -1;
   me.scanned_ = at + length;
-  // http_parser counts down what is missing of a chunk, and takes any two bytes for its line end.
+  // llhttp counts down what is missing of a chunk.
   me.lines_.chunk_ended = (parser->flags & F_CHUNKED) != 0 && parser->content_length == 0;
   me.awaits_continue_ = false;
   std::string& body = me.message_.request.body;
@@ -281,23 +309,22 @@ int HttpRequestParser::on_body(http_parser* parser, const char* at, std::size_t 
   return 0;
 }
 
-int HttpRequestParser::on_message_complete(http_parser* parser) {
+int HttpRequestParser::on_message_complete(llhttp_t* parser) {
   HttpRequestParser& me = self(parser);
-  me.message_.keep_alive = http_should_keep_alive(parser) != 0;
+  me.message_.keep_alive = llhttp_should_keep_alive(parser) != 0;
   me.awaits_continue_ = false;
   me.complete_ = true;
-  http_parser_pause(parser, 1);  // what follows is the next request's
-  return 0;
+  return HPE_PAUSED;  // what follows is the next request's
 }
 
 bool HttpRequestParser::accept_head() {
   auto& headers = message_.request.headers;
   if (!headers.empty()) trim_end(headers.back().value);
   if (parser_.http_major != 1 || parser_.http_minor > 1) {
-    return refuse(505, "HTTP/1.1 is spoken here, and HTTP/1.0");
+    return refuse(505, kVersions);
   }
   message_.version_minor = parser_.http_minor;
-  message_.request.method = http_method_str(static_cast<http_method>(parser_.method));
+  message_.request.method = llhttp_method_name(static_cast<llhttp_method_t>(parser_.method));
   return accept_target() && accept_host() && accept_body_length() && accept_expectation();
 }
 

@@ -1,10 +1,11 @@
-// From bytes to requests: HTTP/1.0 and 1.1 by http_parser, and on top of it the strictness that its
-// packaged build lacks, so that no proxy before us can read a request's limits differently than we.
+// From bytes to requests: HTTP/1.0 and 1.1 by llhttp. On top of it stands our own reading of the
+// lines around a request, the same with every version of llhttp, so that no proxy before us can
+// read a request's limits differently than we do.
 //
 // Thread: any one. Owns the request that is being read. Pure: knows no socket and no time.
 #pragma once
 
-#include <http_parser.h>
+#include <llhttp.h>
 
 #include <cstddef>
 #include <string>
@@ -73,7 +74,8 @@ class HttpRequestParser final {
   // Where in its lines the framing stands: all bytes that are not of a body.
   struct Lines {
     std::size_t line_bytes = 0;
-    std::size_t blank = 0;  // empty lines before the request line
+    std::size_t blank = 0;   // empty lines before the request line
+    std::size_t spaces = 0;  // in the request line
     bool request_line_seen = false;
     bool head_seen = false;
     bool chunk_ended = false;     // its data did; CR LF is due
@@ -81,16 +83,17 @@ class HttpRequestParser final {
     char last = '\n';
   };
 
-  static HttpRequestParser& self(http_parser* parser);
-  static int on_url(http_parser* parser, const char* at, std::size_t length);
-  static int on_header_field(http_parser* parser, const char* at, std::size_t length);
-  static int on_header_value(http_parser* parser, const char* at, std::size_t length);
-  static int on_headers_complete(http_parser* parser);
-  static int on_body(http_parser* parser, const char* at, std::size_t length);
-  static int on_message_complete(http_parser* parser);
-  static const http_parser_settings& settings();
+  static HttpRequestParser& self(llhttp_t* parser);
+  static int on_url(llhttp_t* parser, const char* at, std::size_t length);
+  static int on_header_field(llhttp_t* parser, const char* at, std::size_t length);
+  static int on_header_value(llhttp_t* parser, const char* at, std::size_t length);
+  static int on_headers_complete(llhttp_t* parser);
+  static int on_body(llhttp_t* parser, const char* at, std::size_t length);
+  static int on_message_complete(llhttp_t* parser);
+  static const llhttp_settings_t& settings();
 
   [[nodiscard]] bool refuse(int status, std::string_view why);  // false
+  void refuse_what_llhttp_does(llhttp_errno_t code);
   [[nodiscard]] bool grow_head(std::size_t bytes, int status, std::string_view why);
   [[nodiscard]] bool scan_until(const char* end);
   [[nodiscard]] bool scan(char byte);
@@ -103,7 +106,7 @@ class HttpRequestParser final {
   void begin_message();
 
   HttpLimits limits_;
-  http_parser parser_{};
+  llhttp_t parser_{};
   HttpRequest message_;
   HttpRefusal refusal_{0, ""};
   Progress progress_ = Progress::between;

@@ -25,8 +25,6 @@ constexpr std::string_view kLogName = "reclaim.http";
 constexpr int kAcceptsPerRound = 16;
 constexpr std::int64_t kTickMsMin = 10;
 constexpr std::int64_t kTickMsMax = 250;
-// http_parser itself refuses heads beyond 80 KiB.
-constexpr std::size_t kHeadBytesMax = 65'536;
 
 // Often enough that no limit is missed by more than a quarter.
 std::uint64_t tick_ms(const HttpServerOptions& options) {
@@ -65,10 +63,6 @@ class HttpServer::Impl final {
 
   [[nodiscard]] Status open() {
     const HttpServerOptions& options = shared_.options;
-    if (options.request_head_bytes_max > kHeadBytesMax) {
-      return Error{Errc::invalid, fmt::format("the HTTP server's head limit of {} bytes is over {}",
-                                              options.request_head_bytes_max, kHeadBytesMax)};
-    }
     if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
       return Error{Errc::invalid, "TLS needs both a certificate's file and a key's"};
     }
