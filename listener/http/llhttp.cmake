@@ -1,7 +1,9 @@
 # llhttp reads HTTP, as Node.js does. Debian 13 packages it as a library (libllhttp-dev), Debian 12
 # as the C sources in node-llhttp; those are compiled here, in llhttp's strict mode.
-find_package(llhttp CONFIG QUIET)
-if(NOT TARGET llhttp::llhttp)
+pkg_check_modules(LLHTTP IMPORTED_TARGET libllhttp)
+if(LLHTTP_FOUND)
+  add_library(llhttp ALIAS PkgConfig::LLHTTP)
+else()
   find_path(LLHTTP_INCLUDE llhttp.h PATH_SUFFIXES llhttp
     PATHS /usr/share/include REQUIRED)
   find_path(LLHTTP_SOURCES llhttp.c PATHS /usr/share/llhttp REQUIRED)
@@ -10,5 +12,4 @@ if(NOT TARGET llhttp::llhttp)
   target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
   target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
   target_compile_options(llhttp PRIVATE -w)
-  add_library(llhttp::llhttp ALIAS llhttp)
 endif()

@@ -116,6 +116,7 @@ class Wire final {
   bool say(std::string_view text) {
     while (!text.empty()) {
       const ssize_t count = ::send(fd_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return false;
       text.remove_prefix(static_cast<std::size_t>(count));
     }
@@ -158,7 +159,10 @@ class Wire final {
  private:
   bool more() {
     std::array<char, 65'536> buffer{};
-    const ssize_t count = recv(fd_.get(), buffer.data(), buffer.size(), 0);
+    ssize_t count = 0;
+    do {  // libuv's io_uring, on Debian 13, interrupts calls that have a timeout
+      count = recv(fd_.get(), buffer.data(), buffer.size(), 0);
+    } while (count < 0 && errno == EINTR);
     if (count > 0) {
       heard_.append(buffer.data(), static_cast<std::size_t>(count));
     } else if (count < 0) {
