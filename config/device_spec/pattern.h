@@ -1,18 +1,18 @@
-// The regular expressions of a device_spec's address, matched in bounded time.
+// The regular expressions of a device_spec's address, matched by RE2 in linear time.
 //
 // Nova hands them to Python's re.match(). std::regex would do, were it not that a few nested stars
 // keep it busy for hours, even on the one to eight hex digits that an address field has (the fuzzer
-// found that). Only "does it match from the start" is asked here, never "where" or "what did the
-// group hold", so a match is a table: for each part of the pattern and each position, the positions
-// where the part may end. Thread: any.
+// found that). Thread: any.
 #pragma once
 
-#include <bitset>
-#include <cstdint>
+#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "state/base/result.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace reclaim::config {
 
@@ -32,24 +32,9 @@ class Pattern {
   [[nodiscard]] bool matches_start(std::string_view text) const;
 
  private:
-  friend class PatternParser;
+  explicit Pattern(std::shared_ptr<const re2::RE2> compiled) : compiled_(std::move(compiled)) {}
 
-  enum class Kind { nothing, one_of, start, end, sequence, choice, repeat };
-  struct Node {
-    Kind kind = Kind::nothing;
-    std::bitset<256> bytes = {};  // one_of
-    std::size_t first = 0;  // children, by index; those of sequence, choice and repeat (first)
-    std::size_t second = 0;
-    unsigned min = 0;  // repeat
-    unsigned max = 0;
-  };
-  using Ends = std::uint32_t;  // a bit for each position
-
-  Pattern() = default;
-  [[nodiscard]] Ends ends_of(const Node& node, std::size_t at, std::string_view text,
-                             const std::vector<std::vector<Ends>>& known) const;
-
-  std::vector<Node> nodes_;  // children stand before their parents; the last is the whole
+  std::shared_ptr<const re2::RE2> compiled_;
 };
 
 }  // namespace reclaim::config

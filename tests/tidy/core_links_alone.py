@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ALLOWED = re.compile(r"^(libc|libm|libstdc\+\+|libgcc_s|libpthread|ld-linux[\w-]*|"
-                     r"libfmt|libuuid|libllhttp)\.so")
+                     r"libfmt|libre2|libabsl_\w+|libuuid|libllhttp)\.so")
 FOREIGN = re.compile(r"^(uv_|redis[A-Z]|curl_|amqp_|nvme_)")
 
 
