@@ -1,8 +1,8 @@
 #include "state/ledger/ledger_file.h"
 
 #include <fmt/core.h>
+#include <zlib.h>
 
-#include <array>
 #include <utility>
 
 #include "state/base/embedded_json.h"
@@ -18,24 +18,9 @@ constexpr std::size_t kLineBytesMax = 4'194'304;
 constexpr std::size_t kEnrolmentBytesMax = 524'288;
 constexpr std::size_t kChecksumDigits = 8;
 
-constexpr std::array<std::uint32_t, 256> make_crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < table.size(); ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = (c & 1U) != 0 ? 0xedb88320U ^ (c >> 1U) : c >> 1U;
-    table[i] = c;
-  }
-  return table;
-}
-
-// The usual CRC-32 (IEEE 802.3), as `crc32` and zlib have it.
 std::string checksum(std::string_view bytes) {
-  static constexpr std::array<std::uint32_t, 256> kTable = make_crc_table();
-  std::uint32_t c = 0xffffffffU;
-  for (const char byte : bytes) {
-    c = kTable.at((c ^ static_cast<unsigned char>(byte)) & 0xffU) ^ (c >> 8U);
-  }
-  return fmt::format("{:08x}", c ^ 0xffffffffU);
+  return fmt::format("{:08x}",
+                     crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 Result<bool> get_flag(const rapidjson::Value& value, const char* name) {
