@@ -32,7 +32,7 @@ std::string folder_of(const config::Settings& settings, const CertificateOptions
 
 Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
                                        const CertificateOptions& options) {
-  const std::string& given = settings.certificates.signing_key;
+  const std::string& given = settings.signing_key;
   std::vector<std::string> paths = options.public_keys;
   if (paths.empty()) {
     paths = {(given.empty() ? default_signing_key(settings.state_path) : given) + ".pub"};
@@ -294,7 +294,7 @@ int run_certificate_endorse(const config::Settings& settings, const CertificateO
   if (!next.ok()) return complain(err, next.error());
   FileLedgerOptions ledger;
   ledger.state_path = settings.state_path;
-  ledger.signing_key = settings.certificates.signing_key;
+  ledger.signing_key = settings.signing_key;
   const Status sealed = endorse_key(ledger, settings.host, *next, SystemClock().now().wall);
   if (!sealed.ok()) {
     return complain(err, sealed.error().code == Errc::busy

@@ -20,12 +20,12 @@ namespace {
 
 void check_configuration(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
-  if (settings.nvme.device_specs.empty()) {
+  if (settings.device_specs.empty()) {
     chart.warning("configuration", "no [nvme] device_spec: no drive is ever touched",
                   "name the drives, as Nova's [pci] device_spec does");
   } else {
     chart.ok("configuration", fmt::format("host {}, {} device_spec entries", settings.host,
-                                          settings.nvme.device_specs.size()));
+                                          settings.device_specs.size()));
   }
 }
 
@@ -47,12 +47,12 @@ void check_host(Session& session, Chart& chart) {
     chart.ok("machine", "machine-id and Nova's compute_id read");
   }
   check_directory("state_path", session.settings().state_path, chart);
-  check_directory("run_path", session.settings().reclaim.run_path, chart);
+  check_directory("run_path", session.settings().nvme.run_path, chart);
 }
 
 void check_signing_key(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
-  const std::string& given = settings.certificates.signing_key;
+  const std::string& given = settings.signing_key;
   const std::string path = given.empty() ? default_signing_key(settings.state_path) : given;
   if (given.empty() && access(path.c_str(), F_OK) != 0 && errno == ENOENT) {
     return chart.ok("signing key", path + " is not there yet; the worker makes it when it starts");
@@ -108,13 +108,13 @@ void check_capabilities(Chart& chart) {
 
 void check_vfio(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
-  const auto& specs = settings.nvme.device_specs;
+  const auto& specs = settings.device_specs;
   const bool unmanaged =
       std::any_of(specs.begin(), specs.end(),
                   [](const config::DeviceSpec& spec) { return !spec.managed.value_or(true); });
   if (!unmanaged) return;
-  const std::string driver = settings.reclaim.sysfs_root + "/bus/pci/drivers/vfio-pci";
-  const std::string node = settings.reclaim.dev_root + "/vfio/vfio";
+  const std::string driver = settings.nvme.sysfs_root + "/bus/pci/drivers/vfio-pci";
+  const std::string node = settings.nvme.dev_root + "/vfio/vfio";
   for (const std::string& path : {driver, node}) {
     if (access(path.c_str(), F_OK) != 0) {
       return chart.warning(
@@ -127,7 +127,7 @@ void check_vfio(Session& session, Chart& chart) {
 
 // One line a directory: as long as one cannot be listed, nothing is cleaned.
 void check_libvirt(Session& session, Chart& chart) {
-  const auto& folders = session.settings().reclaim.libvirt_dirs;
+  const auto& folders = session.settings().nvme.libvirt_dirs;
   for (const std::string& folder : folders) {
     const auto files = nvme::list_directory(folder);
     if (!files) {
@@ -259,7 +259,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
   const std::string detail =
       fmt::format("{} (microversion {}): provider {} with {} one-time-use devices, {} of Cyborg's",
                   facts->endpoint, facts->microversion, tree->root_name, one_time_use, of_cyborg);
-  const bool registers = session.settings().nvme.manage_providers;
+  const bool registers = session.settings().conductor.manage_providers;
   if (one_time_use == 0 && of_cyborg == 0 && !registers) {
     chart.warning(
         "placement", detail,
@@ -284,8 +284,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
 
 std::int64_t worker_silence_max_ms(const config::Settings& settings) {
   constexpr std::int64_t kLeastMs = 200'000;
-  constexpr std::int64_t kMsPerS = 1000;
-  return std::max(kLeastMs, 3 * kMsPerS * settings.reclaim.survey_interval_s);
+  return std::max(kLeastMs, 3 * settings.conductor.survey_interval_ms);
 }
 
 namespace {

@@ -140,9 +140,9 @@ void check_tokens(Session& session, Chart& chart) {
                        "the user of [keystone_authtoken] needs the role service or admin");
   }
   chart.ok(kCheck, fmt::format("{} validates tokens for {}", facts->endpoint,
-                               session.settings().keystone_authtoken.auth->username.empty()
+                               session.settings().tokens.session.username.empty()
                                    ? "our service user"
-                                   : session.settings().keystone_authtoken.auth->username));
+                                   : session.settings().tokens.session.username));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 namespace reclaim::cli {
 namespace {
 
+constexpr std::int64_t kMsPerS = 1000;
+
 std::uint64_t capacity_of(const nvme::DriveFacts& drive) {
   std::uint64_t bytes = 0;
   for (const nvme::NamespaceFacts& each : drive.namespaces) bytes += each.capacity_bytes;
@@ -49,6 +51,7 @@ std::optional<std::int64_t> zeroing_s_over_timeout(std::uint64_t capacity_bytes,
 void check_cleanup_timeout(const config::Settings& settings,
                            const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
   const auto lookup = config::device_policy_lookup(settings);
+  const std::int64_t timeout_s = settings.conductor.cleanup_timeout_ms / kMsPerS;
   const nvme::DriveFacts* slowest = nullptr;
   std::int64_t most_s = 0;
   for (const nvme::DriveFacts& drive : drives) {
@@ -62,24 +65,23 @@ void check_cleanup_timeout(const config::Settings& settings,
     std::uint64_t rate = policy->rules.zero_bytes_per_s_max;
     const std::uint64_t host_rate = settings.nvme.zero_bytes_per_s_max;
     if (host_rate != 0 && (rate == 0 || host_rate < rate)) rate = host_rate;
-    const auto needed_s =
-        zeroing_s_over_timeout(capacity_of(drive), rate, settings.nvme.cleanup_timeout_s);
+    const auto needed_s = zeroing_s_over_timeout(capacity_of(drive), rate, timeout_s);
     if (needed_s && *needed_s > most_s) {
       most_s = *needed_s;
       slowest = &drive;
     }
   }
   if (slowest == nullptr) return;
-  chart.warning("cleanup_timeout",
-                fmt::format("zeroing {} ({} GiB) takes {} s or more, [nvme] cleanup_timeout is {}",
-                            to_string(slowest->address), capacity_of(*slowest) >> 30U, most_s,
-                            settings.nvme.cleanup_timeout_s),
-                "raise cleanup_timeout to twice that, or sanitize the drive");
+  chart.warning(
+      "cleanup_timeout",
+      fmt::format("zeroing {} ({} GiB) takes {} s or more, [nvme] cleanup_timeout is {}",
+                  to_string(slowest->address), capacity_of(*slowest) >> 30U, most_s, timeout_s),
+      "raise cleanup_timeout to twice that, or sanitize the drive");
 }
 
 void check_cyborg(Session& session, Chart& chart) {
   const config::Settings& settings = session.settings();
-  if (!settings.cyborg.auth) return;
+  if (settings.logins.cyborg.empty()) return;
   constexpr const char* kCheck = "cyborg";
   auto options = config::cyborg_options(settings);
   if (!options) return chart.error(kCheck, options.error().what, "correct [cyborg]");
@@ -125,11 +127,11 @@ void check_cyborg_is_heard(const config::Settings& settings,
         }));
   }
   if (of_cyborg == 0) return;
-  const auto& exchanges = settings.listener.exchanges;
-  const bool listens = std::find(exchanges.begin(), exchanges.end(),
-                                 settings.cyborg.rpc_exchange) != exchanges.end();
+  const auto& exchanges = settings.amqp.exchanges;
+  const bool listens =
+      std::find(exchanges.begin(), exchanges.end(), settings.rpc.exchange) != exchanges.end();
   std::string how = listens ? "notifications" : "";
-  if (settings.cyborg.auth) how += how.empty() ? "its REST API" : " and its REST API";
+  if (!settings.logins.cyborg.empty()) how += how.empty() ? "its REST API" : " and its REST API";
   if (!how.empty()) {
     return chart.ok("cyborg flow",
                     fmt::format("{} drives of Cyborg's; bindings are known by {}", of_cyborg, how));
@@ -138,10 +140,10 @@ void check_cyborg_is_heard(const config::Settings& settings,
       "cyborg flow",
       fmt::format("{} drives of Cyborg's, and neither its notifications are heard nor its REST "
                   "API is asked: a binding is seen by Nova's events, or else within {} s",
-                  of_cyborg, settings.reclaim.survey_interval_s),
+                  of_cyborg, settings.conductor.survey_interval_ms / kMsPerS),
       fmt::format("add '{}' to [listener] exchanges, or set [cyborg] enabled = true and "
                   "auth_section = placement",
-                  settings.cyborg.rpc_exchange));
+                  settings.rpc.exchange));
 }
 
 }  // namespace reclaim::cli

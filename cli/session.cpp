@@ -28,7 +28,7 @@ Result<config::MachineFacts> Session::machine() {
 Result<RedisStore*> Session::store() {
   if (!store_) {
     RedisStoreOptions options;
-    options.redis = config::redis_options(settings_);
+    options.redis = settings_.redis;
     auto store = RedisStore::create(loop_.raw(), std::move(options), clock_, log_);
     if (!store) return std::move(store).error();
     store_ = std::move(store).value();
@@ -66,8 +66,8 @@ Result<placement::Client*> Session::providers() {
 
 nvme::Lanes& Session::drives() {
   if (!drives_) {
-    drives_ = std::make_unique<nvme::Lanes>(loop_.raw(), config::nvme_options(settings_), clock_,
-                                            log_, config::may_be_asked(settings_));
+    drives_ = std::make_unique<nvme::Lanes>(loop_.raw(), settings_.nvme, clock_, log_,
+                                            config::may_be_asked(settings_));
   }
   return *drives_;
 }

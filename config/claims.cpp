@@ -26,7 +26,7 @@ Error invalid(const PresentDrive& drive, std::string_view what) {
 // Two entries of one origin: neither is the other's refinement.
 Status check_entries(const Settings& settings, const PresentDrive& drive) {
   const DeviceSpec* first = nullptr;
-  for (const DeviceSpec& spec : settings.nvme.device_specs) {
+  for (const DeviceSpec& spec : settings.device_specs) {
     if (!matches(spec, drive.vendor_id, drive.device_id, drive.address)) continue;
     if (first != nullptr && first->service == spec.service) {
       return invalid(drive, fmt::format("is claimed by two [nvme] device_spec entries, at {} and "
@@ -40,11 +40,11 @@ Status check_entries(const Settings& settings, const PresentDrive& drive) {
 
 Status check_drive(const Settings& settings, const PresentDrive& drive) {
   const DeviceSpec* spec =
-      first_match(settings.nvme.device_specs, drive.vendor_id, drive.device_id, drive.address);
+      first_match(settings.device_specs, drive.vendor_id, drive.device_id, drive.address);
   if (spec == nullptr) return Ok{};
   const DeviceSpec* listed =
       first_match(settings.passthrough_whitelist, drive.vendor_id, drive.device_id, drive.address);
-  if (settings.nvme.manage_providers) {
+  if (settings.conductor.manage_providers) {
     if (Status single = check_entries(settings, drive); !single) return single;
     if (listed != nullptr) {
       return invalid(drive,
@@ -74,7 +74,7 @@ bool managed_of(const DeviceSpec& spec, const std::vector<DeviceSpec>& whitelist
 
 void check_managed(const Settings& settings, std::vector<Problem>& problems,
                    std::vector<Problem>& warnings) {
-  for (const DeviceSpec& spec : settings.nvme.device_specs) {
+  for (const DeviceSpec& spec : settings.device_specs) {
     for (const DeviceSpec& listed : settings.passthrough_whitelist) {
       if (!contradict(spec, listed) || !overlap(spec, listed)) continue;
       const bool same_devices =
@@ -90,7 +90,7 @@ void check_managed(const Settings& settings, std::vector<Problem>& problems,
 }
 
 bool claims_need_drives(const Settings& settings) {
-  if (settings.nvme.manage_providers) return true;
+  if (settings.conductor.manage_providers) return true;
   std::vector<Problem> certain;
   std::vector<Problem> possible;
   check_managed(settings, certain, possible);

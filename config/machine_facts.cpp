@@ -43,26 +43,25 @@ std::string full_name(const std::string& host) {
 
 Result<MachineFacts> read_machine_facts(const Settings& settings) {
   MachineFacts out;
-  auto machine_id = first_line(settings.reclaim.machine_id_file);
+  auto machine_id = first_line(settings.machine_id_file);
   if (!machine_id || machine_id->empty()) {
-    return Error{Errc::invalid,
-                 fmt::format("no machine-id: {} ([reclaim] machine_id_file)",
-                             machine_id ? settings.reclaim.machine_id_file + " is empty"
-                                        : machine_id.error().what)};
+    return Error{Errc::invalid, fmt::format("no machine-id: {} ([reclaim] machine_id_file)",
+                                            machine_id ? settings.machine_id_file + " is empty"
+                                                       : machine_id.error().what)};
   }
   out.machine_id = *machine_id;
-  auto compute_id = first_line(settings.reclaim.compute_id_file);
+  auto compute_id = first_line(settings.compute_id_file);
   if (compute_id) {
     if (!looks_like_uuid(*compute_id)) {
       return Error{Errc::invalid,
                    fmt::format("{} bears no UUID; Nova writes the compute node's there",
-                               settings.reclaim.compute_id_file)};
+                               settings.compute_id_file)};
     }
     out.compute_id = *compute_id;
   } else if (compute_id.error().code != Errc::not_found) {
     return compute_id.error();
   }
-  if (auto boot = first_line(settings.reclaim.proc_root + "/sys/kernel/random/boot_id")) {
+  if (auto boot = first_line(settings.nvme.proc_root + "/sys/kernel/random/boot_id")) {
     out.boot_id = *std::move(boot);
   }
   out.fqdn = full_name(settings.host);

@@ -1,5 +1,5 @@
-// The settings in pieces: what each module is told, in its own words. No module reads
-// configuration. Pure. Thread: any.
+// What the modules are told beside their part of the settings: what depends on the machine, and
+// what is asked of a device_spec. No module reads configuration. Pure. Thread: any.
 #pragma once
 
 #include <functional>
@@ -7,18 +7,9 @@
 
 #include "config/settings.h"
 #include "handlers/options.h"
-#include "nvme/options.h"
-#include "placement/cyborg/options.h"
-#include "placement/keystone/token_options.h"
-#include "placement/options.h"
 #include "state/base/host_names.h"
-#include "state/redis/options.h"
 
 namespace reclaim::config {
-
-[[nodiscard]] nvme::Options nvme_options(const Settings& settings);
-
-[[nodiscard]] RedisOptions redis_options(const Settings& settings);
 
 // What this machine says of itself, read at start.
 struct MachineFacts {

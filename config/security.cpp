@@ -17,14 +17,11 @@ class Remarks {
   std::vector<Remark> run() && {
     redis();
     rabbit();
-    service("placement", settings_.placement.auth, settings_.placement.insecure);
-    endpoint("placement", settings_.placement.endpoint_override);
-    service("cyborg", settings_.cyborg.auth, settings_.cyborg.insecure);
-    endpoint("cyborg", settings_.cyborg.endpoint_override);
-    service("keystone_authtoken", settings_.keystone_authtoken.auth,
-            settings_.keystone_authtoken.insecure);
-    for (const DeviceSpec& spec : settings_.nvme.device_specs) {
-      if (!matches_every_drive(spec) || settings_.nvme.manage_every_drive) continue;
+    service("placement", settings_.logins.placement, settings_.placement);
+    service("cyborg", settings_.logins.cyborg, settings_.cyborg.session);
+    service("keystone_authtoken", settings_.logins.tokens, settings_.tokens.session);
+    for (const DeviceSpec& spec : settings_.device_specs) {
+      if (!matches_every_drive(spec) || settings_.manage_every_drive) continue;
       add(fmt::format("[nvme] device_spec at {} matches every drive of the host",
                       to_string(spec.at)),
           "name vendor_id and product_id in it, or the addresses of the tenants' drives");
@@ -42,7 +39,7 @@ class Remarks {
   }
 
   void redis() {
-    const RedisSettings& redis = settings_.redis;
+    const RedisOptions& redis = settings_.redis;
     if (redis.host.empty()) return;
     if (redis.password.empty()) {
       add(fmt::format("[redis] url has no password: whoever can connect to {}:{} may give orders "
@@ -60,16 +57,16 @@ class Remarks {
   }
 
   void rabbit() {
-    const RabbitSettings& rabbit = settings_.rabbit;
-    bus("transport_url", rabbit.url);
-    if (settings_.cyborg.listen_rpc || settings_.cyborg.serve_rpc) {
-      bus("transport_url of the RPC", rabbit.rpc_url);
+    const listener::AmqpTls& tls = settings_.amqp.tls;
+    bus("transport_url", settings_.rabbit.url);
+    if (settings_.rpc.listen) {
+      bus("transport_url of the RPC", settings_.rabbit.rpc_url);
     }
-    if (!rabbit.ssl) return;
-    if (rabbit.ssl_ca_file.empty()) {
+    if (!tls.enabled) return;
+    if (tls.ca_file.empty()) {
       add("[oslo_messaging_rabbit] ssl_ca_file is not set: any certificate of the broker is taken",
           "name the file of the authority that signed it");
-    } else if (!rabbit.ssl_enforce_hostname_verification) {
+    } else if (!tls.verify_hostname) {
       add("[oslo_messaging_rabbit] ssl_enforce_hostname_verification = false: the certificate of "
           "another host is taken for the broker's",
           "take it out, and give the broker a certificate with its name");
@@ -77,7 +74,7 @@ class Remarks {
   }
 
   void bus(std::string_view option, const TransportUrl& url) {
-    if (settings_.rabbit.ssl) return;
+    if (settings_.amqp.tls.enabled) return;
     const auto far = std::find_if(url.hosts.begin(), url.hosts.end(),
                                   [](const auto& host) { return !is_loopback(host.host); });
     if (far == url.hosts.end()) return;
@@ -87,24 +84,21 @@ class Remarks {
         "URL");
   }
 
-  void service(std::string_view group, const std::optional<AuthSettings>& auth, bool insecure) {
-    if (!auth) return;
-    if (in_the_clear(auth->auth_url)) {
-      add(fmt::format("[{}] auth_url: the password goes to {} in the clear", auth->group,
-                      auth->auth_url),
+  void service(std::string_view group, std::string_view login, const placement::Options& session) {
+    if (!login.empty() && in_the_clear(session.auth_url)) {
+      add(fmt::format("[{}] auth_url: the password goes to {} in the clear", login,
+                      session.auth_url),
           "use the https:// URL of Keystone");
     }
-    if (insecure) {
+    if (!login.empty() && session.insecure) {
       add(fmt::format("[{}] insecure = true: whoever answers in the place of the service is "
                       "believed, and gets the password",
                       group),
           fmt::format("name the authority's file in [{}] cafile and take insecure out", group));
     }
-  }
-
-  void endpoint(std::string_view group, const std::string& url) {
-    if (!in_the_clear(url)) return;
-    add(fmt::format("[{}] endpoint_override: tokens go to {} in the clear", group, url),
+    if (!in_the_clear(session.endpoint_override)) return;
+    add(fmt::format("[{}] endpoint_override: tokens go to {} in the clear", group,
+                    session.endpoint_override),
         "use the https:// URL of the service");
   }
 

@@ -41,16 +41,16 @@ std::vector<Remark> file_remarks(const Settings& settings, const std::vector<std
                      file, *mode),
          "chmod go-w it"});
   }
-  const std::string& signing_key = settings.certificates.signing_key;
+  const std::string& signing_key = settings.signing_key;
   look_at_key(signing_key.empty() ? default_signing_key(settings.state_path) : signing_key,
               "[certificates] signing_key", out);
   look_at_key(default_host_key(settings.state_path), "the host's key of its records in Redis", out);
   look_at_key(settings.order_key_file, "[security] order_key_file", out);
   look_at_key(settings.api.key_file, "[api] key_file", out);
   look_at_key(settings.placement.keyfile, "[placement] keyfile", out);
-  look_at_key(settings.cyborg.keyfile, "[cyborg] keyfile", out);
-  look_at_key(settings.keystone_authtoken.keyfile, "[keystone_authtoken] keyfile", out);
-  look_at_key(settings.rabbit.ssl_key_file, "[oslo_messaging_rabbit] ssl_key_file", out);
+  look_at_key(settings.cyborg.session.keyfile, "[cyborg] keyfile", out);
+  look_at_key(settings.tokens.session.keyfile, "[keystone_authtoken] keyfile", out);
+  look_at_key(settings.amqp.tls.key_file, "[oslo_messaging_rabbit] ssl_key_file", out);
   const auto socket = mode_of(settings.redis.unix_socket);
   if (socket && (*socket & S_IWOTH) != 0 && settings.redis.password.empty()) {
     out.push_back(

@@ -39,20 +39,21 @@ class Builder {
     const Reading reading{read_, out_.problems, out_.warnings, purpose_};
     process(reading);
     transport();
-    read_rabbit(reading, out_.settings.rabbit);
-    listener();
-    redis();
-    read_placement(reading, out_.settings.placement);
-    read_cyborg(reading, out_.settings.cyborg);
-    read_nvme(reading, out_.settings.nvme);
+    read_rabbit(reading, out_.settings);
+    listener(reading);
+    redis(reading);
+    read_placement(reading, out_.settings);
+    read_cyborg(reading, out_.settings);
+    read_nvme(reading, out_.settings);
     read_passthrough_whitelist(reading, out_.settings);
     check_managed(out_.settings, out_.problems, out_.warnings);
-    recovery();
-    certificates(reading);
-    security(reading);
-    read_api(reading, out_.settings.api);
-    read_tokens(reading, out_.settings.api, out_.settings.keystone_authtoken);
-    policy(reading);
+    for (const std::string_view group : {"recovery", "certificates", "security"}) {
+      fill_group(reading, group, out_.settings);
+    }
+    read_api(reading, out_.settings);
+    read_tokens(reading, out_.settings);
+    fill_group(reading, "oslo_policy", out_.settings);
+    out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");
     host(reading);
     return std::move(out_);
   }
@@ -79,8 +80,8 @@ class Builder {
            });
   }
 
-  std::vector<std::string> names(std::string_view group, std::string_view name) {
-    std::vector<std::string> items = read_.list(group, name);
+  void check_names(std::string_view group, std::string_view name,
+                   const std::vector<std::string>& items) {
     if (items.empty()) read_.complain(group, name, " is empty, at least one is needed");
     if (items.size() > kNamesMax) {
       read_.complain(group, name, fmt::format(" has more than {} items", kNamesMax));
@@ -92,12 +93,11 @@ class Builder {
             fmt::format(": '{}' is no usable name", printable_excerpt(item, kAmqpNameBytes)));
       }
     }
-    return items;
   }
 
   void process(const Reading& reading) {
     Settings& s = out_.settings;
-    s.host = read_.string("DEFAULT", "host");
+    fill_group(reading, "DEFAULT", s);
     if (s.host.empty()) s.host = hostname_;
     if (!good_name(s.host)) {
       read_.complain("DEFAULT", "host",
@@ -105,10 +105,6 @@ class Builder {
                                  "space and braces)",
                                  printable_excerpt(s.host, kAmqpNameBytes)));
     }
-    s.debug = read_.boolean("DEFAULT", "debug");
-    s.log_file = read_.string("DEFAULT", "log_file");
-    s.use_json = read_.boolean("DEFAULT", "use_json");
-    s.state_path = read_absolute_path(reading, "DEFAULT", "state_path");
   }
 
   // The bus of the notifications, whose query then overrides [oslo_messaging_rabbit].
@@ -181,91 +177,51 @@ class Builder {
     }
   }
 
-  void listener() {
-    ListenerSettings& l = out_.settings.listener;
-    l.exchanges = names("listener", "exchanges");
-    l.topics = names("listener", "topics");
-    l.queue = read_.string("listener", "queue");
-    l.dead_letter_queue = read_.string("listener", "dead_letter_queue");
-    for (const std::string_view name : {"queue", "dead_letter_queue"}) {
-      const std::string queue = read_.string("listener", name);
-      if (!good_name(queue) || queue.starts_with("amq.")) {
+  void listener(const Reading& reading) {
+    Settings& s = out_.settings;
+    fill_group(reading, "listener", s);
+    check_names("listener", "exchanges", s.amqp.exchanges);
+    check_names("listener", "topics", s.topics);
+    for (const auto& [name, queue] :
+         {std::pair("queue", &s.amqp.queue), {"dead_letter_queue", &s.amqp.dead_letter_queue}}) {
+      if (!good_name(*queue) || queue->starts_with("amq.")) {
         read_.complain("listener", name,
                        fmt::format(": '{}' is no usable name of a queue",
-                                   printable_excerpt(queue, kAmqpNameBytes)));
+                                   printable_excerpt(*queue, kAmqpNameBytes)));
       }
     }
-    if (l.queue == l.dead_letter_queue) {
+    if (s.amqp.queue == s.amqp.dead_letter_queue) {
       read_.complain("listener", "dead_letter_queue", " must not be the queue itself");
     }
-    l.prefetch = read_.integer("listener", "prefetch");
-    const std::string type = read_.string("listener", "queue_type");
-    l.queue_type = type == "classic"  ? QueueType::classic
-                   : type == "quorum" ? QueueType::quorum
-                                      : QueueType::automatic;
-    l.message_ttl_s = read_.integer("listener", "message_ttl_s");
-    l.queue_length_max = read_.integer("listener", "queue_length_max");
-    l.body_bytes_max = static_cast<std::size_t>(read_.integer("listener", "body_bytes_max"));
+    s.amqp.routing_keys = listener::notification_keys(s.topics);
+    if (s.rabbit.quorum_queue && s.amqp.queue_type == listener::QueueType::automatic) {
+      s.amqp.queue_type = listener::QueueType::quorum;
+    }
   }
 
-  void redis() {
-    RedisSettings& r = out_.settings.redis;
+  void redis(const Reading& reading) {
+    RedisOptions& r = out_.settings.redis;
     const Status parsed = parse_redis_url(read_.string("redis", "url"), r);
     if (!parsed.ok()) read_.complain("redis", "url", ": " + parsed.error().what);
-    r.connect_timeout_ms = read_.integer("redis", "connect_timeout_ms");
-    r.command_timeout_ms = read_.integer("redis", "command_timeout_ms");
-    r.reconnect_min_ms = read_.integer("redis", "reconnect_min_ms");
-    r.reconnect_max_ms = read_.integer("redis", "reconnect_max_ms");
+    fill_group(reading, "redis", out_.settings);
     if (r.reconnect_min_ms > r.reconnect_max_ms) {
       read_.complain("redis", "reconnect_min_ms", " is greater than reconnect_max_ms");
     }
-    r.require_persistence = read_.boolean("redis", "require_persistence");
-  }
-
-  void recovery() {
-    const std::string word = read_.string("recovery", "interrupted_cleaning");
-    out_.settings.interrupted_cleaning = word == "error"    ? InterruptedCleaning::error
-                                         : word == "resume" ? InterruptedCleaning::resume
-                                                            : InterruptedCleaning::automatic;
-  }
-
-  void certificates(const Reading& reading) {
-    if (read_.string("certificates", "signing_key").empty()) return;
-    out_.settings.certificates.signing_key =
-        read_absolute_path(reading, "certificates", "signing_key");
-  }
-
-  void security(const Reading& reading) {
-    if (read_.string("security", "order_key_file").empty()) return;
-    out_.settings.order_key_file = read_absolute_path(reading, "security", "order_key_file");
-  }
-
-  void policy(const Reading& reading) {
-    out_.settings.policy_file = read_absolute_path(reading, "oslo_policy", "policy_file");
-    out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");
   }
 
   void host(const Reading& reading) {
-    HostSettings& h = out_.settings.reclaim;
-    h.provider_name = read_.string("reclaim", "provider_name");
-    h.survey_interval_s = read_.integer("reclaim", "survey_interval_s");
-    h.survey_delays_s = delays();
-    h.sysfs_root = read_absolute_path(reading, "reclaim", "sysfs_root");
-    h.dev_root = read_absolute_path(reading, "reclaim", "dev_root");
-    h.proc_root = read_absolute_path(reading, "reclaim", "proc_root");
-    h.compute_id_file = read_absolute_path(reading, "reclaim", "compute_id_file");
-    h.machine_id_file = read_absolute_path(reading, "reclaim", "machine_id_file");
-    h.run_path = read_absolute_path(reading, "reclaim", "run_path");
-    h.libvirt_dirs = read_.list("reclaim", "libvirt_dirs");
-    if (h.libvirt_dirs == std::vector<std::string>{"none"}) return h.libvirt_dirs.clear();
-    for (const std::string& directory : h.libvirt_dirs) {
+    out_.settings.survey_delays_s = delays();
+    fill_group(reading, "reclaim", out_.settings);
+    std::vector<std::string>& directories = out_.settings.nvme.libvirt_dirs;
+    if (directories == std::vector<std::string>{"none"}) return directories.clear();
+    for (const std::string& directory : directories) {
       if (!directory.starts_with('/')) {
         read_.complain("reclaim", "libvirt_dirs",
                        fmt::format(": '{}' is not an absolute path",
                                    printable_excerpt(directory, kAmqpNameBytes)));
       }
     }
-    if (h.libvirt_dirs.empty()) {
+    if (directories.empty()) {
       read_.complain("reclaim", "libvirt_dirs",
                      " is empty: without libvirt's domain files nobody knows whose drive it is; "
                      "where there is no libvirt, say none");
@@ -315,15 +271,12 @@ void drop_repeats(std::vector<Problem>& problems) {
 
 }  // namespace
 
-std::string read_absolute_path(const Reading& reading, std::string_view group,
-                               std::string_view name) {
-  std::string path = reading.read.string(group, name);
-  if (!path.starts_with('/')) {
-    reading.read.complain(group, name,
-                          fmt::format(": '{}' is not an absolute path",
-                                      printable_excerpt(path, kSettingExcerptBytes)));
+void fill_group(const Reading& reading, std::string_view declared, std::string_view group,
+                const Target& target) {
+  for (const Option& option : schema()) {
+    if (option.group != declared || option.fill == nullptr) continue;
+    option.fill(reading.read, group, option, target);
   }
-  return path;
 }
 
 CheckedSettings build_settings(std::vector<SourceFile> files, const std::string& hostname,

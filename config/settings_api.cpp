@@ -52,9 +52,8 @@ Bound look_at(const std::string& text) {
   return {true, IN6_IS_ADDR_LOOPBACK(&v6) != 0, plain};
 }
 
-void read_bind(const Reading& reading, ApiSettings& api) {
+void check_bind(const Reading& reading, ApiSettings& api) {
   const Reader& read = reading.read;
-  api.bind = read.list(kGroup, "bind");
   if (api.bind.size() > kAddressesMax) {
     read.complain(kGroup, "bind", fmt::format(" has more than {} addresses", kAddressesMax));
   }
@@ -102,8 +101,7 @@ void read_socket(const Reading& reading, ApiSettings& api) {
                               printable_excerpt(mode, kSettingExcerptBytes)));
     api.unix_socket_mode = ApiSettings{}.unix_socket_mode;
   }
-  if (read.string(kGroup, "unix_socket").empty()) return;
-  api.unix_socket = read_absolute_path(reading, kGroup, "unix_socket");
+  if (api.unix_socket.empty()) return;
   if (api.unix_socket.size() > kSocketPathBytesMax) {
     read.complain(kGroup, "unix_socket",
                   fmt::format(" is longer than {} bytes, which is all a socket's path may have",
@@ -118,9 +116,8 @@ void read_socket(const Reading& reading, ApiSettings& api) {
 
 // Which process answers. Strangers' bytes are read by none that holds the drives, unless somebody
 // says so, and then only those of this host.
-void read_process(const Reading& reading, ApiSettings& api) {
+void check_process(const Reading& reading, ApiSettings& api) {
   const Reader& read = reading.read;
-  api.in_worker = read.boolean(kGroup, "in_worker");
   if (api.in_worker && !api.bind.empty()) {
     read.complain(kGroup, "bind",
                   ": the worker listens at no network address. Take out in_worker and run `reclaim "
@@ -148,45 +145,36 @@ bool validates_tokens(const ApiSettings& api, Purpose purpose) {
 
 }  // namespace
 
-void read_api(const Reading& reading, ApiSettings& api) {
-  const Reader& read = reading.read;
-  api.auth = read.string(kGroup, "auth") == "none" ? ApiAuth::none : ApiAuth::keystone;
-  api.cert_file = read.string(kGroup, "cert_file");
-  api.key_file = read.string(kGroup, "key_file");
+void read_api(const Reading& reading, Settings& settings) {
+  ApiSettings& api = settings.api;
+  fill_group(reading, kGroup, settings);
   if (api.cert_file.empty() != api.key_file.empty()) {
     const bool cert = api.key_file.empty();
-    read.complain(kGroup, cert ? "cert_file" : "key_file",
-                  fmt::format(" needs {} beside it", cert ? "key_file" : "cert_file"));
+    reading.read.complain(kGroup, cert ? "cert_file" : "key_file",
+                          fmt::format(" needs {} beside it", cert ? "key_file" : "cert_file"));
   }
-  read_bind(reading, api);
+  check_bind(reading, api);
   read_socket(reading, api);
-  read_process(reading, api);
+  check_process(reading, api);
   if (!api.cert_file.empty() && api.bind.empty()) {
-    reading.warnings.push_back(
-        {read.where(kGroup, "cert_file"), "[api] cert_file has no effect, for bind is not set"});
+    reading.warnings.push_back({reading.read.where(kGroup, "cert_file"),
+                                "[api] cert_file has no effect, for bind is not set"});
   }
-  api.connections_max = read.integer(kGroup, "connections_max");
-  api.head_timeout_s = read.integer(kGroup, "head_timeout_s");
-  api.idle_timeout_s = read.integer(kGroup, "idle_timeout_s");
-  api.request_bytes_max = static_cast<std::size_t>(read.integer(kGroup, "request_bytes_max"));
 }
 
-void read_tokens(const Reading& reading, const ApiSettings& api, TokenSettings& tokens) {
+void read_tokens(const Reading& reading, Settings& settings) {
   constexpr std::string_view kTokens = "keystone_authtoken";
-  const Reader& read = reading.read;
-  read_session(reading, kTokens, tokens);
-  tokens.www_authenticate_uri = read.string(kTokens, "www_authenticate_uri");
-  if (!tokens.www_authenticate_uri.empty()) check_url(reading, kTokens, "www_authenticate_uri");
-  tokens.interface = read.string(kTokens, "interface");
-  tokens.cache_time_s = std::max(0, read.integer(kTokens, "token_cache_time"));  // -1: no cache
-  tokens.service_token_roles = read.list(kTokens, "service_token_roles");
-  tokens.service_token_roles_required = read.boolean(kTokens, "service_token_roles_required");
-  if (!validates_tokens(api, reading.purpose)) return;
-  tokens.auth =
-      read_auth(reading, kTokens,
-                "to validate the tokens of the device API's callers, unless [api] auth = none");
-  if (tokens.auth && tokens.www_authenticate_uri.empty()) {
-    tokens.www_authenticate_uri = tokens.auth->auth_url;
+  placement::TokenOptions& tokens = settings.tokens;
+  const Target target{settings, &tokens.session};
+  tokens.session.valid_interfaces = {reading.read.string(kTokens, "interface")};
+  read_session(reading, kTokens, target);
+  tokens.cache_time_ms = std::max<std::int64_t>(0, tokens.cache_time_ms);  // -1: no cache
+  if (!validates_tokens(settings.api, reading.purpose)) return;
+  settings.logins.tokens = read_auth(
+      reading, kTokens,
+      "to validate the tokens of the device API's callers, unless [api] auth = none", target);
+  if (!settings.logins.tokens.empty() && settings.www_authenticate_uri.empty()) {
+    settings.www_authenticate_uri = tokens.session.auth_url;
   }
 }
 

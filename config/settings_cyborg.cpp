@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t kNameBytesMax = 255;  // a short string of AMQP 0-9-1
 
 // A name that becomes an exchange's, or a part of a routing key.
-std::string read_name(const Reader& read, std::string_view name) {
-  std::string value = read.string("cyborg", name);
+void check_name(const Reader& read, std::string_view name, const std::string& value) {
   const bool good = !value.empty() && value.size() <= kNameBytesMax &&
                     std::all_of(value.begin(), value.end(), [](char c) {
                       return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
@@ -25,16 +24,15 @@ std::string read_name(const Reader& read, std::string_view name) {
                   fmt::format(": '{}' is no usable name (1 to {} characters without white space)",
                               printable_excerpt(value, kSettingExcerptBytes), kNameBytesMax));
   }
-  return value;
 }
 
 // Nothing: Cyborg's API is not asked. A login of our own files that nobody would use is a mistake,
 // that of a nova.conf is Nova's.
-std::optional<AuthSettings> read_login(const Reading& reading) {
+std::string read_login(const Reading& reading, const Target& target) {
   const Reader& read = reading.read;
   if (read.boolean("cyborg", "enabled")) {
     return read_auth(reading, "cyborg",
-                     reading.purpose != Purpose::api ? "to ask Cyborg's REST API" : "");
+                     reading.purpose != Purpose::api ? "to ask Cyborg's REST API" : "", target);
   }
   for (const std::string_view name : {"auth_type", "auth_section", "auth_url", "password"}) {
     if (!read.given_by_us("cyborg", name)) continue;
@@ -43,19 +41,19 @@ std::optional<AuthSettings> read_login(const Reading& reading) {
                   "true, or take the login out)");
     break;
   }
-  return std::nullopt;
+  return {};
 }
 
 }  // namespace
 
-void read_cyborg(const Reading& reading, CyborgSettings& cyborg) {
-  const Reader& read = reading.read;
-  read_endpoint(reading, "cyborg", cyborg);
-  cyborg.auth = read_login(reading);
-  cyborg.serve_rpc = read.boolean("cyborg", "serve_rpc");
-  cyborg.listen_rpc = read.boolean("cyborg", "listen_rpc") || cyborg.serve_rpc;
-  cyborg.rpc_exchange = read_name(read, "rpc_exchange");
-  cyborg.rpc_topic = read_name(read, "rpc_topic");
+void read_cyborg(const Reading& reading, Settings& settings) {
+  const Target target{settings, &settings.cyborg.session};
+  read_session(reading, "cyborg", target);
+  settings.logins.cyborg = read_login(reading, target);
+  RpcSettings& rpc = settings.rpc;
+  rpc.listen = rpc.listen || rpc.serve;
+  check_name(reading.read, "rpc_exchange", rpc.exchange);
+  check_name(reading.read, "rpc_topic", rpc.topic);
 }
 
 void read_passthrough_whitelist(const Reading& reading, Settings& settings) {

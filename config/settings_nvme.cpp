@@ -16,24 +16,24 @@ namespace {
 
 constexpr std::string_view kGroup = "nvme";
 
-void read_specs(const Reading& reading, NvmeSettings& nvme) {
+void read_specs(const Reading& reading, Settings& settings) {
   for (const Value& value : reading.read.multi(kGroup, "device_spec")) {
     std::vector<DeviceSpec> specs = parse_device_spec(value.text, value.at, reading.problems);
-    if (nvme.device_specs.size() + specs.size() > kDeviceSpecsMax) {
+    if (settings.device_specs.size() + specs.size() > kDeviceSpecsMax) {
       reading.problems.push_back(
           {value.at, fmt::format("[nvme] device_spec: more than {} entries", kDeviceSpecsMax)});
       break;
     }
     for (DeviceSpec& spec : specs) spec.service = value.service;
-    std::move(specs.begin(), specs.end(), std::back_inserter(nvme.device_specs));
+    std::move(specs.begin(), specs.end(), std::back_inserter(settings.device_specs));
   }
-  own_entries_first(nvme.device_specs);
-  for (DeviceSpec& spec : nvme.device_specs) {
-    if (const Status settled = settle_rules(spec, nvme.verify); !settled.ok()) {
+  own_entries_first(settings.device_specs);
+  for (DeviceSpec& spec : settings.device_specs) {
+    if (const Status settled = settle_rules(spec, settings.verify); !settled.ok()) {
       reading.problems.push_back({spec.at, "[nvme] device_spec: " + settled.error().what});
     }
   }
-  for (Problem& overlap : overlaps(nvme.device_specs)) {
+  for (Problem& overlap : overlaps(settings.device_specs)) {
     reading.warnings.push_back(std::move(overlap));
   }
   if (!reading.read.given(kGroup, "device_spec") && reading.purpose != Purpose::api) {
@@ -43,7 +43,7 @@ void read_specs(const Reading& reading, NvmeSettings& nvme) {
 }
 
 // "nvme.check_health:95", several of them separated by ','.
-void read_priorities(const Reading& reading, NvmeSettings& nvme) {
+void read_priorities(const Reading& reading, Settings& settings) {
   constexpr std::string_view kName = "clean_step_priority_override";
   const std::size_t problems_before = reading.problems.size();
   std::optional<Location> last;
@@ -68,11 +68,11 @@ void read_priorities(const Reading& reading, NvmeSettings& nvme) {
       }
       const Status known = check_step_priorities({{step, priority}});
       if (!known.ok()) complain(known.error().what);
-      nvme.step_priorities[step] = priority;
+      settings.conductor.step_priorities[step] = priority;
     }
   }
   // All of them together: one alone may be on its way past another.
-  const Status order = check_step_order(nvme.step_priorities);
+  const Status order = check_step_order(settings.conductor.step_priorities);
   if (last && !order.ok() && reading.problems.size() == problems_before) {
     reading.problems.push_back(
         {*last, fmt::format("[{}] {}: {}", kGroup, kName, order.error().what)});
@@ -80,9 +80,9 @@ void read_priorities(const Reading& reading, NvmeSettings& nvme) {
 }
 
 // Registered, the host's own drives would be erased before long, but for the guards.
-void refuse_every_drive(const Reading& reading, const NvmeSettings& nvme) {
-  if (!nvme.manage_providers || nvme.manage_every_drive) return;
-  for (const DeviceSpec& spec : nvme.device_specs) {
+void refuse_every_drive(const Reading& reading, const Settings& settings) {
+  if (!settings.conductor.manage_providers || settings.manage_every_drive) return;
+  for (const DeviceSpec& spec : settings.device_specs) {
     if (!matches_every_drive(spec)) continue;
     reading.problems.push_back(
         {spec.at,
@@ -99,22 +99,17 @@ void own_entries_first(std::vector<DeviceSpec>& specs) {
                         [](const DeviceSpec& spec) { return !spec.service; });
 }
 
-void read_nvme(const Reading& reading, NvmeSettings& nvme) {
+void read_nvme(const Reading& reading, Settings& settings) {
   const Reader& read = reading.read;
-  const auto level = nvme::parse_verify_level(read.string(kGroup, "verify"));
-  if (level.ok()) nvme.verify = *level;  // the schema's choices are the same words
-  read_specs(reading, nvme);
-  read_priorities(reading, nvme);
-  nvme.cleanup_timeout_s = read.integer(kGroup, "cleanup_timeout");
-  nvme.stall_timeout_s = read.integer(kGroup, "stall_timeout_s");
-  nvme.verify_samples = read.integer(kGroup, "verify_samples");
-  nvme.max_parallel = read.integer(kGroup, "max_parallel");
-  nvme.manage_providers = read.boolean(kGroup, "manage_providers");
-  nvme.manage_every_drive = read.boolean(kGroup, "manage_every_drive");
-  refuse_every_drive(reading, nvme);
+  fill_group(reading, kGroup, settings);
+  settings.nvme.lanes_max = settings.conductor.cleanings_max;
+  settings.nvme.foreign_sanitize_timeout_ms = settings.conductor.cleanup_timeout_ms;
+  read_specs(reading, settings);
+  read_priorities(reading, settings);
+  refuse_every_drive(reading, settings);
   const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
   if (rate.ok()) {
-    nvme.zero_bytes_per_s_max = *rate;
+    settings.nvme.zero_bytes_per_s_max = *rate;
   } else {
     read.complain(kGroup, "zero_rate_max", ": " + rate.error().what);
   }

@@ -3,10 +3,12 @@
 
 namespace reclaim::config {
 
-void read_placement(const Reading& reading, PlacementSettings& placement) {
-  read_endpoint(reading, "placement", placement);
+void read_placement(const Reading& reading, Settings& settings) {
+  const Target target{settings, &settings.placement};
+  read_session(reading, "placement", target);
   const bool asked = reading.purpose != Purpose::api;
-  placement.auth = read_auth(reading, "placement", asked ? "to speak with Placement" : "");
+  settings.logins.placement =
+      read_auth(reading, "placement", asked ? "to speak with Placement" : "", target);
 }
 
 }  // namespace reclaim::config

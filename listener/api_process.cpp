@@ -37,7 +37,7 @@ class ApiProcess final {
   Status start() {
     log_.info(kLog, fmt::format("reclaim {} starting to answer the device API", kVersion));
     RedisStoreOptions redis;
-    redis.redis = config::redis_options(settings_);
+    redis.redis = settings_.redis;
     auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
     if (!store) return std::move(store).error();
     store_ = std::move(store).value();

@@ -18,7 +18,7 @@ constexpr std::size_t kCertificateWarningsMax = 5;
 }  // namespace
 
 void report_certificates(const config::Settings& settings, Logger& log) {
-  const std::string& given = settings.certificates.signing_key;
+  const std::string& given = settings.signing_key;
   const auto key =
       SigningKey::load(given.empty() ? default_signing_key(settings.state_path) : given);
   const auto report = key ? check_chain(certificates_folder(settings.state_path),

@@ -56,14 +56,14 @@ Result<std::unique_ptr<Daemon>> Daemon::create(uv_loop_t* loop, const config::Se
 Status Daemon::build(const config::MachineFacts& machine) {
   FileLedgerOptions ledger_options;
   ledger_options.state_path = settings_.state_path;
-  ledger_options.signing_key = settings_.certificates.signing_key;
+  ledger_options.signing_key = settings_.signing_key;
   auto ledger = FileLedger::open(loop_, std::move(ledger_options), log_);
   if (!ledger) return std::move(ledger).error();
   ledger_ = std::move(ledger).value();
   report_certificates(settings_, log_);
 
   RedisStoreOptions redis;
-  redis.redis = config::redis_options(settings_);
+  redis.redis = settings_.redis;
   auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
   if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
   std::optional<MacKey> shared;
@@ -82,7 +82,7 @@ Status Daemon::build(const config::MachineFacts& machine) {
 
   if (Status built = build_clients(machine); !built) return built;
 
-  drives_ = std::make_unique<nvme::Lanes>(loop_, config::nvme_options(settings_), clock_, log_,
+  drives_ = std::make_unique<nvme::Lanes>(loop_, settings_.nvme, clock_, log_,
                                           config::may_be_asked(settings_));
   drives_->give_back_drives_left();
 
@@ -112,7 +112,7 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
   if (!providers) return std::move(providers).error();
   providers_ = std::move(providers).value();
 
-  if (!settings_.cyborg.auth) return Ok{};
+  if (settings_.logins.cyborg.empty()) return Ok{};
   auto cyborg = config::cyborg_options(settings_);
   if (!cyborg) return std::move(cyborg).error();
   auto cyborg_transport = placement::CurlTransport::create(loop_, cyborg->session);
@@ -128,7 +128,7 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
 // What is heard: notifications, Cyborg's RPC, the device API's callers.
 Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
-      *store_, timers_, log_, settings_.listener.body_bytes_max, settings_.reclaim.survey_delays_s,
+      *store_, timers_, log_, settings_.amqp.body_bytes_max, settings_.survey_delays_s,
       [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
   RedeliverySettle settle;
   settle.read = [this](const AmqpDelivery& delivery) {
@@ -146,7 +146,7 @@ Status Daemon::build_listeners() {
   if (!link) return std::move(link).error();
   link_ = std::move(link).value();
 
-  if (settings_.cyborg.listen_rpc) {
+  if (settings_.rpc.listen) {
     auto rpc =
         RpcServer::create(loop_, rpc_server_options(settings_), *store_, *store_, timers_, log_);
     if (!rpc) return std::move(rpc).error();
@@ -204,7 +204,7 @@ void Daemon::check_persistence() {
   store_->check_persistence([this](Result<PersistenceReport> report) {
     if (stopping_) return;
     if (report && !report->text.empty()) {
-      if (settings_.redis.require_persistence) {
+      if (settings_.require_persistence) {
         return on_fatal_(Error{Errc::refused, "[redis] require_persistence: " + report->text});
       }
       log_.warning(kLog, report->text);

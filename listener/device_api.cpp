@@ -93,12 +93,11 @@ Status DeviceApi::validate_tokens(uv_loop_t* loop, const config::Settings& setti
 api::Options api_options(const config::Settings& settings) {
   api::Options out;
   out.authenticate = settings.api.auth == config::ApiAuth::keystone;
-  out.www_authenticate_uri = settings.keystone_authtoken.www_authenticate_uri;
+  out.www_authenticate_uri = settings.www_authenticate_uri;
   // A worker beats once a survey; three that are missing are no accident.
   constexpr std::int64_t kMissedMax = 3;
-  constexpr std::int64_t kMsPerS = 1000;
   out.heartbeat_max_ms =
-      std::max(out.heartbeat_max_ms, settings.reclaim.survey_interval_s * kMsPerS * kMissedMax);
+      std::max(out.heartbeat_max_ms, settings.conductor.survey_interval_ms * kMissedMax);
   return out;
 }
 

@@ -50,7 +50,7 @@ struct Options {
   bool insecure = false;
 
   // Limits. A retry is made for reads only; a write is never repeated without a new decision.
-  int timeout_ms = 30'000;         // one request, from sending to the last byte
+  int timeout_ms = 60'000;         // one request, from sending to the last byte
   int connect_timeout_ms = 5'000;  // its connection: name, TCP, TLS
   int connect_retries = 2;         // no connection, or no answer to a read
   int connect_retry_delay_ms = 500;

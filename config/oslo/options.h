@@ -23,19 +23,37 @@ enum class OptionType { string, integer, real, boolean, list, multi };
 
 [[nodiscard]] std::string_view to_string(OptionType type);
 
+struct Range {
+  std::int64_t min;
+  std::int64_t max;
+};
+
+// What a text has to be: anything; an absolute path, where empty is accepted only as the default;
+// an http(s) URL without a password, or empty.
+enum class Form { any, path, url };
+
+class Reader;
+struct Target;
+struct Option;
+// Reads an option of `group` into the member that it was declared with (config/declare.h).
+using Fill = void (*)(const Reader& read, std::string_view group, const Option& option,
+                      const Target& target);
+
 struct Option {
-  std::string_view group;
+  std::string_view group = {};
   std::string_view name;
   OptionType type = OptionType::string;
   std::optional<std::string_view> fallback =
-      std::nullopt;            // the default, as it would be written in a file
-  std::string_view help = {};  // whole sentences
-  std::optional<std::int64_t> min = std::nullopt;
-  std::optional<std::int64_t> max = std::nullopt;
-  std::string_view choices = {};  // accepted words, separated by ','; empty: anything
-  std::string_view aliases = {};  // older names still accepted, separated by ','
-  bool secret = false;            // its value is never printed
-  bool shared = false;            // is read from files given with --service-config, too
+      std::nullopt;                           // the default, as it would be written in a file
+  std::string_view help = {};                 // whole sentences
+  std::optional<Range> range = std::nullopt;  // of a number
+  std::string_view choices = {};              // accepted words, separated by ','; empty: anything
+  std::string_view aliases = {};              // older names still accepted, separated by ','
+  Form form = Form::any;
+  int times = 1;        // the member counts in a unit that is so many times smaller
+  bool secret = false;  // its value is never printed
+  bool shared = false;  // is read from files given with --service-config, too
+  Fill fill = nullptr;  // none: the code that reads its group gives it its meaning
 };
 
 struct OptionGroup {
@@ -46,7 +64,7 @@ struct OptionGroup {
   std::string_view unused;
 };
 
-// The table (config/oslo/schema.cpp), in the order of the sample file. Options of the group "@auth"
+// The table (config/schema.cpp), in the order of the sample file. Options of the group "@auth"
 // exist in [placement], [keystone_authtoken], [cyborg] and in every group that an auth_section of
 // theirs names.
 [[nodiscard]] std::span<const Option> schema();

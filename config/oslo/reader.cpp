@@ -13,6 +13,7 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::size_t kExcerptBytes = 80;
+constexpr std::size_t kTextBytes = 255;  // of a path or a URL
 
 std::string fold(std::string_view text) {
   std::string folded(text);
@@ -20,13 +21,6 @@ std::string fold(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return folded;
-}
-
-std::string range_of(const Option& option) {
-  if (option.min && option.max) return fmt::format(" from {} to {}", *option.min, *option.max);
-  if (option.min) return fmt::format(" of at least {}", *option.min);
-  if (option.max) return fmt::format(" of at most {}", *option.max);
-  return "";
 }
 
 // Python's int(): white space around it, a sign.
@@ -93,9 +87,30 @@ bool Reader::given_by_us(std::string_view group, std::string_view name) const {
   return given(group, name) && !values.empty() && !values.back().service;
 }
 
+void Reader::check_form(std::string_view group, const Option& option, std::string_view text) const {
+  const bool is_default = option.fallback == text;
+  if (option.form == Form::path && !text.starts_with('/') && !is_default) {
+    complain(group, option.name,
+             fmt::format(": '{}' is not an absolute path", printable_excerpt(text, kTextBytes)));
+  }
+  if (option.form != Form::url || text.empty()) return;
+  const bool scheme = text.starts_with("http://") || text.starts_with("https://");
+  const std::size_t host = text.find("://") + 3;
+  const bool clean =
+      std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != '\x7f'; });
+  if (!scheme || host >= text.size() || text[host] == '/' || !clean) {
+    complain(group, option.name,
+             fmt::format(": '{}' is not an http:// or https:// URL",
+                         printable_excerpt(text, kTextBytes)));
+  } else if (text.find('@') != std::string_view::npos) {
+    complain(group, option.name, " must hold neither user nor password");
+  }
+}
+
 std::string Reader::string(std::string_view group, std::string_view name) const {
   const One found = one(group, name);
   const std::vector<std::string> choices = split_list(found.option->choices);
+  check_form(group, *found.option, found.value.text);
   if (choices.empty() || !found.set) return found.value.text;
   if (std::find(choices.begin(), choices.end(), found.value.text) != choices.end()) {
     return found.value.text;
@@ -108,15 +123,23 @@ std::string Reader::string(std::string_view group, std::string_view name) const 
   return std::string(found.option->fallback.value_or(""));
 }
 
+std::size_t Reader::choice(std::string_view group, std::string_view name) const {
+  const std::vector<std::string> choices = split_list(options_.find(group, name)->choices);
+  const auto chosen = std::find(choices.begin(), choices.end(), string(group, name));
+  CHECK(chosen != choices.end());
+  return static_cast<std::size_t>(chosen - choices.begin());
+}
+
 int Reader::integer(std::string_view group, std::string_view name) const {
   One found = one(group, name);
   const Option& option = *found.option;
-  CHECK(option.fallback && option.min && option.max);
+  CHECK(option.fallback && option.range);
   const int fallback = static_cast<int>(to_integer(*option.fallback).value_or(0));
   if (strip(found.value.text).empty()) return fallback;  // oslo: an empty number is not set
   const auto value = to_integer(found.value.text);
-  if (!value || *value < *option.min || *value > *option.max) {
-    wrong(group, found, fmt::format("an integer{}", range_of(option)));
+  if (!value || *value < option.range->min || *value > option.range->max) {
+    wrong(group, found,
+          fmt::format("an integer from {} to {}", option.range->min, option.range->max));
     return fallback;
   }
   return static_cast<int>(*value);
@@ -125,13 +148,14 @@ int Reader::integer(std::string_view group, std::string_view name) const {
 double Reader::real(std::string_view group, std::string_view name) const {
   const One found = one(group, name);
   const Option& option = *found.option;
-  CHECK(option.fallback && option.min && option.max);
+  CHECK(option.fallback && option.range);
   const double fallback = to_real(*option.fallback).value_or(0);
   if (strip(found.value.text).empty()) return fallback;
   const auto value = to_real(found.value.text);
-  if (!value || *value < static_cast<double>(*option.min) ||
-      *value > static_cast<double>(*option.max)) {
-    wrong(group, found, fmt::format("a number{}", range_of(option)));
+  if (!value || *value < static_cast<double>(option.range->min) ||
+      *value > static_cast<double>(option.range->max)) {
+    wrong(group, found,
+          fmt::format("a number from {} to {}", option.range->min, option.range->max));
     return fallback;
   }
   return *value;

@@ -20,6 +20,8 @@ class Reader {
   // Each CHECKs that the schema has the option. Values out of the schema's range or choices are
   // problems.
   [[nodiscard]] std::string string(std::string_view group, std::string_view name) const;
+  // Which of the choices it is.
+  [[nodiscard]] std::size_t choice(std::string_view group, std::string_view name) const;
   [[nodiscard]] int integer(std::string_view group, std::string_view name) const;
   [[nodiscard]] double real(std::string_view group, std::string_view name) const;
   [[nodiscard]] bool boolean(std::string_view group, std::string_view name) const;
@@ -44,6 +46,7 @@ class Reader {
   };
   [[nodiscard]] One one(std::string_view group, std::string_view name) const;
   void wrong(std::string_view group, const One& one, std::string_view expected) const;
+  void check_form(std::string_view group, const Option& option, std::string_view text) const;
 
   const Options& options_;
   std::vector<Problem>& problems_;

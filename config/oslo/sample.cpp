@@ -34,8 +34,10 @@ void comment(std::string& out, std::string_view text) {
 void print(std::string& out, const Option& option) {
   out += "\n#\n";
   comment(out, fmt::format("{} ({})", option.help, to_string(option.type)));
-  if (option.min) comment(out, fmt::format("Minimum value: {}", *option.min));
-  if (option.max) comment(out, fmt::format("Maximum value: {}", *option.max));
+  if (option.range) {
+    comment(out, fmt::format("Minimum value: {}", option.range->min));
+    comment(out, fmt::format("Maximum value: {}", option.range->max));
+  }
   if (!option.choices.empty()) {
     std::string choices;
     for (const std::string& choice : split_list(option.choices)) {

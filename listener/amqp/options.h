@@ -38,7 +38,14 @@ enum class QueueType {
 
 // "versioned_notifications.info" and so on: oslo.messaging's keys of each topic, in the priorities
 // that events come with.
-[[nodiscard]] std::vector<std::string> notification_keys(const std::vector<std::string>& topics);
+[[nodiscard]] inline std::vector<std::string> notification_keys(
+    const std::vector<std::string>& topics) {
+  std::vector<std::string> out;
+  for (const std::string& topic : topics) {
+    for (const char* priority : {".info", ".error"}) out.push_back(topic + priority);
+  }
+  return out;
+}
 
 struct AmqpOptions {
   std::vector<AmqpHost> hosts;  // at least one; tried in turn from a random one on
@@ -73,10 +80,10 @@ struct AmqpOptions {
   std::int64_t dead_letter_length_max = 1'000;
   std::size_t dead_letter_bytes_max = 65'536;  // of one dead letter's body
 
-  int prefetch = 500;     // deliveries the broker hands out unacked
+  int prefetch = 200;     // deliveries the broker hands out unacked
   int ack_batch = 100;    // acks sent at once; never more than half of prefetch
   int ack_delay_ms = 50;  // an ack is sent at the latest after this
-  std::size_t body_bytes_max = std::size_t{16} << 20U;
+  std::size_t body_bytes_max = std::size_t{1} << 20U;
 };
 
 }  // namespace reclaim::listener

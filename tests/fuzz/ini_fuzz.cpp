@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // read.
   const CheckedSettings checked =
       build_settings({{own, true}, {own, false}}, "host", Purpose::serve);
-  CHECK(checked.settings.nvme.max_parallel >= 1);
-  CHECK(checked.settings.nvme.device_specs.size() <= kDeviceSpecsMax);
+  CHECK(checked.settings.conductor.cleanings_max >= 1);
+  CHECK(checked.settings.device_specs.size() <= kDeviceSpecsMax);
   for (const Problem& problem : checked.problems) CHECK(!to_string(problem).empty());
   return 0;
 }

@@ -33,8 +33,8 @@ std::string claims(std::string_view text, const PresentDrive& facts = drive()) {
 
 bool managed(std::string_view text) {
   const Settings settings = settings_of(text);
-  return managed_of(settings.nvme.device_specs.at(0), settings.passthrough_whitelist, 0x144d,
-                    0xa80a, kAddress);
+  return managed_of(settings.device_specs.at(0), settings.passthrough_whitelist, 0x144d, 0xa80a,
+                    kAddress);
 }
 
 TEST(Claims, ManagedComesFromTheEntryElseFromTheWhitelistElseItIsTrue) {
@@ -120,7 +120,7 @@ TEST(Claims, AnEntryOfOursRefinesCyborgs) {
   Settings settings = checked.settings;
   EXPECT_THAT(check_claims(settings, {drive()}).error().what,
               HasSubstr("at cyborg.conf:2 and at cyborg.conf:3"));
-  settings.nvme.device_specs.pop_back();
+  settings.device_specs.pop_back();
   EXPECT_TRUE(check_claims(settings, {drive()}).ok());
 }
 

@@ -10,15 +10,15 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-RedisSettings redis(std::string_view url) {
-  RedisSettings settings;
+RedisOptions redis(std::string_view url) {
+  RedisOptions settings;
   const Status parsed = parse_redis_url(url, settings);
   EXPECT_TRUE(parsed.ok()) << url << ": " << (parsed.ok() ? "" : parsed.error().what);
   return settings;
 }
 
 std::string redis_error(std::string_view url) {
-  RedisSettings settings;
+  RedisOptions settings;
   const Status parsed = parse_redis_url(url, settings);
   EXPECT_FALSE(parsed.ok()) << url;
   return parsed.ok() ? "" : parsed.error().what;
@@ -31,7 +31,7 @@ TEST(RedisUrl, Tcp) {
   EXPECT_EQ(redis("redis://h/3").db, 3);
   EXPECT_EQ(redis("redis://[::1]:7/1").host, "::1");
   EXPECT_EQ(redis("redis://[::1]:7/1").port, 7);
-  const RedisSettings full = redis("redis://us%40er:p%3A%2F%40w@h:6380/2");
+  const RedisOptions full = redis("redis://us%40er:p%3A%2F%40w@h:6380/2");
   EXPECT_EQ(full.username, "us@er");
   EXPECT_EQ(full.password, "p:/@w");
   EXPECT_EQ(full.host, "h");
@@ -44,7 +44,7 @@ TEST(RedisUrl, Unix) {
   EXPECT_EQ(redis("unix:///run/redis.sock").unix_socket, "/run/redis.sock");
   EXPECT_EQ(redis("unix:///run/redis.sock").host, "");
   EXPECT_EQ(redis("unix:///run/redis.sock?db=4").db, 4);
-  const RedisSettings full = redis("unix://u:p@/run/a@b.sock");
+  const RedisOptions full = redis("unix://u:p@/run/a@b.sock");
   EXPECT_EQ(full.username, "u");
   EXPECT_EQ(full.password, "p");
   EXPECT_EQ(full.unix_socket, "/run/a@b.sock");

@@ -52,7 +52,7 @@ TEST(Sample, ItsDefaultsAreValid) {
   const CheckedSettings checked =
       build_settings({{parse_ini(text, "sample"), false}}, "node-1", Purpose::tool);
   EXPECT_THAT(to_text(checked.problems), IsEmpty());
-  EXPECT_EQ(checked.settings.listener.prefetch, Settings{}.listener.prefetch);
+  EXPECT_EQ(checked.settings.amqp.prefetch, Settings{}.amqp.prefetch);
   EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 100);
 }
 

@@ -27,8 +27,8 @@ TEST(ApiSettings, OffByDefault) {
   EXPECT_FALSE(settings.api.on());
   EXPECT_EQ(settings.api.auth, ApiAuth::keystone);
   EXPECT_EQ(settings.api.unix_socket_mode, 0600U);
-  EXPECT_EQ(settings.keystone_authtoken.interface, "internal");
-  EXPECT_THAT(settings.keystone_authtoken.service_token_roles, ElementsAre("service"));
+  EXPECT_THAT(settings.tokens.session.valid_interfaces, ElementsAre("internal"));
+  EXPECT_THAT(settings.tokens.service_token_roles, ElementsAre("service"));
   EXPECT_EQ(settings.policy_file, "/etc/reclaim/policy.yaml");
   EXPECT_EQ(settings.policy_file_at.file, "");
 }
@@ -175,17 +175,17 @@ TEST(TokenSettings, AsKeystonemiddlewareHasThem) {
                      "cyborg.conf"),
              own("[api]\nunix_socket = /s\n")});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  const TokenSettings& tokens = checked.settings.keystone_authtoken;
-  EXPECT_EQ(tokens.auth->auth_url, "http://k:5000");
-  EXPECT_EQ(tokens.www_authenticate_uri, "https://public:5000");
-  EXPECT_EQ(tokens.interface, "admin");
-  EXPECT_EQ(tokens.region_name, "R");
-  EXPECT_EQ(tokens.cache_time_s, 0);
+  const placement::TokenOptions& tokens = checked.settings.tokens;
+  EXPECT_EQ(tokens.session.auth_url, "http://k:5000");
+  EXPECT_EQ(checked.settings.www_authenticate_uri, "https://public:5000");
+  EXPECT_THAT(tokens.session.valid_interfaces, ElementsAre("admin"));
+  EXPECT_EQ(tokens.session.region_name, "R");
+  EXPECT_EQ(tokens.cache_time_ms, 0);
   EXPECT_THAT(tokens.service_token_roles, ElementsAre("service", "admin"));
   EXPECT_FALSE(tokens.service_token_roles_required);
   EXPECT_EQ(build("[api]\nunix_socket = /s\n[keystone_authtoken]\nauth_type = password\n"
                   "auth_url = http://k\n")
-                .settings.keystone_authtoken.www_authenticate_uri,
+                .settings.www_authenticate_uri,
             "http://k");
 }
 

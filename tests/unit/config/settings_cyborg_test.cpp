@@ -18,27 +18,27 @@ constexpr std::string_view kLogin =
     "auth_type = password\nauth_url = http://k\nuser_id = u\npassword = p\nproject_id = x\n";
 
 TEST(CyborgSettings, DefaultsAskAndHearNothing) {
-  const CyborgSettings cyborg = build("").settings.cyborg;
-  EXPECT_FALSE(cyborg.auth.has_value());
-  EXPECT_FALSE(cyborg.listen_rpc);
-  EXPECT_FALSE(cyborg.serve_rpc);
-  EXPECT_EQ(cyborg.service_type, "accelerator");
-  EXPECT_THAT(cyborg.valid_interfaces, ElementsAre("internal", "public"));
-  EXPECT_EQ(cyborg.rpc_exchange, "cyborg");
-  EXPECT_EQ(cyborg.rpc_topic, "cyborg-agent");
-  EXPECT_FALSE(build("").settings.nvme.manage_providers);
+  const Settings s = build("").settings;
+  EXPECT_EQ(s.logins.cyborg, "");
+  EXPECT_FALSE(s.rpc.listen);
+  EXPECT_FALSE(s.rpc.serve);
+  EXPECT_EQ(s.cyborg.session.service_type, "accelerator");
+  EXPECT_THAT(s.cyborg.session.valid_interfaces, ElementsAre("internal", "public"));
+  EXPECT_EQ(s.rpc.exchange, "cyborg");
+  EXPECT_EQ(s.rpc.topic, "cyborg-agent");
+  EXPECT_FALSE(build("").settings.conductor.manage_providers);
 }
 
 TEST(CyborgSettings, ItsApiIsAskedWithALoginOfItsOwnOrOfAnotherGroup) {
   const auto own_login = build("[cyborg]\nenabled = true\n" + std::string(kLogin));
   EXPECT_THAT(texts(own_login.problems), IsEmpty());
-  EXPECT_EQ(own_login.settings.cyborg.auth->group, "cyborg");
+  EXPECT_EQ(own_login.settings.logins.cyborg, "cyborg");
   const auto shared =
       build("[cyborg]\nenabled = true\nauth_section = placement\nregion_name = R\n[placement]\n" +
             std::string(kLogin));
   EXPECT_THAT(texts(shared.problems), IsEmpty());
-  EXPECT_EQ(shared.settings.cyborg.auth->group, "placement");
-  EXPECT_EQ(shared.settings.cyborg.region_name, "R");
+  EXPECT_EQ(shared.settings.logins.cyborg, "placement");
+  EXPECT_EQ(shared.settings.cyborg.session.region_name, "R");
   EXPECT_THAT(problems("[cyborg]\nenabled = true\nauth_type = password\n"),
               Contains("r.conf:3: [cyborg] auth_type needs auth_url"));
   EXPECT_THAT(problems("[cyborg]\nenabled = true\nauth_type = token\n"),
@@ -55,9 +55,10 @@ TEST(CyborgSettings, ALoginOfNovasSaysNothingOfReclaim) {
   const std::string nova = "[cyborg]\nenabled = true\n" + std::string(kLogin);
   const auto checked = build({service(nova, "nova.conf"), own(kBase)});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  EXPECT_FALSE(checked.settings.cyborg.auth.has_value());
-  EXPECT_FALSE(build({service("[cyborg]\nauth_type = token\n", "nova.conf"), own(kBase)})
-                   .settings.cyborg.auth.has_value());
+  EXPECT_EQ(checked.settings.logins.cyborg, "");
+  EXPECT_EQ(build({service("[cyborg]\nauth_type = token\n", "nova.conf"), own(kBase)})
+                .settings.logins.cyborg,
+            "");
 }
 
 TEST(CyborgSettings, ALoginOfOursThatIsNotEnabledIsAMistake) {
@@ -100,7 +101,7 @@ TEST(CyborgSettings, ABadValueNamesItsLine) {
   EXPECT_THAT(problems("[cyborg]\ntimeout = 0\n"),
               ElementsAre(HasSubstr("'0' is not an integer from 1 to 600")));
   EXPECT_THAT(problems("[cyborg]\nlisten_rpc = 2\nserve_rpc = x\n"),
-              ElementsAre(HasSubstr("[cyborg] serve_rpc: 'x'"), HasSubstr("listen_rpc: '2'")));
+              ElementsAre(HasSubstr("[cyborg] listen_rpc: '2'"), HasSubstr("serve_rpc: 'x'")));
   EXPECT_THAT(problems("[cyborg]\nrpc_exchange =\nrpc_topic = a b\n"),
               ElementsAre(HasSubstr("r.conf:2: [cyborg] rpc_exchange: '' is no usable name"),
                           HasSubstr("r.conf:3: [cyborg] rpc_topic: 'a b' is no usable name")));
@@ -111,9 +112,9 @@ TEST(CyborgSettings, ABadValueNamesItsLine) {
 }
 
 TEST(CyborgSettings, ServingImpliesListening) {
-  const CyborgSettings cyborg = build("[cyborg]\nserve_rpc = true\n").settings.cyborg;
-  EXPECT_TRUE(cyborg.serve_rpc);
-  EXPECT_TRUE(cyborg.listen_rpc);
+  const RpcSettings rpc = build("[cyborg]\nserve_rpc = true\n").settings.rpc;
+  EXPECT_TRUE(rpc.serve);
+  EXPECT_TRUE(rpc.listen);
 }
 
 TEST(CyborgSettings, ItsRpcUsesTheBusOfTheServicesNotThatOfTheNotifications) {
@@ -141,9 +142,9 @@ TEST(CyborgSettings, CyborgConfIsReadForHostBusDrivesAndWhitelist) {
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   EXPECT_EQ(checked.settings.host, "compute-7");
   EXPECT_EQ(checked.settings.rabbit.url.hosts[0].host, "mq");
-  ASSERT_EQ(checked.settings.nvme.device_specs.size(), 1U);
-  EXPECT_TRUE(checked.settings.nvme.device_specs[0].service);
-  EXPECT_EQ(to_string(checked.settings.nvme.device_specs[0].at), "cyborg.conf:7");
+  ASSERT_EQ(checked.settings.device_specs.size(), 1U);
+  EXPECT_TRUE(checked.settings.device_specs[0].service);
+  EXPECT_EQ(to_string(checked.settings.device_specs[0].at), "cyborg.conf:7");
   ASSERT_EQ(checked.settings.passthrough_whitelist.size(), 1U);
   EXPECT_EQ(checked.settings.passthrough_whitelist[0].managed, false);
 }
@@ -155,8 +156,8 @@ TEST(CyborgSettings, OurOwnEntriesComeBeforeCyborgs) {
              own("[nvme]\ndevice_spec = {\"vendor_id\": \"1\", \"verify\": \"full\"}\n"
                  "[pci]\npassthrough_whitelist = {\"vendor_id\": \"4\"}\n")});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  ASSERT_EQ(checked.settings.nvme.device_specs.size(), 2U);
-  EXPECT_EQ(checked.settings.nvme.device_specs[0].rules.verify, nvme::VerifyLevel::full);
+  ASSERT_EQ(checked.settings.device_specs.size(), 2U);
+  EXPECT_EQ(checked.settings.device_specs[0].rules.verify, nvme::VerifyLevel::full);
   EXPECT_EQ(checked.settings.passthrough_whitelist[0].vendor_id, 4);
 }
 

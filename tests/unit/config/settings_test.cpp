@@ -24,24 +24,24 @@ TEST(Settings, DefaultsAreTheDocumentedOnes) {
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   const Settings& s = checked.settings;
   EXPECT_EQ(s.host, "node-1");
-  EXPECT_EQ(s.reclaim.provider_name, "");
+  EXPECT_EQ(s.provider_name, "");
   EXPECT_EQ(s.state_path, "/var/lib/reclaim");
   EXPECT_EQ(s.rabbit.url.hosts[0].host, "localhost");
-  EXPECT_EQ(s.rabbit.heartbeat_timeout_s, 60);
-  EXPECT_EQ(s.rabbit.reconnect_delay_ms, 1000);
-  EXPECT_EQ(s.rabbit.login_method, LoginMethod::plain);
-  EXPECT_THAT(s.listener.exchanges, ElementsAre("nova"));
-  EXPECT_THAT(s.listener.topics, ElementsAre("versioned_notifications", "notifications"));
-  EXPECT_EQ(s.listener.queue, "reclaim_notifications");
-  EXPECT_EQ(s.listener.body_bytes_max, 1024U * 1024);
+  EXPECT_EQ(s.amqp.heartbeat_s, 60);
+  EXPECT_EQ(s.rabbit.reconnect_delay_s, 1.0);
+  EXPECT_EQ(s.amqp.login, listener::AmqpLogin::plain);
+  EXPECT_THAT(s.amqp.exchanges, ElementsAre("nova"));
+  EXPECT_THAT(s.topics, ElementsAre("versioned_notifications", "notifications"));
+  EXPECT_EQ(s.amqp.queue, "reclaim_notifications");
+  EXPECT_EQ(s.amqp.body_bytes_max, 1024U * 1024);
   EXPECT_EQ(s.redis.host, "127.0.0.1");
   EXPECT_EQ(s.redis.port, 6379);
   EXPECT_THAT(s.placement.valid_interfaces, ElementsAre("internal", "public"));
-  EXPECT_FALSE(s.placement.auth.has_value());
-  EXPECT_EQ(s.nvme.cleanup_timeout_s, 900);
-  EXPECT_EQ(s.interrupted_cleaning, InterruptedCleaning::automatic);
-  EXPECT_THAT(s.reclaim.survey_delays_s, ElementsAre(0, 5, 30));
-  EXPECT_THAT(s.reclaim.libvirt_dirs, ElementsAre("/run/libvirt/qemu", "/etc/libvirt/qemu"));
+  EXPECT_EQ(s.logins.placement, "");
+  EXPECT_EQ(s.conductor.cleanup_timeout_ms, 900'000);
+  EXPECT_EQ(s.conductor.interrupted_cleaning, InterruptedCleaning::automatic);
+  EXPECT_THAT(s.survey_delays_s, ElementsAre(0, 5, 30));
+  EXPECT_THAT(s.nvme.libvirt_dirs, ElementsAre("/run/libvirt/qemu", "/etc/libvirt/qemu"));
   EXPECT_THAT(texts(checked.warnings),
               ElementsAre("[nvme] device_spec is not set: no device will ever be touched"));
 }
@@ -49,32 +49,31 @@ TEST(Settings, DefaultsAreTheDocumentedOnes) {
 TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
   const Settings read = build("").settings;
   const Settings plain;
-  EXPECT_EQ(read.listener.prefetch, plain.listener.prefetch);
-  EXPECT_EQ(read.listener.message_ttl_s, plain.listener.message_ttl_s);
-  EXPECT_EQ(read.listener.queue_length_max, plain.listener.queue_length_max);
+  EXPECT_EQ(read.amqp.prefetch, plain.amqp.prefetch);
+  EXPECT_EQ(read.amqp.message_ttl_ms, plain.amqp.message_ttl_ms);
+  EXPECT_EQ(read.amqp.queue_length_max, plain.amqp.queue_length_max);
   EXPECT_EQ(read.redis.command_timeout_ms, plain.redis.command_timeout_ms);
   EXPECT_EQ(read.redis.connect_timeout_ms, plain.redis.connect_timeout_ms);
   EXPECT_EQ(read.redis.reconnect_min_ms, plain.redis.reconnect_min_ms);
   EXPECT_EQ(read.redis.reconnect_max_ms, plain.redis.reconnect_max_ms);
-  EXPECT_EQ(read.placement.timeout_s, plain.placement.timeout_s);
-  EXPECT_EQ(read.nvme.stall_timeout_s, plain.nvme.stall_timeout_s);
-  EXPECT_EQ(read.nvme.verify_samples, plain.nvme.verify_samples);
-  EXPECT_EQ(read.nvme.verify, plain.nvme.verify);
+  EXPECT_EQ(read.placement.timeout_ms, plain.placement.timeout_ms);
+  EXPECT_EQ(read.conductor.stall_timeout_ms, plain.conductor.stall_timeout_ms);
+  EXPECT_EQ(read.nvme.samples_max, plain.nvme.samples_max);
+  EXPECT_EQ(read.verify, plain.verify);
   EXPECT_EQ(read.nvme.zero_bytes_per_s_max, plain.nvme.zero_bytes_per_s_max);
-  EXPECT_EQ(read.nvme.max_parallel, plain.nvme.max_parallel);
+  EXPECT_EQ(read.conductor.cleanings_max, plain.conductor.cleanings_max);
   EXPECT_EQ(read.rabbit.heartbeat_rate, plain.rabbit.heartbeat_rate);
-  EXPECT_EQ(read.rabbit.retry_interval_max_s, plain.rabbit.retry_interval_max_s);
-  EXPECT_EQ(read.reclaim.survey_interval_s, plain.reclaim.survey_interval_s);
-  EXPECT_EQ(read.nvme.manage_providers, plain.nvme.manage_providers);
-  EXPECT_EQ(read.cyborg.timeout_s, plain.cyborg.timeout_s);
+  EXPECT_EQ(read.amqp.reconnect_max_ms, plain.amqp.reconnect_max_ms);
+  EXPECT_EQ(read.conductor.survey_interval_ms, plain.conductor.survey_interval_ms);
+  EXPECT_EQ(read.conductor.manage_providers, plain.conductor.manage_providers);
+  EXPECT_EQ(read.cyborg.session.timeout_ms, plain.cyborg.session.timeout_ms);
   EXPECT_EQ(read.api.unix_socket_mode, plain.api.unix_socket_mode);
   EXPECT_EQ(read.api.connections_max, plain.api.connections_max);
   EXPECT_EQ(read.api.head_timeout_s, plain.api.head_timeout_s);
   EXPECT_EQ(read.api.idle_timeout_s, plain.api.idle_timeout_s);
   EXPECT_EQ(read.api.request_bytes_max, plain.api.request_bytes_max);
-  EXPECT_EQ(read.keystone_authtoken.cache_time_s, plain.keystone_authtoken.cache_time_s);
-  EXPECT_EQ(read.keystone_authtoken.service_token_roles_required,
-            plain.keystone_authtoken.service_token_roles_required);
+  EXPECT_EQ(read.tokens.cache_time_ms, plain.tokens.cache_time_ms);
+  EXPECT_EQ(read.tokens.service_token_roles_required, plain.tokens.service_token_roles_required);
 }
 
 TEST(Settings, SchemaIsSound) {
@@ -94,11 +93,51 @@ TEST(Settings, SchemaIsSound) {
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }
 
+// An option that fills no member has code that reads it; a new one is to be declared with a member.
+TEST(Settings, TheseOptionsAreReadByCodeOfTheirOwn) {
+  std::vector<std::string> names;
+  for (const Option& option : schema()) {
+    if (option.fill != nullptr) continue;
+    names.push_back(std::string(option.group) + "." + std::string(option.name));
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_THAT(
+      names,
+      ElementsAre("@auth.auth_section", "DEFAULT.transport_url", "api.unix_socket_mode",
+                  "cyborg.enabled", "keystone_authtoken.interface",
+                  "nvme.clean_step_priority_override", "nvme.device_spec", "nvme.zero_rate_max",
+                  "oslo_messaging_notifications.driver", "oslo_messaging_notifications.topics",
+                  "oslo_messaging_notifications.transport_url",
+                  "oslo_messaging_rabbit.rabbit_login_method", "oslo_messaging_rabbit.ssl_version",
+                  "pci.passthrough_whitelist", "reclaim.survey_delays_s", "redis.url"));
+}
+
+TEST(Settings, AChoiceIsTheEnumeratorOfItsName) {
+  const auto interrupted = [](std::string_view word) {
+    return build("[recovery]\ninterrupted_cleaning = " + std::string(word) + "\n")
+        .settings.conductor.interrupted_cleaning;
+  };
+  EXPECT_EQ(interrupted("auto"), InterruptedCleaning::automatic);
+  EXPECT_EQ(interrupted("error"), InterruptedCleaning::error);
+  EXPECT_EQ(interrupted("resume"), InterruptedCleaning::resume);
+  const auto queue_type = [](std::string_view word) {
+    return build("[listener]\nqueue_type = " + std::string(word) + "\n").settings.amqp.queue_type;
+  };
+  EXPECT_EQ(queue_type("auto"), listener::QueueType::automatic);
+  EXPECT_EQ(queue_type("classic"), listener::QueueType::classic);
+  EXPECT_EQ(queue_type("quorum"), listener::QueueType::quorum);
+  for (const nvme::VerifyLevel level : {nvme::VerifyLevel::log, nvme::VerifyLevel::sample,
+                                        nvme::VerifyLevel::nist, nvme::VerifyLevel::full}) {
+    EXPECT_EQ(build("[nvme]\nverify = " + std::string(to_string(level)) + "\n").settings.verify,
+              level);
+  }
+}
+
 TEST(Settings, LaterFilesAndLaterLinesWin) {
   const auto checked = build({own("[DEFAULT]\nhost = a\nhost = b\n[nvme]\nmax_parallel = 2\n", "1"),
                               own("[DEFAULT]\nhost = c\nhost = d\n", "2")});
   EXPECT_EQ(checked.settings.host, "d");
-  EXPECT_EQ(checked.settings.nvme.max_parallel, 2);
+  EXPECT_EQ(checked.settings.conductor.cleanings_max, 2U);
 }
 
 TEST(Settings, MultiValuedOptionsCollectAcrossFilesInOrder) {
@@ -107,17 +146,17 @@ TEST(Settings, MultiValuedOptionsCollectAcrossFilesInOrder) {
                                   "1"),
                               own("[NVME]\ndevice_spec = {\"vendor_id\":\"3\"}\n", "2")});
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  ASSERT_EQ(checked.settings.nvme.device_specs.size(), 3U);
-  EXPECT_EQ(checked.settings.nvme.device_specs[0].vendor_id, 1);
-  EXPECT_EQ(checked.settings.nvme.device_specs[2].vendor_id, 3);
-  EXPECT_EQ(to_string(checked.settings.nvme.device_specs[1].at), "1:3");
+  ASSERT_EQ(checked.settings.device_specs.size(), 3U);
+  EXPECT_EQ(checked.settings.device_specs[0].vendor_id, 1);
+  EXPECT_EQ(checked.settings.device_specs[2].vendor_id, 3);
+  EXPECT_EQ(to_string(checked.settings.device_specs[1].at), "1:3");
 }
 
 TEST(Settings, ListsAreReplacedNotCollected) {
   const auto checked = build({own("[listener]\nexchanges = nova, cyborg ,\n", "1"),
                               own("[listener]\nexchanges = x\n", "2")});
-  EXPECT_THAT(checked.settings.listener.exchanges, ElementsAre("x"));
-  EXPECT_THAT(build("[listener]\nexchanges = nova, cyborg ,\n").settings.listener.exchanges,
+  EXPECT_THAT(checked.settings.amqp.exchanges, ElementsAre("x"));
+  EXPECT_THAT(build("[listener]\nexchanges = nova, cyborg ,\n").settings.amqp.exchanges,
               ElementsAre("nova", "cyborg"));
 }
 
@@ -132,12 +171,12 @@ TEST(Settings, ServiceFilesAreReadForSharedOptionsOnly) {
   const Settings& s = checked.settings;
   EXPECT_EQ(s.host, "compute-7");
   EXPECT_EQ(s.rabbit.url.hosts[0].host, "mq");
-  EXPECT_TRUE(s.rabbit.ssl);
-  EXPECT_TRUE(s.rabbit.durable);
+  EXPECT_TRUE(s.amqp.tls.enabled);
+  EXPECT_TRUE(s.amqp.durable);
   EXPECT_EQ(s.placement.region_name, "R");
   EXPECT_FALSE(s.debug);
   EXPECT_EQ(s.log_file, "");
-  EXPECT_EQ(s.nvme.cleanup_timeout_s, 900);
+  EXPECT_EQ(s.conductor.cleanup_timeout_ms, 900'000);
   EXPECT_FALSE(s.api.on());
 }
 
@@ -177,19 +216,19 @@ TEST(Settings, OlderNamesWorkWithAWarning) {
   const auto checked = build(
       "[oslo_messaging_rabbit]\nrabbit_use_ssl = true\n"
       "[placement]\nauth_plugin = password\nuser-name = x\n");
-  EXPECT_TRUE(checked.settings.rabbit.ssl);
-  EXPECT_EQ(checked.settings.placement.auth->username, "x");
+  EXPECT_TRUE(checked.settings.amqp.tls.enabled);
+  EXPECT_EQ(checked.settings.placement.username, "x");
   EXPECT_THAT(
       texts(checked.warnings),
       Contains("r.conf:2: [oslo_messaging_rabbit] rabbit_use_ssl is an older name of ssl, use "
                "that"));
   // The option's own name wins within a file, wherever it stands, and a later file wins over both.
   EXPECT_EQ(build("[placement]\nauth_type=password\nusername = new\nuser_name = old\n")
-                .settings.placement.auth->username,
+                .settings.placement.username,
             "new");
   EXPECT_EQ(build({own("[placement]\nauth_type=password\nusername = new\n"),
                    own("[placement]\nuser_name = later\n")})
-                .settings.placement.auth->username,
+                .settings.placement.username,
             "later");
 }
 
@@ -212,14 +251,14 @@ TEST(Settings, Substitution) {
   EXPECT_EQ(host("log_file = ${DEFAULT.state_path}\n").log_file, "/s");
   EXPECT_EQ(host("log_file = $nvme.cleanup_timeout\n").log_file, "900");
   EXPECT_EQ(host("log_file = a$$b\\$c$1$ ${ ${x $}\n").log_file, "a$b$c$1$ ${ ${x $}");
-  EXPECT_EQ(host("[reclaim]\nrun_path = $state_path/run\n").reclaim.run_path, "/s/run");
-  EXPECT_EQ(host("[reclaim]\nprovider_name = $run_path\n").reclaim.provider_name, "/run/reclaim");
+  EXPECT_EQ(host("[reclaim]\nrun_path = $state_path/run\n").nvme.run_path, "/s/run");
+  EXPECT_EQ(host("[reclaim]\nprovider_name = $run_path\n").provider_name, "/run/reclaim");
 }
 
 TEST(Settings, APasswordWithDollars) {
-  EXPECT_EQ(build("[placement]\nauth_type = password\npassword = a$$b%c\n")
-                .settings.placement.auth->password,
-            "a$b%c");
+  EXPECT_EQ(
+      build("[placement]\nauth_type = password\npassword = a$$b%c\n").settings.placement.password,
+      "a$b%c");
   const auto wrong = problems("[placement]\npassword = pa$word\nauth_type = password\n");
   EXPECT_THAT(wrong,
               Contains("r.conf:2: [placement] password: a '$' is followed by a name that is no "
@@ -250,8 +289,8 @@ TEST(Settings, TypesAndRanges) {
   EXPECT_THAT(problems("[nvme]\nmax_parallel = 0x10\n"), ElementsAre(HasSubstr("'0x10' is not")));
   EXPECT_THAT(problems("[nvme]\nmax_parallel = 99999999999999999999\n"),
               ElementsAre(HasSubstr("is not")));
-  EXPECT_EQ(build("[nvme]\nmax_parallel = +4\n").settings.nvme.max_parallel, 4);
-  EXPECT_EQ(build("[nvme]\nmax_parallel =\n").settings.nvme.max_parallel, 8);
+  EXPECT_EQ(build("[nvme]\nmax_parallel = +4\n").settings.conductor.cleanings_max, 4U);
+  EXPECT_EQ(build("[nvme]\nmax_parallel =\n").settings.conductor.cleanings_max, 8U);
   EXPECT_THAT(
       problems("[DEFAULT]\ndebug = maybe\n"),
       ElementsAre("r.conf:2: [DEFAULT] debug: 'maybe' is not a boolean, accepted: true, false, 1, "
@@ -259,8 +298,8 @@ TEST(Settings, TypesAndRanges) {
   EXPECT_THAT(problems("[DEFAULT]\ndebug = t\n"), ElementsAre(HasSubstr("'t' is not a boolean")));
   EXPECT_TRUE(build("[DEFAULT]\ndebug = YES\n").settings.debug);
   EXPECT_EQ(build("[oslo_messaging_rabbit]\nkombu_reconnect_delay = 0.25\n")
-                .settings.rabbit.reconnect_delay_ms,
-            250);
+                .settings.rabbit.reconnect_delay_s,
+            0.25);
   EXPECT_THAT(problems("[oslo_messaging_rabbit]\nkombu_reconnect_delay = inf\n"),
               ElementsAre(HasSubstr("'inf' is not a number from 0 to 600")));
   EXPECT_THAT(
@@ -282,7 +321,7 @@ TEST(Settings, TransportUrlsQueryWinsOverTheRabbitGroup) {
       "rabbit_use_ssl=1&kombu_compression=gzip\n"
       "[oslo_messaging_rabbit]\nssl = false\nheartbeat_rate = 2\n");
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  EXPECT_TRUE(checked.settings.rabbit.ssl);
+  EXPECT_TRUE(checked.settings.amqp.tls.enabled);
   EXPECT_EQ(checked.settings.rabbit.heartbeat_rate, 9);
   EXPECT_THAT(
       problems("[DEFAULT]\ntransport_url = rabbit://h/?nonsense=1\n"),
@@ -321,15 +360,15 @@ TEST(Settings, RabbitOptionsThatGoTogether) {
               Contains(HasSubstr("ssl_ca_file has no effect, for ssl is false")));
   EXPECT_THAT(warnings("[oslo_messaging_rabbit]\nssl = 1\n"),
               Contains(HasSubstr("is not verified")));
-  EXPECT_EQ(build("[oslo_messaging_rabbit]\nssl_version = TLSv1_2\n").settings.rabbit.ssl_version,
-            TlsVersion::v1_2);
+  EXPECT_EQ(build("[oslo_messaging_rabbit]\nssl_version = TLSv1_2\n").settings.amqp.tls.lowest,
+            listener::AmqpTlsVersion::v1_2);
   EXPECT_THAT(problems("[oslo_messaging_rabbit]\nssl_version = SSLv3\n"),
               ElementsAre(HasSubstr("'sslv3' is not one of: SSLv23, TLSv1")));
   const auto external = build(
       "[oslo_messaging_rabbit]\nssl = 1\nssl_ca_file = /a\nssl_cert_file = /c\n"
       "ssl_key_file = /k\nrabbit_login_method = EXTERNAL\n");
   EXPECT_THAT(texts(external.problems), IsEmpty());
-  EXPECT_EQ(external.settings.rabbit.login_method, LoginMethod::external);
+  EXPECT_EQ(external.settings.amqp.login, listener::AmqpLogin::external);
 }
 
 TEST(Settings, ListenerOptionsThatGoTogether) {
@@ -341,8 +380,8 @@ TEST(Settings, ListenerOptionsThatGoTogether) {
               ElementsAre(HasSubstr("'a b' is no usable name")));
   EXPECT_THAT(problems("[listener]\nqueue = amq.x\n"),
               ElementsAre(HasSubstr("no usable name of a queue")));
-  EXPECT_EQ(build("[listener]\nqueue_type = quorum\n").settings.listener.queue_type,
-            QueueType::quorum);
+  EXPECT_EQ(build("[listener]\nqueue_type = quorum\n").settings.amqp.queue_type,
+            listener::QueueType::quorum);
 }
 
 TEST(Settings, HostNamesMustFitIntoKeys) {
@@ -350,9 +389,9 @@ TEST(Settings, HostNamesMustFitIntoKeys) {
   EXPECT_THAT(problems("[DEFAULT]\nhost = a b\n"), ElementsAre(HasSubstr("no usable host name")));
   EXPECT_THAT(texts(build_settings({}, "", Purpose::tool).problems),
               ElementsAre(HasSubstr("no usable host")));
-  EXPECT_EQ(build("[DEFAULT]\nhost = h\n[reclaim]\nprovider_name = h.example\n")
-                .settings.reclaim.provider_name,
-            "h.example");
+  EXPECT_EQ(
+      build("[DEFAULT]\nhost = h\n[reclaim]\nprovider_name = h.example\n").settings.provider_name,
+      "h.example");
 }
 
 TEST(Settings, Paths) {
@@ -369,7 +408,7 @@ TEST(Settings, Paths) {
 }
 
 TEST(Settings, SurveyDelays) {
-  EXPECT_THAT(build("[reclaim]\nsurvey_delays_s = 30, 0,5\n").settings.reclaim.survey_delays_s,
+  EXPECT_THAT(build("[reclaim]\nsurvey_delays_s = 30, 0,5\n").settings.survey_delays_s,
               ElementsAre(0, 5, 30));
   EXPECT_THAT(problems("[reclaim]\nsurvey_delays_s = 1,-1\n"),
               ElementsAre(HasSubstr("'-1' is not an integer from 0 to 3600")));
@@ -434,8 +473,8 @@ TEST(Settings, AuthSectionTakesTheCredentialsFromElsewhere) {
       "project_id = x\nmemcached_servers = m\n";
   const auto checked = build({service(kNova)}, Purpose::serve);
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  EXPECT_EQ(checked.settings.placement.auth->group, "keystone_authtoken");
-  EXPECT_EQ(checked.settings.placement.auth->auth_url, "http://k");
+  EXPECT_EQ(checked.settings.logins.placement, "keystone_authtoken");
+  EXPECT_EQ(checked.settings.placement.auth_url, "http://k");
   EXPECT_EQ(checked.settings.placement.region_name, "R");
 
   const auto named = build(
@@ -499,12 +538,12 @@ TEST(Settings, HowDrivesAreCleaned) {
       "device_spec = {\"vendor_id\": \"1\"}\n"
       "device_spec = {\"vendor_id\": \"2\", \"verify\": \"full\"}\n");
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  const NvmeSettings& nvme = checked.settings.nvme;
-  ASSERT_EQ(nvme.device_specs.size(), 2U);
-  EXPECT_EQ(nvme.device_specs[0].rules.verify, nvme::VerifyLevel::nist);
-  EXPECT_EQ(nvme.device_specs[1].rules.verify, nvme::VerifyLevel::full);
-  EXPECT_EQ(nvme.zero_bytes_per_s_max, 2ULL << 30U);
-  EXPECT_THAT(nvme.step_priorities,
+  const Settings& s = checked.settings;
+  ASSERT_EQ(s.device_specs.size(), 2U);
+  EXPECT_EQ(s.device_specs[0].rules.verify, nvme::VerifyLevel::nist);
+  EXPECT_EQ(s.device_specs[1].rules.verify, nvme::VerifyLevel::full);
+  EXPECT_EQ(s.nvme.zero_bytes_per_s_max, 2ULL << 30U);
+  EXPECT_THAT(s.conductor.step_priorities,
               ElementsAre(Pair("nvme.check_health", 96), Pair("nvme.reset_namespaces", 82)));
   EXPECT_THAT(problems("[nvme]\nverify = some\nzero_rate_max = 2 apples\n"
                        "clean_step_priority_override = nvme.check_health\n"),
@@ -537,9 +576,8 @@ TEST(Settings, TheSigningKeyIsAnAbsolutePath) {
             "/etc/reclaim/order.key");
   EXPECT_THAT(problems("[security]\norder_key_file = order.key\n"),
               ElementsAre(HasSubstr("[security] order_key_file: 'order.key' is not an absolute")));
-  EXPECT_EQ(build("").settings.certificates.signing_key, "");
-  EXPECT_EQ(build("[certificates]\nsigning_key = /etc/reclaim/host.key\n")
-                .settings.certificates.signing_key,
+  EXPECT_EQ(build("").settings.signing_key, "");
+  EXPECT_EQ(build("[certificates]\nsigning_key = /etc/reclaim/host.key\n").settings.signing_key,
             "/etc/reclaim/host.key");
   EXPECT_THAT(problems("[certificates]\nsigning_key = host.key\n"),
               ElementsAre("r.conf:2: [certificates] signing_key: 'host.key' is not an absolute "

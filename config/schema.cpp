@@ -4,12 +4,12 @@
 #include <cstddef>
 
 #include "config/oslo/options.h"
-#include "config/oslo/schema_api.h"
-#include "config/oslo/schema_auth.h"
-#include "config/oslo/schema_bus.h"
-#include "config/oslo/schema_cyborg.h"
-#include "config/oslo/schema_host.h"
-#include "config/oslo/schema_session.h"
+#include "config/schema_api.h"
+#include "config/schema_auth.h"
+#include "config/schema_bus.h"
+#include "config/schema_cyborg.h"
+#include "config/schema_host.h"
+#include "config/schema_session.h"
 
 namespace reclaim::config {
 namespace {

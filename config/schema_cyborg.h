@@ -1,0 +1,56 @@
+// The options of Cyborg: its REST API, its RPC, and the devices that its other drivers have. Inner
+// to config/: a part of the table in config/schema.cpp.
+#pragma once
+
+#include <array>
+
+#include "config/declare.h"
+
+namespace reclaim::config {
+
+inline constexpr Group kCyborg{"cyborg"};
+inline constexpr Group kPci{"pci"};
+
+inline constexpr std::array kCyborgOptions = {
+    // -------------------------------------------------------------------------------------- cyborg
+    kCyborg.option(
+        {.name = "enabled",
+         .type = OptionType::boolean,
+         .fallback = "false",
+         .help = "Ask Cyborg's REST API which accelerator request binds which device. Counts in "
+                 "Reclaim's own files only: the [cyborg] group of a nova.conf is Nova's login, and "
+                 "says nothing of Reclaim. Needs auth_type or auth_section."}),
+    kCyborg.option<&Settings::rpc, &RpcSettings::listen>(
+        {.name = "listen_rpc",
+         .fallback = "false",
+         .help =
+             "Hear the casts of Cyborg's conductor to this host's cyborg-agent (cleanup_device) "
+             "through a queue of our own, so that an agent that runs here loses nothing."}),
+    kCyborg.option<&Settings::rpc, &RpcSettings::serve>(
+        {.name = "serve_rpc",
+         .fallback = "false",
+         .help = "Answer calls to this host's cyborg-agent as well. Only for a host on which no "
+                 "agent runs: the two would take each other's calls. Implies listen_rpc."}),
+    kCyborg.option<&Settings::rpc, &RpcSettings::exchange>(
+        {.name = "rpc_exchange",
+         .fallback = "cyborg",
+         .help = "The exchange of Cyborg's RPC (control_exchange of its services)."}),
+    kCyborg.option<&Settings::rpc, &RpcSettings::topic>(
+        {.name = "rpc_topic", .fallback = "cyborg-agent", .help = "The topic of its agents."}),
+    // ----------------------------------------------------------------------------------------- pci
+    kPci.option(
+        {.name = "passthrough_whitelist",
+         .type = OptionType::multi,
+         .help =
+             "The devices of Cyborg's PCI driver, as JSON, as they stand in cyborg.conf; may be "
+             "given several times. A device that is no NVMe drive, that one of them matches and "
+             "that Cyborg has in Placement is shown, and never touched. For a drive that a "
+             "device_spec entry matches too, `managed` is taken from here where that entry says "
+             "none. Keys: vendor_id, product_id, address (as in [nvme] device_spec), managed "
+             "(true or false; also yes, no, on, off, 1, 0). The other keys of Cyborg's and "
+             "Nova's are accepted and have no effect. Example: {\"vendor_id\": \"10de\", "
+             "\"product_id\": \"25b6\", \"managed\": false}.",
+         .shared = true}),
+};
+
+}  // namespace reclaim::config

@@ -1,0 +1,187 @@
+// The options of this host: its drives, its files, what becomes of an interrupted cleaning. Inner
+// to config/: a part of the table in config/schema.cpp.
+#pragma once
+
+#include <array>
+
+#include "config/declare.h"
+
+namespace reclaim::config {
+
+inline constexpr Group kNvme{"nvme"};
+inline constexpr Group kRecovery{"recovery"};
+inline constexpr Group kCertificates{"certificates"};
+inline constexpr Group kSecurity{"security"};
+inline constexpr Group kReclaim{"reclaim"};
+
+inline constexpr std::array kHostOptions = {
+    // ---------------------------------------------------------------------------------------- nvme
+    kNvme.option(
+        {.name = "device_spec",
+         .type = OptionType::multi,
+         .help =
+             "The drives Reclaim may erase, as JSON; no other is ever touched, and without any "
+             "entry "
+             "none is. May be given several times; the first entry that matches a drive counts. "
+             "Keys: vendor_id and product_id (hex, or \"*\"); address, a glob like \"*:0a:00.*\" "
+             "or "
+             "an object of regular expressions {\"domain\", \"bus\", \"slot\", \"function\"}; "
+             "clear_action (auto, sanitize, zero, format); clear_strategy (auto, crypto, block); "
+             "managed (does libvirt bind the drive back to the nvme driver? default true); tags; "
+             "verify (log, sample, nist, full; default: the option verify); relax, a list of "
+             "cross-checks that this model is known to break (global_data_erased, "
+             "unreadable_blocks, deallocated_value), named in every certificate; firmware, a list "
+             "of the revisions that a tenant may leave; percentage_used_max (default 100, 255: no "
+             "limit); media_errors_max (new ones in a tenancy, default 0); zero_rate (bytes a "
+             "second of zeroing, as 500M); "
+             "shared_subsystem (refuse, allow). Keys of Nova's [pci] device_spec are accepted, of "
+             "them only resource_class has an effect. Example: "
+             "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}",
+         .shared = true}),
+    kNvme.option<&Settings::conductor, &ConductorOptions::manage_providers>(
+        {.name = "manage_providers",
+         .fallback = "false",
+         .help =
+             "Register every drive that a device_spec entry matches, and for which no provider "
+             "stands, in Placement as the Cyborg specification says: under the compute node's "
+             "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A drive "
+             "that bears partitions, filesystems or LVM waits for `reclaim device set ADDRESS "
+             "--enrol`. Not for drives that Nova or Cyborg report."}),
+    kNvme.option<&Settings::manage_every_drive>(
+        {.name = "manage_every_drive",
+         .fallback = "false",
+         .help = "true: with manage_providers, a device_spec entry that matches every drive of "
+                 "the host (any vendor, any product, any address) is meant so. false: it is an "
+                 "error."}),
+    kNvme.option<&Settings::conductor, &ConductorOptions::cleanup_timeout_ms>(
+        {.name = "cleanup_timeout",
+         .fallback = "900",
+         .help =
+             "Seconds one cleaning may take before the device goes to 'error'. Writing zeroes to a "
+             "large drive can need hours.",
+         .range = Range{60, 604800},
+         .times = kMsPerS}),
+    kNvme.option<&Settings::conductor, &ConductorOptions::stall_timeout_ms>(
+        {.name = "stall_timeout_s",
+         .fallback = "600",
+         .help = "Seconds a sanitize may go on without any progress.",
+         .range = Range{30, 86400},
+         .times = kMsPerS}),
+    kNvme.option<&Settings::nvme, &nvme::Options::samples_max>(
+        {.name = "verify_samples",
+         .fallback = "256",
+         .help = "Places of a drive read before and after the erase, shared out among its "
+                 "namespaces. Their digests stand in the device's record.",
+         .range = Range{16, 2048}}),
+    kNvme.option<&Settings::verify>(
+        {.name = "verify",
+         .fallback = "sample",
+         .help = "How much of a drive is read after its erase, where its device_spec does not "
+                 "say: log (nothing; the word of the drive's log, only of a sanitize), sample "
+                 "(the places sampled before, and the canaries), nist (NIST SP 800-88r1: 1000 "
+                 "subsections, two samples each, at least a tenth of the media) or full.",
+         .choices = "log,sample,nist,full"}),
+    kNvme.option(
+        {.name = "zero_rate_max",
+         .fallback = "0",
+         .help = "Bytes a second that zeroing may write to all drives of this host together, as "
+                 "2G (K, M, G and T are powers of 1024); 0: no limit."}),
+    kNvme.option({.name = "clean_step_priority_override",
+                  .type = OptionType::multi,
+                  .help =
+                      "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest "
+                      "comes first, 0 leaves it out, and no two may be equal. The steps and their "
+                      "priorities are "
+                      "nvme.check_health (90, the only one that can be left out), "
+                      "nvme.recover_sanitize (85), nvme.reset_controller_state (80) and "
+                      "nvme.reset_namespaces (70); the erase follows at 50. May be given several "
+                      "times."}),
+    kNvme.option<&Settings::conductor, &ConductorOptions::cleanings_max>(
+        {.name = "max_parallel",
+         .fallback = "8",
+         .help = "Drives of this host cleaned at the same time.",
+         .range = Range{1, 64}}),
+    // ------------------------------------------------------------------------------------ recovery
+    kRecovery.option<&Settings::conductor, &ConductorOptions::interrupted_cleaning>(
+        {.name = "interrupted_cleaning",
+         .fallback = "auto",
+         .help =
+             "What becomes of a device that was being cleaned when Reclaim went down. error: an "
+             "operator looks at it (the Cyborg specification's rule). resume: a running sanitize "
+             "is "
+             "adopted, anything else starts over. auto: resume for Nova's devices, error for "
+             "Cyborg's.",
+         .choices = "auto,error,resume"}),
+    // -------------------------------------------------------------------------------- certificates
+    kCertificates.option<&Settings::signing_key>(
+        {.name = "signing_key",
+         .fallback = "",
+         .help =
+             "The private key (PEM, Ed25519, no passphrase, readable by its owner alone) that "
+             "the certificates of erasures are signed with. Default: STATE_PATH/certificate.key, "
+             "made at the first start. The public half stands beside it in certificate.key.pub.",
+         .form = Form::path}),
+    // ------------------------------------------------------------------------------------ security
+    kSecurity.option<&Settings::order_key_file>(
+        {.name = "order_key_file",
+         .fallback = "",
+         .help =
+             "A key (64 hexadecimal digits, `openssl rand -hex 32`, readable by its owner alone) "
+             "that operators' machines and the hosts share. An order that accepts something, as "
+             "`device set --enrol` does, is taken from another machine only with it; root on the "
+             "host itself needs none. Default: only the host itself may say such a thing.",
+         .form = Form::path}),
+    // ------------------------------------------------------------------------------------- reclaim
+    kReclaim.option<&Settings::provider_name>(
+        {.name = "provider_name",
+         .help =
+             "The name of this host's root resource provider, the hypervisor's host name. Default: "
+             "[DEFAULT] host, and where no provider bears that, its fully qualified name."}),
+    kReclaim.option<&Settings::conductor, &ConductorOptions::survey_interval_ms>(
+        {.name = "survey_interval_s",
+         .fallback = "60",
+         .help = "Seconds between two looks at Placement without any event, for events get lost.",
+         .range = Range{5, 86400},
+         .times = kMsPerS}),
+    kReclaim.option({.name = "survey_delays_s",
+                     .type = OptionType::list,
+                     .fallback = "0,5,30",
+                     .help =
+                         "Seconds after an event at which to look, for some events come before the "
+                         "allocation is "
+                         "gone."}),
+    kReclaim.option<&Settings::nvme, &nvme::Options::sysfs_root>(
+        {.name = "sysfs_root", .fallback = "/sys", .help = "Where sysfs is.", .form = Form::path}),
+    kReclaim.option<&Settings::nvme, &nvme::Options::dev_root>({.name = "dev_root",
+                                                                .fallback = "/dev",
+                                                                .help = "Where device nodes are.",
+                                                                .form = Form::path}),
+    kReclaim.option<&Settings::nvme, &nvme::Options::proc_root>(
+        {.name = "proc_root", .fallback = "/proc", .help = "Where procfs is.", .form = Form::path}),
+    kReclaim.option<&Settings::nvme, &nvme::Options::libvirt_dirs>(
+        {.name = "libvirt_dirs",
+         .fallback = "/run/libvirt/qemu,/etc/libvirt/qemu",
+         .help =
+             "Directories of libvirt's domain files, running and defined. As long as one does not "
+             "exist or cannot be read, no drive is cleaned: libvirt makes them when it starts. "
+             "Where libvirt runs in a container, name its volumes, such as "
+             "/var/lib/docker/volumes/nova_libvirt_qemu/_data for /etc/libvirt/qemu. none: there "
+             "is no libvirt on this host."}),
+    kReclaim.option<&Settings::compute_id_file>(
+        {.name = "compute_id_file",
+         .fallback = "/var/lib/nova/compute_id",
+         .help = "Nova's file with the UUID of this host's root provider.",
+         .form = Form::path}),
+    kReclaim.option<&Settings::machine_id_file>(
+        {.name = "machine_id_file",
+         .fallback = "/etc/machine-id",
+         .help = "What tells this machine from one with a copied configuration.",
+         .form = Form::path}),
+    kReclaim.option<&Settings::nvme, &nvme::Options::run_path>(
+        {.name = "run_path",
+         .fallback = "/run/reclaim",
+         .help = "Where the kernel's lock files are kept.",
+         .form = Form::path}),
+};
+
+}  // namespace reclaim::config
