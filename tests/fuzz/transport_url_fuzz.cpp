@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     CHECK(!url.error().what.empty());
   }
-  RedisOptions redis;
+  reclaim::RedisOptions redis;
   if (parse_redis_url(text, redis).ok()) {
     CHECK(redis.host.empty() != redis.unix_socket.empty());
     CHECK(redis.port != 0);
