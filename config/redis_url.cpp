@@ -1,11 +1,11 @@
 // [redis] url: the forms redis-cli and redis-py understand.
 #include <fmt/core.h>
 
-#include <charconv>
-#include <optional>
+#include <utility>
 
 #include "config/settings.h"
 #include "state/base/log.h"
+#include "state/base/url.h"
 
 namespace reclaim::config {
 namespace {
@@ -20,32 +20,18 @@ Error invalid(std::string text) {
   return Error{Errc::invalid, std::move(text)};
 }
 
-std::optional<unsigned> number(std::string_view text, unsigned max) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value > max) {
-    return std::nullopt;
-  }
-  return value;
-}
-
 Status take_db(std::string_view text, RedisOptions& redis) {
-  const auto db = number(text, kDbMax);
+  const auto db = url::number(text, kDbMax);
   if (!db) return invalid("the database is not a number");
   redis.db = static_cast<int>(*db);
   return Ok{};
 }
 
-// Takes "user:password@" off the front.
-void take_credentials(std::string_view& rest, RedisOptions& redis) {
-  const std::size_t at = rest.rfind('@');
-  if (at == std::string_view::npos) return;
-  const std::string_view credentials = rest.substr(0, at);
-  const std::size_t colon = credentials.find(':');
-  redis.username = percent_decode(credentials.substr(0, colon));
-  redis.password = colon == std::string_view::npos ? std::string{}
-                                                   : percent_decode(credentials.substr(colon + 1));
-  rest.remove_prefix(at + 1);
+void take_login(std::string_view& rest, RedisOptions& redis) {
+  auto login = url::take_login(rest);
+  if (!login) return;
+  redis.username = std::move(login->username);
+  redis.password = std::move(login->password);
 }
 
 Status parse_unix(std::string_view rest, RedisOptions& redis) {
@@ -62,10 +48,10 @@ Status parse_unix(std::string_view rest, RedisOptions& redis) {
     const std::size_t end = rest.find("@/");
     if (end == std::string_view::npos) return invalid("the socket's path must start with '/'");
     std::string_view credentials = rest.substr(0, end + 1);
-    take_credentials(credentials, redis);
+    take_login(credentials, redis);
     path = rest.substr(end + 1);
   }
-  redis.unix_socket = percent_decode(path);
+  redis.unix_socket = url::percent_decode(path);
   if (redis.unix_socket.size() < 2) return invalid("no path of a socket");
   if (redis.unix_socket.size() > kSocketPathBytesMax) {
     return Error{Errc::limit,
@@ -87,27 +73,20 @@ Status parse_tcp(std::string_view rest, RedisOptions& redis) {
     }
     rest = rest.substr(0, slash);
   }
-  take_credentials(rest, redis);
-  std::string_view port;
-  if (rest.starts_with('[')) {
-    const std::size_t close = rest.find(']');
-    if (close == std::string_view::npos) return invalid("the host starts with '[' but has no ']'");
-    redis.host = rest.substr(1, close - 1);
-    const std::string_view after = rest.substr(close + 1);
-    if (!after.empty() && after.front() != ':') {
-      return invalid("something else than ':PORT' follows the host's ']'");
-    }
-    if (!after.empty()) port = after.substr(1);
-  } else {
-    const std::size_t colon = rest.find(':');
-    redis.host = rest.substr(0, colon);
-    if (colon != std::string_view::npos) port = rest.substr(colon + 1);
+  take_login(rest, redis);
+  const url::HostPort parts = url::split_host(rest);
+  redis.host = parts.host;
+  if (parts.flaw == url::HostPort::Flaw::no_closing_bracket) {
+    return invalid("the host starts with '[' but has no ']'");
+  }
+  if (parts.flaw == url::HostPort::Flaw::junk_after_bracket) {
+    return invalid("something else than ':PORT' follows the host's ']'");
   }
   if (redis.host.empty()) return invalid(fmt::format("no host, {}", kForms));
-  if (!port.empty()) {
-    const auto value = number(port, 65535);
-    if (!value || *value == 0) return invalid("the port is not a number from 1 to 65535");
-    redis.port = static_cast<std::uint16_t>(*value);
+  if (!parts.port.empty()) {
+    const auto port = url::port(parts.port);
+    if (!port) return invalid("the port is not a number from 1 to 65535");
+    redis.port = *port;
   }
   return Ok{};
 }

@@ -44,9 +44,6 @@ inline constexpr std::size_t kTransportHostsMax = 64;
 
 // The URL for logs: every password is "***", and so are query values (they may name key files only,
 // but who knows).
-[[nodiscard]] std::string redacted(const TransportUrl& url);
-
-// "%41" becomes "A"; what is no escape stays as it is, as Python's unquote() leaves it.
-[[nodiscard]] std::string percent_decode(std::string_view text);
+[[nodiscard]] std::string redacted(const TransportUrl& bus);
 
 }  // namespace reclaim::config

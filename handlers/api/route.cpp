@@ -3,19 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "state/base/log.h"
+#include "state/base/url.h"
 
 namespace reclaim::api {
 namespace {
-
-std::optional<int> hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return std::nullopt;
-}
 
 // `in_query`: a plus sign is a blank there.
 Result<std::string> percent_decode(std::string_view text, bool in_query) {
@@ -24,13 +17,12 @@ Result<std::string> percent_decode(std::string_view text, bool in_query) {
     char c = text[i];
     if (c == '+' && in_query) c = ' ';
     if (c == '%') {
-      const auto high = i + 2 < text.size() ? hex_digit(text[i + 1]) : std::nullopt;
-      const auto low = high ? hex_digit(text[i + 2]) : std::nullopt;
-      if (!low) {
+      const auto byte = url::escaped(text.substr(i));
+      if (!byte) {
         return Error{Errc::invalid, fmt::format("'{}': a '%' must be followed by two hex digits",
                                                 printable_excerpt(text, 80))};
       }
-      c = static_cast<char>(*high * 16 + *low);
+      c = *byte;
       i += 2;
     }
     if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') {

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "state/base/result.h"
+#include "state/base/url.h"
 
 namespace reclaim::placement {
 
-// Encodes everything but RFC 3986's unreserved characters.
-[[nodiscard]] std::string percent_encode(std::string_view text);
+using url::percent_encode;
 
 // A base URL we can join paths to: http or https, a host, no user information, query or fragment,
 // no control characters or blanks. Returns it without trailing slashes. `option` is what the error
