@@ -3,13 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "config/claims.h"
 #include "config/oslo/reader.h"
 #include "config/settings_parts.h"
 #include "state/base/log.h"
+#include "state/base/url.h"
 
 namespace reclaim::config {
 namespace {
@@ -18,7 +17,7 @@ constexpr std::string_view kRabbit = "oslo_messaging_rabbit";
 constexpr std::string_view kNotifications = "oslo_messaging_notifications";
 constexpr std::size_t kNamesMax = 32;        // items of a list
 constexpr std::size_t kAmqpNameBytes = 255;  // a short string of AMQP 0-9-1
-constexpr int kSurveyDelayMaxS = 3600;
+constexpr unsigned kSurveyDelayMaxS = 3600;
 constexpr std::size_t kSurveyDelaysMax = 8;
 
 // Builds the tree group by group; each part is one function below.
@@ -38,7 +37,7 @@ class Builder {
     options_.check_names(out_.problems, out_.warnings);
     const Reading reading{read_, out_.problems, out_.warnings, purpose_};
     process(reading);
-    transport();
+    transport(reading);
     read_rabbit(reading, out_.settings);
     listener(reading);
     redis(reading);
@@ -67,11 +66,6 @@ class Builder {
     return problems;
   }
 
-  void warn(std::string_view group, std::string_view name, std::string_view text) {
-    out_.warnings.push_back(
-        {read_.where(group, name), fmt::format("[{}] {}{}", group, name, text)});
-  }
-
   // A name that becomes part of Redis keys and AMQP names.
   bool good_name(std::string_view name) {
     return !name.empty() && name.size() <= kAmqpNameBytes &&
@@ -87,11 +81,7 @@ class Builder {
       read_.complain(group, name, fmt::format(" has more than {} items", kNamesMax));
     }
     for (const std::string& item : items) {
-      if (!good_name(item)) {
-        read_.complain(
-            group, name,
-            fmt::format(": '{}' is no usable name", printable_excerpt(item, kAmqpNameBytes)));
-      }
+      if (!good_name(item)) read_.refuse(group, name, item, "is no usable name");
     }
   }
 
@@ -100,79 +90,67 @@ class Builder {
     fill_group(reading, "DEFAULT", s);
     if (s.host.empty()) s.host = hostname_;
     if (!good_name(s.host)) {
-      read_.complain("DEFAULT", "host",
-                     fmt::format(": '{}' is no usable host name (1 to 255 characters without white "
-                                 "space and braces)",
-                                 printable_excerpt(s.host, kAmqpNameBytes)));
+      read_.refuse("DEFAULT", "host", s.host,
+                   "is no usable host name (1 to 255 characters without white space and braces)");
     }
   }
 
   // The bus of the notifications, whose query then overrides [oslo_messaging_rabbit].
-  void transport() {
+  void transport(const Reading& reading) {
     const bool own = !read_.string(kNotifications, "transport_url").empty();
     const std::string_view group = own ? kNotifications : std::string_view("DEFAULT");
-    auto url = parse_transport_url(read_.string(group, "transport_url"));
-    if (!url.ok()) {
-      return read_.complain(group, "transport_url", ": " + url.error().what);
-    }
+    RabbitSettings& rabbit = out_.settings.rabbit;
+    if (!take_url(group, rabbit.url)) return;
     const Location at = read_.where(group, "transport_url");
     if (purpose_ == Purpose::serve && at.file.empty()) {
       out_.warnings.push_back(
           {at, "[DEFAULT] transport_url is not set: guest on localhost is used"});
     }
-    out_.settings.rabbit.url = *std::move(url);
-    rpc_transport(own);
-    for (const auto& [name, value] : out_.settings.rabbit.url.query) {
+    rabbit.rpc_url = rabbit.url;
+    if (own) (void)take_url("DEFAULT", rabbit.rpc_url);
+    for (const auto& [name, value] : rabbit.url.query) {
       if (const Option* option = options_.find(kRabbit, name)) {
         options_.override_value(kRabbit, option->name, {value, at});
-      } else if (!is_unused(kRabbit, name)) {
+      } else if (!options_.is_unused(kRabbit, name)) {
         read_.complain(group, "transport_url",
                        fmt::format(": its query has '{}', which is no option of [{}]",
                                    printable_excerpt(name, kAmqpNameBytes), kRabbit));
       }
     }
-    notification_warnings();
+    notification_warnings(reading);
   }
 
-  void rpc_transport(bool notifications_have_their_own) {
-    RabbitSettings& rabbit = out_.settings.rabbit;
-    rabbit.rpc_url = rabbit.url;
-    if (!notifications_have_their_own) return;
-    auto url = parse_transport_url(read_.string("DEFAULT", "transport_url"));
+  bool take_url(std::string_view group, TransportUrl& into) {
+    auto url = parse_transport_url(read_.string(group, "transport_url"));
     if (!url.ok()) {
-      return read_.complain("DEFAULT", "transport_url", ": " + url.error().what);
+      read_.complain(group, "transport_url", ": " + url.error().what);
+      return false;
     }
-    rabbit.rpc_url = *std::move(url);
-  }
-
-  static bool is_unused(std::string_view group, std::string_view name) {
-    for (const OptionGroup& known : schema_groups()) {
-      if (known.name != group) continue;
-      const auto names = split_list(known.unused);
-      return std::find(names.begin(), names.end(), name) != names.end();
-    }
-    return false;
+    into = *std::move(url);
+    return true;
   }
 
   // A service file tells whether its service sends anything that Reclaim could hear.
-  void notification_warnings() {
+  void notification_warnings(const Reading& reading) {
     if (!has_service_file_ || purpose_ != Purpose::serve) return;
     const std::vector<Value> drivers = read_.multi(kNotifications, "driver");
     const bool sends = std::any_of(drivers.begin(), drivers.end(), [](const Value& driver) {
       return driver.text == "messagingv2" || driver.text == "messaging" || driver.text == "routing";
     });
     if (!sends) {
-      warn(kNotifications, "driver",
-           " is not messagingv2 in the service's configuration: it sends no notifications, and "
-           "only the "
-           "periodic survey will find dirty devices");
+      reading.warn(
+          kNotifications, "driver",
+          " is not messagingv2 in the service's configuration: it sends no notifications, and "
+          "only the "
+          "periodic survey will find dirty devices");
     }
     const std::vector<std::string> heard = read_.list("listener", "topics");
     for (const std::string& topic : read_.list(kNotifications, "topics")) {
       if (std::find(heard.begin(), heard.end(), topic) == heard.end()) {
-        warn(kNotifications, "topics",
-             fmt::format(" has '{}', which is not in [listener] topics and will not be heard",
-                         printable_excerpt(topic, kAmqpNameBytes)));
+        reading.warn(
+            kNotifications, "topics",
+            fmt::format(" has '{}', which is not in [listener] topics and will not be heard",
+                        printable_excerpt(topic, kAmqpNameBytes)));
       }
     }
   }
@@ -185,9 +163,7 @@ class Builder {
     for (const auto& [name, queue] :
          {std::pair("queue", &s.amqp.queue), {"dead_letter_queue", &s.amqp.dead_letter_queue}}) {
       if (!good_name(*queue) || queue->starts_with("amq.")) {
-        read_.complain("listener", name,
-                       fmt::format(": '{}' is no usable name of a queue",
-                                   printable_excerpt(*queue, kAmqpNameBytes)));
+        read_.refuse("listener", name, *queue, "is no usable name of a queue");
       }
     }
     if (s.amqp.queue == s.amqp.dead_letter_queue) {
@@ -216,9 +192,7 @@ class Builder {
     if (directories == std::vector<std::string>{"none"}) return directories.clear();
     for (const std::string& directory : directories) {
       if (!directory.starts_with('/')) {
-        read_.complain("reclaim", "libvirt_dirs",
-                       fmt::format(": '{}' is not an absolute path",
-                                   printable_excerpt(directory, kAmqpNameBytes)));
+        read_.refuse("reclaim", "libvirt_dirs", directory, "is not an absolute path");
       }
     }
     if (directories.empty()) {
@@ -231,15 +205,11 @@ class Builder {
   std::vector<int> delays() {
     std::vector<int> delays;
     for (const std::string& item : read_.list("reclaim", "survey_delays_s")) {
-      int delay = 0;
-      const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), delay);
-      if (error != std::errc{} || end != item.data() + item.size() || delay < 0 ||
-          delay > kSurveyDelayMaxS) {
-        read_.complain("reclaim", "survey_delays_s",
-                       fmt::format(": '{}' is not an integer from 0 to {}",
-                                   printable_excerpt(item, kAmqpNameBytes), kSurveyDelayMaxS));
+      if (const auto delay = url::number(item, kSurveyDelayMaxS)) {
+        delays.push_back(static_cast<int>(*delay));
       } else {
-        delays.push_back(delay);
+        read_.refuse("reclaim", "survey_delays_s", item,
+                     fmt::format("is not an integer from 0 to {}", kSurveyDelayMaxS));
       }
     }
     std::sort(delays.begin(), delays.end());
@@ -277,6 +247,14 @@ void fill_group(const Reading& reading, std::string_view declared, std::string_v
     if (option.group != declared || option.fill == nullptr) continue;
     option.fill(reading.read, group, option, target);
   }
+}
+
+void check_pair(const Reading& reading, std::string_view group, std::string_view certificate,
+                const std::string& certificate_file, std::string_view key,
+                const std::string& key_file) {
+  if (certificate_file.empty() == key_file.empty()) return;
+  if (certificate_file.empty()) std::swap(certificate, key);
+  reading.read.complain(group, certificate, fmt::format(" needs {} beside it", key));
 }
 
 CheckedSettings build_settings(std::vector<SourceFile> files, const std::string& hostname,

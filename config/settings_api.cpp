@@ -3,20 +3,21 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "config/settings_parts.h"
 #include "state/base/log.h"
+#include "state/base/url.h"
 
 namespace reclaim::config {
 namespace {
 
 constexpr std::string_view kGroup = "api";
 constexpr std::size_t kAddressesMax = 16;
+constexpr std::size_t kAddressBytes = 255;
 constexpr std::size_t kSocketPathBytesMax = 107;  // of sun_path, less its end
 constexpr std::string_view kEverybodyHere =
-    "every user of this host may connect, and with auth = none do everything";
+    ": every user of this host may connect, and with auth = none do everything";
 
 struct Bound {
   bool good = false;
@@ -24,17 +25,12 @@ struct Bound {
   std::string plain;  // a v4-mapped address, as it has to be written
 };
 
-bool is_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size();
-}
-
 // "ADDRESS:PORT", IPv6 in brackets. A name is not accepted: what it means would be known only when
 // the worker starts, and whether it is loopback not at all.
 Bound look_at(const std::string& text) {
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || !is_port(std::string_view(text).substr(colon + 1))) return {};
+  if (colon == std::string::npos || !url::number(std::string_view(text).substr(colon + 1), 65535))
+    return {};
   const std::string host = text.substr(0, colon);
   in_addr v4{};
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
@@ -59,33 +55,26 @@ void check_bind(const Reading& reading, ApiSettings& api) {
   }
   for (const std::string& address : api.bind) {
     const Bound bound = look_at(address);
-    const std::string shown = printable_excerpt(address, kSettingExcerptBytes);
     if (!bound.good) {
-      read.complain(kGroup, "bind",
-                    fmt::format(": '{}' is not ADDRESS:PORT, like 192.0.2.7:6667 or [::1]:6667 (a "
-                                "numeric address, IPv6 in brackets)",
-                                shown));
+      read.refuse(kGroup, "bind", address,
+                  "is not ADDRESS:PORT, like 192.0.2.7:6667 or [::1]:6667 (a numeric address, IPv6 "
+                  "in brackets)");
     } else if (!bound.plain.empty()) {
       // The server's IPv6 sockets take IPv6 alone, so that a bind to it would fail.
-      read.complain(
-          kGroup, "bind",
-          fmt::format(": '{}' is an IPv4 address in IPv6's form: write {}", shown, bound.plain));
+      read.refuse(kGroup, "bind", address,
+                  "is an IPv4 address in IPv6's form: write " + bound.plain);
     } else if (!bound.loopback && api.auth == ApiAuth::none) {
-      read.complain(kGroup, "bind",
-                    fmt::format(": '{}' is no loopback address, and with auth = none whoever "
-                                "reaches it may do everything: bind 127.0.0.1 or [::1], use "
-                                "unix_socket, or set auth = keystone",
-                                shown));
+      read.refuse(kGroup, "bind", address,
+                  "is no loopback address, and with auth = none whoever reaches it may do "
+                  "everything: bind 127.0.0.1 or [::1], use unix_socket, or set auth = keystone");
     } else if (!bound.loopback && api.cert_file.empty()) {
-      reading.warnings.push_back(
-          {read.where(kGroup, "bind"),
-           fmt::format("[api] bind: tokens come to {} in the clear, for cert_file is not set",
-                       shown)});
+      reading.warn(kGroup, "bind",
+                   fmt::format(": tokens come to {} in the clear, for cert_file is not set",
+                               printable_excerpt(address, kAddressBytes)));
     }
   }
   if (!api.bind.empty() && api.auth == ApiAuth::none) {
-    reading.warnings.push_back(
-        {read.where(kGroup, "bind"), fmt::format("[api] bind: {}", kEverybodyHere)});
+    reading.warn(kGroup, "bind", kEverybodyHere);
   }
 }
 
@@ -96,9 +85,8 @@ void read_socket(const Reading& reading, ApiSettings& api) {
       std::from_chars(mode.data(), mode.data() + mode.size(), api.unix_socket_mode, 8);
   if (mode.empty() || error != std::errc{} || end != mode.data() + mode.size() ||
       api.unix_socket_mode > 0777) {
-    read.complain(kGroup, "unix_socket_mode",
-                  fmt::format(": '{}' is not an octal number from 0 to 0777, like 0660",
-                              printable_excerpt(mode, kSettingExcerptBytes)));
+    read.refuse(kGroup, "unix_socket_mode", mode,
+                "is not an octal number from 0 to 0777, like 0660");
     api.unix_socket_mode = ApiSettings{}.unix_socket_mode;
   }
   if (api.unix_socket.empty()) return;
@@ -109,8 +97,7 @@ void read_socket(const Reading& reading, ApiSettings& api) {
   }
   constexpr std::uint32_t kOthersWrite = 0002;
   if (api.auth == ApiAuth::none && (api.unix_socket_mode & kOthersWrite) != 0) {
-    reading.warnings.push_back({read.where(kGroup, "unix_socket_mode"),
-                                fmt::format("[api] unix_socket_mode: {}", kEverybodyHere)});
+    reading.warn(kGroup, "unix_socket_mode", kEverybodyHere);
   }
 }
 
@@ -148,17 +135,12 @@ bool validates_tokens(const ApiSettings& api, Purpose purpose) {
 void read_api(const Reading& reading, Settings& settings) {
   ApiSettings& api = settings.api;
   fill_group(reading, kGroup, settings);
-  if (api.cert_file.empty() != api.key_file.empty()) {
-    const bool cert = api.key_file.empty();
-    reading.read.complain(kGroup, cert ? "cert_file" : "key_file",
-                          fmt::format(" needs {} beside it", cert ? "key_file" : "cert_file"));
-  }
+  check_pair(reading, kGroup, "cert_file", api.cert_file, "key_file", api.key_file);
   check_bind(reading, api);
   read_socket(reading, api);
   check_process(reading, api);
   if (!api.cert_file.empty() && api.bind.empty()) {
-    reading.warnings.push_back({reading.read.where(kGroup, "cert_file"),
-                                "[api] cert_file has no effect, for bind is not set"});
+    reading.warn(kGroup, "cert_file", " has no effect, for bind is not set");
   }
 }
 

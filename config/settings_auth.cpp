@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 
 #include "config/settings_parts.h"
-#include "state/base/log.h"
 
 namespace reclaim::config {
 namespace {
@@ -32,10 +30,8 @@ class AuthReader {
       return {};
     }
     if (type != "v3applicationcredential" && type != "password" && type != "v3password") {
-      read_.complain(group_, "auth_type",
-                     fmt::format(": '{}' is not one of: password, v3password, "
-                                 "v3applicationcredential",
-                                 printable_excerpt(type, kSettingExcerptBytes)));
+      read_.refuse(group_, "auth_type", type,
+                   "is not one of: password, v3password, v3applicationcredential");
       return {};
     }
     fill_group(reading_, kAuthGroup, group_, target_);
@@ -118,12 +114,18 @@ void read_session(const Reading& reading, std::string_view group, const Target& 
   for (std::string& word : session.valid_interfaces) {
     if (word.ends_with("URL")) word.resize(word.size() - 3);  // the names of Keystone v2
     if (word != "internal" && word != "public" && word != "admin") {
-      reading.read.complain(group, kName,
-                            fmt::format(": '{}' is not one of: internal, public, admin",
-                                        printable_excerpt(word, kSettingExcerptBytes)));
+      reading.read.refuse(group, kName, word, "is not one of: internal, public, admin");
     }
   }
   if (session.valid_interfaces.empty()) reading.read.complain(group, kName, " is empty");
+}
+
+void read_placement(const Reading& reading, Settings& settings) {
+  const Target target{settings, &settings.placement};
+  read_session(reading, "placement", target);
+  const bool asked = reading.purpose != Purpose::api;
+  settings.logins.placement =
+      read_auth(reading, "placement", asked ? "to speak with Placement" : "", target);
 }
 
 }  // namespace reclaim::config

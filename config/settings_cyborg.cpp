@@ -1,12 +1,9 @@
-// [cyborg] and [pci]: what of Cyborg is asked, heard and answered, and the devices of its PCI
-// driver.
+// [cyborg]: what of Cyborg is asked, heard and answered.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "config/settings_parts.h"
-#include "state/base/log.h"
 
 namespace reclaim::config {
 namespace {
@@ -19,11 +16,10 @@ void check_name(const Reader& read, std::string_view name, const std::string& va
                     std::all_of(value.begin(), value.end(), [](char c) {
                       return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
                     });
-  if (!good) {
-    read.complain("cyborg", name,
-                  fmt::format(": '{}' is no usable name (1 to {} characters without white space)",
-                              printable_excerpt(value, kSettingExcerptBytes), kNameBytesMax));
-  }
+  if (good) return;
+  read.refuse(
+      "cyborg", name, value,
+      fmt::format("is no usable name (1 to {} characters without white space)", kNameBytesMax));
 }
 
 // Nothing: Cyborg's API is not asked. A login of our own files that nobody would use is a mistake,
@@ -54,23 +50,6 @@ void read_cyborg(const Reading& reading, Settings& settings) {
   rpc.listen = rpc.listen || rpc.serve;
   check_name(reading.read, "rpc_exchange", rpc.exchange);
   check_name(reading.read, "rpc_topic", rpc.topic);
-}
-
-void read_passthrough_whitelist(const Reading& reading, Settings& settings) {
-  std::vector<DeviceSpec>& all = settings.passthrough_whitelist;
-  for (const Value& value : reading.read.multi("pci", "passthrough_whitelist")) {
-    std::vector<DeviceSpec> specs =
-        parse_passthrough_whitelist(value.text, value.at, reading.problems);
-    if (all.size() + specs.size() > kDeviceSpecsMax) {
-      reading.problems.push_back(
-          {value.at,
-           fmt::format("[pci] passthrough_whitelist: more than {} entries", kDeviceSpecsMax)});
-      break;
-    }
-    for (DeviceSpec& spec : specs) spec.service = value.service;
-    std::move(specs.begin(), specs.end(), std::back_inserter(all));
-  }
-  own_entries_first(all);
 }
 
 }  // namespace reclaim::config

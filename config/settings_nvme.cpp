@@ -1,4 +1,4 @@
-// [nvme]: whose drives, and how they are cleaned.
+// [nvme] and [pci]: whose drives, and how they are cleaned.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,19 +15,28 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::string_view kGroup = "nvme";
+constexpr std::size_t kItemBytes = 255;
 
-void read_specs(const Reading& reading, Settings& settings) {
-  for (const Value& value : reading.read.multi(kGroup, "device_spec")) {
-    std::vector<DeviceSpec> specs = parse_device_spec(value.text, value.at, reading.problems);
-    if (settings.device_specs.size() + specs.size() > kDeviceSpecsMax) {
+// Of entries the first that matches counts, and our own files are stronger than a service's.
+template <typename Parse>
+void read_entries(const Reading& reading, std::string_view group, std::string_view name,
+                  Parse parse, std::vector<DeviceSpec>& all) {
+  for (const Value& value : reading.read.multi(group, name)) {
+    std::vector<DeviceSpec> specs = parse(value.text, value.at, reading.problems);
+    if (all.size() + specs.size() > kDeviceSpecsMax) {
       reading.problems.push_back(
-          {value.at, fmt::format("[nvme] device_spec: more than {} entries", kDeviceSpecsMax)});
+          {value.at, fmt::format("[{}] {}: more than {} entries", group, name, kDeviceSpecsMax)});
       break;
     }
     for (DeviceSpec& spec : specs) spec.service = value.service;
-    std::move(specs.begin(), specs.end(), std::back_inserter(settings.device_specs));
+    std::move(specs.begin(), specs.end(), std::back_inserter(all));
   }
-  own_entries_first(settings.device_specs);
+  std::stable_partition(all.begin(), all.end(),
+                        [](const DeviceSpec& spec) { return !spec.service; });
+}
+
+void read_specs(const Reading& reading, Settings& settings) {
+  read_entries(reading, kGroup, "device_spec", parse_device_spec, settings.device_specs);
   for (DeviceSpec& spec : settings.device_specs) {
     if (const Status settled = settle_rules(spec, settings.verify); !settled.ok()) {
       reading.problems.push_back({spec.at, "[nvme] device_spec: " + settled.error().what});
@@ -63,7 +72,7 @@ void read_priorities(const Reading& reading, Settings& settings) {
       if (step.empty() || digits.empty() || error != std::errc{} ||
           end != digits.data() + digits.size()) {
         complain(fmt::format("'{}' is not STEP:PRIORITY like nvme.check_health:90",
-                             printable_excerpt(item, kSettingExcerptBytes)));
+                             printable_excerpt(item, kItemBytes)));
         continue;
       }
       const Status known = check_step_priorities({{step, priority}});
@@ -94,9 +103,9 @@ void refuse_every_drive(const Reading& reading, const Settings& settings) {
 
 }  // namespace
 
-void own_entries_first(std::vector<DeviceSpec>& specs) {
-  std::stable_partition(specs.begin(), specs.end(),
-                        [](const DeviceSpec& spec) { return !spec.service; });
+void read_passthrough_whitelist(const Reading& reading, Settings& settings) {
+  read_entries(reading, "pci", "passthrough_whitelist", parse_passthrough_whitelist,
+               settings.passthrough_whitelist);
 }
 
 void read_nvme(const Reading& reading, Settings& settings) {

@@ -1,6 +1,8 @@
 // The larger groups of the settings, each read by a function of its own. Inner to config/.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,11 @@ struct Reading {
   std::vector<Problem>& problems;
   std::vector<Problem>& warnings;
   Purpose purpose;
+
+  // As Reader::complain().
+  void warn(std::string_view group, std::string_view name, std::string_view text) const {
+    warnings.push_back({read.where(group, name), fmt::format("[{}] {}{}", group, name, text)});
+  }
 };
 
 // Fills the members that the options of `declared` name with the values of `group`, which is the
@@ -38,8 +45,10 @@ void read_tokens(const Reading& reading, Settings& settings);
 void read_passthrough_whitelist(const Reading& reading, Settings& settings);
 void read_api(const Reading& reading, Settings& settings);
 
-// Our own files are stronger than a service's, and of entries the first that matches counts.
-void own_entries_first(std::vector<DeviceSpec>& specs);
+// Complains where one of two files is named without the other.
+void check_pair(const Reading& reading, std::string_view group, std::string_view certificate,
+                const std::string& certificate_file, std::string_view key,
+                const std::string& key_file);
 
 // A group with a session: its own options, then the login that it has, or that its auth_section
 // names. The result of read_auth() is the group of that login. Empty: there is none, which is a
@@ -47,7 +56,5 @@ void own_entries_first(std::vector<DeviceSpec>& specs);
 void read_session(const Reading& reading, std::string_view group, const Target& target);
 [[nodiscard]] std::string read_auth(const Reading& reading, std::string_view group,
                                     std::string_view needed_for, const Target& target);
-
-inline constexpr std::size_t kSettingExcerptBytes = 255;  // of a value that an error quotes
 
 }  // namespace reclaim::config

@@ -124,6 +124,11 @@ bool Options::is_auth_group(std::string_view group) const {
   return std::find(auth_groups_.begin(), auth_groups_.end(), group) != auth_groups_.end();
 }
 
+bool Options::is_unused(std::string_view group, std::string_view name) {
+  const OptionGroup* known = find_group(group);
+  return known != nullptr && in_list(known->unused, name);
+}
+
 const Option* Options::find(std::string_view group, std::string_view name) const {
   for (const Option& option : schema()) {
     const bool here = option.group == kAuthGroup ? is_auth_group(group) : option.group == group;
@@ -289,7 +294,7 @@ void Options::check_entry(const IniEntry& entry, std::vector<Problem>& problems,
     }
     return;
   }
-  if (group != nullptr && in_list(group->unused, entry.key)) {
+  if (is_unused(entry.group, entry.key)) {
     warnings.push_back(
         {entry.at, fmt::format("[{}] {} has no effect in Reclaim", entry.group, shown)});
     return;

@@ -108,6 +108,9 @@ class Options {
   // The three groups that have a login, and those that their auth_section names.
   [[nodiscard]] bool is_auth_group(std::string_view group) const;
 
+  // A name that oslo knows there, and that has no effect in Reclaim.
+  [[nodiscard]] static bool is_unused(std::string_view group, std::string_view name);
+
   // An option by its group and name or one of its aliases; nullptr if there is none.
   [[nodiscard]] const Option* find(std::string_view group, std::string_view name) const;
 

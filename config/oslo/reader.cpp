@@ -13,7 +13,7 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::size_t kExcerptBytes = 80;
-constexpr std::size_t kTextBytes = 255;  // of a path or a URL
+constexpr std::size_t kTextBytes = 255;  // of a path, a name or a URL
 
 std::string fold(std::string_view text) {
   std::string folded(text);
@@ -75,6 +75,11 @@ void Reader::complain(std::string_view group, std::string_view name, std::string
   problems_.push_back({where(group, name), fmt::format("[{}] {}{}", group, name, text)});
 }
 
+void Reader::refuse(std::string_view group, std::string_view name, std::string_view value,
+                    std::string_view why) const {
+  complain(group, name, fmt::format(": '{}' {}", printable_excerpt(value, kTextBytes), why));
+}
+
 Location Reader::where(std::string_view group, std::string_view name) const {
   std::vector<Problem> reported_when_read;
   const std::vector<Value> values = options_.get(group, name, reported_when_read);
@@ -90,8 +95,7 @@ bool Reader::given_by_us(std::string_view group, std::string_view name) const {
 void Reader::check_form(std::string_view group, const Option& option, std::string_view text) const {
   const bool is_default = option.fallback == text;
   if (option.form == Form::path && !text.starts_with('/') && !is_default) {
-    complain(group, option.name,
-             fmt::format(": '{}' is not an absolute path", printable_excerpt(text, kTextBytes)));
+    refuse(group, option.name, text, "is not an absolute path");
   }
   if (option.form != Form::url || text.empty()) return;
   const bool scheme = text.starts_with("http://") || text.starts_with("https://");
@@ -99,9 +103,7 @@ void Reader::check_form(std::string_view group, const Option& option, std::strin
   const bool clean =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != '\x7f'; });
   if (!scheme || host >= text.size() || text[host] == '/' || !clean) {
-    complain(group, option.name,
-             fmt::format(": '{}' is not an http:// or https:// URL",
-                         printable_excerpt(text, kTextBytes)));
+    refuse(group, option.name, text, "is not an http:// or https:// URL");
   } else if (text.find('@') != std::string_view::npos) {
     complain(group, option.name, " must hold neither user nor password");
   }

@@ -37,6 +37,9 @@ class Reader {
   [[nodiscard]] bool given_by_us(std::string_view group, std::string_view name) const;
   // "FILE:LINE: [group] name TEXT" (or ": TEXT") where the option was set, else without a place.
   void complain(std::string_view group, std::string_view name, std::string_view text) const;
+  // The same of a value, which is quoted: "...: 'VALUE' WHY".
+  void refuse(std::string_view group, std::string_view name, std::string_view value,
+              std::string_view why) const;
 
  private:
   struct One {
