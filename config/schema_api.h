@@ -18,9 +18,9 @@ inline constexpr std::array kApiOptions = {
         {.name = "bind",
          .fallback = "",
          .help = "Where the device API listens: ADDRESS:PORT, as 192.0.2.7:6667 or [::1]:6667; "
-                 "several are separated by ','. Port 0 takes any that is free. Empty, and with "
-                 "no unix_socket: there is no API. Keep it off the tenants' networks. Only "
-                 "`reclaim api` listens there, never the worker."}),
+                 "several are separated by ','. Port 0 takes any that is free. Empty, and with no "
+                 "unix_socket: there is no API. Keep it off the tenants' networks. Only `reclaim "
+                 "api` listens there, never the worker."}),
     kApi.option<&Settings::api, &ApiSettings::unix_socket>(
         {.name = "unix_socket",
          .fallback = "",
@@ -32,16 +32,15 @@ inline constexpr std::array kApiOptions = {
     kApi.option<&Settings::api, &ApiSettings::in_worker>(
         {.name = "in_worker",
          .fallback = "false",
-         .help = "The API is a process of its own, `reclaim api`, whose user needs no drive. "
-                 "true: the worker, which is root, answers it instead, at unix_socket alone; "
-                 "for a small site that has no other callers than its own."}),
+         .help = "The API is a process of its own, `reclaim api`, whose user needs no drive. true: "
+                 "the worker, which is root, answers it instead, at unix_socket alone; for a small "
+                 "site that has no other callers than its own."}),
     kApi.option<&Settings::api, &ApiSettings::auth>(
         {.name = "auth",
          .fallback = "keystone",
-         .help =
-             "keystone: callers bring a token, which is validated as [keystone_authtoken] says, "
-             "and [oslo_policy] decides. none: whoever can connect may do everything; then only "
-             "loopback addresses and the unix socket are listened at.",
+         .help = "keystone: callers bring a token, which is validated as [keystone_authtoken] "
+                 "says, and [oslo_policy] decides. none: whoever can connect may do everything; "
+                 "then only loopback addresses and the unix socket are listened at.",
          .choices = "keystone,none"}),
     kApi.option<&Settings::api, &ApiSettings::cert_file>(
         {.name = "cert_file",
@@ -53,8 +52,8 @@ inline constexpr std::array kApiOptions = {
     kApi.option<&Settings::api, &ApiSettings::connections_max>(
         {.name = "connections_max",
          .fallback = "512",
-         .help = "Connections at the same time; beyond, the longest idle one is closed, or the "
-                 "new one is turned away.",
+         .help = "Connections at the same time; beyond, the longest idle one is closed, or the new "
+                 "one is turned away.",
          .range = Range{1, 16384}}),
     kApi.option<&Settings::api, &ApiSettings::head_timeout_s>(
         {.name = "head_timeout_s",
@@ -74,8 +73,8 @@ inline constexpr std::array kApiOptions = {
     // -------------------------------------------------------------------------- keystone_authtoken
     kTokens.option<&Settings::www_authenticate_uri>(
         {.name = "www_authenticate_uri",
-         .help = "Keystone's public URL, which a caller without a token is told. Default: "
-                 "auth_url.",
+         .help =
+             "Keystone's public URL, which a caller without a token is told. Default: auth_url.",
          .aliases = "auth_uri",
          .form = Form::url}),
     kTokens.option({.name = "interface",
@@ -106,8 +105,8 @@ inline constexpr std::array kApiOptions = {
         {.name = "policy_file",
          .fallback = "/etc/reclaim/policy.yaml",
          .help = "Rules that differ from the defaults, as YAML or JSON: a mapping from a rule's "
-                 "name to its text, in oslo.policy's language. Unless it is named here it need "
-                 "not be there. It is read anew on SIGHUP.",
+                 "name to its text, in oslo.policy's language. Unless it is named here it need not "
+                 "be there. It is read anew on SIGHUP.",
          .form = Form::path}),
 };
 

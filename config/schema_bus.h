@@ -21,16 +21,16 @@ inline constexpr std::array kBusOptions = {
          .fallback = "rabbit://",
          .help =
              "The message bus: rabbit://USER:PASSWORD@HOST:PORT[,USER:PASSWORD@HOST:PORT]/VHOST, "
-             "the "
-             "one nova.conf has. '/', '?', '#', '@', ':', ',' and '%' in a user name or password "
-             "are percent-encoded, and '$' is written '$$'. Without user and password it is guest.",
+             "the one nova.conf has. '/', '?', '#', '@', ':', ',' and '%' in a user name or "
+             "password are percent-encoded, and '$' is written '$$'. Without user and password it "
+             "is guest.",
          .secret = true,
          .shared = true}),
-    kDefault.option<&Settings::host>({.name = "host",
-                                      .help = "This host's name as nova-compute knows it "
-                                              "([DEFAULT] host in nova.conf). Default: the "
-                                              "system's host name.",
-                                      .shared = true}),
+    kDefault.option<&Settings::host>(
+        {.name = "host",
+         .help = "This host's name as nova-compute knows it ([DEFAULT] host in nova.conf). "
+                 "Default: the system's host name.",
+         .shared = true}),
     kDefault.option<&Settings::debug>(
         {.name = "debug", .fallback = "false", .help = "Log at level DEBUG instead of INFO."}),
     kDefault.option<&Settings::log_file>({.name = "log_file",
@@ -44,9 +44,8 @@ inline constexpr std::array kBusOptions = {
     kDefault.option<&Settings::state_path>(
         {.name = "state_path",
          .fallback = "/var/lib/reclaim",
-         .help =
-             "Where the local ledger is kept, which must survive a reboot: it remembers the dirty "
-             "drives when Redis does not.",
+         .help = "Where the local ledger is kept, which must survive a reboot: it remembers the "
+                 "dirty drives when Redis does not.",
          .form = Form::path}),
     // ----------------------------------------------------------------------- oslo_messaging_rabbit
     kRabbit.option<&Settings::amqp, &listener::AmqpOptions::tls, &listener::AmqpTls::enabled>(
@@ -70,12 +69,11 @@ inline constexpr std::array kBusOptions = {
          .fallback = "",
          .help = "Client key (PEM), together with ssl_cert_file.",
          .aliases = "kombu_ssl_keyfile"}),
-    kRabbit.option(
-        {.name = "ssl_version",
-         .fallback = "",
-         .help = "The lowest TLS version, by oslo's names: SSLv23 (any), TLSv1, TLSv1_1, TLSv1_2, "
-                 "TLSv1_3. Default: what the TLS library allows.",
-         .aliases = "kombu_ssl_version"}),
+    kRabbit.option({.name = "ssl_version",
+                    .fallback = "",
+                    .help = "The lowest TLS version, by oslo's names: SSLv23 (any), TLSv1, "
+                            "TLSv1_1, TLSv1_2, TLSv1_3. Default: what the TLS library allows.",
+                    .aliases = "kombu_ssl_version"}),
     kRabbit.option<&Settings::amqp, &listener::AmqpOptions::tls,
                    &listener::AmqpTls::verify_hostname>(
         {.name = "ssl_enforce_hostname_verification",
@@ -85,8 +83,7 @@ inline constexpr std::array kBusOptions = {
     kRabbit.option({.name = "rabbit_login_method",
                     .fallback = "PLAIN",
                     .help = "SASL mechanism. AMQPLAIN, oslo's default, is used as PLAIN. EXTERNAL "
-                            "needs TLS with a "
-                            "client certificate.",
+                            "needs TLS with a client certificate.",
                     .choices = "PLAIN,AMQPLAIN,EXTERNAL"}),
     kRabbit.option<&Settings::amqp, &listener::AmqpOptions::heartbeat_s>(
         {.name = "heartbeat_timeout_threshold",
@@ -126,9 +123,8 @@ inline constexpr std::array kBusOptions = {
     kRabbit.option<&Settings::amqp, &listener::AmqpOptions::durable>(
         {.name = "amqp_durable_queues",
          .fallback = "false",
-         .help =
-             "What Nova has set: with it, its exchange is durable. Only a first guess, what exists "
-             "on the broker is looked up.",
+         .help = "What Nova has set: with it, its exchange is durable. Only a first guess, what "
+                 "exists on the broker is looked up.",
          .aliases = "rabbit_durable_queues"}),
     kRabbit.option<&Settings::rabbit, &RabbitSettings::quorum_queue>(
         {.name = "rabbit_quorum_queue",
@@ -139,17 +135,14 @@ inline constexpr std::array kBusOptions = {
         {.name = "transport_url",
          .help = "The bus of the notifications where it is not [DEFAULT] transport_url.",
          .secret = true}),
-    kNotifications.option(
-        {.name = "driver",
-         .type = OptionType::multi,
-         .help = "Read from a file given with --service-config only to warn when Nova sends no "
-                 "notifications."}),
-    kNotifications.option(
-        {.name = "topics",
-         .type = OptionType::list,
-         .help = "Read from a file given with --service-config only to warn when [listener] "
-                 "topics lacks "
-                 "one of them."}),
+    kNotifications.option({.name = "driver",
+                           .type = OptionType::multi,
+                           .help = "Read from a file given with --service-config only to warn when "
+                                   "Nova sends no notifications."}),
+    kNotifications.option({.name = "topics",
+                           .type = OptionType::list,
+                           .help = "Read from a file given with --service-config only to warn when "
+                                   "[listener] topics lacks one of them."}),
     // ------------------------------------------------------------------------------------ listener
     kListener.option<&Settings::amqp, &listener::AmqpOptions::exchanges>(
         {.name = "exchanges",
@@ -200,9 +193,8 @@ inline constexpr std::array kBusOptions = {
         {.name = "url",
          .fallback = "redis://127.0.0.1:6379/0",
          .help = "redis://[USER:PASSWORD@]HOST[:PORT][/DB] or unix://[USER:PASSWORD@]/PATH[?db=N]. "
-                 "User "
-                 "and password are percent-encoded; redis://:PASSWORD@HOST is for a server without "
-                 "ACLs; '$' is written '$$'. TLS is not supported: use a socket or a "
+                 "User and password are percent-encoded; redis://:PASSWORD@HOST is for a server "
+                 "without ACLs; '$' is written '$$'. TLS is not supported: use a socket or a "
                  "tunnel. Default: redis://127.0.0.1:6379/0.",
          .secret = true}),
     kRedis.option<&Settings::redis, &RedisOptions::connect_timeout_ms>(
@@ -229,9 +221,8 @@ inline constexpr std::array kBusOptions = {
     kRedis.option<&Settings::require_persistence>(
         {.name = "require_persistence",
          .fallback = "false",
-         .help =
-             "Refuse to start if Redis keeps no append-only file or may evict keys, instead of a "
-             "warning."}),
+         .help = "Refuse to start if Redis keeps no append-only file or may evict keys, instead of "
+                 "a warning."}),
 };
 
 }  // namespace reclaim::config

@@ -21,44 +21,39 @@ inline constexpr std::array kHostOptions = {
          .type = OptionType::multi,
          .help =
              "The drives Reclaim may erase, as JSON; no other is ever touched, and without any "
-             "entry "
-             "none is. May be given several times; the first entry that matches a drive counts. "
-             "Keys: vendor_id and product_id (hex, or \"*\"); address, a glob like \"*:0a:00.*\" "
-             "or "
-             "an object of regular expressions {\"domain\", \"bus\", \"slot\", \"function\"}; "
-             "clear_action (auto, sanitize, zero, format); clear_strategy (auto, crypto, block); "
-             "managed (does libvirt bind the drive back to the nvme driver? default true); tags; "
-             "verify (log, sample, nist, full; default: the option verify); relax, a list of "
-             "cross-checks that this model is known to break (global_data_erased, "
+             "entry none is. May be given several times; the first entry that matches a drive "
+             "counts. Keys: vendor_id and product_id (hex, or \"*\"); address, a glob like "
+             "\"*:0a:00.*\" or an object of regular expressions {\"domain\", \"bus\", \"slot\", "
+             "\"function\"}; clear_action (auto, sanitize, zero, format); clear_strategy (auto, "
+             "crypto, block); managed (does libvirt bind the drive back to the nvme driver? "
+             "default true); tags; verify (log, sample, nist, full; default: the option verify); "
+             "relax, a list of cross-checks that this model is known to break (global_data_erased, "
              "unreadable_blocks, deallocated_value), named in every certificate; firmware, a list "
              "of the revisions that a tenant may leave; percentage_used_max (default 100, 255: no "
              "limit); media_errors_max (new ones in a tenancy, default 0); zero_rate (bytes a "
-             "second of zeroing, as 500M); "
-             "shared_subsystem (refuse, allow). Keys of Nova's [pci] device_spec are accepted, of "
-             "them only resource_class has an effect. Example: "
+             "second of zeroing, as 500M); shared_subsystem (refuse, allow). Keys of Nova's [pci] "
+             "device_spec are accepted, of them only resource_class has an effect. Example: "
              "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}",
          .shared = true}),
     kNvme.option<&Settings::conductor, &ConductorOptions::manage_providers>(
         {.name = "manage_providers",
          .fallback = "false",
-         .help =
-             "Register every drive that a device_spec entry matches, and for which no provider "
-             "stands, in Placement as the Cyborg specification says: under the compute node's "
-             "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A drive "
-             "that bears partitions, filesystems or LVM waits for `reclaim device set ADDRESS "
-             "--enrol`. Not for drives that Nova or Cyborg report."}),
+         .help = "Register every drive that a device_spec entry matches, and for which no provider "
+                 "stands, in Placement as the Cyborg specification says: under the compute node's "
+                 "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A "
+                 "drive that bears partitions, filesystems or LVM waits for `reclaim device set "
+                 "ADDRESS --enrol`. Not for drives that Nova or Cyborg report."}),
     kNvme.option<&Settings::manage_every_drive>(
         {.name = "manage_every_drive",
          .fallback = "false",
-         .help = "true: with manage_providers, a device_spec entry that matches every drive of "
-                 "the host (any vendor, any product, any address) is meant so. false: it is an "
-                 "error."}),
+         .help =
+             "true: with manage_providers, a device_spec entry that matches every drive of the "
+             "host (any vendor, any product, any address) is meant so. false: it is an error."}),
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanup_timeout_ms>(
         {.name = "cleanup_timeout",
          .fallback = "900",
-         .help =
-             "Seconds one cleaning may take before the device goes to 'error'. Writing zeroes to a "
-             "large drive can need hours.",
+         .help = "Seconds one cleaning may take before the device goes to 'error'. Writing zeroes "
+                 "to a large drive can need hours.",
          .range = Range{60, 604800},
          .times = kMsPerS}),
     kNvme.option<&Settings::conductor, &ConductorOptions::stall_timeout_ms>(
@@ -76,26 +71,24 @@ inline constexpr std::array kHostOptions = {
     kNvme.option<&Settings::verify>(
         {.name = "verify",
          .fallback = "sample",
-         .help = "How much of a drive is read after its erase, where its device_spec does not "
-                 "say: log (nothing; the word of the drive's log, only of a sanitize), sample "
-                 "(the places sampled before, and the canaries), nist (NIST SP 800-88r1: 1000 "
+         .help = "How much of a drive is read after its erase, where its device_spec does not say: "
+                 "log (nothing; the word of the drive's log, only of a sanitize), sample (the "
+                 "places sampled before, and the canaries), nist (NIST SP 800-88r1: 1000 "
                  "subsections, two samples each, at least a tenth of the media) or full.",
          .choices = "log,sample,nist,full"}),
+    kNvme.option({.name = "zero_rate_max",
+                  .fallback = "0",
+                  .help = "Bytes a second that zeroing may write to all drives of this host "
+                          "together, as 2G (K, M, G and T are powers of 1024); 0: no limit."}),
     kNvme.option(
-        {.name = "zero_rate_max",
-         .fallback = "0",
-         .help = "Bytes a second that zeroing may write to all drives of this host together, as "
-                 "2G (K, M, G and T are powers of 1024); 0: no limit."}),
-    kNvme.option({.name = "clean_step_priority_override",
-                  .type = OptionType::multi,
-                  .help =
-                      "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest "
-                      "comes first, 0 leaves it out, and no two may be equal. The steps and their "
-                      "priorities are "
-                      "nvme.check_health (90, the only one that can be left out), "
-                      "nvme.recover_sanitize (85), nvme.reset_controller_state (80) and "
-                      "nvme.reset_namespaces (70); the erase follows at 50. May be given several "
-                      "times."}),
+        {.name = "clean_step_priority_override",
+         .type = OptionType::multi,
+         .help =
+             "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest comes "
+             "first, 0 leaves it out, and no two may be equal. The steps and their priorities are "
+             "nvme.check_health (90, the only one that can be left out), nvme.recover_sanitize "
+             "(85), nvme.reset_controller_state (80) and nvme.reset_namespaces (70); the erase "
+             "follows at 50. May be given several times."}),
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanings_max>(
         {.name = "max_parallel",
          .fallback = "8",
@@ -105,21 +98,19 @@ inline constexpr std::array kHostOptions = {
     kRecovery.option<&Settings::conductor, &ConductorOptions::interrupted_cleaning>(
         {.name = "interrupted_cleaning",
          .fallback = "auto",
-         .help =
-             "What becomes of a device that was being cleaned when Reclaim went down. error: an "
-             "operator looks at it (the Cyborg specification's rule). resume: a running sanitize "
-             "is "
-             "adopted, anything else starts over. auto: resume for Nova's devices, error for "
-             "Cyborg's.",
+         .help = "What becomes of a device that was being cleaned when Reclaim went down. error: "
+                 "an operator looks at it (the Cyborg specification's rule). resume: a running "
+                 "sanitize is adopted, anything else starts over. auto: resume for Nova's devices, "
+                 "error for Cyborg's.",
          .choices = "auto,error,resume"}),
     // -------------------------------------------------------------------------------- certificates
     kCertificates.option<&Settings::signing_key>(
         {.name = "signing_key",
          .fallback = "",
          .help =
-             "The private key (PEM, Ed25519, no passphrase, readable by its owner alone) that "
-             "the certificates of erasures are signed with. Default: STATE_PATH/certificate.key, "
-             "made at the first start. The public half stands beside it in certificate.key.pub.",
+             "The private key (PEM, Ed25519, no passphrase, readable by its owner alone) that the "
+             "certificates of erasures are signed with. Default: STATE_PATH/certificate.key, made "
+             "at the first start. The public half stands beside it in certificate.key.pub.",
          .form = Form::path}),
     // ------------------------------------------------------------------------------------ security
     kSecurity.option<&Settings::order_key_file>(
@@ -146,10 +137,8 @@ inline constexpr std::array kHostOptions = {
     kReclaim.option({.name = "survey_delays_s",
                      .type = OptionType::list,
                      .fallback = "0,5,30",
-                     .help =
-                         "Seconds after an event at which to look, for some events come before the "
-                         "allocation is "
-                         "gone."}),
+                     .help = "Seconds after an event at which to look, for some events come before "
+                             "the allocation is gone."}),
     kReclaim.option<&Settings::nvme, &nvme::Options::sysfs_root>(
         {.name = "sysfs_root", .fallback = "/sys", .help = "Where sysfs is.", .form = Form::path}),
     kReclaim.option<&Settings::nvme, &nvme::Options::dev_root>({.name = "dev_root",
@@ -161,12 +150,11 @@ inline constexpr std::array kHostOptions = {
     kReclaim.option<&Settings::nvme, &nvme::Options::libvirt_dirs>(
         {.name = "libvirt_dirs",
          .fallback = "/run/libvirt/qemu,/etc/libvirt/qemu",
-         .help =
-             "Directories of libvirt's domain files, running and defined. As long as one does not "
-             "exist or cannot be read, no drive is cleaned: libvirt makes them when it starts. "
-             "Where libvirt runs in a container, name its volumes, such as "
-             "/var/lib/docker/volumes/nova_libvirt_qemu/_data for /etc/libvirt/qemu. none: there "
-             "is no libvirt on this host."}),
+         .help = "Directories of libvirt's domain files, running and defined. As long as one does "
+                 "not exist or cannot be read, no drive is cleaned: libvirt makes them when it "
+                 "starts. Where libvirt runs in a container, name its volumes, such as "
+                 "/var/lib/docker/volumes/nova_libvirt_qemu/_data for /etc/libvirt/qemu. none: "
+                 "there is no libvirt on this host."}),
     kReclaim.option<&Settings::compute_id_file>(
         {.name = "compute_id_file",
          .fallback = "/var/lib/nova/compute_id",
