@@ -14,22 +14,12 @@
 
 #include "config/policy_file.h"
 #include "handlers/api/policy.h"
+#include "state/base/durable_file.h"
 
 namespace reclaim::config {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Fd {
-  int number = -1;
-  Fd() = default;
-  explicit Fd(int fd) : number(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (number >= 0) ::close(number);
-  }
-};
 
 Error os_error(int number) {
   return Error{Errc::failed, std::strerror(number), number};
@@ -43,22 +33,23 @@ struct FileText {
 
 // At most one byte more than the limit, so that the parser can tell that it is too long.
 Result<FileText> read_file(const std::string& path, std::size_t bytes_max) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.number < 0) return os_error(errno);
+  const auto opened = durable_file::File::open(path, O_RDONLY | O_NONBLOCK);
+  if (!opened.ok()) return os_error(opened.error().raw);
+  const int fd = opened->fd();
   struct stat status {};
-  if (::fstat(fd.number, &status) != 0) return os_error(errno);
+  if (::fstat(fd, &status) != 0) return os_error(errno);
   if (S_ISDIR(status.st_mode)) return os_error(EISDIR);
   // A pipe (process substitution) is as good as a file; a device is not.
   if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
     return Error{Errc::invalid, "neither a file nor a pipe"};
   }
-  if (S_ISFIFO(status.st_mode)) ::fcntl(fd.number, F_SETFL, 0);
+  if (S_ISFIFO(status.st_mode)) ::fcntl(fd, F_SETFL, 0);
   FileText file;
   file.writable_by_others = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   file.readable_by_all = (status.st_mode & S_IROTH) != 0;
   std::array<char, 65536> buffer{};
   while (file.text.size() <= bytes_max) {
-    const ssize_t bytes = ::read(fd.number, buffer.data(), buffer.size());
+    const ssize_t bytes = ::read(fd, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) return os_error(errno);
     if (bytes == 0) break;

@@ -12,7 +12,6 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::string_view kAccepted = "accepted: rabbit, kombu, amqp";
-constexpr std::string_view kDefaultUser = "guest";
 
 Error invalid(std::string text) {
   return Error{Errc::invalid, std::move(text)};
@@ -47,11 +46,12 @@ Result<Ok> check_scheme(std::string_view text, std::size_t separator) {
                : invalid(fmt::format("the scheme is not supported, {}", kAccepted));
 }
 
-Result<TransportHost> parse_host(std::string_view text, std::size_t index) {
-  TransportHost host;
-  const auto login = url::take_login(text);
-  host.username = login ? login->username : kDefaultUser;
-  host.password = login ? login->password : kDefaultUser;
+Result<listener::AmqpHost> parse_host(std::string_view text, std::size_t index) {
+  listener::AmqpHost host;
+  if (auto login = url::take_login(text)) {
+    host.user = std::move(login->username);
+    host.password = std::move(login->password);
+  }
   const url::HostPort parts = url::split_host(text);
   if (parts.flaw == url::HostPort::Flaw::no_closing_bracket) {
     return invalid(fmt::format("host {} starts with '[' but has no ']'", index));
@@ -74,8 +74,8 @@ Result<TransportHost> parse_host(std::string_view text, std::size_t index) {
   return host;
 }
 
-Result<std::vector<TransportHost>> parse_hosts(std::string_view text) {
-  std::vector<TransportHost> hosts;
+Result<std::vector<listener::AmqpHost>> parse_hosts(std::string_view text) {
+  std::vector<listener::AmqpHost> hosts;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     const std::string_view one = strip(text.substr(0, comma));
@@ -153,8 +153,8 @@ Result<TransportUrl> parse_transport_url(std::string_view text) {
   auto hosts = parse_hosts(rest);
   if (!hosts.ok()) return hosts.error();
   out.hosts = *std::move(hosts);
-  for (const TransportHost& host : out.hosts) {
-    if ((host.username + host.password + host.host + out.virtual_host).find('\0') !=
+  for (const listener::AmqpHost& host : out.hosts) {
+    if ((host.user + host.password + host.host + out.virtual_host).find('\0') !=
         std::string::npos) {
       return invalid("holds a NUL byte (%00)");
     }
@@ -165,9 +165,9 @@ Result<TransportUrl> parse_transport_url(std::string_view text) {
 std::string redacted(const TransportUrl& bus) {
   std::string out = "rabbit://";
   for (std::size_t i = 0; i < bus.hosts.size(); ++i) {
-    const TransportHost& host = bus.hosts[i];
+    const listener::AmqpHost& host = bus.hosts[i];
     const bool v6 = host.host.find(':') != std::string::npos;
-    out += fmt::format("{}{}:***@{}{}{}:{}", i == 0 ? "" : ",", url::percent_encode(host.username),
+    out += fmt::format("{}{}:***@{}{}{}:{}", i == 0 ? "" : ",", url::percent_encode(host.user),
                        v6 ? "[" : "", printable_excerpt(host.host, 255), v6 ? "]" : "", host.port);
   }
   out += '/' + url::percent_encode(bus.virtual_host);

@@ -7,27 +7,19 @@
 // query overrides [oslo_messaging_rabbit] (config/settings.cpp does that).
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "listener/amqp/options.h"
 #include "state/base/result.h"
 
 namespace reclaim::config {
 
-struct TransportHost {
-  std::string host;           // a name, or an address without brackets
-  std::uint16_t port = 5672;  // TLS does not change it: 5671 must be written out
-  std::string username;       // decoded; "guest" where the URL names none, as kombu has it
-  std::string password;       // decoded; "guest" where the URL names none
-
-  friend bool operator==(const TransportHost&, const TransportHost&) = default;
-};
-
 struct TransportUrl {
-  std::vector<TransportHost> hosts;  // at least one, in the order written
+  // At least one, in the order written. TLS does not change a port: 5671 must be written out.
+  std::vector<listener::AmqpHost> hosts;
   std::string virtual_host = "/";
   // Decoded, in the order written; a key given twice has its values joined by ','.
   std::vector<std::pair<std::string, std::string>> query;

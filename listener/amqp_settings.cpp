@@ -9,9 +9,7 @@ namespace {
 // Of the bus at `url`; the rest of the link's options is the notifications'.
 AmqpOptions options_at(const config::TransportUrl& url, const config::Settings& settings) {
   AmqpOptions out = settings.amqp;
-  for (const config::TransportHost& host : url.hosts) {
-    out.hosts.push_back(AmqpHost{host.host, host.port, host.username, host.password});
-  }
+  out.hosts = url.hosts;
   out.vhost = url.virtual_host;
   out.connection_name = fmt::format("reclaim:{}:{}", settings.host, getpid());
   return out;

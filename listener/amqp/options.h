@@ -12,8 +12,10 @@ namespace reclaim::listener {
 struct AmqpHost {
   std::string host;  // a name or an address; IPv6 without brackets
   int port = 5672;
-  std::string user = "guest";
+  std::string user = "guest";  // as kombu has it where the URL names none
   std::string password = "guest";
+
+  friend bool operator==(const AmqpHost&, const AmqpHost&) = default;
 };
 
 // The oldest version of TLS that is accepted; older ones than 1.2 have to be asked for.

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!url->hosts.empty());
     CHECK(!url->virtual_host.empty());
     TransportUrl plain = *url;
-    for (TransportHost& host : plain.hosts) {
+    for (reclaim::listener::AmqpHost& host : plain.hosts) {
       CHECK(!host.host.empty());
       CHECK(host.port != 0);
       host.password.clear();

@@ -26,14 +26,14 @@ std::string error(std::string_view text) {
 
 TEST(TransportUrl, OneHost) {
   const TransportUrl url = good("rabbit://nova:secret@10.0.0.1:5673/cell1");
-  EXPECT_THAT(url.hosts, ElementsAre(TransportHost{"10.0.0.1", 5673, "nova", "secret"}));
+  EXPECT_THAT(url.hosts, ElementsAre(listener::AmqpHost{"10.0.0.1", 5673, "nova", "secret"}));
   EXPECT_EQ(url.virtual_host, "cell1");
   EXPECT_THAT(url.query, ElementsAre());
 }
 
 TEST(TransportUrl, DefaultsAreKombus) {
   const TransportUrl url = good("rabbit://");
-  EXPECT_THAT(url.hosts, ElementsAre(TransportHost{"localhost", 5672, "guest", "guest"}));
+  EXPECT_THAT(url.hosts, ElementsAre(listener::AmqpHost{"localhost", 5672, "guest", "guest"}));
   EXPECT_EQ(url.virtual_host, "/");
   EXPECT_EQ(good("rabbit:///"), url);
   EXPECT_EQ(good("rabbit://h:/").hosts[0].port, 5672);
@@ -41,9 +41,10 @@ TEST(TransportUrl, DefaultsAreKombus) {
 }
 
 TEST(TransportUrl, SeveralHostsWithTheirOwnCredentials) {
-  EXPECT_THAT(good("rabbit://a:b@h1:1,c:d@h2,h3:3,/v").hosts,
-              ElementsAre(TransportHost{"h1", 1, "a", "b"}, TransportHost{"h2", 5672, "c", "d"},
-                          TransportHost{"h3", 3, "guest", "guest"}));
+  EXPECT_THAT(
+      good("rabbit://a:b@h1:1,c:d@h2,h3:3,/v").hosts,
+      ElementsAre(listener::AmqpHost{"h1", 1, "a", "b"}, listener::AmqpHost{"h2", 5672, "c", "d"},
+                  listener::AmqpHost{"h3", 3, "guest", "guest"}));
 }
 
 TEST(TransportUrl, VirtualHosts) {
@@ -57,7 +58,7 @@ TEST(TransportUrl, VirtualHosts) {
 
 TEST(TransportUrl, PercentDecodingAfterSplitting) {
   const TransportUrl url = good("rabbit://n%40x:p%2Cq%3A%40%2F%3F%23%25@h/");
-  EXPECT_EQ(url.hosts[0].username, "n@x");
+  EXPECT_EQ(url.hosts[0].user, "n@x");
   EXPECT_EQ(url.hosts[0].password, "p,q:@/?#%");
 }
 
@@ -70,9 +71,9 @@ TEST(TransportUrl, LiteralCharactersOslosUsersWrite) {
 }
 
 TEST(TransportUrl, Ipv6) {
-  EXPECT_THAT(
-      good("rabbit://u:p@[::1]:5671,u:p@[fd00::2]/").hosts,
-      ElementsAre(TransportHost{"::1", 5671, "u", "p"}, TransportHost{"fd00::2", 5672, "u", "p"}));
+  EXPECT_THAT(good("rabbit://u:p@[::1]:5671,u:p@[fd00::2]/").hosts,
+              ElementsAre(listener::AmqpHost{"::1", 5671, "u", "p"},
+                          listener::AmqpHost{"fd00::2", 5672, "u", "p"}));
   EXPECT_EQ(error("rabbit://[::1:5672/"), "host 1 starts with '[' but has no ']'");
   EXPECT_THAT(error("rabbit://[::1]x/"), HasSubstr("after ']'"));
 }
