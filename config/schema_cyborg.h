@@ -20,22 +20,22 @@ inline constexpr std::array kCyborgOptions = {
          .help = "Ask Cyborg's REST API which accelerator request binds which device. Counts in "
                  "Reclaim's own files only: the [cyborg] group of a nova.conf is Nova's login, and "
                  "says nothing of Reclaim. Needs auth_type or auth_section."}),
-    kCyborg.option<&Settings::rpc, &RpcSettings::listen>(
+    kCyborg.option<&Settings::listen_rpc>(
         {.name = "listen_rpc",
          .fallback = "false",
          .help =
              "Hear the casts of Cyborg's conductor to this host's cyborg-agent (cleanup_device) "
              "through a queue of our own, so that an agent that runs here loses nothing."}),
-    kCyborg.option<&Settings::rpc, &RpcSettings::serve>(
+    kCyborg.option<&Settings::rpc, &listener::RpcServerOptions::serve>(
         {.name = "serve_rpc",
          .fallback = "false",
          .help = "Answer calls to this host's cyborg-agent as well. Only for a host on which no "
                  "agent runs: the two would take each other's calls. Implies listen_rpc."}),
-    kCyborg.option<&Settings::rpc, &RpcSettings::exchange>(
+    kCyborg.option<&Settings::rpc, &listener::RpcServerOptions::exchange>(
         {.name = "rpc_exchange",
          .fallback = "cyborg",
          .help = "The exchange of Cyborg's RPC (control_exchange of its services)."}),
-    kCyborg.option<&Settings::rpc, &RpcSettings::topic>(
+    kCyborg.option<&Settings::rpc, &listener::RpcServerOptions::topic>(
         {.name = "rpc_topic", .fallback = "cyborg-agent", .help = "The topic of its agents."}),
     // ----------------------------------------------------------------------------------------- pci
     kPci.option(

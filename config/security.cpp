@@ -59,7 +59,7 @@ class Remarks {
   void rabbit() {
     const listener::AmqpTls& tls = settings_.amqp.tls;
     bus("transport_url", settings_.rabbit.url);
-    if (settings_.rpc.listen) {
+    if (settings_.listen_rpc) {
       bus("transport_url of the RPC", settings_.rabbit.rpc_url);
     }
     if (!tls.enabled) return;

@@ -32,14 +32,6 @@ struct RabbitSettings {
   double reconnect_delay_s = 1;
 };
 
-// [cyborg]: what of its RPC is heard and answered.
-struct RpcSettings {
-  bool listen = false;   // hear the casts to this host's cyborg-agent
-  bool serve = false;    // and answer calls: for a host without an agent
-  std::string exchange;  // cyborg
-  std::string topic;     // cyborg-agent
-};
-
 enum class ApiAuth { keystone, none };
 
 // [api]: the device API. Off while neither bind nor unix_socket is set.
@@ -82,7 +74,8 @@ struct Settings {
   LoginGroups logins;
   placement::Options placement;
   placement::CyborgOptions cyborg;
-  RpcSettings rpc;
+  bool listen_rpc = false;           // hear the casts to this host's cyborg-agent
+  listener::RpcServerOptions rpc;    // all but the bus, the host and survey_delays_s
   placement::TokenOptions tokens;    // [keystone_authtoken]
   std::string www_authenticate_uri;  // of it
   ApiSettings api;

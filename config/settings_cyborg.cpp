@@ -46,10 +46,9 @@ void read_cyborg(const Reading& reading, Settings& settings) {
   const Target target{settings, &settings.cyborg.session};
   read_session(reading, "cyborg", target);
   settings.logins.cyborg = read_login(reading, target);
-  RpcSettings& rpc = settings.rpc;
-  rpc.listen = rpc.listen || rpc.serve;
-  check_name(reading.read, "rpc_exchange", rpc.exchange);
-  check_name(reading.read, "rpc_topic", rpc.topic);
+  settings.listen_rpc = settings.listen_rpc || settings.rpc.serve;
+  check_name(reading.read, "rpc_exchange", settings.rpc.exchange);
+  check_name(reading.read, "rpc_topic", settings.rpc.topic);
 }
 
 }  // namespace reclaim::config

@@ -22,12 +22,9 @@ AmqpOptions amqp_options(const config::Settings& settings) {
 }
 
 RpcServerOptions rpc_server_options(const config::Settings& settings) {
-  RpcServerOptions out;
+  RpcServerOptions out = settings.rpc;
   out.amqp = options_at(settings.rabbit.rpc_url, settings);
   out.host = settings.host;
-  out.exchange = settings.rpc.exchange;
-  out.topic = settings.rpc.topic;
-  out.serve = settings.rpc.serve;
   out.survey_delays_s = settings.survey_delays_s;
   return out;
 }

@@ -50,7 +50,7 @@ Result<std::string> check_broker(const config::Settings& settings) {
   if (!bus) return bus.error();
   std::string found = fmt::format("{} hosts logged in to, vhost '{}', exchanges there",
                                   options.hosts.size(), options.vhost);
-  if (!settings.rpc.listen) return found;
+  if (!settings.listen_rpc) return found;
   RpcServerOptions rpc = rpc_server_options(settings);
   rpc.amqp.exchanges = {rpc.exchange};
   const Status rpc_bus =

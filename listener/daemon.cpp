@@ -146,7 +146,7 @@ Status Daemon::build_listeners() {
   if (!link) return std::move(link).error();
   link_ = std::move(link).value();
 
-  if (settings_.rpc.listen) {
+  if (settings_.listen_rpc) {
     auto rpc =
         RpcServer::create(loop_, rpc_server_options(settings_), *store_, *store_, timers_, log_);
     if (!rpc) return std::move(rpc).error();

@@ -88,4 +88,13 @@ struct AmqpOptions {
   std::size_t body_bytes_max = std::size_t{1} << 20U;
 };
 
+struct RpcServerOptions {
+  AmqpOptions amqp;                    // of the connection; what is bound to what is ours to say
+  std::string host;                    // [DEFAULT] host: the server Cyborg's conductor names
+  std::string exchange = "cyborg";     // Cyborg's control_exchange
+  std::string topic = "cyborg-agent";  // requests come with the routing key TOPIC.HOST
+  bool serve = false;                  // answer calls
+  std::vector<int> survey_delays_s{0, 5, 30};  // when to look after a request
+};
+
 }  // namespace reclaim::listener

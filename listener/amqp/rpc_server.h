@@ -24,15 +24,6 @@
 
 namespace reclaim::listener {
 
-struct RpcServerOptions {
-  AmqpOptions amqp;                    // of the connection; what is bound to what is ours to say
-  std::string host;                    // [DEFAULT] host: the server Cyborg's conductor names
-  std::string exchange = "cyborg";     // Cyborg's control_exchange
-  std::string topic = "cyborg-agent";  // requests come with the routing key TOPIC.HOST
-  bool serve = false;                  // answer calls
-  std::vector<int> survey_delays_s{0, 5, 30};  // when to look after a request
-};
-
 class RpcServer final {
  public:
   // Errc::invalid for options that cannot work. The references must outlive the server.

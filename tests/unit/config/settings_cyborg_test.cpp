@@ -20,7 +20,7 @@ constexpr std::string_view kLogin =
 TEST(CyborgSettings, DefaultsAskAndHearNothing) {
   const Settings s = build("").settings;
   EXPECT_EQ(s.logins.cyborg, "");
-  EXPECT_FALSE(s.rpc.listen);
+  EXPECT_FALSE(s.listen_rpc);
   EXPECT_FALSE(s.rpc.serve);
   EXPECT_EQ(s.cyborg.session.service_type, "accelerator");
   EXPECT_THAT(s.cyborg.session.valid_interfaces, ElementsAre("internal", "public"));
@@ -112,9 +112,9 @@ TEST(CyborgSettings, ABadValueNamesItsLine) {
 }
 
 TEST(CyborgSettings, ServingImpliesListening) {
-  const RpcSettings rpc = build("[cyborg]\nserve_rpc = true\n").settings.rpc;
-  EXPECT_TRUE(rpc.serve);
-  EXPECT_TRUE(rpc.listen);
+  const Settings s = build("[cyborg]\nserve_rpc = true\n").settings;
+  EXPECT_TRUE(s.rpc.serve);
+  EXPECT_TRUE(s.listen_rpc);
 }
 
 TEST(CyborgSettings, ItsRpcUsesTheBusOfTheServicesNotThatOfTheNotifications) {
