@@ -82,7 +82,7 @@ bool is_ours(Session& session, const Address& address) {
   options.timeout_ms = static_cast<int>(kProbeMs);
   auto transport = placement::CurlTransport::create(session.loop(), options);
   if (!transport) return false;
-  const char* scheme = session.settings().api.cert_file.empty() ? "http" : "https";
+  const char* scheme = session.settings().api.http.tls_cert_file.empty() ? "http" : "https";
   const auto answer = session.wait<placement::HttpResponse>([&](auto done) {
     (*transport)
         ->send(
@@ -149,11 +149,12 @@ void check_tokens(Session& session, Chart& chart) {
 
 void check_api(Session& session, Chart& chart) {
   const config::ApiSettings& api = session.settings().api;
+  const auto& http = api.http;
   if (!api.on()) return;
-  check_file("cert_file", api.cert_file, chart);
-  check_file("key_file", api.key_file, chart);
-  for (const std::string& address : api.bind) check_address(session, address, chart);
-  if (!api.unix_socket.empty()) check_socket(api.unix_socket, chart);
+  check_file("cert_file", http.tls_cert_file, chart);
+  check_file("key_file", http.tls_key_file, chart);
+  for (const std::string& address : http.bind) check_address(session, address, chart);
+  if (!http.unix_socket.empty()) check_socket(http.unix_socket, chart);
   if (api.auth == config::ApiAuth::keystone) check_tokens(session, chart);
 }
 

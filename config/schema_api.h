@@ -14,14 +14,14 @@ inline constexpr Group kPolicy{"oslo_policy"};
 
 inline constexpr std::array kApiOptions = {
     // ----------------------------------------------------------------------------------------- api
-    kApi.option<&Settings::api, &ApiSettings::bind>(
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::bind>(
         {.name = "bind",
          .fallback = "",
          .help = "Where the device API listens: ADDRESS:PORT, as 192.0.2.7:6667 or [::1]:6667; "
                  "several are separated by ','. Port 0 takes any that is free. Empty, and with no "
                  "unix_socket: there is no API. Keep it off the tenants' networks. Only `reclaim "
                  "api` listens there, never the worker."}),
-    kApi.option<&Settings::api, &ApiSettings::unix_socket>(
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::unix_socket>(
         {.name = "unix_socket",
          .fallback = "",
          .help = "Listen at this path as well, as /run/reclaim-api/api.sock.",
@@ -42,30 +42,33 @@ inline constexpr std::array kApiOptions = {
                  "says, and [oslo_policy] decides. none: whoever can connect may do everything; "
                  "then only loopback addresses and the unix socket are listened at.",
          .choices = "keystone,none"}),
-    kApi.option<&Settings::api, &ApiSettings::cert_file>(
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::tls_cert_file>(
         {.name = "cert_file",
          .fallback = "",
          .help = "Certificate chain (PEM), together with key_file: every address of bind then "
                  "speaks TLS only. Both are read anew on SIGHUP."}),
-    kApi.option<&Settings::api, &ApiSettings::key_file>(
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::tls_key_file>(
         {.name = "key_file", .fallback = "", .help = "The key (PEM) to it."}),
-    kApi.option<&Settings::api, &ApiSettings::connections_max>(
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::connections_max>(
         {.name = "connections_max",
          .fallback = "512",
          .help = "Connections at the same time; beyond, the longest idle one is closed, or the new "
                  "one is turned away.",
          .range = Range{1, 16384}}),
-    kApi.option<&Settings::api, &ApiSettings::head_timeout_s>(
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::head_timeout_ms>(
         {.name = "head_timeout_s",
          .fallback = "10",
          .help = "Seconds that a request's head may take to arrive, and then its body.",
-         .range = Range{1, 600}}),
-    kApi.option<&Settings::api, &ApiSettings::idle_timeout_s>(
+         .range = Range{1, 600},
+         .times = kMsPerS}),
+    kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::idle_timeout_ms>(
         {.name = "idle_timeout_s",
          .fallback = "60",
          .help = "Seconds a connection may stay open between two requests.",
-         .range = Range{1, 3600}}),
-    kApi.option<&Settings::api, &ApiSettings::request_bytes_max>(
+         .range = Range{1, 3600},
+         .times = kMsPerS}),
+    kApi.option<&Settings::api, &ApiSettings::http,
+                &listener::HttpServerOptions::request_body_bytes_max>(
         {.name = "request_bytes_max",
          .fallback = "65536",
          .help = "The longest body of a request, in bytes.",

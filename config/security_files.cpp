@@ -46,7 +46,7 @@ std::vector<Remark> file_remarks(const Settings& settings, const std::vector<std
               "[certificates] signing_key", out);
   look_at_key(default_host_key(settings.state_path), "the host's key of its records in Redis", out);
   look_at_key(settings.order_key_file, "[security] order_key_file", out);
-  look_at_key(settings.api.key_file, "[api] key_file", out);
+  look_at_key(settings.api.http.tls_key_file, "[api] key_file", out);
   look_at_key(settings.placement.keyfile, "[placement] keyfile", out);
   look_at_key(settings.cyborg.session.keyfile, "[cyborg] keyfile", out);
   look_at_key(settings.tokens.session.keyfile, "[keystone_authtoken] keyfile", out);

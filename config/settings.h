@@ -14,6 +14,7 @@
 #include "config/transport_url.h"
 #include "handlers/options.h"
 #include "listener/amqp/options.h"
+#include "listener/http/options.h"
 #include "nvme/options.h"
 #include "placement/cyborg/options.h"
 #include "placement/keystone/token_options.h"
@@ -37,17 +38,10 @@ enum class ApiAuth { keystone, none };
 // [api]: the device API. Off while neither bind nor unix_socket is set.
 struct ApiSettings {
   bool in_worker = false;  // `serve` answers it, at unix_socket alone; false: `reclaim api` does
-  std::vector<std::string> bind;  // ADDRESS:PORT, IPv6 in brackets
-  std::string unix_socket;
-  std::uint32_t unix_socket_mode = 0600;
   ApiAuth auth = ApiAuth::keystone;  // none: loopback addresses and the unix socket only
-  std::string cert_file, key_file;
-  int connections_max = 512;
-  int head_timeout_s = 10;
-  int idle_timeout_s = 60;
-  std::size_t request_bytes_max = 65'536;
+  listener::HttpServerOptions http;
 
-  [[nodiscard]] bool on() const { return !bind.empty() || !unix_socket.empty(); }
+  [[nodiscard]] bool on() const { return !http.bind.empty() || !http.unix_socket.empty(); }
   // Whether the worker has to answer it.
   [[nodiscard]] bool of_worker() const { return in_worker && on(); }
 };

@@ -50,10 +50,10 @@ Bound look_at(const std::string& text) {
 
 void check_bind(const Reading& reading, ApiSettings& api) {
   const Reader& read = reading.read;
-  if (api.bind.size() > kAddressesMax) {
+  if (api.http.bind.size() > kAddressesMax) {
     read.complain(kGroup, "bind", fmt::format(" has more than {} addresses", kAddressesMax));
   }
-  for (const std::string& address : api.bind) {
+  for (const std::string& address : api.http.bind) {
     const Bound bound = look_at(address);
     if (!bound.good) {
       read.refuse(kGroup, "bind", address,
@@ -67,13 +67,13 @@ void check_bind(const Reading& reading, ApiSettings& api) {
       read.refuse(kGroup, "bind", address,
                   "is no loopback address, and with auth = none whoever reaches it may do "
                   "everything: bind 127.0.0.1 or [::1], use unix_socket, or set auth = keystone");
-    } else if (!bound.loopback && api.cert_file.empty()) {
+    } else if (!bound.loopback && api.http.tls_cert_file.empty()) {
       reading.warn(kGroup, "bind",
                    fmt::format(": tokens come to {} in the clear, for cert_file is not set",
                                printable_excerpt(address, kAddressBytes)));
     }
   }
-  if (!api.bind.empty() && api.auth == ApiAuth::none) {
+  if (!api.http.bind.empty() && api.auth == ApiAuth::none) {
     reading.warn(kGroup, "bind", kEverybodyHere);
   }
 }
@@ -82,21 +82,21 @@ void read_socket(const Reading& reading, ApiSettings& api) {
   const Reader& read = reading.read;
   const std::string mode = read.string(kGroup, "unix_socket_mode");
   const auto [end, error] =
-      std::from_chars(mode.data(), mode.data() + mode.size(), api.unix_socket_mode, 8);
+      std::from_chars(mode.data(), mode.data() + mode.size(), api.http.unix_socket_mode, 8);
   if (mode.empty() || error != std::errc{} || end != mode.data() + mode.size() ||
-      api.unix_socket_mode > 0777) {
+      api.http.unix_socket_mode > 0777) {
     read.refuse(kGroup, "unix_socket_mode", mode,
                 "is not an octal number from 0 to 0777, like 0660");
-    api.unix_socket_mode = ApiSettings{}.unix_socket_mode;
+    api.http.unix_socket_mode = ApiSettings{}.http.unix_socket_mode;
   }
-  if (api.unix_socket.empty()) return;
-  if (api.unix_socket.size() > kSocketPathBytesMax) {
+  if (api.http.unix_socket.empty()) return;
+  if (api.http.unix_socket.size() > kSocketPathBytesMax) {
     read.complain(kGroup, "unix_socket",
                   fmt::format(" is longer than {} bytes, which is all a socket's path may have",
                               kSocketPathBytesMax));
   }
   constexpr std::uint32_t kOthersWrite = 0002;
-  if (api.auth == ApiAuth::none && (api.unix_socket_mode & kOthersWrite) != 0) {
+  if (api.auth == ApiAuth::none && (api.http.unix_socket_mode & kOthersWrite) != 0) {
     reading.warn(kGroup, "unix_socket_mode", kEverybodyHere);
   }
 }
@@ -105,11 +105,11 @@ void read_socket(const Reading& reading, ApiSettings& api) {
 // says so, and then only those of this host.
 void check_process(const Reading& reading, ApiSettings& api) {
   const Reader& read = reading.read;
-  if (api.in_worker && !api.bind.empty()) {
+  if (api.in_worker && !api.http.bind.empty()) {
     read.complain(kGroup, "bind",
                   ": the worker listens at no network address. Take out in_worker and run `reclaim "
                   "api` (reclaim-api.service), or leave only unix_socket");
-  } else if (api.in_worker && api.unix_socket.empty()) {
+  } else if (api.in_worker && api.http.unix_socket.empty()) {
     read.complain(kGroup, "in_worker",
                   " needs unix_socket: the worker listens at no network address");
   }
@@ -135,11 +135,12 @@ bool validates_tokens(const ApiSettings& api, Purpose purpose) {
 void read_api(const Reading& reading, Settings& settings) {
   ApiSettings& api = settings.api;
   fill_group(reading, kGroup, settings);
-  check_pair(reading, kGroup, "cert_file", api.cert_file, "key_file", api.key_file);
+  check_pair(reading, kGroup, "cert_file", api.http.tls_cert_file, "key_file",
+             api.http.tls_key_file);
   check_bind(reading, api);
   read_socket(reading, api);
   check_process(reading, api);
-  if (!api.cert_file.empty() && api.bind.empty()) {
+  if (!api.http.tls_cert_file.empty() && api.http.bind.empty()) {
     reading.warn(kGroup, "cert_file", " has no effect, for bind is not set");
   }
 }

@@ -35,7 +35,7 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
       std::make_unique<api::Api>(api::Ports{store, out->tokens_.get(), clock, log, out->turns_},
                                  *std::move(policy), api_options(settings));
   auto server = HttpServer::create(
-      loop, http_server_options(settings),
+      loop, settings.api.http,
       [api = out->api_.get()](api::Request request, std::function<void(api::Response)> done) {
         api->handle(std::move(request), std::move(done));
       },
@@ -53,11 +53,11 @@ void DeviceApi::reload(const config::Settings& settings) {
     log_.error(kLog, "the policy stays as it was read last, for the file cannot be used",
                {{"why", policy.error().what}});
   }
-  if (settings.api.cert_file.empty()) return;
+  if (settings.api.http.tls_cert_file.empty()) return;
   const Status tls = server_->reload_tls();
   if (tls) {
     log_.info(kLog, fmt::format("TLS certificate {} was read anew, and new connections get it",
-                                settings.api.cert_file));
+                                settings.api.http.tls_cert_file));
   } else {
     log_.error(kLog, "the TLS certificate stays as it was read last, for the files cannot be used",
                {{"why", tls.error().what}});
@@ -98,22 +98,6 @@ api::Options api_options(const config::Settings& settings) {
   constexpr std::int64_t kMissedMax = 3;
   out.heartbeat_max_ms =
       std::max(out.heartbeat_max_ms, settings.conductor.survey_interval_ms * kMissedMax);
-  return out;
-}
-
-HttpServerOptions http_server_options(const config::Settings& settings) {
-  const config::ApiSettings& from = settings.api;
-  constexpr std::int64_t kMsPerS = 1000;
-  HttpServerOptions out;
-  out.bind = from.bind;
-  out.unix_socket = from.unix_socket;
-  out.unix_socket_mode = from.unix_socket_mode;
-  out.tls_cert_file = from.cert_file;
-  out.tls_key_file = from.key_file;
-  out.connections_max = static_cast<std::size_t>(from.connections_max);
-  out.head_timeout_ms = from.head_timeout_s * kMsPerS;
-  out.idle_timeout_ms = from.idle_timeout_s * kMsPerS;
-  out.request_body_bytes_max = from.request_bytes_max;
   return out;
 }
 

@@ -62,6 +62,5 @@ class DeviceApi final {
 
 // [api] in the words of what it is told to. Pure.
 [[nodiscard]] api::Options api_options(const config::Settings& settings);
-[[nodiscard]] HttpServerOptions http_server_options(const config::Settings& settings);
 
 }  // namespace reclaim::listener

@@ -26,7 +26,7 @@ TEST(ApiSettings, OffByDefault) {
   const Settings settings = build("").settings;
   EXPECT_FALSE(settings.api.on());
   EXPECT_EQ(settings.api.auth, ApiAuth::keystone);
-  EXPECT_EQ(settings.api.unix_socket_mode, 0600U);
+  EXPECT_EQ(settings.api.http.unix_socket_mode, 0600U);
   EXPECT_THAT(settings.tokens.session.valid_interfaces, ElementsAre("internal"));
   EXPECT_THAT(settings.tokens.service_token_roles, ElementsAre("service"));
   EXPECT_EQ(settings.policy_file, "/etc/reclaim/policy.yaml");
@@ -37,7 +37,7 @@ TEST(ApiSettings, AddressesAreNumeric) {
   const auto checked = build("[api]\nbind = 127.0.0.1:6667, [::1]:0\nunix_socket = /run/r.sock\n");
   EXPECT_THAT(texts(checked.problems), IsEmpty());
   EXPECT_TRUE(checked.settings.api.on());
-  EXPECT_THAT(checked.settings.api.bind, ElementsAre("127.0.0.1:6667", "[::1]:0"));
+  EXPECT_THAT(checked.settings.api.http.bind, ElementsAre("127.0.0.1:6667", "[::1]:0"));
   for (const char* bad :
        {"6667", ":6667", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:6667", "[127.0.0.1]:1",
         "host:6667", "[::1]6667", "127.0.0.1:-1", "*:6667", "[]:1", "127.0.0.1:1x"}) {
@@ -102,7 +102,7 @@ TEST(ApiSettings, TheSocketAndItsMode) {
   const auto checked =
       build("[api]\nunix_socket = /run/reclaim/api.sock\nunix_socket_mode = 660\n");
   EXPECT_THAT(texts(checked.problems), IsEmpty());
-  EXPECT_EQ(checked.settings.api.unix_socket_mode, 0660U);
+  EXPECT_EQ(checked.settings.api.http.unix_socket_mode, 0660U);
   for (const char* bad : {"0888", "rw", "1777", "-1", "", "0x10"}) {
     EXPECT_THAT(api(std::string("unix_socket_mode = ") + bad + "\n"),
                 ElementsAre(HasSubstr("is not an octal number from 0 to 0777")))

@@ -67,11 +67,11 @@ TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
   EXPECT_EQ(read.conductor.survey_interval_ms, plain.conductor.survey_interval_ms);
   EXPECT_EQ(read.conductor.manage_providers, plain.conductor.manage_providers);
   EXPECT_EQ(read.cyborg.session.timeout_ms, plain.cyborg.session.timeout_ms);
-  EXPECT_EQ(read.api.unix_socket_mode, plain.api.unix_socket_mode);
-  EXPECT_EQ(read.api.connections_max, plain.api.connections_max);
-  EXPECT_EQ(read.api.head_timeout_s, plain.api.head_timeout_s);
-  EXPECT_EQ(read.api.idle_timeout_s, plain.api.idle_timeout_s);
-  EXPECT_EQ(read.api.request_bytes_max, plain.api.request_bytes_max);
+  EXPECT_EQ(read.api.http.unix_socket_mode, plain.api.http.unix_socket_mode);
+  EXPECT_EQ(read.api.http.connections_max, plain.api.http.connections_max);
+  EXPECT_EQ(read.api.http.head_timeout_ms, plain.api.http.head_timeout_ms);
+  EXPECT_EQ(read.api.http.idle_timeout_ms, plain.api.http.idle_timeout_ms);
+  EXPECT_EQ(read.api.http.request_body_bytes_max, plain.api.http.request_body_bytes_max);
   EXPECT_EQ(read.tokens.cache_time_ms, plain.tokens.cache_time_ms);
   EXPECT_EQ(read.tokens.service_token_roles_required, plain.tokens.service_token_roles_required);
 }
