@@ -4,6 +4,7 @@
 
 #include "cli/format.h"
 #include "state/base/check.h"
+#include "state/base/text.h"
 
 namespace reclaim::cli {
 namespace {
@@ -13,16 +14,6 @@ std::size_t grid_width(const std::vector<std::size_t>& columns, std::size_t wide
   std::size_t sum = 1;
   for (const std::size_t column : columns) sum += std::min(column, widest) + 3;
   return sum;
-}
-
-// The bytes at the head of `text` that are one character, or one byte that is none.
-std::size_t character(std::string_view text) {
-  std::size_t bytes = 1;
-  while (bytes < text.size() && bytes < 4 &&
-         (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) {
-    ++bytes;
-  }
-  return bytes;
 }
 
 // Whether a line may end so; not with the slash that a path begins with.
@@ -57,7 +48,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     std::size_t end = 0;
     std::size_t broken = 0;  // behind the last place where a line may end
     while (end < text.size()) {
-      const std::size_t next = end + character(text.substr(end));
+      const std::size_t next = end + first_utf8_char(text.substr(end)).bytes;
       const std::string_view line = text.substr(0, next);
       if (display_width(without_blanks_at_the_end(line)) > width) break;
       end = next;

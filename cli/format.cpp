@@ -9,6 +9,7 @@
 
 #include "cli/fit.h"
 #include "state/base/check.h"
+#include "state/base/text.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {
@@ -34,14 +35,6 @@ template <typename Ranges>
 bool within(const Ranges& ranges, char32_t code) {
   return std::any_of(ranges.begin(), ranges.end(),
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
-}
-
-std::string fold(std::string_view text) {
-  std::string folded(text);
-  for (char& c : folded) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return folded;
 }
 
 // Python's str() of a float: always with a point.
@@ -278,11 +271,11 @@ Result<std::vector<std::size_t>> choose(const std::vector<std::string>& columns,
                                         const std::vector<std::string>& wanted) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const auto same = [&](const std::string& name) { return fold(name) == fold(columns[i]); };
+    const auto same = [&](const std::string& name) { return lower(name) == lower(columns[i]); };
     if (wanted.empty() || std::any_of(wanted.begin(), wanted.end(), same)) chosen.push_back(i);
   }
   for (const std::string& name : wanted) {
-    const auto same = [&](const std::string& column) { return fold(name) == fold(column); };
+    const auto same = [&](const std::string& column) { return lower(name) == lower(column); };
     if (std::any_of(columns.begin(), columns.end(), same)) continue;
     std::string known;
     for (const std::string& column : columns) {

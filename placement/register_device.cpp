@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "placement/http/url.h"
-#include "state/base/ascii.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::placement {

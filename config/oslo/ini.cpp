@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -45,42 +46,6 @@ std::size_t space_at_start(std::string_view text) {
 std::string_view lstrip(std::string_view text) {
   while (const std::size_t bytes = space_at_start(text)) text.remove_prefix(bytes);
   return text;
-}
-
-// The byte of the first sequence that is no UTF-8, or nothing.
-std::optional<std::size_t> bad_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    std::size_t more = 0;
-    std::uint32_t code = 0;
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    if (lead >= 0xC2 && lead <= 0xDF) {
-      more = 1;
-      code = lead & 0x1FU;
-    } else if (lead >= 0xE0 && lead <= 0xEF) {
-      more = 2;
-      code = lead & 0x0FU;
-    } else if (lead >= 0xF0 && lead <= 0xF4) {
-      more = 3;
-      code = lead & 0x07U;
-    } else {
-      return i;
-    }
-    if (i + more >= text.size()) return i;
-    for (std::size_t k = 1; k <= more; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xC0U) != 0x80U) return i;
-      code = code << 6U | (next & 0x3FU);
-    }
-    const bool overlong = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
-    if (overlong || (code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return i;
-    i += more + 1;
-  }
-  return std::nullopt;
 }
 
 class Parser {
@@ -123,7 +88,7 @@ class Parser {
 
   void take(std::string_view raw) {
     const std::string_view line = rstrip(raw);
-    if (const auto bad = bad_utf8(line)) {
+    if (const auto bad = find_no_utf8(line)) {
       open_ = Open::skipping;
       return complain(line_, fmt::format("the line is not UTF-8 (at byte {})", *bad + 1));
     }
@@ -232,12 +197,7 @@ IniFile parse_ini(std::string_view text, std::string_view file, const IniLimits&
 }
 
 std::string fold_group(std::string_view group) {
-  std::string folded(group);
-  if (folded == "DEFAULT") return folded;
-  for (char& c : folded) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return folded;
+  return group == "DEFAULT" ? std::string(group) : lower(group);
 }
 
 std::string_view rstrip(std::string_view text) {

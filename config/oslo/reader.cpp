@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "state/base/check.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -15,36 +15,21 @@ namespace {
 constexpr std::size_t kExcerptBytes = 80;
 constexpr std::size_t kTextBytes = 255;  // of a path, a name or a URL
 
-std::string fold(std::string_view text) {
-  std::string folded(text);
-  for (char& c : folded) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return folded;
-}
-
 // Python's int(): white space around it, a sign.
 std::optional<std::int64_t> to_integer(std::string_view text) {
   text = strip(text);
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_number<std::int64_t>(text);
 }
 
 std::optional<double> to_real(std::string_view text) {
-  text = strip(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (!std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = parse_number<double>(strip(text));
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // oslo.config's Boolean: fewer words than oslo.utils' bool_from_string().
 std::optional<bool> to_boolean(std::string_view text) {
-  const std::string word = fold(text);
+  const std::string word = lower(text);
   if (word == "true" || word == "1" || word == "on" || word == "yes") return true;
   if (word == "false" || word == "0" || word == "off" || word == "no") return false;
   return std::nullopt;

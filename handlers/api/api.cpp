@@ -14,12 +14,11 @@
 #include "handlers/api/error.h"
 #include "handlers/api/fleet.h"
 #include "handlers/api/route.h"
-#include "handlers/api/text.h"
 #include "handlers/api/version.h"
-#include "state/base/ascii.h"
 #include "state/base/check.h"
 #include "state/base/log.h"
 #include "state/base/loopback.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::api {

@@ -6,9 +6,9 @@
 #include <array>
 
 #include "handlers/api/json.h"
-#include "handlers/api/text.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::api {

@@ -5,6 +5,7 @@
 
 #include "state/base/log.h"
 #include "state/base/rapidjson.h"
+#include "state/base/text.h"
 
 namespace reclaim::api {
 namespace {
@@ -45,12 +46,6 @@ using Writer = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rap
 
 void put(Writer& writer, std::string_view text) {
   writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
-}
-
-bool is_utf8(std::string_view text) {
-  rapidjson::StringBuffer buffer;
-  Writer writer(buffer);
-  return writer.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
 
 std::string bounded(std::string_view text) {

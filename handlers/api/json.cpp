@@ -2,23 +2,10 @@
 
 #include "state/base/log.h"
 #include "state/base/rapidjson.h"
+#include "state/base/text.h"
 
 namespace reclaim::api {
 namespace {
-
-struct Nowhere {
-  // NOLINTNEXTLINE(readability-identifier-naming): RapidJSON's name for it
-  void Put(char /*byte*/) {}
-};
-
-bool is_utf8(std::string_view text) {
-  rapidjson::MemoryStream in(text.data(), text.size());
-  Nowhere out;
-  while (in.Tell() < text.size()) {
-    if (!rapidjson::UTF8<>::Validate(in, out)) return false;
-  }
-  return in.Tell() == text.size();
-}
 
 rapidjson::SizeType size_of(std::string_view text) {
   return static_cast<rapidjson::SizeType>(text.size());

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "handlers/api/text.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::api {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/url.h"
 
 namespace reclaim::api {
@@ -37,9 +38,7 @@ Result<std::string> percent_decode(std::string_view text, bool in_query) {
 Result<Parameters> parse_query(std::string_view query) {
   Parameters parameters;
   while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view pair = query.substr(0, end);
-    query.remove_prefix(std::min(end + 1, query.size()));
+    const std::string_view pair = take_until(query, '&');
     if (pair.empty()) continue;
     if (parameters.size() == kParametersMax) {
       return Error{Errc::limit, fmt::format("more than {} query parameters", kParametersMax)};

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "handlers/api/json.h"
-#include "handlers/api/text.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::api {
 namespace {
@@ -17,24 +16,10 @@ namespace {
 // The specification's service type, and the one under which we stand in a catalogue beside Cyborg.
 constexpr std::array<std::string_view, 2> kServiceTypes{"accelerator", "accelerator-cleaning"};
 
-bool blank(char c) {
-  return c == ' ' || c == '\t';
-}
+constexpr std::string_view kBlanks = " \t";
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const bool digits =
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (text.empty() || !digits || error != std::errc{} || stop != end) return std::nullopt;
-  return value;
+std::optional<int> number(std::string_view digits) {
+  return digits.starts_with('-') ? std::nullopt : parse_number<int>(digits);
 }
 
 std::string range() {
@@ -80,21 +65,19 @@ std::string to_string(Microversion version) {
 
 Result<Negotiated> negotiate(std::string_view header) {
   Negotiated negotiated;
-  const std::string_view whole = trimmed(header);
+  const std::string_view whole = strip(header, kBlanks);
   if (whole.empty()) return negotiated;
   std::string_view asked;
   for (std::string_view rest = whole; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view entry = trimmed(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-    const std::size_t gap = entry.find_first_of(" \t");
+    const std::string_view entry = strip(take_until(rest, ','), kBlanks);
+    const std::size_t gap = entry.find_first_of(kBlanks);
     if (gap == std::string_view::npos) continue;
     const std::string service = lower(entry.substr(0, gap));
     if (std::find(kServiceTypes.begin(), kServiceTypes.end(), service) == kServiceTypes.end()) {
       continue;
     }
     negotiated.service_type = service;
-    asked = trimmed(entry.substr(gap));
+    asked = strip(entry.substr(gap), kBlanks);
   }
   if (asked.empty()) {
     if (whole.find_first_of(" \t,") != std::string_view::npos) return negotiated;

@@ -11,6 +11,7 @@
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 #include "state/device/python_text.h"
 #include "state/device/versioned_object.h"
@@ -90,9 +91,7 @@ Status take_texts(const rapidjson::Value& data, Arq& arq) {
     return invalid(
         fmt::format("'uuid' is '{}', an ARQ's UUID is needed", printable_excerpt(arq.uuid, 64)));
   }
-  for (char& c : arq.uuid) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-  }
+  arq.uuid = lower(arq.uuid);
   return Ok{};
 }
 

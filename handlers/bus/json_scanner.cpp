@@ -7,6 +7,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "state/base/text.h"
+
+#include "state/base/text.h"
+
 namespace reclaim {
 namespace {
 
@@ -25,17 +29,6 @@ constexpr std::array<InString, 256> make_in_string() {
   return table;
 }
 constexpr std::array<InString, 256> kInString = make_in_string();
-
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-constexpr int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
 constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
@@ -67,28 +60,6 @@ std::size_t bytes_before_backslash(const char* at) {
   return before_first((slash - kOnes) & ~slash);
 }
 
-// The length of the well-formed UTF-8 sequence that starts at text[at], a byte >= 0x80; 0: none
-// does. Unicode 15, table 3-7: no overlong forms, no surrogates, nothing above U+10FFFF.
-std::size_t utf8_length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(at);
-  if (lead >= 0xC2 && lead <= 0xDF) return tail(at + 1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned low = lead == 0xE0 ? 0xA0U : 0x80U;
-    const unsigned high = lead == 0xED ? 0x9FU : 0xBFU;
-    return byte(at + 1) >= low && byte(at + 1) <= high && tail(at + 2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned low = lead == 0xF0 ? 0x90U : 0x80U;
-    const unsigned high = lead == 0xF4 ? 0x8FU : 0xBFU;
-    return byte(at + 1) >= low && byte(at + 1) <= high && tail(at + 2) && tail(at + 3) ? 4 : 0;
-  }
-  return 0;
-}
-
 void append_utf8(std::uint32_t code, std::string& out) {
   const auto put = [&out](std::uint32_t byte) { out += static_cast<char>(byte); };
   if (code < 0x80) {
@@ -109,11 +80,7 @@ void append_utf8(std::uint32_t code, std::string& out) {
 }
 
 std::uint32_t hex4(std::string_view raw, std::size_t at) {
-  std::uint32_t code = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    code = code * 16U + static_cast<std::uint32_t>(hex_value(raw[at + i]));
-  }
-  return code;
+  return parse_number<std::uint32_t>(raw.substr(at, 4), 16).value_or(0);  // scanned before
 }
 
 // raw[at] is the 'u' of an escape; appends its character and returns the index after it.
@@ -311,9 +278,9 @@ bool JsonScanner::scan_escape() {
 }
 
 bool JsonScanner::scan_utf8() {
-  const std::size_t length = utf8_length(text_, at_);
-  if (length == 0) return fail("bytes that are no UTF-8") != Token::error;
-  at_ += length;
+  const Utf8Char next = first_utf8_char(text_.substr(at_));
+  if (!next.valid) return fail("bytes that are no UTF-8") != Token::error;
+  at_ += next.bytes;
   return true;
 }
 
@@ -415,13 +382,13 @@ void json_append_string(std::string_view text, std::string& out) {
         out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
         break;
       case InString::high: {
-        const std::size_t length = utf8_length(text, at);
-        if (length == 0) {
+        const Utf8Char next = first_utf8_char(text.substr(at));
+        if (!next.valid) {
           out += "\xEF\xBF\xBD";
           break;
         }
-        out.append(text.substr(at, length));
-        at += length;
+        out.append(text.substr(at, next.bytes));
+        at += next.bytes;
         continue;
       }
     }

@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
 
 #include "handlers/bus/oslo_envelope.h"
 #include "state/base/embedded_json.h"
 #include "state/base/host_names.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/device/arq.h"
 #include "state/device/python_text.h"
 #include "state/device/versioned_object.h"
@@ -145,19 +145,11 @@ RpcDecision decide_cleanup(RpcDecision decision, const rapidjson::Value& args,
 bool rpc_version_is_served(std::string_view version) {
   std::array<int, 3> parts{0, 0, 0};
   std::size_t count = 0;
-  while (true) {
-    const std::size_t dot = version.find('.');
-    const std::string_view digits = version.substr(0, dot);
-    if (count == parts.size()) return false;
-    const auto [end, code] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), parts[count]);
-    if (digits.empty() || code != std::errc{} || end != digits.data() + digits.size() ||
-        parts[count] < 0) {
-      return false;
-    }
-    ++count;
-    if (dot == std::string_view::npos) break;
-    version.remove_prefix(dot + 1);
+  for (bool more = true; more; ++count) {
+    more = version.find('.') != std::string_view::npos;
+    const auto part = parse_number<int>(take_until(version, '.'));
+    if (count == parts.size() || !part || *part < 0) return false;
+    parts[count] = *part;
   }
   if (count < 2 || parts[0] != kServed[0] || parts[1] > kServed[1]) return false;
   return parts[1] < kServed[1] || parts[2] <= kServed[2];

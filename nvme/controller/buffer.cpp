@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "state/base/check.h"
+#include "state/base/text.h"
 
 namespace reclaim::nvme {
 
@@ -27,9 +28,7 @@ std::string sha256_hex(std::span<const std::byte> bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
   unsigned length = 0;
   CHECK(EVP_Digest(bytes.data(), bytes.size(), out.data(), &length, EVP_sha256(), nullptr) == 1);
-  std::string hex;
-  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", out[i]);
-  return hex;
+  return hex_of({out.data(), length});
 }
 
 Status fill_random(std::span<std::byte> bytes) {

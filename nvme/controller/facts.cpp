@@ -5,7 +5,8 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
+
+#include "state/base/text.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -18,12 +19,6 @@ constexpr std::size_t kDigestBytes = 32;
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
 // 64 hex digits as 43 characters of base64url; a digest is most of a sample's text.
 std::string pack_digest(std::string_view hex) {
   CHECK(hex.size() == kDigestBytes * 2);
@@ -31,7 +26,7 @@ std::string pack_digest(std::string_view hex) {
   std::uint32_t bits = 0;
   int held = 0;
   for (const char c : hex) {
-    const int digit = hex_digit(c);
+    const int digit = hex_value(c);
     CHECK(digit >= 0);
     bits = (bits << 4U) | static_cast<std::uint32_t>(digit);
     held += 4;
@@ -65,24 +60,15 @@ std::optional<std::string> unpack_digest(std::string_view packed) {
   return hex;
 }
 
-std::string_view next_token(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view token = rest.substr(0, end);
-  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-  return token;
-}
-
-template <typename Number>
-bool parse_number(std::string_view text, int base, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
-}
-
 std::optional<Sample> parse_sample(char kind, std::string_view text) {
   Sample sample;
-  if (!parse_number(next_token(text, ':'), 10, sample.nsid)) return std::nullopt;
-  if (!parse_number(next_token(text, ':'), 16, sample.offset_bytes)) return std::nullopt;
-  if (!parse_number(next_token(text, ':'), 16, sample.length_bytes)) return std::nullopt;
+  const auto nsid = parse_number<decltype(sample.nsid)>(take_until(text, ':'));
+  const auto offset = parse_number<decltype(sample.offset_bytes)>(take_until(text, ':'), 16);
+  const auto length = parse_number<decltype(sample.length_bytes)>(take_until(text, ':'), 16);
+  if (!nsid || !offset || !length) return std::nullopt;
+  sample.nsid = *nsid;
+  sample.offset_bytes = *offset;
+  sample.length_bytes = *length;
   if (kind != 'u') {
     auto digest = unpack_digest(text);
     if (!digest) return std::nullopt;
@@ -156,12 +142,12 @@ Result<Baseline> decode_baseline(std::string_view text) {
     return Error{Errc::limit, fmt::format("the baseline is {} bytes long; at most {} are read",
                                           text.size(), kBaselineBytesMax)};
   }
-  if (next_token(text, ' ') != kBaselineHeader) {
+  if (take_until(text, ' ') != kBaselineHeader) {
     return Error{Errc::invalid, "the baseline does not begin with 'b1'"};
   }
   Baseline baseline;
   while (!text.empty()) {
-    const std::string_view token = next_token(text, ' ');
+    const std::string_view token = take_until(text, ' ');
     if (baseline.samples.size() + baseline.canaries.size() == kSamplesMax) {
       return Error{Errc::limit, fmt::format("the baseline names more than {} places", kSamplesMax)};
     }

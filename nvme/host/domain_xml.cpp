@@ -2,24 +2,21 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <cstring>
 #include <pugixml.hpp>
 
+#include "state/base/text.h"
 namespace reclaim::nvme {
 namespace {
 
 // "0x0000", "0xc1" or plain decimal, as libvirt accepts both.
 bool read_part(const pugi::xml_node& address, const char* name, std::uint32_t most,
                std::uint32_t& out) {
-  std::string_view text = address.attribute(name).value();
-  int base = 10;
-  if (text.substr(0, 2) == "0x" || text.substr(0, 2) == "0X") {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc{} && end == text.data() + text.size() && out <= most;
+  const std::string_view text = address.attribute(name).value();
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  const auto number = hex ? parse_hex<std::uint32_t>(text) : parse_number<std::uint32_t>(text);
+  out = number.value_or(0);
+  return number && *number <= most;
 }
 
 class Walker final : public pugi::xml_tree_walker {

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "nvme/host/domain_xml.h"
 #include "nvme/host/guards.h"
+#include "state/base/text.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -111,9 +111,8 @@ Result<std::optional<Holder>> find_holder(const std::string& proc_root, const Wa
   if (!processes) return std::move(processes).error();
   const pid_t self = ::getpid();
   for (const std::string& name : *processes) {
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc{} || end != name.data() + name.size() || pid == self) continue;
+    const auto pid = parse_number<pid_t>(name);
+    if (!pid || *pid == self) continue;
     const std::string folder = proc_root + "/" + name;
     const auto files = list_directory(folder + "/fd");
     if (!files) {

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "nvme/host/unique_fd.h"
+#include "state/base/text.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -48,17 +49,13 @@ template <typename Number>
 Result<Number> read_number(const std::string& path) {
   auto text = read_file(path, kAttributeBytesMax);
   if (!text) return std::move(text).error();
-  std::string_view digits = *text;
-  const bool hex = digits.substr(0, 2) == "0x";
-  if (hex) digits.remove_prefix(2);
-  Number number{};
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number, hex ? 16 : 10);
-  if (error != std::errc{} || end != digits.data() + digits.size()) {
+  const auto number =
+      text->starts_with("0x") ? parse_hex<Number>(*text) : parse_number<Number>(*text);
+  if (!number) {
     return Error{Errc::failed, fmt::format("{} says '{}', which is no number of {} bits", path,
                                            text->substr(0, 64), sizeof(Number) * 8)};
   }
-  return number;
+  return *number;
 }
 
 Result<std::string> read_optional(const std::string& path) {
@@ -275,11 +272,11 @@ Status read_function(const std::string& device, SysDrive& drive) {
   }
   const std::string group = link_name(device + "/iommu_group");
   if (!group.empty()) {
-    const auto [end, error] =
-        std::from_chars(group.data(), group.data() + group.size(), drive.iommu_group);
-    if (error != std::errc{} || end != group.data() + group.size()) {
+    const auto number = parse_number<decltype(drive.iommu_group)>(group);
+    if (!number) {
       return Error{Errc::failed, fmt::format("{}/iommu_group leads to '{}'", device, group)};
     }
+    drive.iommu_group = *number;
   }
   const auto cdevs = list_directory(device + "/vfio-dev");
   if (!cdevs) return cdevs.error().code == Errc::not_found ? Status(Ok{}) : Status(cdevs.error());
@@ -319,13 +316,10 @@ std::string to_string(const DeviceNumber& number) {
 }
 
 Result<DeviceNumber> parse_device_number(std::string_view text) {
-  DeviceNumber number;
-  const char* const end = text.data() + text.size();
-  const auto [colon, error] = std::from_chars(text.data(), end, number.major);
-  if (error == std::errc{} && colon != end && *colon == ':') {
-    const auto [last, error_minor] = std::from_chars(colon + 1, end, number.minor);
-    if (error_minor == std::errc{} && last == end) return number;
-  }
+  std::string_view minor_text = text;
+  const auto major = parse_number<unsigned>(take_until(minor_text, ':'));
+  const auto minor = parse_number<unsigned>(minor_text);
+  if (major && minor) return DeviceNumber{*major, *minor};
   return Error{Errc::failed,
                fmt::format("'{}' is no device number; MAJOR:MINOR is", text.substr(0, 64))};
 }

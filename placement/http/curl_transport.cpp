@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "state/base/check.h"
+#include "state/base/text.h"
 
 namespace reclaim::placement {
 namespace {
@@ -66,11 +67,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
   }
   const auto colon = line.find(':');
   if (colon == std::string_view::npos) return size * count;
-  const auto trim = [](std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return std::string();
-    return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-  };
+  const auto trim = [](std::string_view text) { return std::string(strip(text, " \t\r\n")); };
   transfer->response.headers.push_back({trim(line.substr(0, colon)), trim(line.substr(colon + 1))});
   return size * count;
 }

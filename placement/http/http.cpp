@@ -1,6 +1,6 @@
 #include "placement/http/http.h"
 
-#include "state/base/ascii.h"
+#include "state/base/text.h"
 
 namespace reclaim::placement {
 

@@ -2,19 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "state/base/ascii.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/url.h"
 
 namespace reclaim::placement {
-namespace {
-
-bool has_scheme(std::string_view url, std::string_view scheme) {
-  return same_ignoring_case(url.substr(0, scheme.size()), scheme);
-}
-
-}  // namespace
-
 Result<std::string> check_base_url(std::string_view option, std::string_view url) {
   const auto refuse = [&](std::string_view why) {
     // The part before an '@' may be a password: it is not shown.
@@ -24,7 +16,7 @@ Result<std::string> check_base_url(std::string_view option, std::string_view url
                  fmt::format("{} '{}' {}; a URL like https://host:5000/path is needed", option,
                              printable_excerpt(shown, 200), why)};
   };
-  if (!has_scheme(url, "https://") && !has_scheme(url, "http://")) {
+  if (!starts_with_ignoring_case(url, "https://") && !starts_with_ignoring_case(url, "http://")) {
     return refuse("is neither http:// nor https://");
   }
   const std::string_view rest = url.substr(url.find("://") + 3);

@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::placement {
 
@@ -13,15 +12,10 @@ std::string to_string(Microversion version) {
 }
 
 Result<Microversion> parse_microversion(std::string_view text) {
-  Microversion version;
-  const char* const end = text.data() + text.size();
-  const auto major = std::from_chars(text.data(), end, version.major);
-  if (major.ec == std::errc{} && major.ptr != end && *major.ptr == '.') {
-    const auto minor = std::from_chars(major.ptr + 1, end, version.minor);
-    if (minor.ec == std::errc{} && minor.ptr == end && version.major >= 0 && version.minor >= 0) {
-      return version;
-    }
-  }
+  std::string_view minor_text = text;
+  const auto major = parse_number<int>(take_until(minor_text, '.'));
+  const auto minor = parse_number<int>(minor_text);
+  if (major && minor && *major >= 0 && *minor >= 0) return Microversion{*major, *minor};
   return Error{Errc::invalid,
                fmt::format("'{}' is no microversion like 1.28", printable_excerpt(text, 40))};
 }

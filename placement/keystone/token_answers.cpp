@@ -6,6 +6,7 @@
 
 #include "placement/keystone/keystone.h"
 #include "state/base/json.h"
+#include "state/base/text.h"
 
 namespace reclaim::placement {
 namespace {
@@ -15,8 +16,7 @@ using rapidjson::Value;
 constexpr std::size_t kRolesMax = 256;
 
 bool may_stand_in_token(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-         std::string_view("-._~+/=").find(c) != std::string_view::npos;
+  return is_alnum(c) || std::string_view("-._~+/=").find(c) != std::string_view::npos;
 }
 
 Error wrong(std::string_view what) {

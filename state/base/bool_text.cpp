@@ -7,28 +7,19 @@
 #include <string>
 
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 namespace {
 
 constexpr std::size_t kExcerptBytes = 80;
 
-std::string_view strip(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\f\v";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 }  // namespace
 
 Result<bool> bool_from_string(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "true", "on", "y", "yes"};
   constexpr std::array<std::string_view, 6> kFalse = {"0", "f", "false", "off", "n", "no"};
-  std::string word(strip(text));
-  for (char& c : word) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string word = lower(strip(text, " \t\r\n\f\v"));
   if (std::find(kTrue.begin(), kTrue.end(), word) != kTrue.end()) return true;
   if (std::find(kFalse.begin(), kFalse.end(), word) != kFalse.end()) return false;
   return Error{

@@ -6,6 +6,7 @@
 
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 namespace {
@@ -30,15 +31,6 @@ bool nested_within(std::string_view text, std::size_t depth_max) {
 }
 
 constexpr std::size_t kEmbeddedBytesMax = 1'048'576;
-
-bool is_utf8(std::string_view text) {
-  rapidjson::MemoryStream bytes(text.data(), text.size());
-  rapidjson::StringBuffer scratch;
-  while (bytes.Tell() < text.size()) {
-    if (!rapidjson::UTF8<>::Validate(bytes, scratch)) return false;
-  }
-  return true;
-}
 
 }  // namespace
 

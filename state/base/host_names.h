@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "state/base/ascii.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 

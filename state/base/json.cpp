@@ -4,6 +4,7 @@
 
 #include "state/base/check.h"
 #include "state/base/rapidjson.h"
+#include "state/base/text.h"
 
 namespace reclaim::json {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 // RapidJSON 1.1.0 adds up an exponent and a number's decimals in an int, and asserts on what comes
 // of a wrap. Within four digits, and a text's size, nothing wraps; a double ends at e308.
 constexpr std::size_t kExponentDigitsMax = 4;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Where an exponent begins that is written with more digits than that; nothing: nowhere. The text
 // need not be JSON: the parser decides that afterwards.

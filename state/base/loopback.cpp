@@ -1,6 +1,6 @@
 #include "state/base/loopback.h"
 
-#include "state/base/ascii.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 

@@ -2,26 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
+#include "state/base/text.h"
 
 namespace reclaim::url {
-namespace {
-
-template <typename T>
-bool read_all(std::string_view text, T& value, int base) {
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value, base);
-  return !text.empty() && error == std::errc{} && end == last;
-}
-
-}  // namespace
 
 std::optional<char> escaped(std::string_view text) {
-  unsigned char byte = 0;
-  if (text.size() < 3 || text[0] != '%' || !read_all(text.substr(1, 2), byte, 16)) {
-    return std::nullopt;
-  }
-  return static_cast<char>(byte);
+  if (text.size() < 3 || text[0] != '%') return std::nullopt;
+  const auto byte = parse_number<unsigned char>(text.substr(1, 2), 16);
+  return byte ? std::optional(static_cast<char>(*byte)) : std::nullopt;
 }
 
 std::string percent_decode(std::string_view text) {
@@ -37,8 +25,7 @@ std::string percent_decode(std::string_view text) {
 std::string percent_encode(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
+    const bool plain = is_alnum(c) || c == '-' || c == '_' || c == '.' || c == '~';
     out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return out;
@@ -73,9 +60,8 @@ HostPort split_host(std::string_view text) {
 }
 
 std::optional<unsigned> number(std::string_view text, unsigned max) {
-  unsigned value = 0;
-  if (!read_all(text, value, 10) || value > max) return std::nullopt;
-  return value;
+  const auto value = parse_number<unsigned>(text);
+  return value && *value <= max ? value : std::nullopt;
 }
 
 std::optional<std::uint16_t> port(std::string_view text) {

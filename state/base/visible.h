@@ -3,7 +3,6 @@
 // Pure; thread: any.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -16,14 +15,6 @@ namespace reclaim {
 
 // An id: letters, digits and "-_.:" stay, every other byte becomes \xNN.
 [[nodiscard]] std::string visible_id(std::string_view text);
-
-// The first character of a text that is not empty.
-struct Utf8Char {
-  char32_t code = 0;
-  std::size_t bytes = 1;  // 1 also for a byte that begins none
-  bool valid = false;
-};
-[[nodiscard]] Utf8Char first_utf8_char(std::string_view text);
 
 // Whether it ends a line, or is a control or a mark of reading direction.
 [[nodiscard]] bool is_obeyed(char32_t code);

@@ -4,13 +4,13 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "certificate_schema.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/rapidjson_schema.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 
 namespace reclaim {
@@ -178,10 +178,9 @@ Result<SealedName> parse_sealed_name(std::string_view name) {
   constexpr std::string_view kEnding = ".json";
   if (dash != std::string_view::npos && name.ends_with(kEnding) &&
       name.size() > dash + 1 + kEnding.size()) {
-    const auto [end, error] = std::from_chars(name.data(), name.data() + dash, out.sequence);
+    out.sequence = parse_number<std::uint64_t>(name.substr(0, dash)).value_or(0);
     out.id = std::string(name.substr(dash + 1, name.size() - dash - 1 - kEnding.size()));
-    if (error == std::errc{} && end == name.data() + dash && out.sequence > 0 &&
-        looks_like_uuid(out.id) && sealed_name(out.sequence, out.id) == name) {
+    if (out.sequence > 0 && looks_like_uuid(out.id) && sealed_name(out.sequence, out.id) == name) {
       return out;
     }
   }

@@ -15,6 +15,7 @@
 
 #include "state/base/check.h"
 #include "state/base/durable_file.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 namespace {
@@ -80,9 +81,7 @@ std::string sha256_of(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned length = 0;
   CHECK(EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) == 1);
-  std::string hex;
-  for (unsigned i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest[i]);
-  return hex;
+  return hex_of({digest.data(), length});
 }
 
 PublicKey::PublicKey(std::shared_ptr<evp_pkey_st> key)

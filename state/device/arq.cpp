@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 namespace {
@@ -24,17 +24,13 @@ constexpr std::array<std::pair<ArqState, std::string_view>, 7> kStates{{
 }};
 
 Result<std::uint32_t> hex_part(std::string_view name, std::string_view text, std::uint32_t max) {
-  std::string_view digits = text;
-  if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-  std::uint32_t value = 0;
-  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (digits.empty() || code != std::errc{} || end != digits.data() + digits.size() ||
-      value > max) {
+  const auto value = parse_hex<std::uint32_t>(text);
+  if (!value || *value > max) {
     return Error{Errc::invalid,
                  fmt::format("'{}' is '{}', a hexadecimal number up to {:x} is needed", name,
                              printable_excerpt(text, 40), max)};
   }
-  return value;
+  return *value;
 }
 
 std::string text_of(const rapidjson::Value& value, std::string_view name) {

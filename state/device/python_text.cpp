@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "state/base/embedded_json.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+bool is_word(char c) {
+  return is_letter(c) || c == '_';
 }
 
 // Rewrites Python's words and strings as JSON's; whether the rest makes sense is the JSON reader's
@@ -26,7 +27,7 @@ class Rewriter final {
   [[nodiscard]] std::optional<std::string> run() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      const bool good = c == '\'' || c == '"' ? take_string() : is_letter(c) ? take_word() : take();
+      const bool good = c == '\'' || c == '"' ? take_string() : is_word(c) ? take_word() : take();
       if (!good) return std::nullopt;
     }
     return std::move(out_);
@@ -47,7 +48,7 @@ class Rewriter final {
       return take_string();
     }
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
     for (const auto& [python, json] : kWords) {
       if (text_.substr(begin, at_ - begin) != python) continue;
       out_ += json;

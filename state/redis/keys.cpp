@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::redis_keys {
 namespace {
@@ -28,12 +28,9 @@ std::string delays_text(const std::vector<int>& delays) {
 std::vector<int> delays_from(std::string_view text) {
   std::vector<int> delays;
   while (!text.empty() && delays.size() < kDelaysMax) {
-    const std::string_view item = text.substr(0, text.find(','));
-    int delay = 0;
-    const auto [end, code] = std::from_chars(item.data(), item.data() + item.size(), delay);
-    if (code != std::errc{} || end != item.data() + item.size() || delay < 0) return {};
-    delays.push_back(delay);
-    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const auto delay = parse_number<int>(take_until(text, ','));
+    if (!delay || *delay < 0) return {};
+    delays.push_back(*delay);
   }
   return delays;
 }

@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include "state/base/check.h"
+#include "state/base/text.h"
 
 namespace reclaim {
 namespace {
@@ -191,9 +192,7 @@ std::string sha1_of(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int length = 0;
   CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha1(), nullptr) == 1);
-  std::string hex;
-  for (unsigned int i = 0; i < length; ++i) hex += fmt::format("{:02x}", digest.at(i));
-  return hex;
+  return hex_of({digest.data(), length});
 }
 
 }  // namespace

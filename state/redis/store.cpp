@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 #include "state/redis/keys.h"
 
@@ -402,10 +402,8 @@ void RedisStore::acquire_lock(const std::string& host, const PciAddress& address
           done(std::move(token).error());
           return;
         }
-        LockToken lock;
-        const char* end = token->data() + token->size();
-        const auto [stopped, error] = std::from_chars(token->data(), end, lock.token);
-        if (error != std::errc{} || stopped != end || lock.token == 0) {
+        const LockToken lock{parse_number<std::uint64_t>(*token).value_or(0)};
+        if (lock.token == 0) {
           done(Error{Errc::failed, fmt::format("the lock of {} has no token that is a number: '{}'",
                                                text, printable_excerpt(*token, 40))});
           return;
