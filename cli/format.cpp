@@ -9,6 +9,7 @@
 
 #include "cli/fit.h"
 #include "state/base/check.h"
+#include "state/base/enum_names.h"
 #include "state/base/text.h"
 #include "state/base/visible.h"
 
@@ -301,10 +302,8 @@ std::size_t display_width(std::string_view text) {
 }
 
 Result<Format> parse_format(std::string_view name) {
-  if (name == "table") return Format::table;
-  if (name == "json") return Format::json;
-  if (name == "csv") return Format::csv;
-  if (name == "value") return Format::value;
+  constexpr auto kNames = enum_names<Format::value>("table", "json", "csv", "value");
+  if (const auto format = kNames.find(name)) return *format;
   return Error{Errc::invalid, fmt::format("no format '{}', there are: {}", name, kFormats)};
 }
 

@@ -3,74 +3,48 @@
 
 #include <fmt/core.h>
 
+#include "state/base/enum_names.h"
+
 namespace reclaim::nvme {
 
+namespace {
+
+constexpr auto kClearActions =
+    enum_names<ClearAction::format>("auto", "sanitize", "zero", "format");
+constexpr auto kClearStrategies = enum_names<ClearStrategy::block>("auto", "crypto", "block");
+constexpr auto kVerifyLevels = enum_names<VerifyLevel::full>("log", "sample", "nist", "full");
+
+template <typename Enum, std::size_t N>
+Result<Enum> parse(const EnumNames<Enum, N>& names, std::string_view key, std::string_view text) {
+  if (const auto value = names.find(text)) return *value;
+  return Error{Errc::invalid,
+               fmt::format("{} '{}' is not one of {}", key, text.substr(0, 64), names.list())};
+}
+
+}  // namespace
+
 std::string_view to_string(ClearAction action) {
-  switch (action) {
-    case ClearAction::auto_:
-      return "auto";
-    case ClearAction::sanitize:
-      return "sanitize";
-    case ClearAction::zero:
-      return "zero";
-    case ClearAction::format:
-      return "format";
-  }
-  return "auto";
+  return kClearActions[action];
 }
 
 std::string_view to_string(ClearStrategy strategy) {
-  switch (strategy) {
-    case ClearStrategy::auto_:
-      return "auto";
-    case ClearStrategy::crypto:
-      return "crypto";
-    case ClearStrategy::block:
-      return "block";
-  }
-  return "auto";
-}
-
-Result<ClearAction> parse_clear_action(std::string_view text) {
-  for (const ClearAction action :
-       {ClearAction::auto_, ClearAction::sanitize, ClearAction::zero, ClearAction::format}) {
-    if (text == to_string(action)) return action;
-  }
-  return Error{Errc::invalid,
-               fmt::format("clear_action '{}' is not one of auto, sanitize, zero, format",
-                           text.substr(0, 64))};
-}
-
-Result<ClearStrategy> parse_clear_strategy(std::string_view text) {
-  for (const ClearStrategy strategy :
-       {ClearStrategy::auto_, ClearStrategy::crypto, ClearStrategy::block}) {
-    if (text == to_string(strategy)) return strategy;
-  }
-  return Error{Errc::invalid, fmt::format("clear_strategy '{}' is not one of auto, crypto, block",
-                                          text.substr(0, 64))};
+  return kClearStrategies[strategy];
 }
 
 std::string_view to_string(VerifyLevel level) {
-  switch (level) {
-    case VerifyLevel::log:
-      return "log";
-    case VerifyLevel::sample:
-      return "sample";
-    case VerifyLevel::nist:
-      return "nist";
-    case VerifyLevel::full:
-      return "full";
-  }
-  return "sample";
+  return kVerifyLevels[level];
+}
+
+Result<ClearAction> parse_clear_action(std::string_view text) {
+  return parse(kClearActions, "clear_action", text);
+}
+
+Result<ClearStrategy> parse_clear_strategy(std::string_view text) {
+  return parse(kClearStrategies, "clear_strategy", text);
 }
 
 Result<VerifyLevel> parse_verify_level(std::string_view text) {
-  for (const VerifyLevel level :
-       {VerifyLevel::log, VerifyLevel::sample, VerifyLevel::nist, VerifyLevel::full}) {
-    if (text == to_string(level)) return level;
-  }
-  return Error{Errc::invalid, fmt::format("verify '{}' is not one of log, sample, nist, full",
-                                          text.substr(0, 64))};
+  return parse(kVerifyLevels, "verify", text);
 }
 
 std::vector<std::string> names(const Relaxations& relaxations) {

@@ -9,8 +9,6 @@
 
 #include "state/base/text.h"
 
-#include "state/base/text.h"
-
 namespace reclaim {
 namespace {
 

@@ -8,21 +8,14 @@
 #include <vector>
 
 #include "handlers/bus/notification.h"
+#include "state/base/enum_names.h"
 
 namespace reclaim {
 
 enum class Verdict { kick, ignore, reject };
 
 [[nodiscard]] constexpr std::string_view to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kick:
-      return "kick";
-    case Verdict::ignore:
-      return "ignore";
-    case Verdict::reject:
-      return "reject";
-  }
-  return "reject";
+  return enum_names<Verdict::reject>("kick", "ignore", "reject")[verdict];
 }
 
 struct Decision {

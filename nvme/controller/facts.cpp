@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "state/base/enum_names.h"
 #include "state/base/text.h"
 
 namespace reclaim::nvme {
@@ -18,6 +19,10 @@ constexpr std::uint32_t kSampleLengthMax = 64U << 20U;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+constexpr auto kMethods =
+    enum_names<EraseMethod::format_user_data>("sanitize_crypto", "sanitize_block", "write_zeroes",
+                                              "overwrite", "format_crypto", "format_user_data");
 
 // 64 hex digits as 43 characters of base64url; a digest is most of a sample's text.
 std::string pack_digest(std::string_view hex) {
@@ -83,34 +88,13 @@ std::optional<Sample> parse_sample(char kind, std::string_view text) {
 }  // namespace
 
 std::string_view to_string(EraseMethod method) {
-  switch (method) {
-    case EraseMethod::sanitize_crypto:
-      return "sanitize_crypto";
-    case EraseMethod::sanitize_block:
-      return "sanitize_block";
-    case EraseMethod::write_zeroes:
-      return "write_zeroes";
-    case EraseMethod::overwrite:
-      return "overwrite";
-    case EraseMethod::format_crypto:
-      return "format_crypto";
-    case EraseMethod::format_user_data:
-      return "format_user_data";
-  }
-  return "overwrite";
+  return kMethods[method];
 }
 
 Result<EraseMethod> parse_erase_method(std::string_view text) {
-  for (const EraseMethod method :
-       {EraseMethod::sanitize_crypto, EraseMethod::sanitize_block, EraseMethod::write_zeroes,
-        EraseMethod::overwrite, EraseMethod::format_crypto, EraseMethod::format_user_data}) {
-    if (text == to_string(method)) return method;
-  }
-  return Error{
-      Errc::invalid,
-      fmt::format("'{}' is no erase method; sanitize_crypto, sanitize_block, write_zeroes, "
-                  "overwrite, format_crypto and format_user_data are",
-                  text.substr(0, 64))};
+  if (const auto method = kMethods.find(text)) return *method;
+  return Error{Errc::invalid, fmt::format("'{}' is no erase method; {} are", text.substr(0, 64),
+                                          kMethods.list(" and "))};
 }
 
 bool is_sanitize(EraseMethod method) {

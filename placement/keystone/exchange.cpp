@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "state/base/enum_names.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 
@@ -37,47 +38,13 @@ std::string one_line(std::string_view text) {
 }  // namespace
 
 std::string_view to_string(RequestKind kind) {
-  switch (kind) {
-    case RequestKind::token:
-      return "token";
-    case RequestKind::versions:
-      return "versions";
-    case RequestKind::find_root:
-      return "find_root";
-    case RequestKind::list_tree:
-      return "list_tree";
-    case RequestKind::list_by_trait:
-      return "list_by_trait";
-    case RequestKind::inventories:
-      return "inventories";
-    case RequestKind::allocations:
-      return "allocations";
-    case RequestKind::set_inventory:
-      return "set_inventory";
-    case RequestKind::register_device:
-      return "register_device";
-    case RequestKind::arqs:
-      return "arqs";
-    case RequestKind::devices:
-      return "devices";
-    case RequestKind::deployables:
-      return "deployables";
-    case RequestKind::validate:
-      return "validate";
-  }
-  return "versions";
+  return enum_names<RequestKind::validate>(
+      "token", "versions", "find_root", "list_tree", "list_by_trait", "inventories", "allocations",
+      "set_inventory", "register_device", "arqs", "devices", "deployables", "validate")[kind];
 }
 
 std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::get:
-      return "GET";
-    case Method::put:
-      return "PUT";
-    case Method::post:
-      return "POST";
-  }
-  return "GET";
+  return enum_names<Method::post>("GET", "PUT", "POST")[method];
 }
 
 std::optional<Pause> Backoff::next() {

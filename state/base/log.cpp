@@ -1,21 +1,11 @@
 #include "state/base/log.h"
 
+#include "state/base/enum_names.h"
+
 namespace reclaim {
 
 std::string_view to_string(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug:
-      return "DEBUG";
-    case LogLevel::info:
-      return "INFO";
-    case LogLevel::warning:
-      return "WARNING";
-    case LogLevel::error:
-      return "ERROR";
-    case LogLevel::critical:
-      return "CRITICAL";
-  }
-  return "INFO";
+  return enum_names<LogLevel::critical>("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")[level];
 }
 
 std::string printable_excerpt(std::string_view bytes, std::size_t bytes_max) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "state/base/enum_names.h"
+
 namespace reclaim {
 namespace {
 
@@ -275,60 +277,28 @@ static_assert(erase_only_behind_the_guards());
 static_assert(nothing_is_left_claimed());
 static_assert(all_stages_reachable());
 
-constexpr std::array<std::string_view, kStageCount> kStageNames{
-    "available", "allocated",  "pending_cleaning", "guarding",  "rechecking",
-    "preparing", "baselining", "erasing",          "verifying", "restoring",
-    "looking",   "releasing",  "confirming",       "error"};
+constexpr auto kStageNames =
+    enum_names<Stage::error>("available", "allocated", "pending_cleaning", "guarding", "rechecking",
+                             "preparing", "baselining", "erasing", "verifying", "restoring",
+                             "looking", "releasing", "confirming", "error");
 
-constexpr std::array<std::string_view, kTriggerCount> kTriggerNames{"allocation_seen",
-                                                                    "allocation_gone",
-                                                                    "dirty_seen",
-                                                                    "reserved_dropped",
-                                                                    "gone_uncleanable",
-                                                                    "unregistered_seen",
-                                                                    "policy_unsatisfied",
-                                                                    "admitted",
-                                                                    "lock_refused",
-                                                                    "guards_passed",
-                                                                    "guards_wait",
-                                                                    "guards_failed",
-                                                                    "still_burned",
-                                                                    "still_burned_adopt",
-                                                                    "placement_changed",
-                                                                    "placement_away",
-                                                                    "step_done",
-                                                                    "steps_done",
-                                                                    "step_failed",
-                                                                    "baseline_taken",
-                                                                    "baseline_failed",
-                                                                    "nothing_to_adopt",
-                                                                    "erased",
-                                                                    "erase_failed",
-                                                                    "erase_unknown",
-                                                                    "erase_not_started",
-                                                                    "verified",
-                                                                    "verify_failed",
-                                                                    "driver_restored",
-                                                                    "restore_failed",
-                                                                    "look_ok",
-                                                                    "look_changed",
-                                                                    "released",
-                                                                    "released_taken",
-                                                                    "release_conflict",
-                                                                    "release_unknown",
-                                                                    "release_refused",
-                                                                    "still_reserved",
-                                                                    "lock_lost",
-                                                                    "restarted_resume",
-                                                                    "restarted_error",
-                                                                    "operator_clean",
-                                                                    "operator_abort",
-                                                                    "operator_enrol",
-                                                                    "erases_exhausted"};
+constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
+    "allocation_seen", "allocation_gone", "dirty_seen", "reserved_dropped", "gone_uncleanable",
+    "unregistered_seen", "policy_unsatisfied", "admitted", "lock_refused", "guards_passed",
+    "guards_wait", "guards_failed", "still_burned", "still_burned_adopt", "placement_changed",
+    "placement_away", "step_done", "steps_done", "step_failed", "baseline_taken", "baseline_failed",
+    "nothing_to_adopt", "erased", "erase_failed", "erase_unknown", "erase_not_started", "verified",
+    "verify_failed", "driver_restored", "restore_failed", "look_ok", "look_changed", "released",
+    "released_taken", "release_conflict", "release_unknown", "release_refused", "still_reserved",
+    "lock_lost", "restarted_resume", "restarted_error", "operator_clean", "operator_abort",
+    "operator_enrol", "erases_exhausted");
 
-constexpr std::array<std::string_view, 14> kEffectNames{
-    "-",    "claim",   "recheck", "run_step", "take_baseline", "erase",  "verify", "restore_driver",
-    "look", "release", "confirm", "finish",   "drop",          "reserve"};
+constexpr auto kDeviceStates = enum_names<DeviceState::error>(
+    "available", "allocated", "pending_cleaning", "cleaning", "error");
+
+constexpr auto kEffectNames = enum_names<EffectKind::reserve>(
+    "-", "claim", "recheck", "run_step", "take_baseline", "erase", "verify", "restore_driver",
+    "look", "release", "confirm", "finish", "drop", "reserve");
 
 std::string render_text() {
   std::string out;
@@ -352,7 +322,8 @@ std::string render_dot() {
   std::string out = "digraph reclaim {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n";
   out += "  subgraph cluster_cleaning {\n    label=\"cleaning\";\n";
   for (std::size_t i = 0; i < kStageCount; ++i) {
-    if (busy(static_cast<Stage>(i))) out += fmt::format("    {};\n", kStageNames[i]);
+    if (busy(static_cast<Stage>(i)))
+      out += fmt::format("    {};\n", to_string(static_cast<Stage>(i)));
   }
   out += "  }\n";
   for (const Row& row : kRows) {
@@ -400,37 +371,23 @@ bool may_last_long(Stage stage) {
 }
 
 std::string_view to_string(DeviceState state) {
-  switch (state) {
-    case DeviceState::available:
-      return "available";
-    case DeviceState::allocated:
-      return "allocated";
-    case DeviceState::pending_cleaning:
-      return "pending_cleaning";
-    case DeviceState::cleaning:
-      return "cleaning";
-    case DeviceState::error:
-      return "error";
-  }
-  return "error";
+  return kDeviceStates[state];
 }
 
 std::string_view to_string(Stage stage) {
-  return kStageNames.at(static_cast<std::size_t>(stage));
+  return kStageNames[stage];
 }
 
 std::string_view to_string(Trigger trigger) {
-  return kTriggerNames.at(static_cast<std::size_t>(trigger));
+  return kTriggerNames[trigger];
 }
 
 std::string_view to_string(EffectKind effect) {
-  return kEffectNames.at(static_cast<std::size_t>(effect));
+  return kEffectNames[effect];
 }
 
 Result<Stage> parse_stage(std::string_view text) {
-  for (std::size_t i = 0; i < kStageCount; ++i) {
-    if (kStageNames.at(i) == text) return static_cast<Stage>(i);
-  }
+  if (const auto stage = kStageNames.find(text)) return *stage;
   return Error{Errc::invalid, fmt::format("'{}' is no stage of a device", text)};
 }
 
