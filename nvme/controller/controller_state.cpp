@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <type_traits>
 
+#include "state/base/fields.h"
 #include "state/base/json.h"
 
 namespace reclaim::nvme {
@@ -14,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kTextBytesMax = std::size_t{256} * 1024;
-constexpr std::size_t kItemsMax = 2048;
 
 // NVM Express Base 2.0, "Feature Identifiers". Left out: what is made anew at each probe and cannot
 // be saved (queues, keep alive, timestamp, host memory buffer, host identifier).
@@ -43,9 +41,10 @@ constexpr std::array kStructureRules = {
     StructureRule{0x7f, true, false, 4096, "namespace_metadata"},
 };
 
-// Each struct's members by name, told once for both directions.
+}  // namespace
+
 template <typename Visit>
-void members(Visit& visit, HealthState& s) {
+void visit_fields(Visit& visit, field::Of<HealthState> auto& s) {
   visit("critical_warning", s.critical_warning);
   visit("available_spare", s.available_spare);
   visit("spare_threshold", s.spare_threshold);
@@ -57,14 +56,14 @@ void members(Visit& visit, HealthState& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, LbaFormat& s) {
+void visit_fields(Visit& visit, field::Of<LbaFormat> auto& s) {
   visit("block_bytes", s.block_bytes);
   visit("metadata_bytes", s.metadata_bytes);
   visit("performance", s.performance);
 }
 
 template <typename Visit>
-void members(Visit& visit, NamespaceState& s) {
+void visit_fields(Visit& visit, field::Of<NamespaceState> auto& s) {
   visit("nsid", s.nsid);
   visit("active", s.active);
   visit("size_blocks", s.size_blocks);
@@ -82,14 +81,14 @@ void members(Visit& visit, NamespaceState& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, FirmwareState& s) {
+void visit_fields(Visit& visit, field::Of<FirmwareState> auto& s) {
   visit("active_slot", s.active_slot);
   visit("next_slot", s.next_slot);
   visit("revisions", s.revisions);
 }
 
 template <typename Visit>
-void members(Visit& visit, OpalState& s) {
+void visit_fields(Visit& visit, field::Of<OpalState> auto& s) {
   visit("supported", s.supported);
   visit("locking_enabled", s.locking_enabled);
   visit("locked", s.locked);
@@ -101,7 +100,7 @@ void members(Visit& visit, OpalState& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, BootPartitionState& s) {
+void visit_fields(Visit& visit, field::Of<BootPartitionState> auto& s) {
   visit("supported", s.supported);
   visit("active", s.active);
   visit("bytes", s.bytes);
@@ -109,7 +108,7 @@ void members(Visit& visit, BootPartitionState& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, FeatureState& s) {
+void visit_fields(Visit& visit, field::Of<FeatureState> auto& s) {
   visit("id", s.id);
   visit("nsid", s.nsid);
   visit("current", s.current);
@@ -120,7 +119,7 @@ void members(Visit& visit, FeatureState& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, ConfigurationState& s) {
+void visit_fields(Visit& visit, field::Of<ConfigurationState> auto& s) {
   visit("surface", s.surface);
   visit("name", s.name);
   visit("now", s.now);
@@ -128,7 +127,7 @@ void members(Visit& visit, ConfigurationState& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, SecondaryController& s) {
+void visit_fields(Visit& visit, field::Of<SecondaryController> auto& s) {
   visit("id", s.id);
   visit("online", s.online);
   visit("queues", s.queues);
@@ -136,7 +135,7 @@ void members(Visit& visit, SecondaryController& s) {
 }
 
 template <typename Visit>
-void members(Visit& visit, ControllerState& s) {
+void visit_fields(Visit& visit, field::Of<ControllerState> auto& s) {
   visit("serial", s.serial);
   visit("model", s.model);
   visit("firmware_revision", s.firmware_revision);
@@ -161,115 +160,8 @@ void members(Visit& visit, ControllerState& s) {
   visit("formats", s.formats);
   visit("namespaces", s.namespaces);
   visit("features", s.features);
-  visit.younger("configuration", s.configuration);
+  visit("configuration", s.configuration, field::Rule::younger);
 }
-
-template <typename T>
-struct IsVector : std::false_type {};
-template <typename T>
-struct IsVector<std::vector<T>> : std::true_type {};
-template <typename T>
-struct IsOptional : std::false_type {};
-template <typename T>
-struct IsOptional<std::optional<T>> : std::true_type {};
-
-using Allocator = rapidjson::Document::AllocatorType;
-
-template <typename T>
-rapidjson::Value to_json(T& value, Allocator& memory);
-
-struct Writer {
-  rapidjson::Value& object;
-  Allocator& memory;
-  template <typename T>
-  void operator()(const char* name, T& value) {
-    object.AddMember(rapidjson::StringRef(name), to_json(value, memory), memory);
-  }
-  template <typename T>
-  void younger(const char* name, T& value) {
-    (*this)(name, value);
-  }
-};
-
-template <typename T>
-rapidjson::Value to_json(T& value, Allocator& memory) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return rapidjson::Value(value);
-  } else if constexpr (std::is_integral_v<T>) {
-    return rapidjson::Value(std::uint64_t{value});
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return rapidjson::Value(value, memory);
-  } else if constexpr (IsOptional<T>::value) {
-    return value ? to_json(*value, memory) : rapidjson::Value();
-  } else if constexpr (IsVector<T>::value) {
-    rapidjson::Value array(rapidjson::kArrayType);
-    for (auto& each : value) array.PushBack(to_json(each, memory), memory);
-    return array;
-  } else {
-    rapidjson::Value object(rapidjson::kObjectType);
-    Writer writer{object, memory};
-    members(writer, value);
-    return object;
-  }
-}
-
-// Remembers the first thing that is wrong and where.
-struct Reader {
-  const rapidjson::Value& object;
-  std::string path;
-  std::string& problem;
-
-  template <typename T>
-  void operator()(const char* name, T& value) {
-    const rapidjson::Value* member = json::find(object, name);
-    const std::string where = path.empty() ? name : path + "." + name;
-    if (member == nullptr) return wrong(where, "is absent");
-    read(*member, where, value);
-  }
-
-  // What an older version did not write has its default.
-  template <typename T>
-  void younger(const char* name, T& value) {
-    if (json::find(object, name) != nullptr) (*this)(name, value);
-  }
-
-  void wrong(const std::string& where, std::string_view what) {
-    if (problem.empty()) problem = fmt::format("'{}' {}", where, what);
-  }
-
-  template <typename T>
-  void read(const rapidjson::Value& from, const std::string& where, T& value) {
-    if (!problem.empty()) return;
-    if constexpr (std::is_same_v<T, bool>) {
-      if (!from.IsBool()) return wrong(where, "is not true or false");
-      value = from.GetBool();
-    } else if constexpr (std::is_integral_v<T>) {
-      if (!from.IsUint64() || from.GetUint64() > std::numeric_limits<T>::max()) {
-        return wrong(where, fmt::format("is no number of {} bits", sizeof(T) * 8));
-      }
-      value = static_cast<T>(from.GetUint64());
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      if (!from.IsString()) return wrong(where, "is no string");
-      value.assign(from.GetString(), from.GetStringLength());
-    } else if constexpr (IsOptional<T>::value) {
-      value.reset();
-      if (!from.IsNull()) read(from, where, value.emplace());
-    } else if constexpr (IsVector<T>::value) {
-      if (!from.IsArray() || from.Size() > kItemsMax) return wrong(where, "is no list we accept");
-      value.clear();
-      for (const rapidjson::Value& each : from.GetArray()) {
-        value.emplace_back();
-        read(each, fmt::format("{}[{}]", where, value.size() - 1), value.back());
-      }
-    } else {
-      if (!from.IsObject()) return wrong(where, "is no object");
-      Reader inner{from, where, problem};
-      members(inner, value);
-    }
-  }
-};
-
-}  // namespace
 
 std::span<const FeatureRule> feature_rules() {
   return kFeatureRules;
@@ -288,10 +180,8 @@ const FeatureRule* find_feature_rule(std::uint8_t id) {
 std::string encode_controller_state(const ControllerState& state) {
   CHECK(state.unreadable.empty());
   rapidjson::Document document(rapidjson::kObjectType);
-  ControllerState copy = state;  // the members are told once, for reading and writing
   document.AddMember("version", rapidjson::Value(kVersion), document.GetAllocator());
-  Writer writer{document, document.GetAllocator()};
-  members(writer, copy);
+  field::add_members(document, state);
   std::string text = json::to_text(document);
   CHECK(text.size() <= kTextBytesMax);
   return text;
@@ -306,11 +196,8 @@ Result<ControllerState> decode_controller_state(std::string_view text) {
     return Error{Errc::invalid, fmt::format("the enrolment baseline is of version {}; {} is read",
                                             *version, kVersion)};
   }
-  ControllerState state;
-  std::string problem;
-  Reader reader{*document, "", problem};
-  members(reader, state);
-  if (!problem.empty()) return Error{Errc::invalid, "the enrolment baseline: " + problem};
+  auto state = field::from_json<ControllerState>(*document);
+  if (!state) return Error{Errc::invalid, "the enrolment baseline: " + state.error().what};
   return state;
 }
 

@@ -2,26 +2,17 @@
 
 #include <fmt/core.h>
 
-#include <array>
-#include <utility>
-
 #include "state/base/embedded_json.h"
-#include "state/base/json.h"
+#include "state/base/enum_names.h"
+#include "state/base/fields.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 
 namespace reclaim {
 namespace {
 
-constexpr std::array<std::pair<ArqState, std::string_view>, 7> kStates{{
-    {ArqState::initial, "Initial"},
-    {ArqState::bind_started, "BindStarted"},
-    {ArqState::bound, "Bound"},
-    {ArqState::unbound, "Unbound"},
-    {ArqState::bind_failed, "BindFailed"},
-    {ArqState::unbind_failed, "UnbindFailed"},
-    {ArqState::deleting, "Deleting"},
-}};
+constexpr auto kStates = enum_names<ArqState::deleting>(
+    "Initial", "BindStarted", "Bound", "Unbound", "BindFailed", "UnbindFailed", "Deleting");
 
 Result<std::uint32_t> hex_part(std::string_view name, std::string_view text, std::uint32_t max) {
   const auto value = parse_hex<std::uint32_t>(text);
@@ -33,32 +24,16 @@ Result<std::uint32_t> hex_part(std::string_view name, std::string_view text, std
   return *value;
 }
 
-std::string text_of(const rapidjson::Value& value, std::string_view name) {
-  return json::maybe_string(value, name).value_or("");
-}
-
-bool flag_of(const rapidjson::Value& value, std::string_view name) {
-  const auto* member = json::find(value, name);
-  return member != nullptr && member->IsBool() && member->GetBool();
-}
-
 }  // namespace
 
 std::string_view to_string(ArqState state) {
-  for (const auto& [value, name] : kStates) {
-    if (value == state) return name;
-  }
-  return "Initial";
+  return kStates[state];
 }
 
 Result<ArqState> parse_arq_state(std::string_view text) {
-  for (const auto& [value, name] : kStates) {
-    if (name == text) return value;
-  }
-  return Error{Errc::invalid,
-               fmt::format("'{}' is no state of an ARQ; Initial, BindStarted, Bound, Unbound, "
-                           "BindFailed, UnbindFailed and Deleting are",
-                           printable_excerpt(text, 40))};
+  if (const auto state = kStates.find(text)) return *state;
+  return Error{Errc::invalid, fmt::format("'{}' is no state of an ARQ; {} are",
+                                          printable_excerpt(text, 40), kStates.list(" and "))};
 }
 
 Result<PciAddress> pci_address_of_parts(std::string_view domain, std::string_view bus,
@@ -79,88 +54,38 @@ Result<PciAddress> pci_address_of_parts(std::string_view domain, std::string_vie
   return out;
 }
 
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<Arq> auto& arq) {
+  using enum field::Rule;
+  visit("uuid", arq.uuid);
+  visit.text("state", arq.state, parse_arq_state);
+  visit("project_id", arq.project_id, lenient);
+  visit("device_profile_name", arq.device_profile_name, lenient);
+  visit("device_profile_group_id", arq.device_profile_group_id, lenient);
+  visit("hostname", arq.hostname, lenient);
+  visit("device_rp_uuid", arq.device_rp_uuid, lenient);
+  visit("instance_uuid", arq.instance_uuid, lenient);
+  visit("attach_handle_type", arq.attach_handle_type, lenient);
+  visit("attach_handle_uuid", arq.attach_handle_uuid, lenient);
+  visit.text("address", arq.address, parse_pci_address, younger);
+  if (visit.wants(arq.managed.has_value())) visit("managed", arq.managed, younger);
+  visit.embedded("other_info", arq.other_info, sparse);
+  visit("created_at", arq.created_at, lenient);
+  visit("updated_at", arq.updated_at, lenient);
+  visit("heard_at", arq.heard_at, younger);
+  visit("held_at", arq.held_at, younger);
+  visit("listed", arq.listed, lenient);
+  visit("allocation_seen", arq.allocation_seen, lenient);
+  visit("released", arq.released, lenient);
+}
+
 std::string encode_arq(const Arq& arq) {
-  rapidjson::Document document(rapidjson::kObjectType);
-  auto& allocator = document.GetAllocator();
-  const auto add = [&](const char* name, std::string_view text) {
-    document.AddMember(rapidjson::StringRef(name), json_string(text, allocator), allocator);
-  };
-  add("uuid", arq.uuid);
-  add("state", to_string(arq.state));
-  add("project_id", arq.project_id);
-  add("device_profile_name", arq.device_profile_name);
-  document.AddMember("device_profile_group_id", arq.device_profile_group_id, allocator);
-  add("hostname", arq.hostname);
-  add("device_rp_uuid", arq.device_rp_uuid);
-  add("instance_uuid", arq.instance_uuid);
-  add("attach_handle_type", arq.attach_handle_type);
-  add("attach_handle_uuid", arq.attach_handle_uuid);
-  add("address", arq.address ? to_string(*arq.address) : std::string());
-  if (arq.managed) document.AddMember("managed", *arq.managed, allocator);
-  if (!arq.other_info.empty()) {
-    document.AddMember("other_info", embed(arq.other_info, allocator), allocator);
-  }
-  add("created_at", arq.created_at);
-  add("updated_at", arq.updated_at);
-  add("heard_at", arq.heard_at.ms == 0 ? std::string() : to_iso8601(arq.heard_at));
-  add("held_at", arq.held_at.ms == 0 ? std::string() : to_iso8601(arq.held_at));
-  document.AddMember("listed", arq.listed, allocator);
-  document.AddMember("allocation_seen", arq.allocation_seen, allocator);
-  document.AddMember("released", arq.released, allocator);
-  return json::to_text(document);
+  return field::to_json_text(arq);
 }
 
 Result<Arq> decode_arq(std::string_view json_text) {
   const Result<rapidjson::Document> document = parse_shallow(json_text, kArqBytesMax);
-  if (!document) return document.error();
-  Arq arq;
-  Result<std::string> uuid = json::get_string(*document, "uuid");
-  if (!uuid) return std::move(uuid).error();
-  arq.uuid = *std::move(uuid);
-  const Result<std::string> state = json::get_string(*document, "state");
-  if (!state) return state.error();
-  const Result<ArqState> parsed = parse_arq_state(*state);
-  if (!parsed) return parsed.error().wrap("'state'");
-  arq.state = *parsed;
-  arq.project_id = text_of(*document, "project_id");
-  arq.device_profile_name = text_of(*document, "device_profile_name");
-  if (const auto* group = json::find(*document, "device_profile_group_id");
-      group != nullptr && group->IsInt64()) {
-    arq.device_profile_group_id = group->GetInt64();
-  }
-  arq.hostname = text_of(*document, "hostname");
-  arq.device_rp_uuid = text_of(*document, "device_rp_uuid");
-  arq.instance_uuid = text_of(*document, "instance_uuid");
-  arq.attach_handle_type = text_of(*document, "attach_handle_type");
-  arq.attach_handle_uuid = text_of(*document, "attach_handle_uuid");
-  if (const std::string address = text_of(*document, "address"); !address.empty()) {
-    const auto pci = parse_pci_address(address);
-    if (!pci) return pci.error().wrap("'address'");
-    arq.address = *pci;
-  }
-  if (const auto* managed = json::find(*document, "managed"); managed != nullptr) {
-    if (!managed->IsBool()) return Error{Errc::invalid, "'managed' is no true or false"};
-    arq.managed = managed->GetBool();
-  }
-  if (const auto* other = json::find(*document, "other_info"); other != nullptr) {
-    arq.other_info = unembed(*other);
-  }
-  arq.created_at = text_of(*document, "created_at");
-  arq.updated_at = text_of(*document, "updated_at");
-  if (const std::string heard = text_of(*document, "heard_at"); !heard.empty()) {
-    const Result<WallMs> at = from_iso8601(heard);
-    if (!at) return at.error().wrap("'heard_at'");
-    arq.heard_at = *at;
-  }
-  if (const std::string held = text_of(*document, "held_at"); !held.empty()) {
-    const Result<WallMs> at = from_iso8601(held);
-    if (!at) return at.error().wrap("'held_at'");
-    arq.held_at = *at;
-  }
-  arq.listed = flag_of(*document, "listed");
-  arq.allocation_seen = flag_of(*document, "allocation_seen");
-  arq.released = flag_of(*document, "released");
-  return arq;
+  return document ? field::from_json<Arq>(*document) : Result<Arq>(document.error());
 }
 
 }  // namespace reclaim

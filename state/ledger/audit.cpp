@@ -3,9 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
+#include "state/base/enum_names.h"
+#include "state/base/fields.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
@@ -17,44 +18,38 @@ constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
-constexpr std::array<std::string_view, 9> kNames{
-    "tenancy_seen", "tenancy_ended", "quarantined",  "released_elsewhere", "reserved_again",
-    "enrolled",     "maintenance",   "key_endorsed", "enrol_refused"};
+constexpr auto kNames = enum_names<AuditEvent::enrol_refused>(
+    "tenancy_seen", "tenancy_ended", "quarantined", "released_elsewhere", "reserved_again",
+    "enrolled", "maintenance", "key_endorsed", "enrol_refused");
 
-struct Member {
-  const char* name;
-  std::string AuditEntry::*member;
-};
-
-constexpr Member kMembers[] = {
-    {"id", &AuditEntry::id},
-    {"host", &AuditEntry::host},
-    {"address", &AuditEntry::address},
-    {"serial", &AuditEntry::serial},
-    {"instance", &AuditEntry::instance},
-    {"detail", &AuditEntry::detail},
-    {"public_key", &AuditEntry::public_key},
-};
+Result<AuditEvent> parse_event(std::string_view text) {
+  if (const auto event = kNames.find(text)) return *event;
+  return Error{Errc::invalid, fmt::format("'{}' is not known", text)};
+}
 
 }  // namespace
 
 std::string_view to_string(AuditEvent event) {
-  return kNames[static_cast<std::size_t>(event)];
+  return kNames[event];
+}
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<AuditEntry> auto& entry) {
+  visit("id", entry.id);
+  visit.text("event", entry.event, parse_event);
+  visit("host", entry.host);
+  visit("address", entry.address);
+  visit("serial", entry.serial);
+  visit("instance", entry.instance);
+  visit("detail", entry.detail);
+  visit("public_key", entry.public_key);
+  visit.moment("at", entry.at);
 }
 
 std::string encode_audit(const AuditEntry& entry) {
   rapidjson::Document document(rapidjson::kObjectType);
-  auto& memory = document.GetAllocator();
-  document.AddMember("schema", rapidjson::Value(kSchema), memory);
-  for (const Member& each : kMembers) {
-    document.AddMember(rapidjson::StringRef(each.name),
-                       rapidjson::Value(entry.*each.member, memory), memory);
-    if (each.member == &AuditEntry::id) {
-      document.AddMember("event", rapidjson::Value(std::string(to_string(entry.event)), memory),
-                         memory);
-    }
-  }
-  document.AddMember("at", rapidjson::Value(to_iso8601(entry.at), memory), memory);
+  document.AddMember("schema", kSchema, document.GetAllocator());
+  field::add_members(document, entry);
   return json::to_text(document);
 }
 
@@ -68,26 +63,8 @@ AuditEntry identified(AuditEntry entry) {
 Result<AuditEntry> decode_audit(std::string_view json_text) {
   const auto document = json::parse(json_text, kTextBytesMax);
   if (!document) return document.error().wrap("an audit entry");
-  AuditEntry entry;
-  for (const Member& each : kMembers) {
-    auto text = json::get_string(*document, each.name);
-    if (!text) return text.error().wrap("an audit entry");
-    entry.*each.member = *std::move(text);
-  }
-  const auto event = json::get_string(*document, "event");
-  if (!event) return event.error().wrap("an audit entry");
-  const auto* const name = std::find(kNames.begin(), kNames.end(), *event);
-  if (name == kNames.end()) {
-    return Error{Errc::invalid,
-                 fmt::format("an audit entry: 'event' is '{}', which is not known", *event)};
-  }
-  entry.event = static_cast<AuditEvent>(name - kNames.begin());
-  const auto at = json::get_string(*document, "at");
-  if (!at) return at.error().wrap("an audit entry");
-  const auto time = from_iso8601(*at);
-  if (!time) return time.error().wrap("an audit entry: 'at'");
-  entry.at = *time;
-  return entry;
+  auto entry = field::from_json<AuditEntry>(*document);
+  return entry ? entry : entry.error().wrap("an audit entry");
 }
 
 std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>& events) {

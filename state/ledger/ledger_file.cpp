@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "state/base/embedded_json.h"
-#include "state/base/json.h"
+#include "state/base/fields.h"
 #include "state/base/log.h"
 
 namespace reclaim::ledger_file {
@@ -23,90 +23,52 @@ std::string checksum(std::string_view bytes) {
                      crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-Result<bool> get_flag(const rapidjson::Value& value, const char* name) {
-  const rapidjson::Value* member = json::find(value, name);
-  if (member == nullptr || !member->IsBool()) {
-    return Error{Errc::invalid, fmt::format("'{}' is absent or neither true nor false", name)};
-  }
-  return member->GetBool();
-}
+}  // namespace
 
-// What lines of the first version lack.
-Status read_certified(const rapidjson::Value& line, LedgerEntry& entry) {
-  if (const rapidjson::Value* enrolment = json::find(line, "enrolment");
-      enrolment != nullptr && (enrolment->IsObject() || enrolment->IsString())) {
-    entry.enrolment = unembed(*enrolment);
-  }
-  entry.hardware = json::maybe_string(line, "hardware").value_or("");
-  entry.boot_id = json::maybe_string(line, "boot_id").value_or("");
-  entry.certificate_id = json::maybe_string(line, "certificate_id").value_or("");
-  if (const auto text = json::maybe_string(line, "certificate_at"); text && !text->empty()) {
-    const Result<WallMs> at = from_iso8601(*text);
-    if (!at.ok()) return at.error();
-    entry.certificate_at = *at;
-  }
-  for (const auto& [name, member] :
-       {std::pair{"host_reads", &entry.host_reads}, std::pair{"host_writes", &entry.host_writes}}) {
-    const rapidjson::Value* number = json::find(line, name);
-    if (number != nullptr && number->IsUint64()) *member = number->GetUint64();
-  }
-  return Ok{};
-}
-
-// What lines lack that are older than the authenticated records.
-void read_cleaning(const rapidjson::Value& line, LedgerEntry& entry) {
-  const rapidjson::Value* accepted = json::find(line, "accepted");
-  entry.accepted = accepted != nullptr && accepted->IsTrue();
-  if (const auto at = from_iso8601(json::maybe_string(line, "ordered_at").value_or(""))) {
-    entry.ordered_at = *at;
-  }
-  const rapidjson::Value* epoch = json::find(line, "epoch");
-  if (epoch != nullptr && epoch->IsUint64()) entry.epoch = epoch->GetUint64();
-  entry.cleaning.nonce = json::maybe_string(line, "cleaning_nonce").value_or("");
-  entry.cleaning.baseline_digest = json::maybe_string(line, "baseline_sha256").value_or("");
-  entry.cleaning.findings = json::maybe_string(line, "findings").value_or("");
-  entry.certificate_pending = json::maybe_string(line, "certificate_pending").value_or("");
-}
-
-Result<std::pair<PciAddress, LedgerEntry>> decode_entry(std::string_view text) {
-  const Result<rapidjson::Document> document = parse_shallow(text, kLineBytesMax);
-  if (!document.ok()) return document.error();
+// What stands in a line.
+struct Line {
+  PciAddress address;
   LedgerEntry entry;
-  const Result<std::string> address_text = json::get_string(*document, "address");
-  if (!address_text.ok()) return address_text.error();
-  const Result<PciAddress> address = parse_pci_address(*address_text);
-  if (!address.ok()) return address.error();
-  const std::pair<const char*, bool*> flags[] = {
-      {"dirty", &entry.dirty}, {"error", &entry.error}, {"maintenance", &entry.maintenance}};
-  for (const auto& [name, flag] : flags) {
-    const Result<bool> read = get_flag(*document, name);
-    if (!read.ok()) return read.error();
-    *flag = *read;
+};
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<Line> auto& line) {
+  using enum field::Rule;
+  auto& entry = line.entry;
+  visit.text("address", line.address, parse_pci_address);
+  visit("dirty", entry.dirty);
+  visit("error", entry.error);
+  visit("maintenance", entry.maintenance);
+  visit("serial", entry.serial);
+  visit("provider", entry.provider);
+  visit("enrolled_serial", entry.enrolled_serial);
+  visit("dirty_since", entry.dirty_since);
+  // Lines of older versions lack the rest.
+  visit("hardware", entry.hardware, sparse);
+  visit("boot_id", entry.boot_id, sparse);
+  if (visit.wants(entry.enrolment.size() <= kEnrolmentBytesMax)) {
+    visit.embedded("enrolment", entry.enrolment, sparse);
   }
-  const std::pair<const char*, std::string*> texts[] = {
-      {"serial", &entry.serial},
-      {"provider", &entry.provider},
-      {"enrolled_serial", &entry.enrolled_serial}};
-  for (const auto& [name, member] : texts) {
-    Result<std::string> read = json::get_string(*document, name);
-    if (!read.ok()) return std::move(read).error();
-    *member = *std::move(read);
+  if (visit.wants(!entry.certificate_id.empty())) {
+    visit("certificate_id", entry.certificate_id, lenient);
+    visit.moment("certificate_at", entry.certificate_at, younger);
   }
-  const Result<std::string> since = json::get_string(*document, "dirty_since");
-  if (!since.ok()) return since.error();
-  if (!since->empty()) {
-    const Result<WallMs> at = from_iso8601(*since);
-    if (!at.ok()) return at.error();
-    entry.dirty_since = *at;
+  visit("host_reads", entry.host_reads, sparse);
+  visit("host_writes", entry.host_writes, sparse);
+  visit("accepted", entry.accepted, sparse);
+  visit("ordered_at", entry.ordered_at, sparse);
+  visit("epoch", entry.epoch, sparse);
+  if (visit.wants(!entry.cleaning.nonce.empty())) {
+    visit("cleaning_nonce", entry.cleaning.nonce, lenient);
+    visit("baseline_sha256", entry.cleaning.baseline_digest, lenient);
+    visit("findings", entry.cleaning.findings, lenient);
   }
-  if (Status certified = read_certified(*document, entry); !certified.ok()) {
-    return std::move(certified).error();
-  }
-  read_cleaning(*document, entry);
-  return std::pair{*address, entry};
+  visit("certificate_pending", entry.certificate_pending, sparse);
 }
 
-Result<std::pair<PciAddress, LedgerEntry>> decode_line(std::string_view line) {
+namespace {
+
+Result<Line> decode_line(std::string_view line) {
   if (line.size() <= kChecksumDigits + 1 || line[kChecksumDigits] != ' ') {
     return Error{Errc::invalid, "it does not begin with a checksum"};
   }
@@ -114,48 +76,14 @@ Result<std::pair<PciAddress, LedgerEntry>> decode_line(std::string_view line) {
   if (checksum(body) != line.substr(0, kChecksumDigits)) {
     return Error{Errc::invalid, "its checksum does not match"};
   }
-  return decode_entry(body);
+  const Result<rapidjson::Document> document = parse_shallow(body, kLineBytesMax);
+  return document ? field::from_json<Line>(*document) : Result<Line>(document.error());
 }
 
 }  // namespace
 
 std::string encode_line(const PciAddress& address, const LedgerEntry& entry) {
-  rapidjson::Document document(rapidjson::kObjectType);
-  auto& allocator = document.GetAllocator();
-  const auto add_text = [&](const char* name, std::string_view text) {
-    document.AddMember(rapidjson::StringRef(name), json_string(text, allocator), allocator);
-  };
-  add_text("address", to_string(address));
-  document.AddMember("dirty", entry.dirty, allocator);
-  document.AddMember("error", entry.error, allocator);
-  document.AddMember("maintenance", entry.maintenance, allocator);
-  add_text("serial", entry.serial);
-  add_text("provider", entry.provider);
-  add_text("enrolled_serial", entry.enrolled_serial);
-  add_text("dirty_since", entry.dirty_since.ms == 0 ? "" : to_iso8601(entry.dirty_since));
-  if (!entry.hardware.empty()) add_text("hardware", entry.hardware);
-  if (!entry.boot_id.empty()) add_text("boot_id", entry.boot_id);
-  if (!entry.enrolment.empty() && entry.enrolment.size() <= kEnrolmentBytesMax) {
-    document.AddMember("enrolment", embed(entry.enrolment, allocator), allocator);
-  }
-  if (!entry.certificate_id.empty()) {
-    add_text("certificate_id", entry.certificate_id);
-    add_text("certificate_at", to_iso8601(entry.certificate_at));
-  }
-  if (entry.host_reads) document.AddMember("host_reads", *entry.host_reads, allocator);
-  if (entry.host_writes) document.AddMember("host_writes", *entry.host_writes, allocator);
-  if (entry.accepted) document.AddMember("accepted", entry.accepted, allocator);
-  if (entry.ordered_at.ms != 0) add_text("ordered_at", to_iso8601(entry.ordered_at));
-  if (entry.epoch != 0) document.AddMember("epoch", entry.epoch, allocator);
-  if (!entry.cleaning.nonce.empty()) {
-    add_text("cleaning_nonce", entry.cleaning.nonce);
-    add_text("baseline_sha256", entry.cleaning.baseline_digest);
-    add_text("findings", entry.cleaning.findings);
-  }
-  if (!entry.certificate_pending.empty()) {
-    add_text("certificate_pending", entry.certificate_pending);
-  }
-  const std::string body = json::to_text(document);
+  const std::string body = field::to_json_text(Line{address, entry});
   return fmt::format("{} {}\n", checksum(body), body);
 }
 
@@ -191,7 +119,7 @@ Result<Replay> replay(std::string_view text, std::string_view name, std::size_t 
                                "treat the host's drives as dirty",
                                name, line_number, decoded.error().what)};
     }
-    replay.entries[decoded->first] = decoded->second;
+    replay.entries[decoded->address] = decoded->entry;
     if (replay.entries.size() > entries_max) {
       return Error{Errc::limit, fmt::format("{}, line {}: more than {} devices", name, line_number,
                                             entries_max)};

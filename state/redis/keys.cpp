@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "state/base/embedded_json.h"
-#include "state/base/json.h"
+#include "state/base/fields.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 
@@ -25,17 +25,71 @@ std::string delays_text(const std::vector<int>& delays) {
   return text;
 }
 
-std::vector<int> delays_from(std::string_view text) {
+Result<std::vector<int>> delays_from(std::string_view text) {
   std::vector<int> delays;
   while (!text.empty() && delays.size() < kDelaysMax) {
     const auto delay = parse_number<int>(take_until(text, ','));
-    if (!delay || *delay < 0) return {};
+    if (!delay || *delay < 0) return std::vector<int>{};
     delays.push_back(*delay);
   }
   return delays;
 }
 
+template <typename Struct>
+std::vector<std::string> words_of(const Struct& value) {
+  std::vector<std::string> words;
+  for (auto& [name, told] : field::to_pairs(value)) words.insert(words.end(), {name, told});
+  return words;
+}
+
+field::Texts last_of_each(const std::vector<std::pair<std::string, std::string>>& fields) {
+  field::Texts texts;
+  for (const auto& [name, value] : fields) texts[name] = value;
+  return texts;
+}
+
 }  // namespace
+}  // namespace reclaim::redis_keys
+
+namespace reclaim {
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<JournalEntry> auto& entry) {
+  using enum field::Rule;
+  visit.moment("at", entry.at, lenient);
+  visit("address", entry.address, lenient);
+  visit("from", entry.from, lenient);
+  visit("trigger", entry.trigger, lenient);
+  visit("to", entry.to, lenient);
+  visit("why", entry.why, lenient);
+  visit("detail", entry.detail, lenient);
+}
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<Kick> auto& kick) {
+  using enum field::Rule;
+  visit("reason", kick.reason, lenient);
+  visit("command", kick.command, lenient);
+  visit("address", kick.address, lenient);
+  visit("instance", kick.instance, lenient);
+  visit("request_id", kick.request_id, lenient);
+  visit("mark_allocated", kick.mark_allocated, lenient);
+  visit.text("delays_s", kick.delays_s, redis_keys::delays_from, lenient, redis_keys::delays_text);
+  visit("arq", kick.arq, lenient);
+}
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<HostInfo> auto& info) {
+  visit.moment("heartbeat_at", info.heartbeat_at);
+  visit("version", info.version);
+  visit("machine_id", info.machine_id);
+  visit("burned", info.burned);
+  visit("nodes", info.nodes, field::Rule::lenient);  // a worker of an older version does not say
+}
+
+}  // namespace reclaim
+
+namespace reclaim::redis_keys {
 
 Status check_host(std::string_view host) {
   const bool good = !host.empty() && host.size() <= kHostBytesMax &&
@@ -58,66 +112,27 @@ std::string of_device(std::string_view host, std::string_view what, std::string_
 }
 
 std::vector<std::string> journal_fields(const JournalEntry& entry, std::uint64_t epoch) {
-  return {"at",      to_iso8601(entry.at),
-          "address", entry.address,
-          "from",    entry.from,
-          "trigger", entry.trigger,
-          "to",      entry.to,
-          "why",     entry.why,
-          "detail",  entry.detail,
-          "epoch",   std::to_string(epoch)};
+  std::vector<std::string> words = words_of(entry);
+  words.insert(words.end(), {"epoch", std::to_string(epoch)});
+  return words;
 }
 
 JournalEntry journal_entry_from_fields(
     const std::vector<std::pair<std::string, std::string>>& fields) {
-  JournalEntry entry;
-  for (const auto& [name, value] : fields) {
-    if (name == "address") entry.address = value;
-    if (name == "from") entry.from = value;
-    if (name == "trigger") entry.trigger = value;
-    if (name == "to") entry.to = value;
-    if (name == "why") entry.why = value;
-    if (name == "detail") entry.detail = value;
-    if (name == "at") {
-      if (const Result<WallMs> at = from_iso8601(value)) entry.at = *at;
-    }
-  }
-  return entry;
+  return field::from_texts<JournalEntry>(last_of_each(fields));
 }
 
 std::vector<std::string> kick_fields(const Kick& kick) {
-  return {"reason",
-          kick.reason,
-          "command",
-          kick.command,
-          "address",
-          kick.address,
-          "instance",
-          kick.instance,
-          "request_id",
-          kick.request_id,
-          "mark_allocated",
-          kick.mark_allocated ? "true" : "false",
-          "delays_s",
-          delays_text(kick.delays_s),
-          "arq",
-          kick.arq};
+  return words_of(kick);
 }
 
 Kick kick_from_fields(const std::string& id,
                       const std::vector<std::pair<std::string, std::string>>& fields) {
-  Kick kick;
+  Kick kick = field::from_texts<Kick>(last_of_each(fields));
   kick.id = id;
-  for (const auto& [name, value] : fields) {
-    const auto word = [&value = value] { return value.substr(0, kKickWordBytesMax); };
-    if (name == "reason") kick.reason = word();
-    if (name == "command") kick.command = word();
-    if (name == "address") kick.address = word();
-    if (name == "instance") kick.instance = word();
-    if (name == "request_id") kick.request_id = word();
-    if (name == "mark_allocated") kick.mark_allocated = value == "true";
-    if (name == "delays_s") kick.delays_s = delays_from(value);
-    if (name == "arq") kick.arq = value;
+  for (std::string* word :
+       {&kick.reason, &kick.command, &kick.address, &kick.instance, &kick.request_id}) {
+    word->resize(std::min(word->size(), kKickWordBytesMax));
   }
   return kick;
 }
@@ -131,50 +146,14 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const RedisReply& flat
 }
 
 std::string encode_host(const HostInfo& info) {
-  rapidjson::Document document(rapidjson::kObjectType);
-  auto& allocator = document.GetAllocator();
-  document.AddMember("heartbeat_at", json_string(to_iso8601(info.heartbeat_at), allocator),
-                     allocator);
-  document.AddMember("version", json_string(info.version, allocator), allocator);
-  document.AddMember("machine_id", json_string(info.machine_id, allocator), allocator);
-  document.AddMember("burned", info.burned, allocator);
-  rapidjson::Value nodes(rapidjson::kArrayType);
-  for (const std::string& node : info.nodes) {
-    nodes.PushBack(json_string(node, allocator), allocator);
-  }
-  document.AddMember("nodes", nodes, allocator);
-  return json::to_text(document);
+  return field::to_json_text(info);
 }
 
 Result<HostInfo> decode_host(const std::string& host, std::string_view json_text) {
   const Result<rapidjson::Document> document = parse_shallow(json_text, kHostInfoBytesMax);
   if (!document.ok()) return document.error();
-  HostInfo info;
-  info.host = host;
-  const Result<std::string> at = json::get_string(*document, "heartbeat_at");
-  if (!at.ok()) return at.error();
-  const Result<WallMs> heartbeat_at = from_iso8601(*at);
-  if (!heartbeat_at.ok()) return heartbeat_at.error();
-  Result<std::string> version = json::get_string(*document, "version");
-  if (!version.ok()) return std::move(version).error();
-  Result<std::string> machine_id = json::get_string(*document, "machine_id");
-  if (!machine_id.ok()) return std::move(machine_id).error();
-  const Result<std::int64_t> burned = json::get_int(*document, "burned");
-  if (!burned.ok()) return burned.error();
-  if (*burned < 0 || *burned > std::numeric_limits<std::uint32_t>::max()) {
-    return Error{Errc::invalid, "'burned' is out of range"};
-  }
-  info.heartbeat_at = *heartbeat_at;
-  info.version = *std::move(version);
-  info.machine_id = *std::move(machine_id);
-  info.burned = static_cast<std::uint32_t>(*burned);
-  // A worker of an older version does not say.
-  const rapidjson::Value* nodes = json::find(*document, "nodes");
-  if (nodes != nullptr && nodes->IsArray()) {
-    for (const rapidjson::Value& node : nodes->GetArray()) {
-      if (node.IsString()) info.nodes.emplace_back(node.GetString(), node.GetStringLength());
-    }
-  }
+  auto info = field::from_json<HostInfo>(*document);
+  if (info.ok()) info->host = host;
   return info;
 }
 

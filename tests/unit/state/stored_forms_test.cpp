@@ -278,7 +278,7 @@ TEST(StoredForms, ErrorsOfAnArqNameTheMember) {
             "BindFailed, UnbindFailed and Deleting are");
   EXPECT_EQ(why(R"({"uuid":"u","state":"Bound","address":"x"})"),
             "'address': 'x' is not a PCI address like 0000:c1:00.0");
-  EXPECT_EQ(why(R"({"uuid":"u","state":"Bound","managed":1})"), "'managed' is no true or false");
+  EXPECT_EQ(why(R"({"uuid":"u","state":"Bound","managed":1})"), "'managed' is not true or false");
   EXPECT_EQ(why(R"({"uuid":"u","state":"Bound","heard_at":"x"})"),
             "'heard_at': 'x' is not a time like 2026-11-20T21:22:44Z");
 }
@@ -462,12 +462,13 @@ TEST(StoredForms, AHost) {
   const auto why = [](const char* text) {
     return redis_keys::decode_host("h1", text).error().what;
   };
-  EXPECT_EQ(why(R"({"heartbeat_at":"x"})"), "'x' is not a time like 2026-11-20T21:22:44Z");
+  EXPECT_EQ(why(R"({"heartbeat_at":"x"})"),
+            "'heartbeat_at': 'x' is not a time like 2026-11-20T21:22:44Z");
   EXPECT_EQ(why(R"({"heartbeat_at":"2026-11-20T21:22:44.123Z","version":1})"),
-            "'version' is of another type, a string is needed");
+            "'version' is no string");
   EXPECT_EQ(why(R"({"heartbeat_at":"2026-11-20T21:22:44.123Z","version":"1",)"
                 R"("machine_id":"m","burned":-1})"),
-            "'burned' is out of range");
+            "'burned' is no number of 32 bits");
 }
 
 TEST(StoredForms, ALineOfTheJournal) {
