@@ -4,10 +4,54 @@
 
 #include "handlers/survey/plan.h"
 #include "state/base/embedded_json.h"
+#include "state/base/fields.h"
 #include "state/base/json.h"
-#include "state/base/rapidjson.h"
 
 namespace reclaim {
+namespace nvme {
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<EraseEvidence> auto& evidence) {
+  using enum field::Rule;
+  visit.text("method", evidence.method, parse_erase_method);
+  visit("cdw10", evidence.cdw10);
+  visit("scdw10", evidence.scdw10);
+  visit("sstat", evidence.sstat);
+  visit("global_data_erased", evidence.global_data_erased, lenient);
+  visit("adopted", evidence.adopted, lenient);
+  visit("duration_ms", evidence.duration_ms);
+  // Absent in what an older version wrote.
+  visit("bytes_zeroed", evidence.bytes_zeroed, lenient);
+  visit("commands", evidence.commands, lenient);
+}
+
+template <typename Visit>
+void visit_fields(Visit& visit, field::Of<Counters> auto& counters) {
+  visit("host_reads", counters.host_reads);
+  visit("host_writes", counters.host_writes);
+}
+
+// Only written.
+template <typename Visit>
+void visit_fields(Visit& visit, const VerifyReport& report) {
+  visit("level", std::string(to_string(report.level)));
+  visit("relaxed", names(report.relaxed));
+  visit("samples_read", report.samples_read);
+  visit("samples_counted", report.samples_counted);
+  visit("samples_unchanged", report.samples_unchanged);
+  visit("bytes_read", report.bytes_read);
+  visit("bytes_nonzero", report.bytes_nonzero);
+  visit("places_unreadable", report.places_unreadable);
+  visit("bytes_unreadable", report.bytes_unreadable);
+  visit("places_off_value", report.places_off_value);
+  visit("canaries_found", report.canaries_found);
+  visit("global_data_erased", report.global_data_erased);
+  visit_fields(visit, report.counters);
+  visit("expectation", report.expectation);
+}
+
+}  // namespace nvme
+
 namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{64} * 1024;
@@ -20,115 +64,24 @@ constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 }  // namespace
 
 std::string to_json(const nvme::EraseEvidence& evidence) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  writer.StartObject();
-  writer.Key("method");
-  writer.String(nvme::to_string(evidence.method).data());
-  writer.Key("cdw10");
-  writer.Uint(evidence.cdw10);
-  writer.Key("scdw10");
-  writer.Uint(evidence.scdw10);
-  writer.Key("sstat");
-  writer.Uint(evidence.sstat);
-  writer.Key("global_data_erased");
-  writer.Bool(evidence.global_data_erased);
-  writer.Key("adopted");
-  writer.Bool(evidence.adopted);
-  writer.Key("duration_ms");
-  writer.Int64(evidence.duration_ms);
-  writer.Key("bytes_zeroed");
-  writer.Uint64(evidence.bytes_zeroed);
-  writer.Key("commands");
-  writer.Uint(evidence.commands);
-  writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return field::to_json_text(evidence);
 }
 
 Result<nvme::EraseEvidence> evidence_of_json(const std::string& json_text) {
   const auto document = json::parse(json_text, kBytesMax);
   if (!document) return document.error().wrap("the recorded evidence");
-  const auto method_name = json::get_string(*document, "method");
-  if (!method_name) return method_name.error();
-  const auto method = nvme::parse_erase_method(*method_name);
-  const auto cdw10 = json::get_int(*document, "cdw10");
-  const auto scdw10 = json::get_int(*document, "scdw10");
-  const auto sstat = json::get_int(*document, "sstat");
-  const auto duration = json::get_int(*document, "duration_ms");
-  if (!method) return method.error();
-  for (const auto* number : {&cdw10, &scdw10, &sstat, &duration}) {
-    if (!*number) return number->error().wrap("the recorded evidence");
-  }
-  const auto flag = [&document](std::string_view name) {
-    const rapidjson::Value* value = json::find(*document, name);
-    return value != nullptr && value->IsTrue();
-  };
-  nvme::EraseEvidence evidence;
-  evidence.method = *method;
-  evidence.cdw10 = static_cast<std::uint32_t>(*cdw10);
-  evidence.scdw10 = static_cast<std::uint32_t>(*scdw10);
-  evidence.sstat = static_cast<std::uint16_t>(*sstat);
-  evidence.global_data_erased = flag("global_data_erased");
-  evidence.adopted = flag("adopted");
-  evidence.duration_ms = *duration;
-  // Absent in what an older version wrote.
-  if (const auto bytes = json::get_int(*document, "bytes_zeroed"); bytes && *bytes >= 0) {
-    evidence.bytes_zeroed = static_cast<std::uint64_t>(*bytes);
-  }
-  if (const auto commands = json::get_int(*document, "commands"); commands && *commands >= 0) {
-    evidence.commands = static_cast<std::uint32_t>(*commands);
-  }
-  return evidence;
+  auto evidence = field::from_json<nvme::EraseEvidence>(*document);
+  return evidence ? evidence : evidence.error().wrap("the recorded evidence");
 }
 
 std::string to_json(const nvme::VerifyReport& report) {
-  rapidjson::StringBuffer buffer;
-  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
-  writer.StartObject();
-  writer.Key("level");
-  writer.String(std::string(nvme::to_string(report.level)).c_str());
-  writer.Key("relaxed");
-  writer.StartArray();
-  for (const std::string& name : nvme::names(report.relaxed)) writer.String(name.c_str());
-  writer.EndArray();
-  writer.Key("samples_read");
-  writer.Uint(report.samples_read);
-  writer.Key("samples_counted");
-  writer.Uint(report.samples_counted);
-  writer.Key("samples_unchanged");
-  writer.Uint(report.samples_unchanged);
-  writer.Key("bytes_read");
-  writer.Uint64(report.bytes_read);
-  writer.Key("bytes_nonzero");
-  writer.Uint64(report.bytes_nonzero);
-  writer.Key("places_unreadable");
-  writer.Uint(report.places_unreadable);
-  writer.Key("bytes_unreadable");
-  writer.Uint64(report.bytes_unreadable);
-  writer.Key("places_off_value");
-  writer.Uint(report.places_off_value);
-  writer.Key("canaries_found");
-  writer.Uint(report.canaries_found);
-  writer.Key("global_data_erased");
-  writer.Bool(report.global_data_erased);
-  writer.Key("host_reads");
-  writer.Uint64(report.counters.host_reads);
-  writer.Key("host_writes");
-  writer.Uint64(report.counters.host_writes);
-  writer.Key("expectation");
-  writer.String(report.expectation.c_str());
-  writer.EndObject();
-  return {buffer.GetString(), buffer.GetSize()};
+  return field::to_json_text(report);
 }
 
 Result<nvme::Counters> counters_of_verification(const std::string& json_text) {
   const auto document = json::parse(json_text, kBytesMax);
-  if (!document) return document.error();
-  const auto reads = json::get_int(*document, "host_reads");
-  const auto writes = json::get_int(*document, "host_writes");
-  if (!reads) return reads.error();
-  if (!writes) return writes.error();
-  return nvme::Counters{static_cast<std::uint64_t>(*reads), static_cast<std::uint64_t>(*writes)};
+  return document ? field::from_json<nvme::Counters>(*document)
+                  : Result<nvme::Counters>(document.error());
 }
 
 std::string summary(const nvme::EraseEvidence& evidence) {

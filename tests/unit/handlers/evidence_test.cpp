@@ -23,6 +23,44 @@ TEST(Evidence, ComesBackAsItWas) {
   EXPECT_EQ(*back, evidence);
 }
 
+// Records and certificates hold it, and other versions read it.
+TEST(Evidence, IsStoredToTheByte) {
+  nvme::EraseEvidence evidence{
+      nvme::EraseMethod::sanitize_block, 0x8000'0002,   7, 0x0104, true, true, -1,
+      18'446'744'073'709'551'615ULL,     4'294'967'295U};
+  EXPECT_EQ(to_json(evidence),
+            R"({"method":"sanitize_block","cdw10":2147483650,"scdw10":7,"sstat":260,)"
+            R"("global_data_erased":true,"adopted":true,"duration_ms":-1,)"
+            R"("bytes_zeroed":18446744073709551615,"commands":4294967295})");
+  nvme::VerifyReport report;
+  report.level = nvme::VerifyLevel::nist;
+  report.relaxed.global_data_erased = true;
+  report.relaxed.unreadable_blocks = true;
+  report.capacity_bytes = 1;
+  report.samples_read = 2;
+  report.samples_counted = 3;
+  report.samples_unchanged = 4;
+  report.bytes_read = 5;
+  report.bytes_nonzero = 6;
+  report.canaries_found = 7;
+  report.places_unreadable = 8;
+  report.bytes_unreadable = 9;
+  report.places_off_value = 10;
+  report.global_data_erased = true;
+  report.counters = {11, 12};
+  report.expectation = "zeroes \"(DLFEAT 1)\"";
+  EXPECT_EQ(to_json(report),
+            R"({"level":"nist","relaxed":["global_data_erased","unreadable_blocks"],)"
+            R"("samples_read":2,"samples_counted":3,"samples_unchanged":4,"bytes_read":5,)"
+            R"("bytes_nonzero":6,"places_unreadable":8,"bytes_unreadable":9,)"
+            R"("places_off_value":10,"canaries_found":7,"global_data_erased":true,)"
+            R"("host_reads":11,"host_writes":12,"expectation":"zeroes \"(DLFEAT 1)\""})");
+  const auto counters = counters_of_verification(to_json(report));
+  ASSERT_TRUE(counters.ok());
+  EXPECT_EQ(*counters, report.counters);
+  EXPECT_FALSE(counters_of_verification(R"({"host_reads":1})").ok());
+}
+
 TEST(Evidence, OfAnOlderVersionIsRead) {
   const auto back = evidence_of_json(
       R"({"method":"sanitize_crypto","cdw10":4,"scdw10":4,"sstat":1,"global_data_erased":true,)"
