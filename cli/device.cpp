@@ -10,6 +10,7 @@
 #include "cli/order.h"
 #include "handlers/survey/plan.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {
@@ -183,7 +184,7 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
   }
   if (record->host == session.settings().host) {
     const auto id = [](const std::string& hex) {
-      return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));
+      return parse_hex<std::uint16_t>(hex).value_or(0);
     };
     const auto policy = config::device_policy_lookup(session.settings())(
         id(record->vendor_id), id(record->product_id), record->address);

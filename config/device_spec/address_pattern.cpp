@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
 
 #include "config/device_spec/device_spec.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -15,22 +15,19 @@ constexpr std::uint32_t kDomainsTried = 0x100;
 // A glob's field: nothing for "*" and for a blank, otherwise a number up to `max`.
 Result<std::optional<std::uint32_t>> glob_field(std::string_view text, std::string_view name,
                                                 std::uint32_t max) {
-  std::string_view digits = strip(text);
+  const std::string_view digits = strip(text);
   if (digits.empty() || digits == "*") return std::optional<std::uint32_t>{};
-  if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-  std::uint32_t value = 0;
-  const char* last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, value, 16);
-  if (digits.empty() || error != std::errc{} || end != last) {
+  const auto value = parse_hex<std::uint32_t>(digits);
+  if (!value) {
     return Error{Errc::invalid,
                  fmt::format("the {} '{}' is neither a hex number nor '*' (for a range, write the "
                              "address as an object of regular expressions)",
                              name, printable_excerpt(text, kExcerptBytes))};
   }
-  if (value > max) {
-    return Error{Errc::invalid, fmt::format("the {} {:x} is greater than {:x}", name, value, max)};
+  if (*value > max) {
+    return Error{Errc::invalid, fmt::format("the {} {:x} is greater than {:x}", name, *value, max)};
   }
-  return std::optional<std::uint32_t>{value};
+  return value;
 }
 
 template <std::size_t N>

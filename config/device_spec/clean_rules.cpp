@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "nvme/erase/policy.h"
 #include "state/base/check.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -137,27 +137,24 @@ Status settle_rules(DeviceSpec& spec, nvme::VerifyLevel fallback) {
 }
 
 Result<std::uint64_t> parse_bytes_per_s(std::string_view text) {
-  constexpr std::string_view kSuffixes = "KMGT";
+  constexpr std::string_view kSuffixes = "kmgt";
   std::string_view digits = strip(text);
   unsigned shift = 0;
   if (!digits.empty()) {
     const char last = digits.back();
-    const char upper = last >= 'a' && last <= 'z' ? static_cast<char>(last - 'a' + 'A') : last;
-    if (const std::size_t at = kSuffixes.find(upper); at != std::string_view::npos) {
+    if (const std::size_t at = kSuffixes.find(lower(last)); at != std::string_view::npos) {
       shift = 10U * (static_cast<unsigned>(at) + 1U);
       digits.remove_suffix(1);
     }
   }
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool fits = number <= (std::numeric_limits<std::uint64_t>::max() >> shift);
-  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size() || !fits) {
+  const auto number = parse_number<std::uint64_t>(digits);
+  if (!number || *number > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
     return Error{Errc::invalid,
                  fmt::format("'{}' is no rate: bytes a second like 1048576, 500M or 2G are "
                              "accepted (K, M, G, T; 0: no limit)",
                              printable_excerpt(text, kExcerptBytes))};
   }
-  return number << shift;
+  return *number << shift;
 }
 
 }  // namespace reclaim::config

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 
 #include "config/device_spec/clean_rules.h"
 #include "state/base/bool_text.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -144,17 +144,13 @@ class EntryReader {
       return complain(fmt::format("'{}' must be a string like \"8086\" (hex) or \"*\"", key));
     }
     const std::string given = text_of(value);
-    std::string_view digits = strip(given);
+    const std::string_view digits = strip(given);
     if (digits == "*") return;
-    if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-    unsigned number = 0;
-    const char* last = digits.data() + digits.size();
-    const auto [end, error] = std::from_chars(digits.data(), last, number, 16);
-    if (digits.empty() || error != std::errc{} || end != last || number > 0xFFFF) {
+    id = parse_hex<std::uint16_t>(digits);
+    if (!id) {
       return complain(fmt::format("'{}' is '{}', which is neither a hex number up to ffff nor '*'",
                                   key, printable_excerpt(given, kExcerptBytes)));
     }
-    id = static_cast<std::uint16_t>(number);
   }
 
   void read_address(const rapidjson::Value& value) {
@@ -370,13 +366,12 @@ std::string normalize_resource_class(std::string_view name) {
   std::string normal(kCustom);
   bool gap = false;
   for (const char c : upper) {
-    const bool alphanumeric = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (alphanumeric) {
+    if (is_alnum(c)) {
       normal += c;
     } else if (!gap) {
       normal += '_';
     }
-    gap = !alphanumeric;
+    gap = !is_alnum(c);
   }
   return normal;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "state/base/log.h"
+#include "state/base/text.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -55,8 +56,7 @@ Result<HardwareIdentity> decode_hardware(std::string_view text) {
   HardwareIdentity identity;
   std::string_view rest = text;
   while (!rest.empty() && text.size() <= kTextBytesMax) {
-    const std::string_view field = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), field.size() + 1));
+    const std::string_view field = take_until(rest, ' ');
     if (field.starts_with(kSerialField)) {
       identity.serial_number = field.substr(kSerialField.size());
     } else if (field.starts_with(kSlotField)) {

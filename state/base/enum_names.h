@@ -2,7 +2,6 @@
 // follow. Pure; thread: any.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -19,9 +18,10 @@ struct EnumNames {
     return names.at(static_cast<std::size_t>(value));
   }
   [[nodiscard]] constexpr std::optional<Enum> find(std::string_view name) const {
-    const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) return std::nullopt;
-    return static_cast<Enum>(at - names.begin());
+    for (std::size_t i = 0; i < N; ++i) {
+      if (names[i] == name) return static_cast<Enum>(i);
+    }
+    return std::nullopt;
   }
   // "a, b and c" with " and " before the last.
   [[nodiscard]] std::string list(std::string_view before_last = ", ") const {

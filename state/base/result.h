@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "state/base/check.h"
+#include "state/base/enum_names.h"
 
 namespace reclaim {
 
@@ -27,29 +28,9 @@ enum class Errc {
 };
 
 constexpr std::string_view to_string(Errc code) {
-  switch (code) {
-    case Errc::invalid:
-      return "invalid";
-    case Errc::not_found:
-      return "not_found";
-    case Errc::refused:
-      return "refused";
-    case Errc::conflict:
-      return "conflict";
-    case Errc::busy:
-      return "busy";
-    case Errc::unavailable:
-      return "unavailable";
-    case Errc::failed:
-      return "failed";
-    case Errc::unknown:
-      return "unknown";
-    case Errc::limit:
-      return "limit";
-    case Errc::cancelled:
-      return "cancelled";
-  }
-  return "invalid";
+  return enum_names<Errc::cancelled>("invalid", "not_found", "refused", "conflict", "busy",
+                                     "unavailable", "failed", "unknown", "limit",
+                                     "cancelled")[code];
 }
 
 struct Error {

@@ -17,12 +17,8 @@ Result<JournalPage> page_from(const RedisReply& reply, const std::string& after_
     if (!entry.is_array() || entry.elements.size() != 2 || !entry.elements[1].is_array()) {
       return Error{Errc::failed, "the journal's answer is not of its form"};
     }
-    std::vector<std::pair<std::string, std::string>> fields;
-    const std::vector<RedisReply>& flat = entry.elements[1].elements;
-    for (std::size_t i = 0; i + 1 < flat.size(); i += 2) {
-      fields.emplace_back(flat[i].text, flat[i + 1].text);
-    }
-    page.entries.push_back(redis_keys::journal_entry_from_fields(fields));
+    page.entries.push_back(
+        redis_keys::journal_entry_from_fields(redis_keys::pairs_of(entry.elements[1])));
     page.last_id = entry.elements[0].text;
   }
   return page;

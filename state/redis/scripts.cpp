@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include "state/base/check.h"
+#include "state/base/enum_names.h"
 #include "state/base/text.h"
 
 namespace reclaim {
@@ -198,31 +199,9 @@ std::string sha1_of(std::string_view text) {
 }  // namespace
 
 std::string_view RedisScripts::text(RedisScript script) {
-  switch (script) {
-    case RedisScript::save:
-      return kSave;
-    case RedisScript::read_record:
-      return kReadRecord;
-    case RedisScript::save_progress:
-      return kSaveProgress;
-    case RedisScript::acquire_lock:
-      return kAcquireLock;
-    case RedisScript::renew_lock:
-      return kRenewLock;
-    case RedisScript::release_lock:
-      return kReleaseLock;
-    case RedisScript::ack_kicks:
-      return kAckKicks;
-    case RedisScript::take_orders:
-      return kTakeOrders;
-    case RedisScript::heartbeat:
-      return kHeartbeat;
-    case RedisScript::upgrade_hosts:
-      return kUpgradeHosts;
-    case RedisScript::schema:
-      return kSchema;
-  }
-  return kSchema;
+  return enum_names<RedisScript::schema>(kSave, kReadRecord, kSaveProgress, kAcquireLock,
+                                         kRenewLock, kReleaseLock, kAckKicks, kTakeOrders,
+                                         kHeartbeat, kUpgradeHosts, kSchema)[script];
 }
 
 RedisScripts::RedisScripts() {

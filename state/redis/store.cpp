@@ -132,10 +132,8 @@ std::optional<Record> damaged_record(const std::string& host, const std::string&
 
 Result<Record> record_from(const std::string& host, const std::string& address,
                            const RedisReply& reply, const RecordSeal* seal) {
-  Fields fields;
-  for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
-    fields[reply.elements[i].text] = reply.elements[i + 1].text;
-  }
+  const auto pairs = redis_keys::pairs_of(reply);
+  const Fields fields(pairs.begin(), pairs.end());
   // First: what somebody else wrote is not looked into.
   const auto seal_check = seal == nullptr ? RecordSeal::SealCheck::fits : seal->judge(fields);
   if (seal_check == RecordSeal::SealCheck::forged) {
