@@ -1,13 +1,13 @@
 #include "listener/http/answer.h"
 
 #include <fmt/core.h>
-#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <ctime>
 
 #include "handlers/api/error.h"
+#include "state/base/text.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::listener {
@@ -16,17 +16,14 @@ namespace {
 constexpr std::size_t kLoggedTargetBytesMax = 2'048;
 constexpr std::string_view kRequestIdHeader = "X-Openstack-Request-Id";
 
-bool same(std::string_view text, std::string_view other) {
-  return text.size() == other.size() && strncasecmp(text.data(), other.data(), text.size()) == 0;
-}
-
 // HTTP says these itself; a response that says them too would contradict it.
 bool is_framing(std::string_view name) {
   constexpr std::array<std::string_view, 7> kNames = {
       "Content-Length",    "Connection", "Keep-Alive", "Date",
       "Transfer-Encoding", "Upgrade",    "Trailer"};
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [name](std::string_view framing) { return same(name, framing); });
+  return std::any_of(kNames.begin(), kNames.end(), [name](std::string_view framing) {
+    return same_ignoring_case(name, framing);
+  });
 }
 
 bool is_header_name(std::string_view name) {
@@ -84,7 +81,7 @@ std::string http_head(const api::Response& response, const HttpFrame& frame) {
   put(out, "Date", to_http_date(frame.date));
   for (const api::Header& header : response.headers) {
     if (!is_header_name(header.name) || is_framing(header.name)) continue;
-    if (same(header.name, kRequestIdHeader)) continue;
+    if (same_ignoring_case(header.name, kRequestIdHeader)) continue;
     put(out, header.name, header.value);
   }
   if (!frame.request_id.empty()) put(out, kRequestIdHeader, frame.request_id);

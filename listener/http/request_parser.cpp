@@ -1,10 +1,9 @@
 #include "listener/http/request_parser.h"
 
-#include <strings.h>
-
 #include <algorithm>
 
 #include "state/base/check.h"
+#include "state/base/text.h"
 
 namespace reclaim::listener {
 namespace {
@@ -16,25 +15,9 @@ constexpr std::string_view kBadHeaderName =
     "a header's name has a character that may not stand there";
 constexpr std::string_view kVersions = "HTTP/1.1 is spoken here, and HTTP/1.0";
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_alnum(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool is_token(char c) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return is_alnum(c) || kMarks.find(c) != std::string_view::npos;
-}
-
-bool is_hex(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-bool same(std::string_view text, std::string_view other) {
-  return text.size() == other.size() && strncasecmp(text.data(), other.data(), text.size()) == 0;
 }
 
 void trim_end(std::string& text) {
@@ -46,7 +29,7 @@ void trim_end(std::string& text) {
 HttpHeaderFound http_header(const std::vector<api::Header>& headers, std::string_view name) {
   HttpHeaderFound found;
   for (const api::Header& header : headers) {
-    if (!same(header.name, name)) continue;
+    if (!same_ignoring_case(header.name, name)) continue;
     ++found.count;
     found.value = header.value;
   }
@@ -62,7 +45,7 @@ bool is_http_host(std::string_view host) {
     if (end == std::string_view::npos || end < 3) return false;
     const std::string_view address = host.substr(1, end - 1);
     if (!std::all_of(address.begin(), address.end(),
-                     [](char c) { return is_hex(c) || c == ':' || c == '.'; })) {
+                     [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; })) {
       return false;
     }
     ++end;
@@ -230,7 +213,7 @@ bool HttpRequestParser::scan(char byte) {
 // Only an extension may follow a size, and right behind it.
 bool HttpRequestParser::scan_chunk_line(char byte) {
   if (byte == ';') lines_.extension_seen = true;
-  if (!lines_.extension_seen && !is_hex(byte)) {
+  if (!lines_.extension_seen && hex_value(byte) < 0) {
     return refuse(400, "a chunk's size is no hexadecimal number");
   }
   return lines_.line_bytes <= kChunkLineBytesMax ||
@@ -334,7 +317,7 @@ bool HttpRequestParser::accept_target() {
   if (target.empty()) return refuse(400, "the request has no target");
   if (target[0] == '/' || (target == "*" && parser_.method == HTTP_OPTIONS)) return true;
   for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!same(std::string_view(target).substr(0, scheme.size()), scheme)) continue;
+    if (!same_ignoring_case(std::string_view(target).substr(0, scheme.size()), scheme)) continue;
     const std::size_t end = std::min(target.find_first_of("/?", scheme.size()), target.size());
     message_.host = target.substr(scheme.size(), end - scheme.size());
     target.erase(0, end);
@@ -364,7 +347,7 @@ bool HttpRequestParser::accept_body_length() {
     return refuse(400, "the body's length is said more than once");
   }
   if (coding.count == 1) {
-    if (message_.version_minor == 0 || !same(coding.value, "chunked")) {
+    if (message_.version_minor == 0 || !same_ignoring_case(coding.value, "chunked")) {
       return refuse(400, "the only Transfer-Encoding taken is HTTP/1.1's chunked");
     }
     return true;
@@ -385,7 +368,7 @@ bool HttpRequestParser::accept_expectation() {
   awaits_continue_ = false;
   const HttpHeaderFound expect = http_header(message_.request.headers, "Expect");
   if (expect.count == 0 || message_.version_minor == 0) return true;
-  if (expect.count > 1 || !same(expect.value, "100-continue")) {
+  if (expect.count > 1 || !same_ignoring_case(expect.value, "100-continue")) {
     return refuse(417, "the only expectation met is 100-continue");
   }
   awaits_continue_ = body_follows;
