@@ -9,13 +9,11 @@
 #include <ostream>
 #include <system_error>
 
-#include "handlers/bus/json_scanner.h"
+#include "handlers/bus/json_members.h"
 #include "state/base/log.h"
 
 namespace reclaim::cli {
 namespace {
-
-using Token = JsonScanner::Token;
 
 enum class LineRead { line, too_long, end };
 
@@ -110,29 +108,20 @@ class Explainer final {
 }  // namespace
 
 std::string_view unwrap_recorded(std::string_view line, std::string& buffer) {
-  JsonScanner scanner(line);
-  if (scanner.next() != Token::object_begin) return line;
-  std::string name;
-  std::string_view body;
-  bool has_body = false;
-  bool has_routing = false;
-  while (scanner.next() == Token::key) {
-    json_unescape(scanner.raw(), name);
-    const Token value = scanner.next();
-    if (name == "oslo.message" || name == "event_type") return line;
-    if (name == "routing_key" || name == "exchange" || name == "properties") has_routing = true;
-    if (name == "body" && value == Token::string && !has_body) {
-      has_body = true;
-      body = scanner.raw();
-    }
-    if (value == Token::error) return line;
-    if ((value == Token::object_begin || value == Token::array_begin) &&
-        !scanner.skip_container()) {
-      return line;
-    }
-  }
-  if (!has_body || !has_routing || scanner.next() != Token::end) return line;
-  json_unescape(body, buffer);
+  JsonMember oslo_message;
+  JsonMember event_type;
+  JsonMember body;
+  JsonMember routing_key;
+  JsonMember exchange;
+  JsonMember properties;
+  const JsonPick picks[] = {
+      {"oslo.message", &oslo_message}, {"event_type", &event_type}, {"body", &body},
+      {"routing_key", &routing_key},   {"exchange", &exchange},     {"properties", &properties}};
+  std::string paired;
+  if (!pick_members(json::pair_surrogates(line, paired), "the line", picks)) return line;
+  const bool routed = routing_key.seen() || exchange.seen() || properties.seen();
+  if (oslo_message.seen() || event_type.seen() || !routed || !body.is_text()) return line;
+  buffer = std::move(body.text);
   return buffer;
 }
 
@@ -141,10 +130,10 @@ std::string explain_json(const Decision& decision) {
   if (decision.event_type.empty()) {
     out += "null";
   } else {
-    json_append_string(decision.event_type, out);
+    json::append_string(decision.event_type, out);
   }
   out += ", \"verdict\": ";
-  json_append_string(to_string(decision.verdict), out);
+  json::append_string(to_string(decision.verdict), out);
   out += ", \"hosts\": ";
   if (decision.any_host) {
     out += "\"any\"";
@@ -152,7 +141,7 @@ std::string explain_json(const Decision& decision) {
     out += '[';
     for (const std::string& host : decision.hosts) {
       if (out.back() != '[') out += ", ";
-      json_append_string(host, out);
+      json::append_string(host, out);
     }
     out += ']';
   }
@@ -162,7 +151,7 @@ std::string explain_json(const Decision& decision) {
     out += fmt::format("{}", delay_s);
   }
   out += "], \"why\": ";
-  json_append_string(decision.why, out);
+  json::append_string(decision.why, out);
   out += '}';
   return out;
 }

@@ -60,8 +60,8 @@ class NotificationDecoder final {
                                                     bool (*wants_payload)(std::string_view));
 
   std::size_t body_bytes_max_;
-  std::string inner_;    // the unescaped oslo.message, kept to reuse its memory
-  std::string scratch_;  // an unescaped member name
+  std::string inner_;   // the unescaped oslo.message, kept to reuse its memory
+  std::string paired_;  // the same with its unpaired surrogates replaced
   std::string event_type_seen_;
 };
 

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <bitset>
+#include <optional>
 
-#include "handlers/bus/json_scanner.h"
 #include "handlers/bus/notification.h"
+#include "state/base/json.h"
 #include "state/base/log.h"
 
 namespace reclaim {
 namespace {
 
-using Token = JsonScanner::Token;
+using json::Token;
 
 constexpr std::size_t kExcerptBytesMax = 1024;
 constexpr std::string_view kRemoved = "(removed: it may hold a request's context)";
@@ -34,7 +35,7 @@ std::string excerpt_of_text(std::string_view body, std::size_t bytes_max) {
   if (start != std::string_view::npos && body[start] == '{') {
     const std::string_view safe = body.substr(start, first_context(body.substr(start)));
     out += ", \"reclaim_excerpt\": ";
-    json_append_string(printable_excerpt(safe, std::min(bytes_max, kExcerptBytesMax)), out);
+    json::append_string(printable_excerpt(safe, std::min(bytes_max, kExcerptBytesMax)), out);
   }
   out += '}';
   return out;
@@ -44,104 +45,123 @@ bool is_context_name(std::string_view name) {
   return name.find("_context") != std::string_view::npos;
 }
 
-// Copies a JSON text token by token, leaving out what may not be kept. False: it is no JSON.
-class Cleaner final {
+// Copies a JSON text part by part, leaving out what may not be kept.
+class Cleaner final : public json::Parts {
  public:
-  Cleaner(std::string_view text, bool envelope) : scanner_(text), envelope_(envelope) {}
+  Cleaner(bool envelope, std::string& out) : envelope_(envelope), out_(out) {}
 
-  [[nodiscard]] bool run(std::string& out) {
-    while (true) {
-      const Token token = scanner_.next();
-      if (token == Token::error) return false;
-      if (token == Token::end) return true;
-      if (!copy(token, out)) return false;
-    }
+  void on(Token token, std::string_view text, std::size_t /*offset*/) override {
+    const bool opens = token == Token::object_begin || token == Token::array_begin;
+    const bool closes = token == Token::object_end || token == Token::array_end;
+    if (closes) --depth_;
+    if (!leaves_out(token, opens)) copy(token, text);
+    if (opens) filled_[++depth_] = false;
   }
 
  private:
-  bool copy(Token token, std::string& out) {
+  // Whether the part is of a member that is left out: its value, up to its end.
+  bool leaves_out(Token token, bool opens) {
+    if (!outside_) return false;
+    if (depth_ == *outside_ && token != Token::key && !opens) outside_.reset();
+    return true;
+  }
+
+  void copy(Token token, std::string_view text) {
     switch (token) {
-      case Token::object_begin:
-      case Token::array_begin:
-        separate(scanner_.depth() - 1, out);
-        out += token == Token::object_begin ? '{' : '[';
-        filled_[scanner_.depth()] = false;
-        return true;
       case Token::object_end:
-        out += '}';
-        return true;
+        out_ += '}';
+        break;
       case Token::array_end:
-        out += ']';
-        return true;
+        out_ += ']';
+        break;
       case Token::key:
-        return copy_key(out);
+        copy_key(text);
+        break;
       case Token::string:
-        copy_string(out);
-        return true;
+        copy_string(text);
+        break;
+      case Token::object_begin:
+        separate();
+        out_ += '{';
+        break;
+      case Token::array_begin:
+        separate();
+        out_ += '[';
+        break;
       default:
-        separate(scanner_.depth(), out);
-        out += scanner_.raw();
-        return true;
+        separate();
+        out_ += text;
     }
   }
 
   // A comma before every value or member but the first; a member's value follows its colon.
-  void separate(std::size_t depth, std::string& out) {
+  void separate() {
     if (after_key_) {
       after_key_ = false;
       return;
     }
-    if (filled_[depth]) out += ", ";
-    filled_[depth] = true;
+    if (filled_[depth_]) out_ += ", ";
+    filled_[depth_] = true;
   }
 
-  bool copy_key(std::string& out) {
-    json_unescape(scanner_.raw(), text_);
-    if (is_context_name(text_)) {
-      const Token value = scanner_.next();
-      if (value == Token::object_begin || value == Token::array_begin) {
-        return scanner_.skip_container();
-      }
-      return value != Token::error;
-    }
-    is_message_ = envelope_ && scanner_.depth() == 1 && text_ == "oslo.message";
-    separate(scanner_.depth(), out);
-    if (first_context(text_) != std::string::npos) text_ = "removed";
-    json_append_string(text_, out);
-    out += ": ";
-    after_key_ = true;
-    return true;
-  }
-
-  void copy_string(std::string& out) {
-    const bool is_message = after_key_ && is_message_;
-    separate(scanner_.depth(), out);
-    json_unescape(scanner_.raw(), text_);
-    if (is_message) {
-      std::string inner;
-      if (!Cleaner(text_, false).run(inner)) inner = excerpt_of_text(text_, kExcerptBytesMax);
-      json_append_string(inner, out);
+  void copy_key(std::string_view name) {
+    if (is_context_name(name)) {
+      outside_ = depth_;
       return;
     }
-    json_append_string(first_context(text_) == std::string::npos ? text_ : kRemoved, out);
+    is_message_ = envelope_ && depth_ == 1 && name == "oslo.message";
+    separate();
+    json::append_string(first_context(name) == std::string::npos ? name : "removed", out_);
+    out_ += ": ";
+    after_key_ = true;
   }
 
-  JsonScanner scanner_;
+  void copy_string(std::string_view text) {
+    const bool is_message = after_key_ && is_message_;
+    separate();
+    if (is_message) {
+      message_at_ = out_.size();
+      message_ = text;
+      return;
+    }
+    json::append_string(first_context(text) == std::string::npos ? text : kRemoved, out_);
+  }
+
+  friend std::optional<std::string> cleaned(std::string_view text, bool envelope);
+
   bool envelope_;
+  std::string& out_;
+  std::size_t depth_ = 0;
+  std::optional<std::size_t> outside_;  // a member is left out, of the object at this depth
   bool after_key_ = false;
   bool is_message_ = false;
-  std::bitset<kJsonDepthMax + 1> filled_;
-  std::string text_;
+  std::bitset<json::kReadDepthMax + 2> filled_;
+  std::size_t message_at_ = 0;
+  std::optional<std::string> message_;
 };
+
+// The text without what may not be kept; nothing: it is no JSON.
+std::optional<std::string> cleaned(std::string_view text, bool envelope) {
+  std::string out;
+  std::string paired;
+  out.reserve(text.size());
+  Cleaner cleaner(envelope, out);
+  if (!json::read(json::pair_surrogates(text, paired), cleaner)) return std::nullopt;
+  if (cleaner.message_) {
+    const auto inner = cleaned(*cleaner.message_, false);
+    std::string quoted;
+    json::append_string(inner.value_or(excerpt_of_text(*cleaner.message_, kExcerptBytesMax)),
+                        quoted);
+    out.insert(cleaner.message_at_, quoted);
+  }
+  return out;
+}
 
 }  // namespace
 
 std::string clean_for_storage(std::string_view body, std::size_t bytes_max) {
   if (body.size() > bytes_max) return excerpt_of_text(body, bytes_max);
-  std::string out;
-  out.reserve(body.size());
-  if (!Cleaner(body, true).run(out)) return excerpt_of_text(body, bytes_max);
-  return out;
+  return cleaned(body, true).value_or(excerpt_of_text(body, bytes_max));
 }
 
 std::string unread_excerpt(std::string_view body) {

@@ -2,14 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "handlers/bus/json_member.h"
-#include "handlers/bus/json_scanner.h"
+#include "handlers/bus/json_members.h"
 #include "state/base/log.h"
 
 namespace reclaim {
 namespace {
-
-using Token = JsonScanner::Token;
 
 Error invalid(std::string what) {
   return Error{Errc::invalid, std::move(what)};
@@ -30,42 +27,7 @@ const char* compression_of(std::string_view body) {
   return nullptr;
 }
 
-struct Envelope {
-  TextMember version, message;
-};
-
-// Reads every member of the outer object, so that what follows the message is JSON too.
-Status read_envelope(std::string_view body, Envelope& envelope) {
-  std::string scratch;
-  JsonScanner scanner(body);
-  const auto broken = [&] {
-    return invalid(fmt::format("the body is not JSON: {}", scanner.error()));
-  };
-  const Token first = scanner.next();
-  if (first == Token::error) return broken();
-  if (first != Token::object_begin) {
-    const std::string_view kind = describe(first, scanner.raw());
-    if (!skip_value(scanner, first) || scanner.next() != Token::end) return broken();
-    return invalid(fmt::format("the body is {}, a JSON object is needed", kind));
-  }
-  while (true) {
-    const Token token = scanner.next();
-    if (token == Token::object_end) break;
-    if (token != Token::key) return broken();
-    const std::string_view raw = scanner.raw();
-    const bool escaped = scanner.escaped();
-    TextMember* member = spells(raw, escaped, scratch, "oslo.version")   ? &envelope.version
-                         : spells(raw, escaped, scratch, "oslo.message") ? &envelope.message
-                                                                         : nullptr;
-    const Token value = scanner.next();
-    if (member != nullptr && value != Token::error) member->take(scanner, value);
-    if (!skip_value(scanner, value)) return broken();
-  }
-  if (scanner.next() != Token::end) return broken();
-  return Ok{};
-}
-
-Status check_version(const TextMember& member) {
+Status check_version(const JsonMember& member) {
   Result<std::string> version = member.strict("oslo.version");
   if (!version) return std::move(version).error();
   if (*version == "2.0" || *version == "2.0.0") return Ok{};
@@ -87,18 +49,20 @@ Result<OsloMessage> open_envelope(std::string_view body, std::size_t body_bytes_
                     "publisher's [oslo_messaging_rabbit]",
                     compression));
   }
-  Envelope envelope;
-  const Status outer = read_envelope(body, envelope);
-  if (!outer) return outer.error();
+  JsonMember version;
+  JsonMember message;
+  const JsonPick picks[] = {{"oslo.version", &version}, {"oslo.message", &message}};
+  const std::string_view text = json::pair_surrogates(body, inner);
+  const Status read = pick_members(text, "the body", picks);
+  if (!read) return read.error();
   // oslo.messaging takes a body for an envelope only if it has both members.
-  if (!envelope.version.seen || !envelope.message.seen) return OsloMessage{body, "the body"};
-  const Status version = check_version(envelope.version);
-  if (!version) return version.error();
-  if (envelope.message.token != Token::string) {
-    return invalid(fmt::format("oslo.message is {}, a text is needed",
-                               describe(envelope.message.token, envelope.message.raw)));
+  if (!version.seen() || !message.seen()) return OsloMessage{text, "the body"};
+  const Status known = check_version(version);
+  if (!known) return known.error();
+  if (!message.is_text()) {
+    return invalid(fmt::format("oslo.message is {}, a text is needed", message.kind()));
   }
-  json_unescape(envelope.message.raw, inner);
+  inner = std::move(message.text);
   return OsloMessage{inner, "the message"};
 }
 

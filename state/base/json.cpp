@@ -43,20 +43,102 @@ struct AssertionFailed {
 
 thread_local bool parsing = false;
 
-// An exception of RapidJSON's own assertion, or nothing: the parser has said what it has to say.
-std::optional<AssertionFailed> parse_into(rapidjson::Document& document, std::string_view text) {
-  constexpr unsigned kFlags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+// Runs the parser. An exception of RapidJSON's own assertion, or nothing: the parser has said what
+// it has to say.
+template <typename Parse>
+std::optional<AssertionFailed> guarded(const Parse& parse) {
   CHECK(!parsing);
   parsing = true;
   std::optional<AssertionFailed> failed;
   try {
-    document.Parse<kFlags>(text.data(), text.size());
+    parse();
   } catch (const AssertionFailed& assertion) {
     failed = assertion;
   }
   parsing = false;
   return failed;
+}
+
+Error assertion_error(const AssertionFailed& failed) {
+  return Error{Errc::invalid,
+               fmt::format("not JSON that can be read: the parser's assertion '{}' failed",
+                           failed.expression)};
+}
+
+Error exponent_error(std::size_t at) {
+  return Error{Errc::limit, fmt::format("a number's exponent has more than {} digits (at byte {})",
+                                        kExponentDigitsMax, at)};
+}
+
+// RapidJSON's events as parts.
+class Events final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Events> {
+ public:
+  Events(const rapidjson::MemoryStream& stream, Parts& parts) : stream_(stream), parts_(parts) {}
+
+  // NOLINTBEGIN(readability-identifier-naming): RapidJSON's names
+  bool StartObject() { return enter(Token::object_begin); }
+  bool StartArray() { return enter(Token::array_begin); }
+  bool EndObject(rapidjson::SizeType /*members*/) { return leave(Token::object_end); }
+  bool EndArray(rapidjson::SizeType /*elements*/) { return leave(Token::array_end); }
+  bool Key(const char* text, rapidjson::SizeType size, bool /*copy*/) {
+    return tell(Token::key, {text, size});
+  }
+  bool String(const char* text, rapidjson::SizeType size, bool /*copy*/) {
+    return tell(Token::string, {text, size});
+  }
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool /*copy*/) {
+    return tell(Token::number, {text, size});
+  }
+  bool Null() { return tell(Token::literal, "null"); }
+  bool Bool(bool value) { return tell(Token::literal, value ? "true" : "false"); }
+  // NOLINTEND(readability-identifier-naming)
+
+ private:
+  bool tell(Token token, std::string_view text) {
+    parts_.on(token, text, stream_.Tell());
+    return true;
+  }
+  // The iterative parser tells of a bracket before it takes it.
+  bool bracket(Token token) {
+    parts_.on(token, {}, stream_.Tell() + 1);
+    return true;
+  }
+  bool enter(Token token) { return ++depth_ <= kReadDepthMax && bracket(token); }
+  bool leave(Token token) {
+    --depth_;
+    return bracket(token);
+  }
+
+  const rapidjson::MemoryStream& stream_;
+  Parts& parts_;
+  std::size_t depth_ = 0;
+};
+
+std::string flaw(rapidjson::ParseErrorCode code, std::string_view text, std::size_t at) {
+  const bool at_control = at < text.size() && static_cast<unsigned char>(text[at]) < 0x20;
+  switch (code) {
+    case rapidjson::kParseErrorDocumentEmpty:
+      return text.empty() ? "an empty text" : "no JSON value";
+    case rapidjson::kParseErrorDocumentRootNotSingular:
+      return "more text after the end of the value";
+    case rapidjson::kParseErrorTermination:
+      return fmt::format("nested more than {} levels deep", kReadDepthMax);
+    case rapidjson::kParseErrorStringEscapeInvalid:
+    case rapidjson::kParseErrorStringMissQuotationMark:
+      if (at_control) return "a control character in a string";
+      break;
+    default:
+      break;
+  }
+  std::string words = rapidjson::GetParseError_En(code);
+  if (words.ends_with('.')) words.pop_back();
+  return words;
+}
+
+// The four digits of the \u escape that `text` begins with; nothing: it is none.
+std::optional<unsigned> escaped_unit(std::string_view text) {
+  if (text.size() < 6 || !text.starts_with("\\u")) return std::nullopt;
+  return parse_number<unsigned>(text.substr(2, 4), 16);
 }
 
 }  // namespace
@@ -76,15 +158,13 @@ Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max) 
     return Error{Errc::invalid, fmt::format("not JSON: a NUL byte (at byte {})", nul)};
   }
   if (const auto exponent = find_long_exponent(text)) {
-    return Error{Errc::limit, fmt::format("a number's exponent has more than {} digits (at byte "
-                                          "{})",
-                                          kExponentDigitsMax, *exponent)};
+    return exponent_error(*exponent);
   }
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
   rapidjson::Document document;
-  if (const auto failed = parse_into(document, text)) {
-    return Error{Errc::invalid,
-                 fmt::format("not JSON that can be read: the parser's assertion '{}' failed",
-                             failed->expression)};
+  if (const auto failed = guarded([&] { document.Parse<kFlags>(text.data(), text.size()); })) {
+    return assertion_error(*failed);
   }
   if (document.HasParseError()) {
     return Error{Errc::invalid, fmt::format("not JSON: {} (at byte {})",
@@ -92,6 +172,78 @@ Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max) 
                                             document.GetErrorOffset())};
   }
   return document;
+}
+
+Status read(std::string_view text, Parts& parts) {
+  const auto broken = [](const std::string& what, std::size_t at) {
+    return Error{Errc::invalid, fmt::format("{} at byte {}", what, at)};
+  };
+  if (const auto at = find_no_utf8(text)) return broken("bytes that are no UTF-8", *at);
+  if (const auto exponent = find_long_exponent(text)) return exponent_error(*exponent);
+  constexpr unsigned kFlags =
+      rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  Events events(stream, parts);
+  rapidjson::Reader reader;
+  if (const auto failed = guarded([&] { reader.Parse<kFlags>(stream, events); })) {
+    return assertion_error(*failed);
+  }
+  if (reader.HasParseError()) {
+    const std::size_t at = reader.GetErrorOffset();
+    return broken(flaw(reader.GetParseErrorCode(), text, at), at);
+  }
+  // RapidJSON takes a NUL for the end of the text.
+  if (stream.Tell() != text.size()) {
+    return broken(flaw(rapidjson::kParseErrorDocumentRootNotSingular, text, stream.Tell()),
+                  stream.Tell());
+  }
+  return Ok{};
+}
+
+std::string_view pair_surrogates(std::string_view text, std::string& buffer) {
+  if (text.find("\\ud") == std::string_view::npos && text.find("\\uD") == std::string_view::npos) {
+    return text;
+  }
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t length = text[at] == '\\' ? 2 : 1;
+    std::string_view piece = text.substr(at, length);
+    if (const auto unit = escaped_unit(text.substr(at))) {
+      length = 6;
+      piece = text.substr(at, length);
+      const bool surrogate = *unit >= 0xD800 && *unit <= 0xDFFF;
+      const auto low = escaped_unit(text.substr(at + length));
+      if (surrogate && *unit <= 0xDBFF && low && *low >= 0xDC00 && *low <= 0xDFFF) {
+        length = 12;
+        piece = text.substr(at, length);
+      } else if (surrogate) {
+        piece = "\\ufffd";
+      }
+    }
+    out += piece;
+    at += length;
+  }
+  buffer = std::move(out);
+  return buffer;
+}
+
+void append_string(std::string_view text, std::string& out) {
+  out += '"';
+  while (!text.empty()) {
+    const char c = text.front();
+    const Utf8Char next = first_utf8_char(text);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += next.valid ? text.substr(0, next.bytes) : "\xEF\xBF\xBD";
+    }
+    text.remove_prefix(next.bytes);
+  }
+  out += '"';
 }
 
 const rapidjson::Value* find(const rapidjson::Value& value, std::string_view name) {

@@ -1,5 +1,8 @@
 #include "state/base/text.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace reclaim {
 
 std::string lower(std::string_view text) {
@@ -72,6 +75,15 @@ Utf8Char first_utf8_char(std::string_view text) {
 
 std::optional<std::size_t> find_no_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
+    // Most texts are ASCII: eight bytes at a time.
+    std::uint64_t word = 0;
+    if (text.size() - at >= sizeof word) {
+      std::memcpy(&word, text.data() + at, sizeof word);
+      if ((word & 0x8080808080808080ULL) == 0) {
+        at += sizeof word;
+        continue;
+      }
+    }
     const Utf8Char next = first_utf8_char(text.substr(at));
     if (!next.valid) return at;
     at += next.bytes;

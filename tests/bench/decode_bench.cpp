@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "handlers/bus/json_scanner.h"
 #include "handlers/bus/kick.h"
 #include "state/base/json.h"
 
@@ -65,7 +64,7 @@ void biggest_body(benchmark::State& state) {
   while (inner.size() < 12U << 20U) inner += R"(value", "another one", ")";
   inner += "\"]}}";
   std::string body = R"({"oslo.version": "2.0", "oslo.message": )";
-  json_append_string(inner, body);
+  json::append_string(inner, body);
   body += '}';
   CHECK(body.size() < kBodyBytesMax);
   KickDecider decider;

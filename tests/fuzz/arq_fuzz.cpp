@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "handlers/arq/notification.h"
-#include "handlers/bus/json_scanner.h"
 #include "handlers/bus/kick.h"
 #include "handlers/bus/rpc_message.h"
 #include "state/base/json.h"
@@ -21,7 +20,7 @@ constexpr std::size_t kBytesMax = std::size_t{1} << 20U;
 
 std::string enveloped(std::string_view message) {
   std::string out = R"({"oslo.version": "2.0", "oslo.message": )";
-  json_append_string(message, out);
+  json::append_string(message, out);
   return out + "}";
 }
 

@@ -8,7 +8,6 @@
 #include <map>
 #include <sstream>
 
-#include "handlers/bus/json_scanner.h"
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
 
@@ -56,7 +55,7 @@ TEST(Explain, OneLineForEachThatIsNotBlank) {
 TEST(Explain, TakesRecordedMessages) {
   std::string recorded =
       R"({"exchange": "nova", "routing_key": "x.info", "properties": {}, "body": )";
-  json_append_string(kDelete, recorded);
+  json::append_string(kDelete, recorded);
   EXPECT_THAT(explain(recorded + "}")[0], HasSubstr("\"kick\""));
   // A message that happens to have a body is a message.
   EXPECT_THAT(explain(R"({"event_type": "x", "exchange": "e", "body": "{}"})")[0],

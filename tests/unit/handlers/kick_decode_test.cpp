@@ -50,7 +50,7 @@ TEST(Decode, EnvelopeAndBare) {
 
 TEST(Decode, KeyOrderDoesNotMatter) {
   std::string inner;
-  json_append_string(kGood, inner);
+  json::append_string(kGood, inner);
   expect_kick(R"({"oslo.message": )" + inner + R"(, "oslo.version": "2.0"})");
   expect_kick(R"({"x": [1, {"oslo.version": 7}], "oslo.message": )" + inner +
               R"(, "event_type": "instance.update", "oslo.version": "2.0"})");
@@ -63,7 +63,7 @@ TEST(Decode, EscapesAreLegalAnywhere) {
                         R"("nova-compute:c\u006dp1", "p\u0061yload": )" +
                         versioned_payload("\"cm\\u0070\\u0031\"") + "}"));
   std::string inner;
-  json_append_string(kGood, inner);
+  json::append_string(kGood, inner);
   expect_kick(R"({"oslo\u002eversion": "\u0032.0", "oslo.messag\u0065": )" + inner + "}");
   // The same one level out: every quote of the message spelled \u0022.
   std::string spelled = R"({"oslo.version": "2.0", "oslo.message": ")";
@@ -98,7 +98,7 @@ TEST(Decode, OfDuplicatesTheFirstCounts) {
 
 TEST(Decode, EnvelopeVersions) {
   std::string inner;
-  json_append_string(kGood, inner);
+  json::append_string(kGood, inner);
   const auto with = [&](const std::string& version) {
     return R"({"oslo.version": )" + version + R"(, "oslo.message": )" + inner + "}";
   };

@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/bus/json_scanner.h"
+#include "state/base/json.h"
 
 namespace reclaim::testing {
 
 // A body of driver messagingv2 around `message`, itself a JSON text.
 inline std::string enveloped(std::string_view message) {
   std::string out = R"({"oslo.version": "2.0", "oslo.message": )";
-  json_append_string(message, out);
+  json::append_string(message, out);
   return out + "}";
 }
 

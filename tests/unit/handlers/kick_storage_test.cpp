@@ -7,7 +7,6 @@
 #include <random>
 #include <string>
 
-#include "handlers/bus/json_scanner.h"
 #include "handlers/bus/notification.h"
 #include "state/base/json.h"
 #include "tests/unit/handlers/kick_messages.h"
