@@ -12,8 +12,8 @@
 #include <filesystem>
 
 #include "cli/doctor_checks.h"
-#include "nvme/host/unique_fd.h"
 #include "placement/keystone/token_validator.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::cli {
 namespace {
@@ -63,7 +63,7 @@ Address parse(const std::string& text) {
 
 // 0, or why not.
 int try_to_bind(const Address& address) {
-  const nvme::UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const UniqueFd fd(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return errno;
   const int on = 1;
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -29,7 +29,7 @@ constexpr int kClientWent = 499;
 
 }  // namespace
 
-HttpConnection::HttpConnection(HttpShared& shared, nvme::UniqueFd fd, std::string client, bool tls)
+HttpConnection::HttpConnection(HttpShared& shared, UniqueFd fd, std::string client, bool tls)
     : shared_(shared),
       fd_(std::move(fd)),
       client_(std::move(client)),

@@ -18,7 +18,7 @@
 #include "listener/http/request_parser.h"
 #include "listener/http/server.h"
 #include "listener/http/tls.h"
-#include "nvme/host/unique_fd.h"
+#include "state/base/unique_fd.h"
 #include "state/base/uv.h"
 
 namespace reclaim::listener {
@@ -43,7 +43,7 @@ struct HttpShared {
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
  public:
   // `client` is for the log; `tls` whether this socket speaks it.
-  HttpConnection(HttpShared& shared, nvme::UniqueFd fd, std::string client, bool tls);
+  HttpConnection(HttpShared& shared, UniqueFd fd, std::string client, bool tls);
   ~HttpConnection();
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
@@ -105,7 +105,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void drop_output();
 
   HttpShared& shared_;
-  nvme::UniqueFd fd_;
+  UniqueFd fd_;
   std::string client_;
   std::unique_ptr<HttpTlsSession> tls_;
   std::optional<uv::Poll> poll_;

@@ -70,7 +70,7 @@ Status clear_path(const std::string& path, const sockaddr_un& address) {
     return Error{Errc::refused,
                  fmt::format("cannot listen on {}: it exists and is no socket", path)};
   }
-  const nvme::UniqueFd probe(socket(AF_UNIX, kSocketFlags, 0));
+  const UniqueFd probe(socket(AF_UNIX, kSocketFlags, 0));
   if (!probe.valid()) return failed(path, "socket", errno);
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
       errno != ECONNREFUSED) {
@@ -108,7 +108,7 @@ std::string to_host_and_port(const sockaddr_storage& address) {
 Result<HttpListener> HttpListener::tcp(const std::string& address) {
   Address parsed;
   if (!parse(address, parsed)) return not_an_address(address);
-  nvme::UniqueFd fd(socket(parsed.storage.ss_family, kSocketFlags, 0));
+  UniqueFd fd(socket(parsed.storage.ss_family, kSocketFlags, 0));
   if (!fd.valid()) return failed(address, "socket", errno);
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -140,7 +140,7 @@ Result<HttpListener> HttpListener::unix_socket(const std::string& path, std::uin
   const Status cleared = clear_path(path, address);
   if (!cleared.ok()) return cleared.error();
 
-  nvme::UniqueFd fd(socket(AF_UNIX, kSocketFlags, 0));
+  UniqueFd fd(socket(AF_UNIX, kSocketFlags, 0));
   if (!fd.valid()) return failed(path, "socket", errno);
   // The file is made with the socket's mode less the umask, so at no time is it open to more than
   // was asked; the second step adds what the umask took.

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
-#include "nvme/host/unique_fd.h"
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::listener {
 
@@ -32,9 +32,9 @@ class HttpListener final {
   [[nodiscard]] const std::string& name() const { return name_; }  // "127.0.0.1:6666" or the path
 
  private:
-  HttpListener(nvme::UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+  HttpListener(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
 
-  nvme::UniqueFd fd_;
+  UniqueFd fd_;
   std::string name_;
   std::string path_;  // of the unix socket, to be removed if it is still ours
   dev_t device_ = 0;

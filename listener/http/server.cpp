@@ -159,8 +159,8 @@ class HttpServer::Impl final {
     for (int i = 0; i < kAcceptsPerRound; ++i) {
       sockaddr_storage peer{};
       socklen_t length = sizeof(peer);
-      nvme::UniqueFd fd(accept4(door.listener.fd(), reinterpret_cast<sockaddr*>(&peer), &length,
-                                SOCK_NONBLOCK | SOCK_CLOEXEC));
+      UniqueFd fd(accept4(door.listener.fd(), reinterpret_cast<sockaddr*>(&peer), &length,
+                          SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!fd.valid()) {
         if (errno == EAGAIN || errno == EINTR) return;
         if (errno == ECONNABORTED) continue;
@@ -180,7 +180,7 @@ class HttpServer::Impl final {
     start_ticking();
   }
 
-  void admit(const Door& door, nvme::UniqueFd fd, std::string client) {
+  void admit(const Door& door, UniqueFd fd, std::string client) {
     if (connections_.size() >= shared_.options.connections_max) {
       ++shared_.counters.turned_away;
       if (!close_longest_idle()) return turn_away(std::move(fd), tls_at(door));
@@ -209,7 +209,7 @@ class HttpServer::Impl final {
   }
 
   // As much of an answer as fits into the socket without waiting; under TLS there is none.
-  void turn_away(nvme::UniqueFd fd, bool tls) {
+  void turn_away(UniqueFd fd, bool tls) {
     if (tls) return;
     api::Response response = http_error(503, "too many connections");
     response.headers.push_back({"Retry-After", "1"});

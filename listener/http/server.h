@@ -1,4 +1,4 @@
-// HTTP/1.1 on the libuv loop: sockets, TLS, parsing (by http_parser), limits, keep-alive and
+// HTTP/1.1 on the libuv loop: sockets, TLS, parsing (by llhttp), limits, keep-alive and
 // pipelining, request ids, the access log. What a request means is its handler's business.
 //
 // Thread: the loop's. Owns its sockets. A client that is slow, silent or talks garbage costs one

@@ -16,11 +16,11 @@
 #include "nvme/host/driver_binding.h"
 #include "nvme/host/guards.h"
 #include "nvme/host/sysfs.h"
-#include "nvme/host/unique_fd.h"
 #include "nvme/options.h"
 #include "nvme/stop_flag.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 #include "state/ledger/host_lock.h"
 
 namespace reclaim::nvme {

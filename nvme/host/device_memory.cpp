@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <sstream>
 
-#include "nvme/host/unique_fd.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
 namespace {

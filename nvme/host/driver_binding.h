@@ -32,11 +32,11 @@
 #include <vector>
 
 #include "nvme/host/sysfs.h"
-#include "nvme/host/unique_fd.h"
 #include "nvme/options.h"
 #include "state/base/log.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "nvme/host/sysfs.h"
-#include "nvme/host/unique_fd.h"
 #include "nvme/options.h"
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <set>
 
-#include "nvme/host/unique_fd.h"
 #include "state/base/text.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
 namespace {

@@ -24,30 +24,15 @@ Error io_error(std::string_view what, std::string_view path, int code) {
 
 }  // namespace
 
-File::File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-
-File::File(File&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
-
-File& File::operator=(File&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-File::~File() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<File> File::open(const std::string& path, int flags, unsigned mode) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-  if (fd < 0) return io_error("open", path, errno);
-  return File(fd, path);
+  UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC, static_cast<mode_t>(mode)));
+  if (!fd.valid()) return io_error("open", path, errno);
+  return File(std::move(fd), path);
 }
 
 Status File::write_all(std::string_view bytes) const {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return io_error("write", path_, errno);
     bytes.remove_prefix(static_cast<std::size_t>(written));
@@ -56,12 +41,13 @@ Status File::write_all(std::string_view bytes) const {
 }
 
 Status File::sync() const {
-  if (::fsync(fd_) != 0) return io_error("fsync", path_, errno);
+  if (::fsync(fd_.get()) != 0) return io_error("fsync", path_, errno);
   return Ok{};
 }
 
 Status File::truncate(std::size_t bytes) const {
-  if (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) return io_error("truncate", path_, errno);
+  if (::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
+    return io_error("truncate", path_, errno);
   return Ok{};
 }
 
@@ -69,7 +55,7 @@ Result<std::string> File::read_all(std::size_t bytes_max) const {
   std::string text;
   std::array<char, 65'536> piece{};
   while (true) {
-    const ssize_t got = ::read(fd_, piece.data(), piece.size());
+    const ssize_t got = ::read(fd_.get(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error("read", path_, errno);
     if (got == 0) return text;

@@ -5,23 +5,20 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::durable_file {
 
-// A file descriptor with an owner.
+// An open file and its path, for errors.
 class File final {
  public:
   // As open(2), with O_CLOEXEC.
   static Result<File> open(const std::string& path, int flags, unsigned mode = 0640);
-  File(File&& other) noexcept;
-  File& operator=(File&& other) noexcept;
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File();
 
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
   // All of it; what was written of it before an error stays.
   [[nodiscard]] Status write_all(std::string_view bytes) const;
   [[nodiscard]] Status sync() const;
@@ -29,8 +26,8 @@ class File final {
   [[nodiscard]] Result<std::string> read_all(std::size_t bytes_max) const;
 
  private:
-  File(int fd, std::string path);
-  int fd_;
+  File(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  UniqueFd fd_;
   std::string path_;
 };
 

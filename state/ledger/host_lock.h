@@ -6,9 +6,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim {
 
@@ -16,15 +18,10 @@ class HostLock final {
  public:
   // Does not wait. Errc::busy names the process that holds it, as it named itself.
   static Result<HostLock> take(const std::string& run_path, const PciAddress& address);
-  HostLock(HostLock&& other) noexcept;
-  HostLock& operator=(HostLock&& other) noexcept;
-  HostLock(const HostLock&) = delete;
-  HostLock& operator=(const HostLock&) = delete;
-  ~HostLock();
 
  private:
-  explicit HostLock(int fd);
-  int fd_;
+  explicit HostLock(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
 };
 
 }  // namespace reclaim

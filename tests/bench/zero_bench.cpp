@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "nvme/erase/sweep.h"
-#include "nvme/host/unique_fd.h"
 #include "nvme/options.h"
 #include "nvme/verify/block_io.h"
 #include "nvme/verify/sampling.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
 namespace {

@@ -24,7 +24,7 @@ class Racer final {
     if (pid_ != 0) return;
     ::usleep(delay_us);
     while (true) {
-      const nvme::UniqueFd fd = open_group(group);
+      const UniqueFd fd = open_group(group);
       if (!fd.valid()) continue;
       *won_ = true;
       while (true) ::pause();

@@ -34,7 +34,7 @@ TEST_F(ClaimGuestTest, AClaimHoldsTheDriveAgainstTheHost) {
   ASSERT_TRUE(drive.ok()) << drive.error().what;
   EXPECT_NE(run("mkfs.ext4 -q " + node(kPlain)), 0);
   EXPECT_NE(run("mount -t ext4 " + node(kPlain) + " /mnt"), 0);
-  const nvme::UniqueFd second(::open(node(kPlain).c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
+  const UniqueFd second(::open(node(kPlain).c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
   EXPECT_FALSE(second.valid());
   be_impatient();
   expect_error(claim(request(kPlain)), Errc::busy, "guard host_lock");

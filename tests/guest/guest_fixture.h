@@ -99,7 +99,7 @@ class GuestTest : public ::testing::Test {
   }
   // Writes a sysfs attribute below a function's folder; 0 or errno.
   static int write_sysfs(const std::string& path, const std::string& text) {
-    const nvme::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd.valid()) return errno;
     return ::write(fd.get(), text.data(), text.size()) < 0 ? errno : 0;
   }
@@ -134,7 +134,7 @@ class GuestTest : public ::testing::Test {
 
   // A namespace full of a tenant's data, as it is on the media.
   void fill(const std::string& node) const {
-    const nvme::UniqueFd fd(::open(node.c_str(), O_WRONLY | O_CLOEXEC));
+    const UniqueFd fd(::open(node.c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_TRUE(fd.valid()) << node;
     std::string mebi(1U << 20U, '\xA7');
     for (std::size_t at = 0; at < mebi.size(); at += 1024) {

@@ -16,7 +16,7 @@ constexpr const char* kPort = "/dev/ttyS1";
 }  // namespace
 
 Result<HostLine> HostLine::open() {
-  nvme::UniqueFd fd(::open(kPort, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  UniqueFd fd(::open(kPort, O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!fd.valid()) {
     return Error{Errc::failed, fmt::format("cannot open {}: {}", kPort, std::strerror(errno))};
   }

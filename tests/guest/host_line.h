@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "nvme/host/unique_fd.h"
 #include "state/base/result.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::guest {
 
@@ -21,10 +21,10 @@ class HostLine final {
   [[nodiscard]] Result<std::uint64_t> count(const std::string& image, const std::string& text);
 
  private:
-  explicit HostLine(nvme::UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit HostLine(UniqueFd fd) : fd_(std::move(fd)) {}
   [[nodiscard]] Result<std::string> ask(const std::string& request);
 
-  nvme::UniqueFd fd_;
+  UniqueFd fd_;
 };
 
 }  // namespace reclaim::guest

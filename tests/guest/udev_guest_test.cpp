@@ -47,7 +47,7 @@ class UdevGuestTest : public GuestTest {
   void start_udevd() {
     const char* path = "/tmp/udevd-ready";
     ::unlink(path);
-    const nvme::UniqueFd ready(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const UniqueFd ready(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_un address{AF_UNIX, {}};
     std::strcpy(address.sun_path, path);
     ASSERT_EQ(::bind(ready.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);

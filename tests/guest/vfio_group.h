@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <string>
 
-#include "nvme/host/unique_fd.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::guest {
 
@@ -23,8 +23,8 @@ inline std::string group_path(int group) {
 }
 
 // Opens the group; errno in `error` when that fails.
-inline nvme::UniqueFd open_group(int group, int* error = nullptr) {
-  nvme::UniqueFd fd(::open(group_path(group).c_str(), O_RDWR | O_CLOEXEC));
+inline UniqueFd open_group(int group, int* error = nullptr) {
+  UniqueFd fd(::open(group_path(group).c_str(), O_RDWR | O_CLOEXEC));
   if (error != nullptr) *error = fd.valid() ? 0 : errno;
   return fd;
 }
@@ -44,8 +44,8 @@ class Holder final {
     if (::pipe(ready.data()) != 0) return;
     pid_ = ::fork();
     if (pid_ == 0) {
-      const nvme::UniqueFd fd = open_group(group);
-      const nvme::UniqueFd container(::open("/dev/vfio/vfio", O_RDWR));
+      const UniqueFd fd = open_group(group);
+      const UniqueFd container(::open("/dev/vfio/vfio", O_RDWR));
       const bool ok =
           fd.valid() && (!device || open_device(container.get(), fd.get(), address) >= 0);
       const char say = ok ? 'y' : 'n';

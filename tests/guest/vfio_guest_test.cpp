@@ -47,7 +47,7 @@ TEST_F(VfioGuestTest, AGroupSomebodyHoldsIsRefusedWithHisName) {
 
 TEST_F(VfioGuestTest, KernelAGroupIsOpenOnce) {
   ASSERT_TRUE(bind(kPassed, "vfio-pci"));
-  const nvme::UniqueFd ours = open_group(group_);
+  const UniqueFd ours = open_group(group_);
   ASSERT_TRUE(ours.valid());
   // Looking found nobody; whoever wants it between our look and our unbind gets this:
   const Holder late(group_, kPassed, false);
@@ -70,7 +70,7 @@ TEST_F(VfioGuestTest, KernelLookingFirstIsARace) {
 
 TEST_F(VfioGuestTest, KernelTheGroupsDescriptorDoesNotHinderUnbinding) {
   ASSERT_TRUE(bind(kPassed, "vfio-pci"));
-  const nvme::UniqueFd ours = open_group(group_);
+  const UniqueFd ours = open_group(group_);
   ASSERT_TRUE(ours.valid());
   EXPECT_EQ(write_sysfs(function(kPassed) + "/driver/unbind", kPassed), 0);
   EXPECT_TRUE(eventually([this] { return ::access(group_path(group_).c_str(), F_OK) != 0; }))

@@ -105,7 +105,7 @@ class HttpCrowd final {
   enum class Kind { silent, slow, garbage, huge, deaf };
   struct Client {
     Kind kind;
-    nvme::UniqueFd fd;
+    UniqueFd fd;
     std::size_t said;
   };
 
@@ -119,7 +119,7 @@ class HttpCrowd final {
   void step(Client& client, int round) {
     if (!client.fd.valid()) {
       const int receive_bytes = 4'096;
-      client.fd = nvme::UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      client.fd = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
       if (client.kind == Kind::deaf) {
         setsockopt(client.fd.get(), SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));
       }

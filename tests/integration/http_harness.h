@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "listener/http/server.h"
-#include "nvme/host/unique_fd.h"
 #include "state/base/check.h"
+#include "state/base/unique_fd.h"
 #include "state/base/uv.h"
 
 namespace reclaim::testing {
@@ -176,7 +176,7 @@ class Wire final {
     return out;
   }
 
-  nvme::UniqueFd fd_;
+  UniqueFd fd_;
   std::string heard_;
 };
 

@@ -235,8 +235,8 @@ TEST_F(HttpHostile, WithoutDescriptorsAcceptingWaits) {
   rlimit few = before;
   few.rlim_cur = 200;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  const nvme::UniqueFd spare(dup(0));
-  std::vector<nvme::UniqueFd> taken;
+  const UniqueFd spare(dup(0));
+  std::vector<UniqueFd> taken;
   for (int fd = dup(0); fd >= 0; fd = dup(0)) taken.emplace_back(fd);
   ASSERT_FALSE(taken.empty());
   taken.pop_back();  // for the client's own end

@@ -22,7 +22,7 @@ class HybridTest : public LaneTest {
   }
 
   void with_controller(const std::function<void(int)>& work) const {
-    const nvme::UniqueFd fd(::open(controller_node(kHybrid).c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd fd(::open(controller_node(kHybrid).c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(fd.valid());
     work(fd.get());
   }

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "config/settings.h"
-#include "nvme/host/unique_fd.h"
+#include "state/base/unique_fd.h"
 
 namespace reclaim::cli {
 namespace {
@@ -59,7 +59,7 @@ class Taken final {
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
  private:
-  nvme::UniqueFd fd_;
+  UniqueFd fd_;
   std::uint16_t port_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "nvme/host/unique_fd.h"
+#include "state/base/unique_fd.h"
 #include "tests/unit/nvme/host_tree.h"
 
 namespace reclaim::nvme {

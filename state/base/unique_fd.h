@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace reclaim::nvme {
+namespace reclaim {
 
 class UniqueFd final {
  public:
@@ -34,4 +34,4 @@ class UniqueFd final {
   int fd_ = -1;
 };
 
-}  // namespace reclaim::nvme
+}  // namespace reclaim
