@@ -346,7 +346,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
 }
 
 void Conductor::stop(std::function<void()> stopped) {
-  stopping_ = true;
+  stopping_.begin();
   stopped_ = std::move(stopped);
   schedule_.stop();
   watch_.stop();

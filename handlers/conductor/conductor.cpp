@@ -22,6 +22,18 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
     : ports_(ports),
       policies_(std::move(policies)),
       options_(std::move(options)),
+      context_{ports_,
+               policies_,
+               options_,
+               stopping_,
+               [this](const PciAddress& address) -> const Record& {
+                 return devices_.at(address).record;
+               },
+               [this](std::int64_t delay_ms) { want_survey(delay_ms); }},
+      reserver_(context_,
+                [this](const PciAddress& address, std::function<void()> next) {
+                  note_offered(address, std::move(next));
+                }),
       surveyor_(ports.providers, ports.drives),
       schedule_(
           ports.timers, ports.clock,
@@ -359,7 +371,7 @@ void Conductor::reserve_quarantined(const Device& device, const Sighting& sighti
                      sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
                      (sighting.holder || !sighting.view->free());
   if ((dirty || bound) && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
-    reserve(sighting.address, sighting.view->uuid);
+    reserver_.reserve(sighting.address, sighting.view->uuid);
   }
 }
 
@@ -454,10 +466,10 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
   // being away leaves no dirty device on offer.
   Device& device = devices_.at(address);
-  if (assessment.reserve) reserve(address, *assessment.facts.provider);
-  for (const std::string& provider : assessment.reserve_too) reserve(address, provider);
+  if (assessment.reserve) reserver_.reserve(address, *assessment.facts.provider);
+  for (const std::string& provider : assessment.reserve_too) reserver_.reserve(address, provider);
   if (!assessment.reserve && assessment.reserve_too.empty()) {
-    device.reserve_retry_ms = device.reserve_due = 0;
+    reserver_.nothing_to_reserve(address);
     device.audit_told.clear();
   }
   say_mismatch(device, assessment);

@@ -16,47 +16,16 @@
 #include <string>
 
 #include "handlers/arq/book.h"
-#include "handlers/options.h"
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/reserver.h"
 #include "handlers/survey/admission.h"
 #include "handlers/survey/close_watch.h"
 #include "handlers/survey/schedule.h"
 #include "handlers/survey/survey.h"
 #include "handlers/survey/watch.h"
-#include "handlers/timers.h"
-#include "placement/cyborg/accelerators.h"
-#include "state/base/clock.h"
-#include "state/base/log.h"
 #include "state/device/step.h"
-#include "state/device/store.h"
-#include "state/ledger/ledger.h"
 
 namespace reclaim {
-
-struct ConductorPorts {
-  Store& store;
-  Ledger& ledger;
-  placement::Providers& providers;
-  nvme::Drives& drives;
-  Timers& timers;
-  const Clock& clock;
-  Logger& log;
-  placement::Accelerators* accelerators = nullptr;  // none: Cyborg's API is not asked
-};
-
-struct ConductorPolicies {
-  DevicePolicyLookup device_policy;
-  MethodChoice choose_method;
-  std::function<std::string()> make_id;  // a fresh UUID for a certificate
-  Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
-  // Whether an order for this host is authenticated (state/certificate/order_seal.h); none: no
-  // order is.
-  std::function<bool(const Order& order)> order_fits;
-  // SHA-256, of a baseline.
-  std::function<std::string(const std::string& text)> digest;
-  // Whether nobody else claims a drive that is to be registered; none: not asked.
-  std::function<Status(std::uint16_t vendor, std::uint16_t product, const PciAddress&)>
-      one_claimant = nullptr;
-};
 
 struct ConductorCounters {
   std::uint64_t surveys = 0;
@@ -95,8 +64,6 @@ class Conductor final {
   [[nodiscard]] const std::string& survey_problem() const { return survey_problem_; }
 
  private:
-  static constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
-
   struct Device {
     Record record;
     bool persisted = false;  // a record of it stands in the store
@@ -124,17 +91,14 @@ class Conductor final {
     bool admitting = false;       // admitted, and its record does not say so yet
     bool waits_for_lane = false;  // admitted but for the limit of cleanings
     bool progress_in_flight = false;
-    bool look_again = false;            // a survey came while its record was being written
-    bool dirty_durable = false;         // the ledger's line stands on stable storage
-    std::uint64_t strikes = 0;          // times the line was struck: tells an older write's answer
-    bool keeping = false;               // its certificate is being sealed
-    std::string certificate_kept;       // its id, until the record says so
-    std::set<std::string> reserving;    // providers to which a PUT of reserved = total is under way
-    std::int64_t reserve_retry_ms = 0;  // grows while it is refused
-    std::int64_t reserve_due = 0;       // when the next try is due by itself
-    bool unsure = false;                // reserved, and nothing tells a hold from a missed tenancy
-    bool quarantined = false;  // its record in the store cannot be read: shown, never touched
-    bool met_anew = false;     // that record was removed: the next survey begins another
+    bool look_again = false;       // a survey came while its record was being written
+    bool dirty_durable = false;    // the ledger's line stands on stable storage
+    std::uint64_t strikes = 0;     // times the line was struck: tells an older write's answer
+    bool keeping = false;          // its certificate is being sealed
+    std::string certificate_kept;  // its id, until the record says so
+    bool unsure = false;           // reserved, and nothing tells a hold from a missed tenancy
+    bool quarantined = false;      // its record in the store cannot be read: shown, never touched
+    bool met_anew = false;         // that record was removed: the next survey begins another
     std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
     // A release whose outcome nobody waited for may still be made: one of this worker, or of one
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done
@@ -337,13 +301,14 @@ class Conductor final {
   void settle_certificate(const PciAddress& address);
   void strike(const PciAddress& address, const std::string& certificate_id);
   void strike_later(const PciAddress& address, const std::string& certificate_id);
-  void reserve(const PciAddress& address, const std::string& provider);
   void note_offered(const PciAddress& address, std::function<void()> next);
-  void reserve_now(const PciAddress& address, const std::string& provider);
 
   ConductorPorts ports_;
   ConductorPolicies policies_;
   ConductorOptions options_;
+  Stopping stopping_;
+  ConductorContext context_;
+  Reserver reserver_;
   Surveyor surveyor_;
   std::map<PciAddress, Device> devices_;
   std::map<PciAddress, std::string> foreign_said_;  // somebody else's provider, by UUID
@@ -372,7 +337,6 @@ class Conductor final {
   std::map<PciAddress, std::uint64_t> cyborgs_epochs_;
   std::optional<placement::CyborgView> cyborg_;  // the last answer; none: it does not answer now
 
-  bool stopping_ = false;
   std::size_t stops_pending_ = 0;
   std::function<void()> stopped_;
   ConductorCounters counters_;

@@ -75,7 +75,7 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
     case EffectKind::drop:
       return drop(address);
     case EffectKind::reserve:
-      return reserve(address, devices_.at(address).record.provider);
+      return reserver_.reserve(address, devices_.at(address).record.provider);
   }
 }
 

@@ -1,6 +1,6 @@
 // The conductor's last steps with a device: look again, give it back, read back what is not known,
-// keep the certificate; and the opposite, reserving what is offered though it is not clean (design
-// §5a and §6).
+// keep the certificate; and what the ledger has to know before a device that was on offer is
+// reserved (design §5a and §6).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -395,18 +395,8 @@ void Conductor::reserve_unrecorded(const Device& device, const Sighting& sightin
   const Record& record = device.unsaved ? *device.unsaved : device.record;
   if (must_be_reserved(sighting, record, entry == remembered.end() ? nullptr : &entry->second,
                        host_view_, ports_.clock.now().wall)) {
-    reserve(sighting.address, sighting.view->uuid);
+    reserver_.reserve(sighting.address, sighting.view->uuid);
   }
-}
-
-// Towards safety: whoever is not clean must not be offered.
-void Conductor::reserve(const PciAddress& address, const std::string& provider) {
-  Device& device = devices_.at(address);
-  if (!device.reserving.insert(provider).second) return;
-  ports_.log.warning(kLog,
-                     fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
-                                 to_string(address)));
-  note_offered(address, [this, address, provider] { reserve_now(address, provider); });
 }
 
 // What was on offer somebody may have had, and what we reserve is no operator's hold. Once it is
@@ -439,55 +429,6 @@ void Conductor::note_offered(const PciAddress& address, std::function<void()> ne
     }
     next();
   });
-}
-
-void Conductor::reserve_now(const PciAddress& address, const std::string& provider) {
-  const Device& device = devices_.at(address);
-  // Success or not: a survey says where it stands now. What is refused once is refused again.
-  const auto over = [this, address, provider](const Result<placement::ProviderView>& after) {
-    Device& now = devices_.at(address);
-    now.reserving.erase(provider);
-    if (stopping_) return;
-    if (after) {
-      now.reserve_retry_ms = now.reserve_due = 0;
-      return want_survey(0);
-    }
-    // Surveys that kicks asked for try as well, and begin no retries of their own.
-    const std::int64_t mono_ms = ports_.clock.now().mono.ms;
-    if (mono_ms + kRetriesMergeMs < now.reserve_due) return;
-    now.reserve_retry_ms =
-        std::clamp(now.reserve_retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
-    now.reserve_due = mono_ms + now.reserve_retry_ms;
-    ports_.log.error(kLog,
-                     fmt::format("{} is on offer and could not be reserved; trying again in {} ms",
-                                 to_string(address), now.reserve_retry_ms),
-                     {{"why", after.error().what}});
-    want_survey(now.reserve_retry_ms);
-  };
-  ports_.providers.read(
-      provider, [this, address, over, provider,
-                 certificate = device.record.certificate_id](Result<placement::ProviderView> view) {
-        if (stopping_) return;
-        if (view && !view->is_device()) {
-          view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
-        }
-        if (!view) return over(view);
-        const Record& record = devices_.at(address).record;
-        const bool released = record.stage == Stage::releasing ||
-                              record.stage == Stage::confirming ||
-                              record.certificate_id != certificate;
-        // Nova burns what it takes, and nobody does so for Cyborg.
-        const bool bound = record.flow == Flow::cyborg && !view->free();
-        if (view->burned() || (released && !bound)) {
-          Device& now = devices_.at(address);
-          now.reserving.erase(provider);
-          now.reserve_retry_ms = now.reserve_due = 0;
-          return;
-        }
-        ports_.providers.set_reserved(
-            *view, view->inventories.front().total,
-            [over](const Result<placement::ProviderView>& after) { over(after); });
-      });
 }
 
 }  // namespace reclaim

@@ -48,7 +48,7 @@ std::vector<Watched> Conductor::to_be_watched() const {
 void Conductor::found_on_offer(const PciAddress& address, const std::string& provider) {
   const Device* device = find(address);
   if (stopping_ || device == nullptr || !is_watched(*device)) return;
-  reserve(address, provider);
+  reserver_.reserve(address, provider);
 }
 
 void Conductor::lane_is_free() {

@@ -89,11 +89,11 @@ sim_mutant(drive_not_asked_again handlers/conductor/release.cpp
   "minutes pass between the last look at the drive and its release"
   [[        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
 ]] "")
-sim_mutant(never_reserves handlers/conductor/release.cpp
+sim_mutant(never_reserves handlers/conductor/reserver.cpp
   "a dirty drive that Nova offers again stays on offer"
-  [[  if (!device.reserving.insert(provider).second) return;
+  [[  if (!tries_[address].under_way.insert(provider).second) return;
 ]]
-  [[  if (device.record.epoch + 1 != 0) return;
+  [[  if (tries_[address].due_ms + 1 != 0) return;
 ]])
 
 # Ending well.

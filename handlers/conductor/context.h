@@ -1,0 +1,77 @@
+// What the objects of the conductor share: its ports and options, a look at the records, and the
+// one place where an answer that comes too late is dropped.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "handlers/options.h"
+#include "handlers/survey/admission.h"
+#include "handlers/timers.h"
+#include "nvme/drives.h"
+#include "placement/cyborg/accelerators.h"
+#include "placement/providers.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/device/store.h"
+#include "state/ledger/ledger.h"
+
+namespace reclaim {
+
+struct ConductorPorts {
+  Store& store;
+  Ledger& ledger;
+  placement::Providers& providers;
+  nvme::Drives& drives;
+  Timers& timers;
+  const Clock& clock;
+  Logger& log;
+  placement::Accelerators* accelerators = nullptr;  // none: Cyborg's API is not asked
+};
+
+struct ConductorPolicies {
+  DevicePolicyLookup device_policy;
+  MethodChoice choose_method;
+  std::function<std::string()> make_id;  // a fresh UUID for a certificate
+  Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
+  // Whether an order for this host is authenticated (state/certificate/order_seal.h); none: no
+  // order is.
+  std::function<bool(const Order& order)> order_fits;
+  // SHA-256, of a baseline.
+  std::function<std::string(const std::string& text)> digest;
+  // Whether nobody else claims a drive that is to be registered; none: not asked.
+  std::function<Status(std::uint16_t vendor, std::uint16_t product, const PciAddress&)>
+      one_claimant = nullptr;
+};
+
+// Set by the planned stop, and never cleared: from then on nothing is begun.
+class Stopping final {
+ public:
+  explicit operator bool() const { return begun_; }
+  void begin() { begun_ = true; }
+
+  // The answer to something asked, dropped if it comes after the stop.
+  template <typename Answer>
+  [[nodiscard]] auto unless_begun(Answer answer) const {
+    return [this, answer = std::move(answer)](auto&&... result) mutable {
+      if (!begun_) answer(std::forward<decltype(result)>(result)...);
+    };
+  }
+
+ private:
+  bool begun_ = false;
+};
+
+// Of one conductor, and alive as long as it is.
+struct ConductorContext {
+  const ConductorPorts& ports;
+  const ConductorPolicies& policies;
+  const ConductorOptions& options;
+  const Stopping& stopping;
+  // Of a device that the conductor knows: it forgets none, so that an answer finds its record.
+  std::function<const Record&(const PciAddress& address)> record_of;
+  std::function<void(std::int64_t delay_ms)> want_survey;
+};
+
+}  // namespace reclaim

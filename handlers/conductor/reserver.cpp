@@ -1,0 +1,79 @@
+#include "handlers/conductor/reserver.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
+
+}  // namespace
+
+void Reserver::reserve(const PciAddress& address, const std::string& provider) {
+  if (!tries_[address].under_way.insert(provider).second) return;
+  context_.ports.log.warning(
+      kLog, fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
+                        to_string(address)));
+  note_offered_(address, [this, address, provider] { put(address, provider); });
+}
+
+void Reserver::nothing_to_reserve(const PciAddress& address) {
+  Tries& tries = tries_[address];
+  tries.retry_ms = tries.due_ms = 0;
+}
+
+void Reserver::put(const PciAddress& address, const std::string& provider) {
+  const std::string& certificate = context_.record_of(address).certificate_id;
+  context_.ports.providers.read(
+      provider, context_.stopping.unless_begun([this, address, provider,
+                                                certificate](Result<placement::ProviderView> view) {
+        if (view && !view->is_device()) {
+          view = Error{Errc::refused, "its provider has not exactly one inventory with total = 1"};
+        }
+        if (!view) return answered(address, provider, view);
+        const Record& record = context_.record_of(address);
+        const bool released = record.stage == Stage::releasing ||
+                              record.stage == Stage::confirming ||
+                              record.certificate_id != certificate;
+        // Nova burns what it takes, and nobody does so for Cyborg.
+        const bool bound = record.flow == Flow::cyborg && !view->free();
+        if (view->burned() || (released && !bound)) {
+          tries_[address].under_way.erase(provider);
+          return nothing_to_reserve(address);
+        }
+        context_.ports.providers.set_reserved(
+            *view, view->inventories.front().total,
+            context_.stopping.unless_begun(
+                [this, address, provider](const Result<placement::ProviderView>& after) {
+                  answered(address, provider, after);
+                }));
+      }));
+}
+
+// Success or not: a survey says where it stands now. What is refused once is refused again.
+void Reserver::answered(const PciAddress& address, const std::string& provider,
+                        const Result<placement::ProviderView>& after) {
+  Tries& tries = tries_[address];
+  tries.under_way.erase(provider);
+  if (after) {
+    tries.retry_ms = tries.due_ms = 0;
+    return context_.want_survey(0);
+  }
+  // Surveys that kicks asked for try as well, and begin no retries of their own.
+  const std::int64_t mono_ms = context_.ports.clock.now().mono.ms;
+  if (mono_ms + kRetriesMergeMs < tries.due_ms) return;
+  const ConductorOptions& options = context_.options;
+  tries.retry_ms = std::clamp(tries.retry_ms * 2, options.retry_min_ms, options.retry_max_ms);
+  tries.due_ms = mono_ms + tries.retry_ms;
+  context_.ports.log.error(
+      kLog,
+      fmt::format("{} is on offer and could not be reserved; trying again in {} ms",
+                  to_string(address), tries.retry_ms),
+      {{"why", after.error().what}});
+  context_.want_survey(tries.retry_ms);
+}
+
+}  // namespace reclaim

@@ -1,0 +1,45 @@
+// Reserves what is offered though it is not clean: PUT reserved = total, with retries that grow
+// while it is refused. Towards safety only, so that it waits for no record.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "handlers/conductor/context.h"
+
+namespace reclaim {
+
+// Thread: the loop's.
+class Reserver final {
+ public:
+  // Lets the ledger know that the device was on offer, then calls `next`.
+  using NoteOffered = std::function<void(const PciAddress& address, std::function<void()> next)>;
+
+  Reserver(const ConductorContext& context, NoteOffered note_offered)
+      : context_(context), note_offered_(std::move(note_offered)) {}
+
+  void reserve(const PciAddress& address, const std::string& provider);
+  // A survey found nothing of the device to reserve: the next refusal is the first again.
+  void nothing_to_reserve(const PciAddress& address);
+
+ private:
+  struct Tries {
+    // One PUT at a time to each provider: from the call of reserve until Placement has answered.
+    std::set<std::string> under_way;
+    std::int64_t retry_ms = 0;  // grows while it is refused; 0: the last try was not
+    std::int64_t due_ms = 0;    // when the next try is due by itself; 0: none is
+  };
+
+  void put(const PciAddress& address, const std::string& provider);
+  void answered(const PciAddress& address, const std::string& provider,
+                const Result<placement::ProviderView>& after);
+
+  const ConductorContext& context_;
+  NoteOffered note_offered_;
+  std::map<PciAddress, Tries> tries_;
+};
+
+}  // namespace reclaim
