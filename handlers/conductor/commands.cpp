@@ -1,4 +1,4 @@
-// What the conductor is told: an operator's commands, and the planned stop.
+// What the conductor is told: kicks, an operator's commands, and the planned stop.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kGatherMs = 100;  // how long a kick waits for its likes
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
 // Clocks differ.
@@ -22,6 +23,27 @@ constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 constexpr std::size_t kEventsWaitingMax = 8;
 
 }  // namespace
+
+void Conductor::take(const Kick& kick) {
+  if (stopping_) return;
+  counters_.kicks += 1;
+  if (!kick.arq.empty() && !has_cyborg_) {
+    // Its device may be one that the next survey is the first to show.
+    hear_arq(kick);
+    return ports_.log.debug(kLog, fmt::format("{}: no device of Cyborg's is here", kick.reason));
+  }
+  ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
+                  {{"request_id", kick.request_id}, {"instance", kick.instance}});
+  hear_arq(kick);
+  if (kick.command == "cleanup_device") cleanup_device(kick);
+  for (const int delay_s : kick.delays_s) {
+    // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
+    // shall be one survey.
+    const std::int64_t delay_ms = std::max<std::int64_t>(delay_s * 1000LL, kGatherMs);
+    want_survey(delay_ms, delay_s == 0 ? "" : kick.instance);
+  }
+  if (kick.delays_s.empty()) want_survey(0);
+}
 
 // Cyborg's conductor asks for a cleaning: at an unbind, which a survey tells by itself, or for an
 // administrator, whose word it is where the device is in error.

@@ -12,7 +12,6 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
-constexpr std::int64_t kGatherMs = 100;       // how long a kick waits for its likes
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
 constexpr std::int64_t kMayPassSoonMs = 5'000;
 
@@ -34,6 +33,12 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                 [this](const PciAddress& address, std::function<void()> next) {
                   note_offered(address, std::move(next));
                 }),
+      registration_(context_, host_view_,
+                    [this](const PciAddress& address, std::string why) {
+                      Assessment waits;
+                      waits.waiting_for = std::move(why);
+                      annotate(devices_.at(address), waits);
+                    }),
       surveyor_(ports.providers, ports.drives),
       schedule_(
           ports.timers, ports.clock,
@@ -212,28 +217,7 @@ void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Kicks and the schedule of surveys.
-
-void Conductor::take(const Kick& kick) {
-  if (stopping_) return;
-  counters_.kicks += 1;
-  if (!kick.arq.empty() && !has_cyborg_) {
-    // Its device may be one that the next survey is the first to show.
-    hear_arq(kick);
-    return ports_.log.debug(kLog, fmt::format("{}: no device of Cyborg's is here", kick.reason));
-  }
-  ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
-                  {{"request_id", kick.request_id}, {"instance", kick.instance}});
-  hear_arq(kick);
-  if (kick.command == "cleanup_device") cleanup_device(kick);
-  for (const int delay_s : kick.delays_s) {
-    // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
-    // shall be one survey.
-    const std::int64_t delay_ms = std::max<std::int64_t>(delay_s * 1000LL, kGatherMs);
-    want_survey(delay_ms, delay_s == 0 ? "" : kick.instance);
-  }
-  if (kick.delays_s.empty()) want_survey(0);
-}
+// The schedule of surveys.
 
 void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instance) {
   if (!stopping_) schedule_.want(delay_ms, for_instance);
@@ -409,12 +393,12 @@ void Conductor::assess_one(const Sighting& seen,
   const LedgerEntry* line = know_standing(sighting, record);
   if (record != nullptr) know_what_was_seen(sighting, *device);
   auto assessment = assess(sighting, record, line, host_view_, ports_.clock.now().wall);
-  if (to_be_registered(sighting, device == nullptr ? nullptr : &device->record)) {
+  if (registration_.is_wanted(sighting, device == nullptr ? nullptr : &device->record)) {
     register_drive(sighting);
     devices_.at(sighting.address).surveyed = true;
     return;
   }
-  if (!assessment) return say_foreign(sighting);
+  if (!assessment) return registration_.say_foreign(sighting);
   resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
                  sighting, planning_for(sighting));
   if (assessment->first_seen) {

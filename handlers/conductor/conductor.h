@@ -17,6 +17,7 @@
 
 #include "handlers/arq/book.h"
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/registration.h"
 #include "handlers/conductor/reserver.h"
 #include "handlers/survey/admission.h"
 #include "handlers/survey/close_watch.h"
@@ -113,9 +114,7 @@ class Conductor final {
     std::string audit_told;     // the last audited; not once more while it cannot be reserved
     // What was claimed may be erased so, by what is configured today.
     std::optional<nvme::EraseMethod> permitted;
-    bool ordering = false;     // an order for it is being carried out
-    bool registering = false;  // it is being looked at, or Placement is being told of it
-    bool blank = false;        // looked at: it bears nothing that somebody may miss
+    bool ordering = false;  // an order for it is being carried out
   };
 
   // conductor.cpp: schedule, survey, admission.
@@ -188,15 +187,7 @@ class Conductor final {
   void know_what_was_seen(Sighting& sighting, Device& device) const;
   void note_in_ledger(const PciAddress& address, const Facts& facts);
   void note_claimed(const nvme::DriveFacts& drive, Facts& facts) const;
-
-  // conductor_register.cpp: drives that Placement is to learn of.
-  [[nodiscard]] bool to_be_registered(const Sighting& sighting, const Record* record) const;
-  void say_foreign(const Sighting& sighting);
-  void say_former(const PciAddress& address);
   void register_drive(const Sighting& sighting);
-  void find_signatures(const PciAddress& address, const nvme::DriveFacts& drive);
-  void register_device(const PciAddress& address, const nvme::DriveFacts& drive);
-  void registration_waits(const PciAddress& address, std::string why);
 
   // conductor_commands.cpp.
   void cleanup_device(const Kick& kick);
@@ -309,9 +300,9 @@ class Conductor final {
   Stopping stopping_;
   ConductorContext context_;
   Reserver reserver_;
+  Registration registration_;
   Surveyor surveyor_;
   std::map<PciAddress, Device> devices_;
-  std::map<PciAddress, std::string> foreign_said_;  // somebody else's provider, by UUID
 
   SurveySchedule schedule_;
   SurveyWatch survey_watch_;

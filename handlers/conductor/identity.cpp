@@ -1,5 +1,6 @@
 // The conductor's notes of which drive stands at which address (handlers/survey/identity.h
-// decides), and its looks at unmanaged drives that say nothing where they stand.
+// decides), its looks at unmanaged drives that say nothing where they stand, and the first record
+// of one that Placement is to learn of.
 #include <fmt/core.h>
 
 #include <utility>
@@ -76,6 +77,34 @@ void Conductor::peek(const PciAddress& address) {
       if (after.peeked && !stopping_) want_survey(0);
     });
   });
+}
+
+void Conductor::register_drive(const Sighting& sighting) {
+  const PciAddress address = sighting.address;
+  Device* device = find(address);
+  const nvme::DriveFacts& drive = *sighting.drive;
+  if (device == nullptr) {
+    const auto entry = ports_.ledger.entries().find(address);
+    const bool remembered = entry != ports_.ledger.entries().end();
+    Record record = first_record(sighting, remembered ? &entry->second : nullptr, host_view_,
+                                 ports_.clock.now().wall);
+    record.flow = Flow::cyborg;
+    device = &devices_[address];
+    device->record = std::move(record);
+    device->dirty_durable = remembered && entry->second.dirty;
+  }
+  device->found = found_drive(drive);
+  device->sighting.reset();
+  if (device->saving || registration_.is_under_way(address)) return;
+  if (device->record.stage == Stage::available) {
+    Facts facts;
+    facts.detail = "no provider stands for it";
+    facts.flow = Flow::cyborg;
+    if (drive.identity && device->record.serial.empty()) facts.serial = drive.identity->serial;
+    return post(address, Event{Trigger::unregistered_seen, 0, std::move(facts)});
+  }
+  if (write_missing_line(address) || device->record.stage == Stage::error) return;
+  registration_.begin(device->record, drive);
 }
 
 // Whether the drive is the one on record, and the ledger's line that speaks of it; null: none does.

@@ -1,6 +1,6 @@
 // Registrar: what Placement is to know of a drive that no provider stands for yet (Cyborg NVMe
 // specification, "Placement Integration"). Pure; who registers what, and when, is the conductor's
-// business (handlers/conductor/register.cpp).
+// business (handlers/conductor/registration.h).
 #pragma once
 
 #include <string>

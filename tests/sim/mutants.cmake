@@ -289,11 +289,11 @@ sim_mutant(drives_are_no_drives handlers/survey/device_kind.cpp
   [[  if (record == nullptr) {
     base.type = "PCI";
     if (is_listed]])
-sim_mutant(signatures_ignored handlers/conductor/register.cpp
+sim_mutant(signatures_ignored handlers/conductor/registration.cpp
   "a drive that bears what somebody may miss is registered and erased"
   [[        if (!found->empty()) {]]
   [[        if (false) {]])
-sim_mutant(registered_at_once handlers/conductor/register.cpp
+sim_mutant(registered_at_once handlers/conductor/registration.cpp
   "a drive is registered before anybody has looked what it bears"
-  [[  if ((same && (record.accepted || tenants)) || device->blank) {]]
+  [[  if ((same && (record.accepted || tenants)) || drives_[address].blank) {]]
   [[  {]])

@@ -20,7 +20,7 @@ SOURCES = ["handlers/survey/admission.cpp",
            "nvme/host/discovery.cpp"]
 # Of these only what is said of a device that waits.
 SINGLE = {"handlers/conductor/conductor.cpp": ["cleanings run on this host"],
-          "handlers/conductor/register.cpp": ["not registered:"],
+          "handlers/conductor/registration.cpp": ["not registered:"],
           "nvme/lanes.cpp": ["drives are being worked on"],
           "nvme/host/claim.cpp": ["is held exclusively"]}
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
