@@ -166,7 +166,7 @@ std::string Conductor::why_not_accepted(const Order& order) const {
     return "it was not issued within the last hour, as this host's clock tells; issue it again";
   }
   const auto address = parse_pci_address(order.address);
-  const LedgerEntry* known = address ? on_ledger(*address) : nullptr;
+  const LedgerEntry* known = address ? context_.on_ledger(*address) : nullptr;
   if (known != nullptr && order.issued_at <= known->ordered_at) {
     return "this order, or a later one for the device, was carried out before; issue it again";
   }
@@ -175,7 +175,7 @@ std::string Conductor::why_not_accepted(const Order& order) const {
 
 // The ledger first, so that the same order is not heard twice, though this worker dies meanwhile.
 void Conductor::accept(const PciAddress& address, const Order& order) {
-  const LedgerEntry* known = on_ledger(address);
+  const LedgerEntry* known = context_.on_ledger(address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.ordered_at = order.issued_at;
   devices_.at(address).ordering = true;

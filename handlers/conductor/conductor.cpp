@@ -29,6 +29,11 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                  return devices_.at(address).record;
                },
                [this](std::int64_t delay_ms) { want_survey(delay_ms); }},
+      certificates_(context_,
+                    [this](const PciAddress& address, const std::string& certificate_id) {
+                      strike(address, certificate_id);
+                      pump(address);
+                    }),
       reserver_(context_,
                 [this](const PciAddress& address, std::function<void()> next) {
                   note_offered(address, std::move(next));
@@ -136,7 +141,7 @@ void Conductor::take_over(Record record) {
   const PciAddress address = record.address;
   Device& device = devices_[address];
   if (!record.damage.empty()) return quarantine(device, record);
-  const LedgerEntry* known = on_ledger(address);
+  const LedgerEntry* known = context_.on_ledger(address);
   const bool dirty = known != nullptr && known->dirty;
   // Redis may have forgotten which drive was meant; whichever answers there now is no answer.
   if (known != nullptr && record.serial.empty()) record.serial = known->serial;
@@ -152,7 +157,7 @@ void Conductor::take_over(Record record) {
   // What is in the pool, and clean for the ledger, has no release on its way.
   device.fence_first = device.record.stage != Stage::available ||
                        (dirty && known->dirty_since > device.record.certificate_at);
-  keep_certificate(address);
+  certificates_.keep(device.record);
   if (unproven) prove(device);
   const Stage stage = device.record.stage;
   if (!is_busy(stage) && stage != Stage::pending_cleaning) return;
@@ -165,7 +170,7 @@ void Conductor::take_over(Record record) {
 
 // Since its record was loaded, or written, the ledger may have learnt that it was on offer.
 void Conductor::forget_earlier_life(Device& device) const {
-  if (!knows_erase(on_ledger(device.record.address), device.record, policies_.digest)) {
+  if (!knows_erase(context_.on_ledger(device.record.address), device.record, policies_.digest)) {
     device.record.erase_begun = false;
   }
 }
@@ -341,7 +346,9 @@ void Conductor::after_survey(Result<Survey>&& survey,
   }
   cyborgs_epochs_ = epochs;
   if (!cyborg_awaited_) assess_cyborgs();
-  for (const auto& [address, device] : devices_) keep_certificate(address);
+  for (const auto& [address, device] : devices_) {
+    if (!device.quarantined) certificates_.keep(device.record);
+  }
   carry_out_orders();
   watch_.attend();
   schedule_.ended();
@@ -349,7 +356,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
 
 // Towards safety only: what the ledger knows to be dirty must not be offered.
 void Conductor::reserve_quarantined(const Device& device, const Sighting& sighting) {
-  const LedgerEntry* known = on_ledger(sighting.address);
+  const LedgerEntry* known = context_.on_ledger(sighting.address);
   const bool dirty = known != nullptr && known->dirty && !device.other_kind;
   const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
                      sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
@@ -403,7 +410,7 @@ void Conductor::assess_one(const Sighting& seen,
                  sighting, planning_for(sighting));
   if (assessment->first_seen) {
     device = &devices_[sighting.address];
-    const LedgerEntry* known = on_ledger(sighting.address);
+    const LedgerEntry* known = context_.on_ledger(sighting.address);
     const bool dirty = known != nullptr && known->dirty;
     device->dirty_durable = dirty && !device->quarantined;
     device->fence_first = dirty;
@@ -465,7 +472,7 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
     return;
   }
   if (write_missing_line(address)) return;
-  if (assessment.strike && !owes_certificate(device)) {
+  if (assessment.strike && !certificates_.is_owed(device.record)) {
     strike(address, device.record.certificate_id);
   }
   annotate(device, assessment);
@@ -548,7 +555,7 @@ void Conductor::try_admit(const PciAddress& address) {
   if (remembered != ports_.ledger.entries().end()) {
     decided.maintenance = decided.maintenance || remembered->second.maintenance;
   }
-  forget_kept(device, decided);
+  certificates_.forget_kept(decided);
   auto plan = admit(sighting, decided, host_view_, planning_for(sighting));
   device.waits_for_lane = plan && busy_count() >= options_.cleanings_max;
   if (device.waits_for_lane) {

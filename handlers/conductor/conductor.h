@@ -16,6 +16,7 @@
 #include <string>
 
 #include "handlers/arq/book.h"
+#include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/reserver.h"
@@ -92,14 +93,12 @@ class Conductor final {
     bool admitting = false;       // admitted, and its record does not say so yet
     bool waits_for_lane = false;  // admitted but for the limit of cleanings
     bool progress_in_flight = false;
-    bool look_again = false;       // a survey came while its record was being written
-    bool dirty_durable = false;    // the ledger's line stands on stable storage
-    std::uint64_t strikes = 0;     // times the line was struck: tells an older write's answer
-    bool keeping = false;          // its certificate is being sealed
-    std::string certificate_kept;  // its id, until the record says so
-    bool unsure = false;           // reserved, and nothing tells a hold from a missed tenancy
-    bool quarantined = false;      // its record in the store cannot be read: shown, never touched
-    bool met_anew = false;         // that record was removed: the next survey begins another
+    bool look_again = false;     // a survey came while its record was being written
+    bool dirty_durable = false;  // the ledger's line stands on stable storage
+    std::uint64_t strikes = 0;   // times the line was struck: tells an older write's answer
+    bool unsure = false;         // reserved, and nothing tells a hold from a missed tenancy
+    bool quarantined = false;    // its record in the store cannot be read: shown, never touched
+    bool met_anew = false;       // that record was removed: the next survey begins another
     std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
     // A release whose outcome nobody waited for may still be made: one of this worker, or of one
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done
@@ -123,7 +122,6 @@ class Conductor final {
   void take_over(Record record);
   void forget_earlier_life(Device& device) const;
   void prove(Device& device);
-  [[nodiscard]] const LedgerEntry* on_ledger(const PciAddress& address) const;
   void put_on_ledger(const PciAddress& address, LedgerEntry entry,
                      std::function<void(Status)> done);
   void quarantine(Device& device, const Record& damaged);
@@ -286,9 +284,6 @@ class Conductor final {
                  const placement::ProviderView& view);
   void released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts);
   void finish(const PciAddress& address);
-  void keep_certificate(const PciAddress& address);
-  [[nodiscard]] static bool owes_certificate(const Device& device);
-  static void forget_kept(const Device& device, Record& record);
   void settle_certificate(const PciAddress& address);
   void strike(const PciAddress& address, const std::string& certificate_id);
   void strike_later(const PciAddress& address, const std::string& certificate_id);
@@ -299,6 +294,7 @@ class Conductor final {
   ConductorOptions options_;
   Stopping stopping_;
   ConductorContext context_;
+  CertificateKeeper certificates_;
   Reserver reserver_;
   Registration registration_;
   Surveyor surveyor_;

@@ -72,6 +72,12 @@ struct ConductorContext {
   // Of a device that the conductor knows: it forgets none, so that an answer finds its record.
   std::function<const Record&(const PciAddress& address)> record_of;
   std::function<void(std::int64_t delay_ms)> want_survey;
+
+  // Null: the ledger has no line of it.
+  [[nodiscard]] const LedgerEntry* on_ledger(const PciAddress& address) const {
+    const auto entry = ports.ledger.entries().find(address);
+    return entry == ports.ledger.entries().end() ? nullptr : &entry->second;
+  }
 };
 
 }  // namespace reclaim

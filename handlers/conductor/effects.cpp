@@ -217,7 +217,8 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
   }
   Device& device = devices_.at(address);
   device.found = found_drive(report.facts);
-  const Status accepted = is_the_accepted_one(report.facts, device.record, on_ledger(address));
+  const Status accepted =
+      is_the_accepted_one(report.facts, device.record, context_.on_ledger(address));
   if (!accepted) return answer(address, epoch, Trigger::guards_failed, said(accepted.error()));
   const Status ours = is_nobody_elses(report.facts, device.record, ports_.ledger.entries());
   if (!ours) return answer(address, epoch, Trigger::guards_failed, said(ours.error()));

@@ -112,7 +112,7 @@ const LedgerEntry* Conductor::know_standing(Sighting& sighting, const Record* re
   const auto& remembered = ports_.ledger.entries();
   sighting.standing = standing_of(sighting, record, remembered, seen_drives_, options_.boot_id);
   const LedgerEntry* line = line_of_drive(sighting, remembered);
-  const LedgerEntry* own = on_ledger(sighting.address);
+  const LedgerEntry* own = context_.on_ledger(sighting.address);
   sighting.standing.brought_dirt = line != nullptr && line != own;
   if (sighting.standing.brought_dirt && own != nullptr) {
     sighting.standing.home_serial = serial_of(*own);

@@ -71,11 +71,11 @@ void Conductor::pump(const PciAddress& address) {
                                          to_string(event.trigger), to_string(device.record.stage)));
       continue;
     }
-    forget_kept(device, update->record);
+    certificates_.forget_kept(update->record);
     update->record.found = device.found;
     if (update->effect == EffectKind::finish) {
       // Written before the release was asked for.
-      const LedgerEntry* known = on_ledger(address);
+      const LedgerEntry* known = context_.on_ledger(address);
       CHECK(known != nullptr);
       update->record.certificate_pending = known->certificate_pending;
       forget_tenancy(update->record);
@@ -104,11 +104,6 @@ void Conductor::pump(const PciAddress& address) {
   }
   if (!device.saving) settle_certificate(address);
   if (!device.saving) settle_maintenance(address);
-}
-
-const LedgerEntry* Conductor::on_ledger(const PciAddress& address) const {
-  const auto entry = ports_.ledger.entries().find(address);
-  return entry == ports_.ledger.entries().end() ? nullptr : &entry->second;
 }
 
 // With the epoch of the record that stands in Redis now, so that an older one is known for what it

@@ -25,9 +25,8 @@ bool Registration::is_wanted(const Sighting& sighting, const Record* record) con
   const std::string ours =
       provider_uuid(fmt::format("{}_{}", context_.options.host, to_string(sighting.address)));
   if (record == nullptr) {
-    const auto entry = context_.ports.ledger.entries().find(sighting.address);
-    return entry == context_.ports.ledger.entries().end() || entry->second.provider.empty() ||
-           entry->second.provider == ours;
+    const LedgerEntry* known = context_.on_ledger(sighting.address);
+    return known == nullptr || known->provider.empty() || known->provider == ours;
   }
   const bool rests = record->stage == Stage::available || record->stage == Stage::allocated ||
                      record->stage == Stage::pending_cleaning;
@@ -56,13 +55,13 @@ void Registration::say_foreign(const Sighting& sighting) {
 // Nova's device that vanished for a moment comes back; until then nothing tells why it is not
 // registered but this.
 void Registration::say_former(const PciAddress& address) {
-  const auto entry = context_.ports.ledger.entries().find(address);
-  if (entry == context_.ports.ledger.entries().end() || entry->second.provider.empty()) return;
+  const LedgerEntry* known = context_.on_ledger(address);
+  if (known == nullptr || known->provider.empty()) return;
   const std::string ours =
       provider_uuid(fmt::format("{}_{}", context_.options.host, to_string(address)));
   std::string& said = foreign_said_[address];
-  if (entry->second.provider == ours || said == entry->second.provider) return;
-  said = entry->second.provider;
+  if (known->provider == ours || said == known->provider) return;
+  said = known->provider;
   context_.ports.log.warning(kLog,
                              fmt::format("{} is not registered: its former provider {} was made by "
                                          "somebody else, and may come back",

@@ -1,5 +1,5 @@
 // The conductor's last steps with a device: look again, give it back, read back what is not known,
-// keep the certificate; and what the ledger has to know before a device that was on offer is
+// strike the ledger's line; and what the ledger has to know before a device that was on offer is
 // reserved (design §5a and §6).
 #include <fmt/core.h>
 
@@ -68,7 +68,7 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   CHECK(device.release_view->uuid == device.record.provider);
   CHECK(device.lock.token != 0 && !device.record.evidence.empty() &&
         !device.record.verification.empty());
-  const LedgerEntry* known = on_ledger(address);
+  const LedgerEntry* known = context_.on_ledger(address);
   CHECK(known != nullptr && !device.record.cleaning_nonce.empty() &&
         known->cleaning.nonce == device.record.cleaning_nonce);
   const auto method = erase_of(device.record.plan);
@@ -115,7 +115,8 @@ Certificate Conductor::certificate_to_be(const Record& record) const {
 // The id of the certificate that the release under way, or read back, will have or has; empty: the
 // ledger knows of no such release, whatever Redis says.
 std::string Conductor::certificate_of_release(const Device& device) const {
-  const auto certificate = release_asked_for(on_ledger(device.record.address), device.record);
+  const auto certificate =
+      release_asked_for(context_.on_ledger(device.record.address), device.record);
   return certificate ? certificate->id : std::string();
 }
 
@@ -249,80 +250,16 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
 // The certificate has been in the record since the release was.
 void Conductor::finish(const PciAddress& address) {
   drop(address);
-  keep_certificate(address);
-}
-
-// Certificate first, then the ledger's line, so that a crash in between leaves the line standing.
-// Asked for again at the start and with each survey, wherever the device stands by then.
-void Conductor::keep_certificate(const PciAddress& address) {
-  Device& device = devices_.at(address);
-  if (device.quarantined || device.keeping || !owes_certificate(device)) return;
-  const auto shown = decode_certificate(device.record.certificate_pending);
-  if (!shown) {
-    ports_.log.error(
-        kLog, fmt::format("{}: the certificate in its record cannot be read", to_string(address)),
-        {{"why", shown.error().what}});
-    return;
-  }
-  // Sealed is what this host's ledger has, never what Redis says.
-  const LedgerEntry* known = on_ledger(address);
-  const std::string text = known != nullptr ? known->certificate_pending : std::string();
-  const auto certificate = decode_certificate(text);
-  if (!certificate || certificate->id != shown->id) {
-    ports_.log.error(kLog, fmt::format("{}: the certificate {} in its record is not sealed: this "
-                                       "host's ledger does not know it, or it was sealed before",
-                                       to_string(address), printable_excerpt(shown->id, 80)));
-    device.certificate_kept = shown->id;
-    return;
-  }
-  device.keeping = true;
-  ports_.ledger.keep_certificate(
-      certificate->id, text, [this, address, certificate = *certificate](Result<std::string> kept) {
-        Device& now = devices_.at(address);
-        now.keeping = false;
-        if (stopping_) return;
-        if (!kept) {
-          ports_.log.error(kLog,
-                           fmt::format("{}: its certificate cannot be kept; tried again with "
-                                       "the next survey",
-                                       to_string(address)),
-                           {{"why", kept.error().what}});
-          return;
-        }
-        ports_.store.save_certificate(certificate, *kept, [this](Result<Ok> saved) {
-          if (!saved) {
-            ports_.log.warning(kLog, "certificate kept as a file only",
-                               {{"why", saved.error().what}});
-          }
-        });
-        now.certificate_kept = certificate.id;
-        strike(address, certificate.id);
-        pump(address);
-      });
-}
-
-bool Conductor::owes_certificate(const Device& device) {
-  if (device.record.certificate_pending.empty()) return false;
-  Record record = device.record;
-  forget_kept(device, record);
-  return !record.certificate_pending.empty();
-}
-
-// What was kept need not be carried on.
-void Conductor::forget_kept(const Device& device, Record& record) {
-  if (device.certificate_kept.empty() || record.certificate_pending.empty()) return;
-  const auto pending = decode_certificate(record.certificate_pending);
-  if (pending && pending->id == device.certificate_kept) record.certificate_pending.clear();
+  certificates_.keep(devices_.at(address).record);
 }
 
 // A device at rest has no next transition that would say so.
 void Conductor::settle_certificate(const PciAddress& address) {
   Device& device = devices_.at(address);
-  if (device.certificate_kept.empty() || device.quarantined || is_busy(device.record.stage)) return;
-  Record next = device.record;
-  forget_kept(device, next);
-  device.certificate_kept.clear();
-  if (next.certificate_pending == device.record.certificate_pending) return;
+  if (device.quarantined || is_busy(device.record.stage)) return;
+  auto settled = certificates_.settle(device.record);
+  if (!settled) return;
+  Record next = *std::move(settled);
   next.epoch += 1;
   next.updated_at = ports_.clock.now().wall;
   JournalEntry entry{to_string(address),

@@ -85,7 +85,7 @@ void Conductor::take_baseline(const PciAddress& address, std::uint64_t epoch) {
 void Conductor::baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts) {
   if (stale(address, epoch)) return;
   const Record& record = devices_.at(address).record;
-  const LedgerEntry* known = on_ledger(address);
+  const LedgerEntry* known = context_.on_ledger(address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.cleaning =
       CleaningOnLedger{*facts.cleaning_nonce, policies_.digest(*facts.baseline), record.findings};

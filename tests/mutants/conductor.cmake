@@ -16,13 +16,14 @@ unit_mutant(quarantine_for_ever conductor handlers/conductor/conductor.cpp *Mend
 unit_mutant(certificate_stays_lost conductor handlers/conductor/inbox.cpp *TheLostCertificate*
   "a drive that was given back and taken at once has no certificate"
   [[    if (update->effect == EffectKind::finish) {]] [[    if (false) {]])
-unit_mutant(certificate_of_another_tenant conductor handlers/conductor/release.cpp *ItNeverNames*
+unit_mutant(certificate_of_another_tenant conductor handlers/conductor/certificate_keeper.cpp
+  *ItNeverNames*
   "a certificate names an instance that came after the erasure"
   [[      certificate->id, text,]]
   [[      certificate->id,
       [&] {
         Certificate other = *certificate;
-        other.instance = device.record.instance;
+        other.instance = record.instance;
         return encode_certificate(other);
       }(),]])
 unit_mutant(tenancy_outlives_its_release conductor handlers/conductor/inbox.cpp *EarlierTenancy
@@ -110,11 +111,11 @@ unit_mutant(a_survey_for_each_event conductor handlers/survey/schedule.cpp Sched
   "a flood of events becomes a flood of requests to Placement"
   [[  next = std::max(next, not_before_);
 ]] "")
-unit_mutant(redis_says_what_is_signed conductor handlers/conductor/release.cpp
+unit_mutant(redis_says_what_is_signed conductor handlers/conductor/certificate_keeper.cpp
   ForeignRedis.ACertificateThatTheLedger*
   "a certificate is sealed because Redis says so"
   [[  const std::string text = known != nullptr ? known->certificate_pending : std::string();]]
-  [[  const std::string text = device.record.certificate_pending;]])
+  [[  const std::string text = record.certificate_pending;]])
 unit_mutant(tenants_put_back_are_believed conductor state/ledger/trust.cpp ForeignRedis.AnOlder*
   "a certificate names the tenant before"
   [[    record.instance.clear();

@@ -105,17 +105,15 @@ sim_mutant(struck_too_early handlers/conductor/release.cpp
   if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
   [[  }
   if (false) return strike_later(address, certificate_id);]])
-sim_mutant(certificate_not_awaited handlers/conductor/release.cpp
+sim_mutant(certificate_not_awaited handlers/conductor/certificate_keeper.cpp
   "the ledger is struck though the certificate was not kept"
-  [[        if (!kept) {
-          ports_.log.error(kLog,
-                           fmt::format("{}: its certificate]]
-  [[        if (false) {
-          ports_.log.error(kLog,
-                           fmt::format("{}: its certificate]])
+  [[            if (!kept) {
+]]
+  [[            if (false) {
+]])
 sim_mutant(certificate_tried_once handlers/conductor/conductor.cpp
   "a certificate that could not be kept at once is forgotten"
-  [[  for (const auto& [address, device] : devices_) keep_certificate(address);
+  [[    if (!device.quarantined) certificates_.keep(device.record);
 ]] "")
 sim_mutant(capacity_as_claimed handlers/conductor/steps.cpp
   "a certificate says another size than was verified"
