@@ -346,7 +346,7 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
     if (!kept) {
       ports_.log.error(kLog, "the ledger cannot be written, trying again",
                        {{"why", kept.error().what}});
-      ports_.timers.after(backoff(now), [this, address, on] {
+      ports_.timers.after(backoff(address), [this, address, on] {
         if (!stopping_) set_maintenance(address, on);
       });
       return;
@@ -381,15 +381,13 @@ void Conductor::stop(std::function<void()> stopped) {
     if (device.peeking) ports_.drives.drop(address, [] {});
     if (!is_busy(device.record.stage)) continue;
     stops_pending_ += 1;
-    if (device.renew_timer != 0) ports_.timers.cancel(std::exchange(device.renew_timer, 0));
+    const LockToken lock = locks_.let_go(address);
     // The lock is given back last, when the record is written and the drive is closed.
     const auto left = std::make_shared<int>(2);
-    const auto leave = [this, at = address, lock = device.lock, left, one_done] {
+    const auto leave = [this, at = address, lock, left, one_done] {
       if (--*left > 0) return;
       if (lock.token == 0) return one_done();
-      ports_.store.release_lock(options_.host, at, lock, [one_done](Result<Ok> /*released*/) {
-        one_done();  // an expiring lock is released too
-      });
+      locks_.give_back(at, lock, one_done);
     };
     ports_.drives.stop(address);
     ports_.drives.drop(address, leave);
@@ -405,7 +403,7 @@ void Conductor::stop(std::function<void()> stopped) {
       leave();  // its record is not to be believed as long as the ledger does not say the same
       continue;
     }
-    ports_.store.save(next, device.lock, entry, [this, leave](Result<Ok> saved) {
+    ports_.store.save(next, lock, entry, [this, leave](Result<Ok> saved) {
       if (!saved) {
         ports_.log.warning(kLog, "planned stop not recorded", {{"why", saved.error().what}});
       }

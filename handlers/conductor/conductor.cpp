@@ -28,7 +28,12 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                [this](const PciAddress& address) -> const Record& {
                  return devices_.at(address).record;
                },
-               [this](std::int64_t delay_ms) { want_survey(delay_ms); }},
+               [this](std::int64_t delay_ms) { want_survey(delay_ms); },
+               [this](const PciAddress& address) { return backoff(address); }},
+      locks_(context_,
+             [this](const PciAddress& address) {
+               post(address, Event{Trigger::lock_lost, 0, {}});
+             }),
       certificates_(context_,
                     [this](const PciAddress& address, const std::string& certificate_id) {
                       strike(address, certificate_id);

@@ -18,6 +18,7 @@
 #include "handlers/arq/book.h"
 #include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/lock_keeper.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/reserver.h"
 #include "handlers/survey/admission.h"
@@ -75,11 +76,9 @@ class Conductor final {
     std::optional<Record> unsaved;  // what it makes of the record
     MonoMs saving_since;
     bool may_be_saved = false;  // an answer to a write of it was lost: it is not given up
-    LockToken lock;
     bool claimed = false;
     bool lane_open = false;  // from the claim until the drive is closed again
     bool adopting = false;   // the erase now asked for may be running since before a restart
-    std::uint64_t renew_timer = 0;
     std::int64_t retry_ms = 0;
     std::optional<Sighting> sighting;      // of the survey going on: what admission may decide on
     FoundDrive found;                      // by the last survey, or claim
@@ -233,7 +232,7 @@ class Conductor final {
                     const std::string& detail);
   void audit(const PciAddress& address, const std::vector<AuditEntry>& entries);
   [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;
-  [[nodiscard]] std::int64_t backoff(Device& device) const;
+  [[nodiscard]] std::int64_t backoff(const PciAddress& address);
   [[nodiscard]] std::size_t busy_count() const;
   [[nodiscard]] bool stale(const PciAddress& address, std::uint64_t epoch) const;
   Device* find(const PciAddress& address);
@@ -254,9 +253,6 @@ class Conductor final {
                    std::function<void(Result<placement::ProviderView>)> done);
   void raise_fence_first(const PciAddress& address, const placement::ProviderView& view);
   void drop(const PciAddress& address);
-  void give_back(const PciAddress& address, LockToken lock);
-  void keep_lock(const PciAddress& address);
-  void reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done);
   void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts = {});
   void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts);
 
@@ -294,6 +290,7 @@ class Conductor final {
   ConductorOptions options_;
   Stopping stopping_;
   ConductorContext context_;
+  LockKeeper locks_;
   CertificateKeeper certificates_;
   Reserver reserver_;
   Registration registration_;

@@ -72,6 +72,9 @@ struct ConductorContext {
   // Of a device that the conductor knows: it forgets none, so that an answer finds its record.
   std::function<const Record&(const PciAddress& address)> record_of;
   std::function<void(std::int64_t delay_ms)> want_survey;
+  // How long to wait before something is tried again for the device: doubled with each call, until
+  // a record of it is saved.
+  std::function<std::int64_t(const PciAddress& address)> backoff;
 
   // Null: the ledger has no line of it.
   [[nodiscard]] const LedgerEntry* on_ledger(const PciAddress& address) const {

@@ -35,7 +35,7 @@ void Conductor::answer(const PciAddress& address, std::uint64_t epoch, Trigger t
 
 void Conductor::answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
                              Facts facts) {
-  ports_.timers.after(backoff(devices_.at(address)), [this, address, epoch, trigger, facts] {
+  ports_.timers.after(backoff(address), [this, address, epoch, trigger, facts] {
     answer(address, epoch, trigger, facts);
   });
 }
@@ -83,71 +83,10 @@ void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
 // Lock and claim.
 
 void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
-  ports_.store.acquire_lock(options_.host, address, options_.holder, options_.lock_ttl_ms,
-                            [this, address, epoch](Result<LockToken> lock) {
-                              if (stopping_) return;
-                              if (!lock)
-                                return answer(address, epoch, Trigger::lock_refused,
-                                              said(lock.error()));
-                              if (stale(address, epoch)) return give_back(address, *lock);
-                              devices_.at(address).lock = *lock;
-                              keep_lock(address);
-                              claim(address, epoch);
-                            });
-}
-
-void Conductor::keep_lock(const PciAddress& address) {
-  Device& device = devices_.at(address);
-  if (device.renew_timer != 0) ports_.timers.cancel(device.renew_timer);
-  device.renew_timer = ports_.timers.after(options_.lock_ttl_ms / 3, [this, address] {
-    Device& now = devices_.at(address);
-    now.renew_timer = 0;
-    if (now.lock.token == 0 || stopping_) return;
-    ports_.store.renew_lock(options_.host, address, now.lock, options_.lock_ttl_ms,
-                            [this, address](Result<Ok> renewed) {
-                              if (devices_.at(address).lock.token == 0 || stopping_) return;
-                              if (renewed || renewed.error().code != Errc::conflict)
-                                return keep_lock(address);
-                              // Expired while Redis was away, or taken. The kernel's lock and the
-                              // claim are still ours; only another holder makes us stop.
-                              reacquire_lock(address, [this, address](bool ours) {
-                                if (ours) return;
-                                ports_.drives.stop(address);
-                                devices_.at(address).lock = LockToken{};
-                                post(address, Event{Trigger::lock_lost, 0, {}});
-                              });
-                            });
+  locks_.take(address, epoch, [this, address, epoch](Status taken) {
+    if (!taken) return answer(address, epoch, Trigger::lock_refused, said(taken.error()));
+    claim(address, epoch);
   });
-}
-
-// A lock that came when nobody wanted it any more.
-void Conductor::give_back(const PciAddress& address, LockToken lock) {
-  ports_.store.release_lock(options_.host, address, lock, [](Result<Ok> /*released*/) {
-    // A lock that could not be released expires.
-  });
-}
-
-void Conductor::reacquire_lock(const PciAddress& address, std::function<void(bool ours)> done) {
-  ports_.store.acquire_lock(options_.host, address, options_.holder, options_.lock_ttl_ms,
-                            [this, address, done](Result<LockToken> lock) {
-                              if (stopping_) return;
-                              Device& device = devices_.at(address);
-                              if (!is_busy(device.record.stage)) {
-                                if (lock) give_back(address, *lock);
-                                return;  // the cleaning it was for is over
-                              }
-                              if (lock) {
-                                device.lock = *lock;
-                                keep_lock(address);
-                                return done(true);
-                              }
-                              if (!away(lock.error()) || lock.error().code == Errc::busy) {
-                                return done(false);
-                              }
-                              ports_.timers.after(backoff(device), [this, address, done] {
-                                if (!stopping_) reacquire_lock(address, done);
-                              });
-                            });
 }
 
 std::optional<nvme::ClaimRequest> Conductor::claim_request(const Record& record) const {
@@ -247,15 +186,14 @@ void Conductor::claimed(const PciAddress& address, std::uint64_t epoch, const De
 // can begin while a descriptor of ours is open.
 void Conductor::drop(const PciAddress& address) {
   Device& device = devices_.at(address);
-  if (device.renew_timer != 0) ports_.timers.cancel(std::exchange(device.renew_timer, 0));
-  const LockToken lock = std::exchange(device.lock, LockToken{});
+  const LockToken lock = locks_.let_go(address);
   device.claimed = false;
   device.release_view.reset();
   ports_.drives.stop(address);
   ports_.drives.drop(address, [this, address, lock] {
     Device& now = devices_.at(address);
     if (!now.claimed) now.lane_open = false;
-    if (lock.token != 0) give_back(address, lock);
+    if (lock.token != 0) locks_.give_back(address, lock);
     if (!stopping_) lane_is_free();
   });
 }
@@ -332,7 +270,7 @@ void Conductor::raise_fence_first(const PciAddress& address, const placement::Pr
   raise_fence(address, view, [this, address](Result<placement::ProviderView> after) {
     Device& now = devices_.at(address);
     now.fencing = false;
-    if (!after) return want_survey(backoff(now));
+    if (!after) return want_survey(backoff(address));
     if (now.sighting) now.sighting->view = std::move(after).value();
     try_admit(address);
   });

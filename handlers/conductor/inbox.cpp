@@ -172,7 +172,7 @@ void Conductor::mark_dirty_then(const PciAddress& address, const Record& record,
                      fmt::format("{}: the ledger cannot be written, nothing is done with it",
                                  to_string(address)),
                      {{"why", kept.error().what}});
-    ports_.timers.after(backoff(now), [this, address, record, on, next] {
+    ports_.timers.after(backoff(address), [this, address, record, on, next] {
       if (!stopping_) mark_dirty_then(address, record, on, next);
     });
   });
@@ -199,7 +199,7 @@ void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
   Device& device = devices_.at(address);
   begin_save(device);
   device.unsaved = next;
-  const LockToken lock = device.lock;
+  const LockToken lock = locks_.of(address);
   ports_.store.save(next, lock, entry, [this, address, next, entry, saved](Result<Ok> result) {
     if (stopping_) return;
     if (!result) return save_failed(address, next, entry, result.error(), saved);
@@ -235,7 +235,7 @@ void Conductor::save_failed(const PciAddress& address, Record next, JournalEntry
   ports_.log.warning(
       kLog, fmt::format("{}: the record cannot be written, trying again", to_string(address)),
       {{"why", error.what}});
-  ports_.timers.after(backoff(device), [this, address, next, entry, saved] {
+  ports_.timers.after(backoff(address), [this, address, next, entry, saved] {
     if (!stopping_) save(address, next, entry, saved);
   });
 }
@@ -267,7 +267,7 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
           ports_.store.discard(options_.host, address, [](Result<Ok> /*discarded*/) {});
         }
         // Who writes as fast as we do is not to keep the two of us busy.
-        ports_.timers.after(backoff(device), [this, address, next, entry, saved] {
+        ports_.timers.after(backoff(address), [this, address, next, entry, saved] {
           if (!stopping_) save_again(address, next, entry, saved);
         });
       });
@@ -276,7 +276,7 @@ void Conductor::settle_conflict(const PciAddress& address, Record next, JournalE
 void Conductor::save_again(const PciAddress& address, Record next, JournalEntry entry,
                            std::function<void()> saved) {
   if (!is_busy(devices_.at(address).record.stage)) return save(address, next, entry, saved);
-  reacquire_lock(address, [this, address, next, entry, saved](bool ours) {
+  locks_.reacquire(address, [this, address, next, entry, saved](bool ours) {
     if (ours) return save(address, next, entry, saved);
     lose_lock(address);
   });
@@ -285,8 +285,7 @@ void Conductor::save_again(const PciAddress& address, Record next, JournalEntry 
 // Another holder has the lock, and what was being saved is not: its event comes again after this.
 void Conductor::lose_lock(const PciAddress& address) {
   Device& device = devices_.at(address);
-  ports_.drives.stop(address);
-  device.lock = LockToken{};
+  locks_.lose(address);
   if (device.in_work && device.in_work->epoch == 0) device.inbox.push_front(*device.in_work);
   device.inbox.push_front(Event{Trigger::lock_lost, 0, {}});
   settle_save(device);
@@ -306,7 +305,7 @@ void Conductor::settle_save(Device& device) {
 
 void Conductor::settle_later(const PciAddress& address, Record next, JournalEntry entry,
                              std::function<void()> saved) {
-  ports_.timers.after(backoff(devices_.at(address)), [this, address, next, entry, saved] {
+  ports_.timers.after(backoff(address), [this, address, next, entry, saved] {
     if (!stopping_) settle_conflict(address, next, entry, saved);
   });
 }
@@ -417,7 +416,8 @@ bool Conductor::ends_are_waiting(const PciAddress& address) const {
   });
 }
 
-std::int64_t Conductor::backoff(Device& device) const {
+std::int64_t Conductor::backoff(const PciAddress& address) {
+  Device& device = devices_.at(address);
   device.retry_ms = std::clamp(device.retry_ms * 2, options_.retry_min_ms, options_.retry_max_ms);
   return device.retry_ms;
 }

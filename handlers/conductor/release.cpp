@@ -66,7 +66,7 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   CHECK(device.record.stage == Stage::releasing);
   CHECK(device.release_view && device.release_view->burned() && device.release_view->free());
   CHECK(device.release_view->uuid == device.record.provider);
-  CHECK(device.lock.token != 0 && !device.record.evidence.empty() &&
+  CHECK(locks_.holds(address) && !device.record.evidence.empty() &&
         !device.record.verification.empty());
   const LedgerEntry* known = context_.on_ledger(address);
   CHECK(known != nullptr && !device.record.cleaning_nonce.empty() &&
@@ -90,14 +90,14 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   put_on_ledger(address, entry, [this, address, epoch](Status kept) {
     if (stopping_ || stale(address, epoch)) return;
     // A full disk may have kept us longer than the lock stood.
-    if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+    if (!locks_.holds(address)) return answer(address, epoch, Trigger::lock_lost);
     if (kept) return ask_the_drive(address, epoch);
     ports_.log.error(
         kLog, fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
         {{"why", kept.error().what}});
     ports_.timers.after(options_.retry_max_ms, [this, address, epoch] {
       if (stopping_ || stale(address, epoch)) return;
-      if (devices_.at(address).lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+      if (!locks_.holds(address)) return answer(address, epoch, Trigger::lock_lost);
       release(address, epoch);
     });
   });
@@ -141,7 +141,7 @@ void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
 
 void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
   Device& device = devices_.at(address);
-  if (device.lock.token == 0) return answer(address, epoch, Trigger::lock_lost);
+  if (!locks_.holds(address)) return answer(address, epoch, Trigger::lock_lost);
   if (const auto arq = binding_of(device)) {
     device.release_view.reset();
     return answer(address, epoch, Trigger::release_conflict, said("ARQ " + arq->uuid));
@@ -243,7 +243,7 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
           answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
         });
   }
-  const bool ours = device.claimed && device.lock.token != 0;
+  const bool ours = device.claimed && locks_.holds(address);
   answer(address, epoch, ours ? Trigger::still_reserved : Trigger::look_changed);
 }
 
@@ -314,7 +314,7 @@ void Conductor::strike(const PciAddress& address, const std::string& certificate
 }
 
 void Conductor::strike_later(const PciAddress& address, const std::string& certificate_id) {
-  ports_.timers.after(backoff(devices_.at(address)), [this, address, certificate_id] {
+  ports_.timers.after(backoff(address), [this, address, certificate_id] {
     if (!stopping_) strike(address, certificate_id);
   });
 }

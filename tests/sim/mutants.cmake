@@ -54,9 +54,9 @@ sim_mutant(no_lock handlers/conductor/effects.cpp
   [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
   return claim(address, epoch);
 ]])
-sim_mutant(late_lock_is_used handlers/conductor/effects.cpp
+sim_mutant(late_lock_is_used handlers/conductor/lock_keeper.cpp
   "a lock that comes after an abort leads to a claim that nobody gives back"
-  [[                              if (stale(address, epoch)) return give_back(address, *lock);
+  [[    if (context_.record_of(address).epoch != epoch) return give_back(address, *lock);
 ]] "")
 sim_mutant(claim_not_given_back handlers/conductor/effects.cpp
   "a drive is never closed again"
