@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "handlers/conductor/conductor.h"
@@ -14,8 +13,6 @@ namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.cyborg";
-// What is Cyborg's waits this long for its API; a later answer counts for the next survey.
-constexpr std::int64_t kCyborgWaitMs = 3'000;
 
 bool deletes_an_instance(std::string_view event_type) {
   return event_type == "instance.delete.end" || event_type == "compute.instance.delete.end";
@@ -35,7 +32,7 @@ void Conductor::know_cyborg_devices(const Survey& survey) {
       if (row.owner_cyborg) devices.push_back({address, row.uuid});
     }
   }
-  has_cyborg_ = ports_.accelerators != nullptr || !devices.empty();
+  has_cyborg_ = cyborg_.is_configured() || !devices.empty();
   if (!arqs_.know_devices(std::move(devices), survey_began_)) return;
   save_arqs();
   stop_what_is_bound();
@@ -94,83 +91,20 @@ DevicePolicy Conductor::as_bound(DevicePolicy policy, const Record& record) {
 // -------------------------------------------------------------------------------------------------
 // Cyborg's API.
 
-// Beside the survey of Nova's devices, and never in its way: only what is Cyborg's waits for the
-// answer. One that is slow is not asked twice at a time, and not waited for long.
-void Conductor::ask_cyborg() {
-  if (ports_.accelerators == nullptr || cyborg_asked_) return;
-  cyborg_asked_ = cyborg_awaited_ = true;
-  const std::uint64_t ask = ++cyborg_asks_;
-  const MonoMs asked_at = ports_.clock.now().mono;
-  ports_.timers.after(kCyborgWaitMs, [this, ask] {
-    if (stopping_ || ask != cyborg_asks_ || !cyborg_asked_) return;
-    cyborg_.reset();
-    cyborg_settled();
-  });
-  ports_.accelerators->read({options_.host, options_.node_names},
-                            [this, asked_at](Result<placement::CyborgView> view) {
-                              cyborg_asked_ = false;
-                              if (stopping_) return;
-                              cyborg_answered(std::move(view), asked_at);
-                              cyborg_settled();
-                            });
-}
-
-void Conductor::cyborg_settled() {
-  cyborg_awaited_ = false;
-  assess_cyborgs();
-}
-
 void Conductor::assess_cyborgs() {
-  for (const auto& [address, sighting] : std::exchange(cyborgs_, {})) {
-    assess_one(sighting, cyborgs_epochs_);
+  for (const auto& [address, waiting] : cyborg_.take_waiting()) {
+    assess_one(waiting.sighting, waiting.epoch);
   }
   carry_out_orders();
   watch_.attend();
 }
 
 bool Conductor::waits_for_cyborg(const Sighting& sighting) {
-  if (!cyborg_awaited_) return false;
+  if (!cyborg_.is_awaited()) return false;
   const Device* device = find(sighting.address);
   return (device != nullptr && device->record.flow == Flow::cyborg) ||
          std::any_of(sighting.rows.begin(), sighting.rows.end(),
                      [](const placement::ProviderRow& row) { return row.owner_cyborg; });
-}
-
-void Conductor::cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at) {
-  if (!view) {
-    cyborg_.reset();
-    ports_.log.warning(kLog, "Cyborg's API does not answer: what Cyborg owns is not cleaned",
-                       {{"why", view.error().what}});
-    return;
-  }
-  cyborg_ = std::move(view).value();
-  if (!arqs_.reconcile(cyborg_->arqs, asked_at, ports_.clock.now())) return;
-  save_arqs();
-  stop_what_is_bound();
-}
-
-const placement::CyborgDevice* Conductor::device_of(const placement::CyborgView& view,
-                                                    const PciAddress& address,
-                                                    const std::string& provider) {
-  const placement::CyborgDevice* found = nullptr;
-  for (const placement::CyborgDevice& device : view.devices) {
-    const bool it_is =
-        device.address == address || (!provider.empty() && device.provider == provider);
-    if (!it_is) continue;
-    if (device.status == kMaintaining) return &device;  // of two drivers, whichever was disabled
-    if (found == nullptr) found = &device;
-  }
-  return found;
-}
-
-// Why a device of Cyborg's must be left as it is, as far as Cyborg's last answer goes; empty: no
-// reason. One that did not answer may have been told meanwhile that the device is maintaining.
-std::string Conductor::withheld_by_cyborg(const Device& device) const {
-  if (device.record.flow != Flow::cyborg || ports_.accelerators == nullptr) return {};
-  if (!cyborg_) return "Cyborg's API does not answer";
-  const auto* known = device_of(*cyborg_, device.record.address, device.record.provider);
-  const bool maintaining = known != nullptr && known->status == kMaintaining;
-  return maintaining ? "Cyborg's status of it is maintaining" : "";
 }
 
 // A device whose status is `maintaining` is neither touched nor un-reserved, and an administrator
@@ -179,33 +113,28 @@ std::string Conductor::withheld_by_cyborg(const Device& device) const {
 // counts where Cyborg cannot be asked as well.
 void Conductor::ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch,
                                      std::function<void()> next) {
-  if (ports_.accelerators == nullptr || devices_.at(address).record.flow != Flow::cyborg) {
+  if (!cyborg_.is_configured() || devices_.at(address).record.flow != Flow::cyborg) {
     if (bound_meanwhile(address, epoch)) return;
     return next();
   }
-  const MonoMs asked_at = ports_.clock.now().mono;
-  ports_.accelerators->read(
-      {options_.host, options_.node_names},
-      [this, address, epoch, asked_at, next = std::move(next)](Result<placement::CyborgView> view) {
-        if (stopping_ || stale(address, epoch)) return;
-        if (!view) {
-          return answer_later(address, epoch, Trigger::placement_away,
-                              said(fmt::format("Cyborg's API: {}", view.error().what)));
-        }
-        const bool news = arqs_.reconcile(view->arqs, asked_at, ports_.clock.now());
-        cyborg_ = std::move(view).value();
-        const Device& device = devices_.at(address);
-        if (news) {  // it may be of another device that is being cleaned
-          save_arqs();
-          stop_what_is_bound();
-          if (binding_of(device)) return;
-        }
-        if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
-          return answer(address, epoch, Trigger::placement_changed, said(why));
-        }
-        if (bound_meanwhile(address, epoch)) return;
-        next();
-      });
+  const auto answered = [this, address, epoch, next = std::move(next)](Result<bool> news) {
+    if (!news) {
+      return answer_later(address, epoch, Trigger::placement_away,
+                          said(fmt::format("Cyborg's API: {}", news.error().what)));
+    }
+    const Device& device = devices_.at(address);
+    if (*news) {  // it may be of another device that is being cleaned
+      save_arqs();
+      stop_what_is_bound();
+      if (binding_of(device)) return;
+    }
+    if (const std::string why = cyborg_.why_withheld(device.record); !why.empty()) {
+      return answer(address, epoch, Trigger::placement_changed, said(why));
+    }
+    if (bound_meanwhile(address, epoch)) return;
+    next();
+  };
+  cyborg_.ask_for(address, epoch, answered);
 }
 
 bool Conductor::bound_meanwhile(const PciAddress& address, std::uint64_t epoch) {
@@ -255,14 +184,8 @@ void Conductor::know_of_cyborg(Sighting& sighting, const Record* record) {
   DeviceArqs arqs = arqs_.about(question);
   sighting.holder = std::move(arqs.holder);
   sighting.ended = std::move(arqs.ended);
-  if (ports_.accelerators == nullptr) {
-    sighting.cyborg_status = "";
-  } else if (cyborg_) {
-    const auto* device = device_of(*cyborg_, sighting.address, question.provider);
-    sighting.cyborg_status = device == nullptr ? "" : device->status;
-  } else {
-    sighting.cyborg_silent = true;
-  }
+  sighting.cyborg_status = cyborg_.status_of(sighting.address, question.provider);
+  sighting.cyborg_silent = !sighting.cyborg_status;
 }
 
 // Told once, until it is another one, or over.

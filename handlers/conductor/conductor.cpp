@@ -61,7 +61,14 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
           [this](const PciAddress& address, const std::string& provider) {
             found_on_offer(address, provider);
           }),
-      arqs_({options_.host, options_.node_names}) {
+      arqs_({options_.host, options_.node_names}),
+      cyborg_(
+          context_, arqs_,
+          [this] {
+            save_arqs();
+            stop_what_is_bound();
+          },
+          [this] { assess_cyborgs(); }) {
   host_view_.host = options_.host;
   host_view_.compute_id = options_.compute_id;
   host_view_.boot_id = options_.boot_id;
@@ -246,7 +253,7 @@ void Conductor::run_survey(bool periodic) {
     host_view_.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
     const auto look = [this] {
-      ask_cyborg();
+      cyborg_.ask();
       look_around();
     };
     if (!beat || !periodic_) return look();
@@ -292,7 +299,7 @@ void Conductor::mend_store(const std::vector<Record>& stored) {
 
 void Conductor::look_around() {
   survey_began_ = ports_.clock.now().mono;
-  cyborgs_.clear();  // this survey sees them anew
+  cyborg_.survey_begins();
   SurveyRequest request;
   request.ours = [this](const Sighting& sighting) { return is_ours(sighting); };
   request.unregistered = options_.manage_providers;
@@ -343,14 +350,15 @@ void Conductor::after_survey(Result<Survey>&& survey,
   not_ours_ = false;
   know_cyborg_devices(*survey);
   for (const auto& [address, sighting] : survey->sightings) {
+    const auto known = epochs.find(address);
+    const auto epoch = known == epochs.end() ? std::nullopt : std::optional(known->second);
     if (waits_for_cyborg(sighting)) {
-      cyborgs_.emplace(address, sighting);
+      cyborg_.let_wait(sighting, epoch);
     } else {
-      assess_one(sighting, epochs);
+      assess_one(sighting, epoch);
     }
   }
-  cyborgs_epochs_ = epochs;
-  if (!cyborg_awaited_) assess_cyborgs();
+  if (!cyborg_.is_awaited()) assess_cyborgs();
   for (const auto& [address, device] : devices_) {
     if (!device.quarantined) certificates_.keep(device.record);
   }
@@ -374,9 +382,8 @@ void Conductor::reserve_quarantined(const Device& device, const Sighting& sighti
 // It moved while the survey was reading: what was read may be older than what is recorded. What is
 // being cleaned reads for itself.
 bool Conductor::moved_meanwhile(Device& device, const Sighting& sighting,
-                                const std::map<PciAddress, std::uint64_t>& epochs) {
-  const auto epoch = epochs.find(sighting.address);
-  if (epoch != epochs.end() && epoch->second == device.record.epoch && !device.saving) return false;
+                                std::optional<std::uint64_t> epoch) {
+  if (epoch && *epoch == device.record.epoch && !device.saving) return false;
   if (device.saving) {
     device.look_again = !is_busy(device.record.stage);
     reserve_unrecorded(device, sighting);
@@ -386,8 +393,7 @@ bool Conductor::moved_meanwhile(Device& device, const Sighting& sighting,
   return true;
 }
 
-void Conductor::assess_one(const Sighting& seen,
-                           const std::map<PciAddress, std::uint64_t>& epochs) {
+void Conductor::assess_one(const Sighting& seen, std::optional<std::uint64_t> epoch) {
   Sighting sighting = seen;
   Device* device = find(sighting.address);
   know_of_cyborg(sighting, device == nullptr ? nullptr : &device->record);
@@ -400,7 +406,7 @@ void Conductor::assess_one(const Sighting& seen,
   if (device != nullptr && device->quarantined && !met_anew) {
     return reserve_quarantined(*device, sighting);
   }
-  if (device != nullptr && !met_anew && moved_meanwhile(*device, sighting, epochs)) return;
+  if (device != nullptr && !met_anew && moved_meanwhile(*device, sighting, epoch)) return;
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
   const LedgerEntry* line = know_standing(sighting, record);
   if (record != nullptr) know_what_was_seen(sighting, *device);

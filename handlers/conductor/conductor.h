@@ -18,6 +18,7 @@
 #include "handlers/arq/book.h"
 #include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/cyborg_watch.h"
 #include "handlers/conductor/lock_keeper.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/reserver.h"
@@ -132,10 +133,11 @@ class Conductor final {
   void mend_store(const std::vector<Record>& stored);
   void after_survey(Result<Survey>&& survey, const std::map<PciAddress, std::uint64_t>& epochs);
   [[nodiscard]] Planning planning_for(const Sighting& sighting) const;
-  void assess_one(const Sighting& seen, const std::map<PciAddress, std::uint64_t>& epochs);
+  // `epoch`: of its record when the survey began, unless it is not to be compared.
+  void assess_one(const Sighting& seen, std::optional<std::uint64_t> epoch);
   void reserve_quarantined(const Device& device, const Sighting& sighting);
   bool moved_meanwhile(Device& device, const Sighting& sighting,
-                       const std::map<PciAddress, std::uint64_t>& epochs);
+                       std::optional<std::uint64_t> epoch);
   void reserve_unrecorded(const Device& device, const Sighting& sighting);
   void apply(const PciAddress& address, const Assessment& assessment);
   void annotate(Device& device, const Assessment& assessment);
@@ -155,11 +157,8 @@ class Conductor final {
   void know_cyborg_devices(const Survey& survey);
   void hear_arq(const Kick& kick);
   void stop_what_is_bound();
-  void ask_cyborg();
-  void cyborg_settled();
   void assess_cyborgs();
   [[nodiscard]] bool waits_for_cyborg(const Sighting& sighting);
-  void cyborg_answered(Result<placement::CyborgView> view, MonoMs asked_at);
   void ask_cyborg_once_more(const PciAddress& address, std::uint64_t epoch,
                             std::function<void()> next);
   void save_arqs();
@@ -167,15 +166,11 @@ class Conductor final {
   void know_of_cyborg(Sighting& sighting, const Record* record);
   void say_mismatch(Device& device, const Assessment& assessment);
   [[nodiscard]] bool is_ours(const Sighting& sighting) const;
-  [[nodiscard]] std::string withheld_by_cyborg(const Device& device) const;
   [[nodiscard]] std::optional<Arq> binding_of(const Device& device) const;
   // Heard of since its cleaning was decided on: the answer is given, and nothing more is begun.
   bool bound_meanwhile(const PciAddress& address, std::uint64_t epoch);
   [[nodiscard]] bool is_managed(const Sighting& sighting) const;
   [[nodiscard]] static DevicePolicy as_bound(DevicePolicy policy, const Record& record);
-  [[nodiscard]] static const placement::CyborgDevice* device_of(const placement::CyborgView& view,
-                                                                const PciAddress& address,
-                                                                const std::string& provider);
 
   // conductor_identity.cpp: which drive stands where.
   [[nodiscard]] bool may_peek(const Device& device, const Assessment& assessment) const;
@@ -309,17 +304,11 @@ class Conductor final {
   std::string survey_problem_;
 
   ArqBook arqs_;
+  CyborgWatch cyborg_;
   bool has_cyborg_ = true;  // there may be something here that an accelerator request could bind
   std::vector<SeenDrive> seen_drives_;  // by the last survey
   std::set<std::string> shared_serial_numbers_;
   MonoMs survey_began_;
-  bool cyborg_asked_ = false;    // an answer is on its way,
-  bool cyborg_awaited_ = false;  // and what is Cyborg's waits for it
-  std::uint64_t cyborg_asks_ = 0;
-  // Of the last survey, what is Cyborg's, until its API has answered or was waited for.
-  std::map<PciAddress, Sighting> cyborgs_;
-  std::map<PciAddress, std::uint64_t> cyborgs_epochs_;
-  std::optional<placement::CyborgView> cyborg_;  // the last answer; none: it does not answer now
 
   std::size_t stops_pending_ = 0;
   std::function<void()> stopped_;

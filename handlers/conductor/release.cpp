@@ -146,7 +146,7 @@ void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
     device.release_view.reset();
     return answer(address, epoch, Trigger::release_conflict, said("ARQ " + arq->uuid));
   }
-  if (const std::string why = withheld_by_cyborg(device); !why.empty()) {
+  if (const std::string why = cyborg_.why_withheld(device.record); !why.empty()) {
     device.release_view.reset();
     return answer(address, epoch, Trigger::release_conflict, said(why));
   }

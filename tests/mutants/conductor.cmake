@@ -68,10 +68,11 @@ unit_mutant(reservations_wait_for_records conductor handlers/conductor/conductor
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
   [[    reserve_unrecorded(device, sighting);
 ]] "")
-unit_mutant(silence_is_consent conductor handlers/conductor/arqs.cpp DoubtOfCyborg.IsNotGivenBack*
+unit_mutant(silence_is_consent conductor handlers/conductor/cyborg_watch.cpp
+  DoubtOfCyborg.IsNotGivenBack*
   "what Cyborg took under maintenance is given back, since Cyborg's last answer failed"
-  [[  if (!cyborg_) return "Cyborg's API does not answer";
-]] "  if (!cyborg_) return {};
+  [[  if (!status) return "Cyborg's API does not answer";
+]] "  if (!status) return {};
 ")
 unit_mutant(maintaining_not_asked_again conductor handlers/conductor/effects.cpp
   DoubtOfCyborg.IsNotTouched*
@@ -201,9 +202,9 @@ unit_mutant(other_addresses_dirt_is_ignored conductor handlers/survey/identity.c
   [[    continue;]])
 unit_mutant(news_of_others_is_kept conductor handlers/conductor/arqs.cpp DoubtOfTwo.*
   "a drive that Cyborg has bound is erased, for it was told while another was asked about"
-  [[          stop_what_is_bound();
-          if (binding_of(device)) return;]]
-  [[          if (binding_of(device)) return;]])
+  [[      stop_what_is_bound();
+      if (binding_of(device)) return;]]
+  [[      if (binding_of(device)) return;]])
 unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/release.cpp
   Doubt.ATenancyIsOnTheLedger*
   "a tenancy that Redis could not be told of is forgotten with the worker"

@@ -258,10 +258,10 @@ sim_mutant(maintaining_admitted handlers/survey/admission.cpp
   "what Cyborg has under maintenance is cleaned"
   [[  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {]]
   [[  if (false) {]])
-sim_mutant(maintaining_released handlers/conductor/arqs.cpp
+sim_mutant(maintaining_released handlers/conductor/cyborg_watch.cpp
   "what Cyborg took under maintenance meanwhile is given back"
-  [[  const bool maintaining = known != nullptr && known->status == kMaintaining;]]
-  [[  const bool maintaining = known == nullptr;]])
+  [[  return *status == kMaintaining ? "Cyborg's]]
+  [[  return status->empty() ? "Cyborg's]])
 sim_mutant(cyborg_resumes state/device/step.cpp
   "what a restart found at work goes on by itself"
   [[record.flow == Flow::cyborg ? InterruptedCleaning::error :]]

@@ -1,0 +1,93 @@
+#include "handlers/conductor/cyborg_watch.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.cyborg";
+// What is Cyborg's waits this long for its API; a later answer counts for the next survey.
+constexpr std::int64_t kCyborgWaitMs = 3'000;
+
+const placement::CyborgDevice* device_of(const placement::CyborgView& view,
+                                         const PciAddress& address, const std::string& provider) {
+  const placement::CyborgDevice* found = nullptr;
+  for (const placement::CyborgDevice& device : view.devices) {
+    const bool it_is =
+        device.address == address || (!provider.empty() && device.provider == provider);
+    if (!it_is) continue;
+    if (device.status == kMaintaining) return &device;  // of two drivers, whichever was disabled
+    if (found == nullptr) found = &device;
+  }
+  return found;
+}
+
+}  // namespace
+
+void CyborgWatch::read(std::function<void(Result<placement::CyborgView>)> answered) const {
+  context_.ports.accelerators->read({context_.options.host, context_.options.node_names},
+                                    context_.stopping.unless_begun(std::move(answered)));
+}
+
+void CyborgWatch::ask() {
+  if (!is_configured() || asked_) return;
+  asked_ = awaited_ = true;
+  const std::uint64_t ask = ++asks_;
+  const MonoMs asked_at = context_.ports.clock.now().mono;
+  context_.ports.timers.after(kCyborgWaitMs, context_.stopping.unless_begun([this, ask] {
+    if (ask != asks_ || !asked_) return;
+    view_.reset();
+    settle();
+  }));
+  read([this, asked_at](Result<placement::CyborgView> view) {
+    asked_ = false;
+    answered(std::move(view), asked_at);
+    settle();
+  });
+}
+
+void CyborgWatch::answered(Result<placement::CyborgView> view, MonoMs asked_at) {
+  if (!view) {
+    view_.reset();
+    context_.ports.log.warning(kLog,
+                               "Cyborg's API does not answer: what Cyborg owns is not cleaned",
+                               {{"why", view.error().what}});
+    return;
+  }
+  view_ = std::move(view).value();
+  if (arqs_.reconcile(view_->arqs, asked_at, context_.ports.clock.now())) news_();
+}
+
+void CyborgWatch::settle() {
+  awaited_ = false;
+  settled_();
+}
+
+void CyborgWatch::ask_for(const PciAddress& address, std::uint64_t epoch,
+                          std::function<void(Result<bool> news)> done) {
+  const MonoMs asked_at = context_.ports.clock.now().mono;
+  read(
+      [this, address, epoch, asked_at, done = std::move(done)](Result<placement::CyborgView> view) {
+        if (context_.record_of(address).epoch != epoch) return;
+        if (!view) return done(view.error());
+        const bool news = arqs_.reconcile(view->arqs, asked_at, context_.ports.clock.now());
+        view_ = std::move(view).value();
+        done(news);
+      });
+}
+
+std::optional<std::string> CyborgWatch::status_of(const PciAddress& address,
+                                                  const std::string& provider) const {
+  if (!is_configured()) return "";
+  if (!view_) return std::nullopt;
+  const placement::CyborgDevice* known = device_of(*view_, address, provider);
+  return known == nullptr ? "" : known->status;
+}
+
+// One that did not answer may have been told meanwhile that the device is maintaining.
+std::string CyborgWatch::why_withheld(const Record& record) const {
+  if (record.flow != Flow::cyborg) return {};
+  const auto status = status_of(record.address, record.provider);
+  if (!status) return "Cyborg's API does not answer";
+  return *status == kMaintaining ? "Cyborg's status of it is maintaining" : "";
+}
+
+}  // namespace reclaim
