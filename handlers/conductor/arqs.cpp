@@ -95,7 +95,7 @@ void Conductor::assess_cyborgs() {
   for (const auto& [address, waiting] : cyborg_.take_waiting()) {
     assess_one(waiting.sighting, waiting.epoch);
   }
-  carry_out_orders();
+  orders_.carry_out_waiting();
   watch_.attend();
 }
 

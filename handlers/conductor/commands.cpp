@@ -16,9 +16,6 @@ namespace {
 constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kGatherMs = 100;  // how long a kick waits for its likes
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
-constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
-// Clocks differ.
-constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
 // Each is carried out by itself, and recorded: more than an operator gives is a flood.
 constexpr std::size_t kEventsWaitingMax = 8;
 
@@ -70,132 +67,24 @@ void Conductor::cleanup_device(const Kick& kick) {
 }
 
 void Conductor::take(const Order& order) {
-  if (stopping_) return;
-  const std::string name = fmt::format("{} of {}", printable_excerpt(order.order, 40),
-                                       printable_excerpt(order.address, 40));
-  ports_.log.info(kLog, fmt::format("order: {}", name),
-                  {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
-                   {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
-  judge(order);
+  if (!stopping_) orders_.take(order);
 }
 
-void Conductor::judge(const Order& order) {
-  std::string refusal = why_not(order);
-  if (refusal.empty() && has_to_wait(order)) return let_wait(order);
+std::string Conductor::why_refused(const Order& order) const {
   const auto address = parse_pci_address(order.address);
-  Device* device = address ? find(*address) : nullptr;
-  if (refusal.empty() && device == nullptr) {
-    refusal = "no such device on this host: `reclaim device list` shows which there are";
-  } else if (refusal.empty() && device->quarantined) {
-    refusal = device->record.last_error;
-  } else if (refusal.empty() && !accepts_something(order) &&
-             device->inbox.size() >= kEventsWaitingMax) {
-    refusal = "too many orders wait for it already; issue it again when they are carried out";
+  const auto device = address ? devices_.find(*address) : devices_.end();
+  if (device == devices_.end()) {
+    return "no such device on this host: `reclaim device list` shows which there are";
   }
-  if (refusal.empty() && accepts_something(order)) return accept(*address, order);
-  if (!refusal.empty()) return answer_order(order, refusal);
-  carry_out(order, *device, [this, order](const std::string& why) { answer_order(order, why); });
-}
-
-void Conductor::answer_order(const Order& order, const std::string& refusal) {
-  if (!refusal.empty()) {
-    ports_.log.warning(
-        kLog,
-        fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
-                    printable_excerpt(order.address, 40), refusal),
-        {{"who", printable_excerpt(order.who, kOrderWordBytesMax)}});
-  } else {
-    want_survey(kSoonMs);
-  }
-  ports_.store.answer_order(options_.host, order, refusal, [](Result<Ok> /*answered*/) {
-    // Who waits for it sees the record move, or is told with the next start.
-  });
-}
-
-// A worker before this one took them, and ended before it said what became of them.
-void Conductor::tell_orders_left(std::function<void(Status)> next) {
-  ports_.store.orders_left(
-      options_.host, [this, next = std::move(next)](Result<std::vector<Order>> left) {
-        if (stopping_) return;
-        if (!left) return next(std::move(left).error().wrap("the orders taken before"));
-        for (const Order& order : *left) {
-          answer_order(order,
-                       "the worker ended before it told what became of it: look at the device, "
-                       "then issue it again if it was not carried out");
-        }
-        next(Ok{});
-      });
-}
-
-void Conductor::refuse_waiting_orders(const std::function<void()>& one_done) {
-  for (const Order& order : std::exchange(orders_waiting_, {})) {
-    stops_pending_ += 1;
-    ports_.store.answer_order(
-        options_.host, order,
-        "the worker was told to stop before it was carried out; issue it again",
-        [one_done](Result<Ok> /*answered*/) { one_done(); });
-  }
-}
-
-// What can be told of an order before its device is looked at. Empty: nothing speaks against it.
-std::string Conductor::why_not(const Order& order) const {
-  const std::int64_t now = ports_.clock.now().wall.ms;
-  const std::int64_t written = written_at_ms(order.id);
-  if (written > 0 && now - written > kOrderLifeMs) {
-    return fmt::format("it was issued more than {} minutes ago; issue it again",
-                       kOrderLifeMs / 60'000);
-  }
-  if (order.who.empty()) return "it does not say who issued it: use `reclaim device`";
-  return accepts_something(order) ? why_not_accepted(order) : std::string();
-}
-
-// An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
-// pool: it has to be an operator's, of now, and not one that was heard before.
-std::string Conductor::why_not_accepted(const Order& order) const {
-  if (!names_a_drive(order.serial, order.hardware)) {
-    return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
-           "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
-  }
-  if (!policies_.order_fits || !policies_.order_fits(order)) {
-    return "it is not authenticated: issue it as root on the host itself, or set [security] "
-           "order_key_file to the same key here and there";
-  }
-  const WallMs now = ports_.clock.now().wall;
-  if (now.ms - order.issued_at.ms > kOrderLifeMs ||
-      order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
-    return "it was not issued within the last hour, as this host's clock tells; issue it again";
-  }
-  const auto address = parse_pci_address(order.address);
-  const LedgerEntry* known = address ? context_.on_ledger(*address) : nullptr;
-  if (known != nullptr && order.issued_at <= known->ordered_at) {
-    return "this order, or a later one for the device, was carried out before; issue it again";
+  if (device->second.quarantined) return device->second.record.last_error;
+  if (!accepts_something(order) && device->second.inbox.size() >= kEventsWaitingMax) {
+    return "too many orders wait for it already; issue it again when they are carried out";
   }
   return {};
 }
 
-// The ledger first, so that the same order is not heard twice, though this worker dies meanwhile.
-void Conductor::accept(const PciAddress& address, const Order& order) {
-  const LedgerEntry* known = context_.on_ledger(address);
-  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
-  entry.ordered_at = order.issued_at;
-  devices_.at(address).ordering = true;
-  const OrderDone done = [this, address, order](const std::string& refusal) {
-    devices_.at(address).ordering = false;
-    answer_order(order, refusal);
-    carry_out_orders();
-  };
-  put_on_ledger(address, entry, [this, address, order, done](Status kept) {
-    if (stopping_) return;
-    Device& device = devices_.at(address);
-    std::string refusal = kept ? "" : kept.error().what;
-    if (refusal.empty() && device.quarantined) refusal = device.record.last_error;
-    if (!refusal.empty()) return done(refusal);
-    carry_out(order, device, done);
-  });
-}
-
-void Conductor::carry_out(const Order& order, Device& device, const OrderDone& done) {
-  const PciAddress address = device.record.address;
+void Conductor::carry_out(const Order& order, const PciAddress& address, const OrderDone& done) {
+  Device& device = devices_.at(address);
   Facts facts;
   facts.detail = "operator " + printable_excerpt(order.who, kOrderWordBytesMax);
   if (has_request_id(order)) facts.request_id = order.request_id;
@@ -376,7 +265,8 @@ void Conductor::stop(std::function<void()> stopped) {
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();
   };
-  refuse_waiting_orders(one_done);
+  stops_pending_ += orders_.waiting();
+  orders_.refuse_waiting(one_done);
   for (auto& [address, device] : devices_) {
     if (device.peeking) ports_.drives.drop(address, [] {});
     if (!is_busy(device.record.stage)) continue;

@@ -49,6 +49,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                       waits.waiting_for = std::move(why);
                       annotate(devices_.at(address), waits);
                     }),
+      orders_(context_, *this),
       surveyor_(ports.providers, ports.drives),
       schedule_(
           ports.timers, ports.clock,
@@ -137,7 +138,7 @@ void Conductor::load(std::function<void(Status)> started) {
                                               Result<std::vector<Arq>> arqs) mutable {
       if (!arqs) return started(std::move(arqs).error().wrap("loading the host's ARQs"));
       arqs_.load(*arqs);
-      tell_orders_left([this, started, records = std::move(records)](Status told) mutable {
+      orders_.tell_left([this, started, records = std::move(records)](Status told) mutable {
         if (!told) return started(std::move(told).error());
         started(Ok{});
         survey_watch_.begin(options_.survey_interval_ms);
@@ -232,9 +233,6 @@ void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
     take_over(*found);
   }
 }
-
-// -------------------------------------------------------------------------------------------------
-// The schedule of surveys.
 
 void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instance) {
   if (!stopping_) schedule_.want(delay_ms, for_instance);
@@ -362,7 +360,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
   for (const auto& [address, device] : devices_) {
     if (!device.quarantined) certificates_.keep(device.record);
   }
-  carry_out_orders();
+  orders_.carry_out_waiting();
   watch_.attend();
   schedule_.ended();
 }

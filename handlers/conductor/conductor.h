@@ -20,6 +20,7 @@
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/cyborg_watch.h"
 #include "handlers/conductor/lock_keeper.h"
+#include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/reserver.h"
 #include "handlers/survey/admission.h"
@@ -41,7 +42,7 @@ struct ConductorCounters {
   std::uint64_t errors = 0;
 };
 
-class Conductor final {
+class Conductor final : private OrderDesk::Devices {
  public:
   Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options);
 
@@ -113,7 +114,6 @@ class Conductor final {
     std::string audit_told;     // the last audited; not once more while it cannot be reserved
     // What was claimed may be erased so, by what is configured today.
     std::optional<nvme::EraseMethod> permitted;
-    bool ordering = false;  // an order for it is being carried out
   };
 
   // conductor.cpp: schedule, survey, admission.
@@ -123,7 +123,7 @@ class Conductor final {
   void forget_earlier_life(Device& device) const;
   void prove(Device& device);
   void put_on_ledger(const PciAddress& address, LedgerEntry entry,
-                     std::function<void(Status)> done);
+                     std::function<void(Status)> done) override;
   void quarantine(Device& device, const Record& damaged);
   void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
@@ -148,10 +148,7 @@ class Conductor final {
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
   void found_on_offer(const PciAddress& address, const std::string& provider);
   void lane_is_free();
-  [[nodiscard]] bool has_to_wait(const Order& order) const;
-  [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const;
-  void let_wait(const Order& order);
-  void carry_out_orders();
+  [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const override;
 
   // conductor_arqs.cpp: ARQs and what Cyborg's API says.
   void know_cyborg_devices(const Survey& survey);
@@ -183,15 +180,9 @@ class Conductor final {
 
   // conductor_commands.cpp.
   void cleanup_device(const Kick& kick);
-  using OrderDone = std::function<void(const std::string& refusal)>;
-  void judge(const Order& order);
-  void answer_order(const Order& order, const std::string& refusal);
-  void tell_orders_left(std::function<void(Status)> next);
-  void refuse_waiting_orders(const std::function<void()>& one_done);
-  [[nodiscard]] std::string why_not(const Order& order) const;
-  [[nodiscard]] std::string why_not_accepted(const Order& order) const;
-  void accept(const PciAddress& address, const Order& order);
-  void carry_out(const Order& order, Device& device, const OrderDone& done);
+  using OrderDone = OrderDesk::Done;
+  [[nodiscard]] std::string why_refused(const Order& order) const override;
+  void carry_out(const Order& order, const PciAddress& address, const OrderDone& done) override;
   [[nodiscard]] std::string clean(Device& device, Facts facts);
   void enrol(Device& device, const Order& order, Facts facts, const OrderDone& done);
   void enrol_from_pool(const PciAddress& address, Facts facts, const OrderDone& done);
@@ -289,14 +280,13 @@ class Conductor final {
   CertificateKeeper certificates_;
   Reserver reserver_;
   Registration registration_;
+  OrderDesk orders_;
   Surveyor surveyor_;
   std::map<PciAddress, Device> devices_;
 
   SurveySchedule schedule_;
   SurveyWatch survey_watch_;
   CloseWatch watch_;
-  // For the first survey of this run, or behind another order for the same device.
-  std::deque<Order> orders_waiting_;
   bool not_ours_ = false;  // these are another machine's books
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
   std::int64_t survey_retry_ms_ = 0;

@@ -1,18 +1,12 @@
 // What the conductor does between two surveys for devices that wait: those that are not clean are
-// watched for being offered, those that wait for a lane start when one is free, and orders of which
+// watched for being offered, those that wait for a lane start when one is free, and orders that
 // this run cannot judge yet wait for its first survey.
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <utility>
 
 #include "handlers/conductor/conductor.h"
 
 namespace reclaim {
 namespace {
-
-constexpr std::string_view kLog = "reclaim.conductor";
-constexpr std::size_t kOrdersWaitingMax = 256;
 
 // Not clean, and the conductor is not about to read or write its provider by itself.
 bool is_left_to_others(const Record& record) {
@@ -59,21 +53,6 @@ void Conductor::lane_is_free() {
   if (one_waits) want_survey(0);
 }
 
-// Behind another order for the same device, or for a survey of this run.
-bool Conductor::has_to_wait(const Order& order) const {
-  const auto address = parse_pci_address(order.address);
-  if (!address) return false;
-  const auto device = devices_.find(*address);
-  const bool behind_another =
-      (device != devices_.end() && device->second.ordering) ||
-      std::any_of(orders_waiting_.begin(), orders_waiting_.end(), [&](const Order& other) {
-        const auto at = parse_pci_address(other.address);
-        return at && *at == *address;
-      });
-  return behind_another || waits_for_survey(order, *address);
-}
-
-// A survey of this run has to be asked first: is the device clean, which drive is there?
 bool Conductor::waits_for_survey(const Order& order, const PciAddress& address) const {
   if (order.order != "clean" && order.order != "enrol") return false;
   const auto found = devices_.find(address);
@@ -82,27 +61,6 @@ bool Conductor::waits_for_survey(const Order& order, const PciAddress& address) 
   const Stage stage = device.record.stage;
   const bool asks = stage == Stage::available || (order.order == "enrol" && !is_busy(stage));
   return !device.surveyed && !device.quarantined && asks;
-}
-
-void Conductor::let_wait(const Order& order) {
-  const auto last =
-      std::find_if(orders_waiting_.rbegin(), orders_waiting_.rend(),
-                   [&order](const Order& other) { return other.address == order.address; });
-  const bool asked_before = last != orders_waiting_.rend() && last->order == order.order &&
-                            last->serial == order.serial && last->hardware == order.hardware;
-  if (asked_before) return answer_order(order, "the same order waits already");
-  if (orders_waiting_.size() == kOrdersWaitingMax) {
-    answer_order(orders_waiting_.front(), "too many orders wait; issue it again");
-    orders_waiting_.pop_front();
-  }
-  ports_.log.info(
-      kLog, fmt::format("order {} of {} waits for the first survey, or behind another",
-                        printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
-  orders_waiting_.push_back(order);
-}
-
-void Conductor::carry_out_orders() {
-  for (const Order& order : std::exchange(orders_waiting_, {})) judge(order);
 }
 
 }  // namespace reclaim

@@ -125,9 +125,10 @@ unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/effects.c
   ForeignRedis.APlan*
   "a drive is erased by a method that is not allowed any more"
   [[    if (!allowed) return answer(]] [[    if (false) return answer(]])
-unit_mutant(anyone_may_enrol conductor handlers/conductor/commands.cpp Orders.OneThatAccepts*
+unit_mutant(anyone_may_enrol conductor handlers/conductor/order_desk.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
-  [[  if (!policies_.order_fits || !policies_.order_fits(order)) {]] [[  if (false) {]])
+  [[  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {]]
+  [[  if (false) {]])
 unit_mutant(orders_accept_any_drive conductor handlers/survey/identity.cpp
   Managed/OrdersOfAnyDrive.AcceptNoDriveThatWas*
   "an operator accepts one drive, and another one is erased"
@@ -146,17 +147,17 @@ unit_mutant(holds_are_enrolled conductor handlers/conductor/commands.cpp
   "an operator's --enrol erases what another operator has just reserved by hand"
   [[(!view->is_device() || !view->free() || view->burned())) {]]
   [[(!view->is_device() || !view->free())) {]])
-unit_mutant(orders_overtake conductor handlers/conductor/commands.cpp Orders.ForOneDevice*
+unit_mutant(orders_overtake conductor handlers/conductor/order_desk.cpp Orders.ForOneDevice*
   "an abort that was given last is carried out first"
-  [[  devices_.at(address).ordering = true;]] [[  devices_.at(address).ordering = false;]])
-unit_mutant(orders_are_lost conductor handlers/conductor/commands.cpp OrdersOfAStart.*Dies
+  [[  accepting_.insert(address);]] [[  accepting_.erase(address);]])
+unit_mutant(orders_are_lost conductor handlers/conductor/order_desk.cpp OrdersOfAStart.*Dies
   "an order ends with its worker, and who issued it hears nothing"
   [[        for (const Order& order : *left) {]]
   [[        for (const Order& order : std::vector<Order>()) {]])
-unit_mutant(orders_are_heard_twice conductor handlers/conductor/commands.cpp Orders.*Once*
+unit_mutant(orders_are_heard_twice conductor handlers/conductor/order_desk.cpp Orders.*Once*
   "an order that was copied from Redis is carried out again"
   [[  if (known != nullptr && order.issued_at <= known->ordered_at) {]] [[  if (false) {]])
-unit_mutant(orders_live_for_ever conductor handlers/conductor/commands.cpp Orders.AnOld*
+unit_mutant(orders_live_for_ever conductor handlers/conductor/order_desk.cpp Orders.AnOld*
   "what an operator wanted yesterday is done to the drive of today"
   [[  if (written > 0 && now - written > kOrderLifeMs) {]] [[  if (false) {]])
 unit_mutant(boots_are_not_told_apart conductor handlers/survey/identity.cpp

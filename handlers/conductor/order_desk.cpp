@@ -1,0 +1,169 @@
+#include "handlers/conductor/order_desk.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/survey/identity.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
+// Clocks differ.
+constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
+constexpr std::size_t kOrdersWaitingMax = 256;
+
+}  // namespace
+
+void OrderDesk::take(const Order& order) {
+  const std::string name = fmt::format("{} of {}", printable_excerpt(order.order, 40),
+                                       printable_excerpt(order.address, 40));
+  context_.ports.log.info(
+      kLog, fmt::format("order: {}", name),
+      {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
+       {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
+  judge(order);
+}
+
+void OrderDesk::judge(const Order& order) {
+  std::string refusal = why_not(order);
+  if (refusal.empty() && has_to_wait(order)) return let_wait(order);
+  if (refusal.empty()) refusal = devices_.why_refused(order);
+  if (!refusal.empty()) return answer(order, refusal);
+  const PciAddress address = parse_pci_address(order.address).value();
+  if (accepts_something(order)) return accept(address, order);
+  devices_.carry_out(order, address, [this, order](const std::string& why) { answer(order, why); });
+}
+
+// Behind another order for the same device, or for a survey of this run.
+bool OrderDesk::has_to_wait(const Order& order) const {
+  const auto address = parse_pci_address(order.address);
+  if (!address) return false;
+  const bool behind_another =
+      accepting_.contains(*address) ||
+      std::any_of(waiting_.begin(), waiting_.end(), [&](const Order& other) {
+        const auto at = parse_pci_address(other.address);
+        return at && *at == *address;
+      });
+  return behind_another || devices_.waits_for_survey(order, *address);
+}
+
+void OrderDesk::let_wait(const Order& order) {
+  const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), [&order](const Order& other) {
+    return other.address == order.address;
+  });
+  const bool asked_before = last != waiting_.rend() && last->order == order.order &&
+                            last->serial == order.serial && last->hardware == order.hardware;
+  if (asked_before) return answer(order, "the same order waits already");
+  if (waiting_.size() == kOrdersWaitingMax) {
+    answer(waiting_.front(), "too many orders wait; issue it again");
+    waiting_.pop_front();
+  }
+  context_.ports.log.info(
+      kLog, fmt::format("order {} of {} waits for the first survey, or behind another",
+                        printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
+  waiting_.push_back(order);
+}
+
+void OrderDesk::carry_out_waiting() {
+  for (const Order& order : std::exchange(waiting_, {})) judge(order);
+}
+
+void OrderDesk::answer(const Order& order, const std::string& refusal) {
+  if (!refusal.empty()) {
+    context_.ports.log.warning(
+        kLog,
+        fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
+                    printable_excerpt(order.address, 40), refusal),
+        {{"who", printable_excerpt(order.who, kOrderWordBytesMax)}});
+  } else {
+    context_.want_survey(kSoonMs);
+  }
+  // Where this is lost, who waits for it sees the record move, or is told with the next start.
+  context_.ports.store.answer_order(context_.options.host, order, refusal,
+                                    [](Result<Ok> /*answered*/) {});
+}
+
+// A worker before this one took them, and ended before it said what became of them.
+void OrderDesk::tell_left(std::function<void(Status)> next) {
+  context_.ports.store.orders_left(
+      context_.options.host, context_.stopping.unless_begun([this, next = std::move(next)](
+                                                                Result<std::vector<Order>> left) {
+        if (!left) return next(std::move(left).error().wrap("the orders taken before"));
+        for (const Order& order : *left) {
+          answer(order,
+                 "the worker ended before it told what became of it: look at the device, "
+                 "then issue it again if it was not carried out");
+        }
+        next(Ok{});
+      }));
+}
+
+void OrderDesk::refuse_waiting(const std::function<void()>& one_done) {
+  for (const Order& order : std::exchange(waiting_, {})) {
+    context_.ports.store.answer_order(
+        context_.options.host, order,
+        "the worker was told to stop before it was carried out; issue it again",
+        [one_done](Result<Ok> /*answered*/) { one_done(); });
+  }
+}
+
+// What can be told of an order before its device is looked at. Empty: nothing speaks against it.
+std::string OrderDesk::why_not(const Order& order) const {
+  const std::int64_t now = context_.ports.clock.now().wall.ms;
+  const std::int64_t written = written_at_ms(order.id);
+  if (written > 0 && now - written > kOrderLifeMs) {
+    return fmt::format("it was issued more than {} minutes ago; issue it again",
+                       kOrderLifeMs / 60'000);
+  }
+  if (order.who.empty()) return "it does not say who issued it: use `reclaim device`";
+  return accepts_something(order) ? why_not_accepted(order) : std::string();
+}
+
+// An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
+// pool: it has to be an operator's, of now, and not one that was heard before.
+std::string OrderDesk::why_not_accepted(const Order& order) const {
+  if (!names_a_drive(order.serial, order.hardware)) {
+    return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
+           "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
+  }
+  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {
+    return "it is not authenticated: issue it as root on the host itself, or set [security] "
+           "order_key_file to the same key here and there";
+  }
+  const WallMs now = context_.ports.clock.now().wall;
+  if (now.ms - order.issued_at.ms > kOrderLifeMs ||
+      order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
+    return "it was not issued within the last hour, as this host's clock tells; issue it again";
+  }
+  const auto address = parse_pci_address(order.address);
+  const LedgerEntry* known = address ? context_.on_ledger(*address) : nullptr;
+  if (known != nullptr && order.issued_at <= known->ordered_at) {
+    return "this order, or a later one for the device, was carried out before; issue it again";
+  }
+  return {};
+}
+
+// The ledger first, so that the same order is not heard twice, though this worker dies meanwhile.
+void OrderDesk::accept(const PciAddress& address, const Order& order) {
+  const LedgerEntry* known = context_.on_ledger(address);
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  entry.ordered_at = order.issued_at;
+  accepting_.insert(address);
+  const Done done = [this, address, order](const std::string& refusal) {
+    accepting_.erase(address);
+    answer(order, refusal);
+    carry_out_waiting();
+  };
+  const auto carry_out = [this, address, order, done](const Status& kept) {
+    const std::string refusal = kept ? devices_.why_refused(order) : kept.error().what;
+    if (!refusal.empty()) return done(refusal);
+    devices_.carry_out(order, address, done);
+  };
+  devices_.put_on_ledger(address, entry, context_.stopping.unless_begun(carry_out));
+}
+
+}  // namespace reclaim

@@ -1,0 +1,65 @@
+// Takes operators' orders: judges each, lets it wait for the first survey or behind another one for
+// the same device, and tells who issued it what became of it. The devices carry it out.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "handlers/conductor/context.h"
+
+namespace reclaim {
+
+// Thread: the loop's.
+class OrderDesk final {
+ public:
+  // Empty: it is carried out. Called once, but not after the planned stop.
+  using Done = std::function<void(const std::string& refusal)>;
+
+  class Devices {
+   public:
+    // Why no device takes the order now; empty: the one that it names does.
+    [[nodiscard]] virtual std::string why_refused(const Order& order) const = 0;
+    // A survey of this run has to be asked first: is the device clean, which drive is there?
+    [[nodiscard]] virtual bool waits_for_survey(const Order& order,
+                                                const PciAddress& address) const = 0;
+    virtual void put_on_ledger(const PciAddress& address, LedgerEntry entry,
+                               std::function<void(Status)> done) = 0;
+    // Of a device that does not refuse it.
+    virtual void carry_out(const Order& order, const PciAddress& address, const Done& done) = 0;
+
+   protected:
+    ~Devices() = default;
+  };
+
+  OrderDesk(const ConductorContext& context, Devices& devices)
+      : context_(context), devices_(devices) {}
+
+  void take(const Order& order);
+  // At the start, of the orders that an earlier worker took and did not answer.
+  void tell_left(std::function<void(Status)> next);
+  void carry_out_waiting();
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+  // At the stop; `one_done` is called for each.
+  void refuse_waiting(const std::function<void()>& one_done);
+
+ private:
+  void judge(const Order& order);
+  void answer(const Order& order, const std::string& refusal);
+  [[nodiscard]] bool has_to_wait(const Order& order) const;
+  void let_wait(const Order& order);
+  [[nodiscard]] std::string why_not(const Order& order) const;
+  [[nodiscard]] std::string why_not_accepted(const Order& order) const;
+  void accept(const PciAddress& address, const Order& order);
+
+  const ConductorContext& context_;
+  Devices& devices_;
+  std::deque<Order> waiting_;
+  // Devices for which an order that accepts something is on its way through ledger and Placement:
+  // until it is done, those that follow wait.
+  std::set<PciAddress> accepting_;
+};
+
+}  // namespace reclaim
