@@ -143,14 +143,14 @@ class Conductor final : private OrderDesk::Devices {
   void annotate(Device& device, const Assessment& assessment);
   void try_admit(const PciAddress& address);
 
-  // conductor_watch.cpp: what is not clean and what waits, between two surveys.
+  // watch.cpp: what is not clean and what waits, between two surveys.
   [[nodiscard]] bool is_watched(const Device& device) const;
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
   void found_on_offer(const PciAddress& address, const std::string& provider);
   void lane_is_free();
   [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const override;
 
-  // conductor_arqs.cpp: ARQs and what Cyborg's API says.
+  // arqs.cpp: ARQs and what Cyborg's API says.
   void know_cyborg_devices(const Survey& survey);
   void hear_arq(const Kick& kick);
   void stop_what_is_bound();
@@ -169,7 +169,7 @@ class Conductor final : private OrderDesk::Devices {
   [[nodiscard]] bool is_managed(const Sighting& sighting) const;
   [[nodiscard]] static DevicePolicy as_bound(DevicePolicy policy, const Record& record);
 
-  // conductor_identity.cpp: which drive stands where.
+  // identity.cpp: which drive stands where.
   [[nodiscard]] bool may_peek(const Device& device, const Assessment& assessment) const;
   void peek(const PciAddress& address);
   const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
@@ -178,7 +178,7 @@ class Conductor final : private OrderDesk::Devices {
   void note_claimed(const nvme::DriveFacts& drive, Facts& facts) const;
   void register_drive(const Sighting& sighting);
 
-  // conductor_commands.cpp.
+  // commands.cpp.
   void cleanup_device(const Kick& kick);
   using OrderDone = OrderDesk::Done;
   [[nodiscard]] std::string why_refused(const Order& order) const override;
@@ -191,7 +191,7 @@ class Conductor final : private OrderDesk::Devices {
   void settle_maintenance(const PciAddress& address);
   void set_maintenance(const PciAddress& address, bool on);
 
-  // conductor_inbox.cpp: inbox, reducer, persistence.
+  // inbox.cpp: inbox, reducer, persistence.
   void post(const PciAddress& address, Event event);
   [[nodiscard]] static bool is_over(const Device& device, const Event& event);
   void pump(const PciAddress& address);
@@ -220,10 +220,9 @@ class Conductor final : private OrderDesk::Devices {
   [[nodiscard]] bool ends_are_waiting(const PciAddress& address) const;
   [[nodiscard]] std::int64_t backoff(const PciAddress& address);
   [[nodiscard]] std::size_t busy_count() const;
-  [[nodiscard]] bool stale(const PciAddress& address, std::uint64_t epoch) const;
   Device* find(const PciAddress& address);
 
-  // conductor_effects.cpp: what is done once the record is durable.
+  // effects.cpp: what is done once the record is durable.
   void carry_out(const PciAddress& address, EffectKind effect);
   void take_lock_and_claim(const PciAddress& address, std::uint64_t epoch);
   [[nodiscard]] std::optional<nvme::ClaimRequest> claim_request(const Record& record) const;
@@ -242,7 +241,7 @@ class Conductor final : private OrderDesk::Devices {
   void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts = {});
   void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger, Facts facts);
 
-  // conductor_steps.cpp: what the drive is asked for.
+  // steps.cpp: what the drive is asked for.
   void run_step(const PciAddress& address, std::uint64_t epoch);
   void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
                      const Result<nvme::StepReport>& report);
@@ -253,7 +252,7 @@ class Conductor final : private OrderDesk::Devices {
   void verify(const PciAddress& address, std::uint64_t epoch);
   void restore_driver(const PciAddress& address, std::uint64_t epoch);
 
-  // conductor_release.cpp: giving it back.
+  // release.cpp: giving it back.
   void look(const PciAddress& address, std::uint64_t epoch);
   void look_at_placement(const PciAddress& address, std::uint64_t epoch);
   void release(const PciAddress& address, std::uint64_t epoch);

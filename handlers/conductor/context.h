@@ -76,6 +76,11 @@ struct ConductorContext {
   // a record of it is saved.
   std::function<std::int64_t(const PciAddress& address)> backoff;
 
+  // An answer to what was asked for the record of `epoch` comes too late: after the stop, or the
+  // device went on without it.
+  [[nodiscard]] bool is_stale(const PciAddress& address, std::uint64_t epoch) const {
+    return stopping || record_of(address).epoch != epoch;
+  }
   // Null: the ledger has no line of it.
   [[nodiscard]] const LedgerEntry* on_ledger(const PciAddress& address) const {
     const auto entry = ports.ledger.entries().find(address);

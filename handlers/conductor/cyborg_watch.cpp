@@ -66,7 +66,7 @@ void CyborgWatch::ask_for(const PciAddress& address, std::uint64_t epoch,
   const MonoMs asked_at = context_.ports.clock.now().mono;
   read(
       [this, address, epoch, asked_at, done = std::move(done)](Result<placement::CyborgView> view) {
-        if (context_.record_of(address).epoch != epoch) return;
+        if (context_.is_stale(address, epoch)) return;
         if (!view) return done(view.error());
         const bool news = arqs_.reconcile(view->arqs, asked_at, context_.ports.clock.now());
         view_ = std::move(view).value();

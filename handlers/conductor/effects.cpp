@@ -40,11 +40,6 @@ void Conductor::answer_later(const PciAddress& address, std::uint64_t epoch, Tri
   });
 }
 
-// The device went on without the answer that just came.
-bool Conductor::stale(const PciAddress& address, std::uint64_t epoch) const {
-  return devices_.at(address).record.epoch != epoch;
-}
-
 void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
   const std::uint64_t epoch = devices_.at(address).record.epoch;
   switch (effect) {
@@ -210,7 +205,7 @@ void Conductor::recheck_placement(const PciAddress& address, std::uint64_t epoch
   Device& device = devices_.at(address);
   const auto admitted = std::exchange(device.admitted_view, std::nullopt);
   const auto decide = [this, address, epoch](Result<placement::ProviderView> view) {
-    if (!stopping_ && !stale(address, epoch)) rechecked(address, epoch, std::move(view));
+    if (!context_.is_stale(address, epoch)) rechecked(address, epoch, std::move(view));
   };
   if (device.fence && admitted && admitted->uuid == device.record.provider) {
     return raise_fence(address, *admitted, decide);
@@ -238,7 +233,7 @@ void Conductor::rechecked(const PciAddress& address, std::uint64_t epoch,
   if (device.fence) {
     return raise_fence(address, *view,
                        [this, address, epoch](Result<placement::ProviderView> fenced) {
-                         if (stopping_ || stale(address, epoch)) return;
+                         if (context_.is_stale(address, epoch)) return;
                          rechecked(address, epoch, std::move(fenced));
                        });
   }

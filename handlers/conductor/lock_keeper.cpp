@@ -16,7 +16,7 @@ void LockKeeper::take(const PciAddress& address, std::uint64_t epoch,
                       std::function<void(Status)> done) {
   ask(address, [this, address, epoch, done = std::move(done)](Result<LockToken> lock) {
     if (!lock) return done(std::move(lock).error());
-    if (context_.record_of(address).epoch != epoch) return give_back(address, *lock);
+    if (context_.is_stale(address, epoch)) return give_back(address, *lock);
     held_[address].lock = *lock;
     keep(address);
     done(Ok{});

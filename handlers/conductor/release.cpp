@@ -26,7 +26,7 @@ void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
   const auto since = counters_of_verification(devices_.at(address).record.verification);
   if (!since) return answer(address, epoch, Trigger::look_changed, said(since.error()));
   ports_.drives.still_ours(address, *since, [this, address, epoch](Result<nvme::Counters> now) {
-    if (stopping_ || stale(address, epoch)) return;
+    if (context_.is_stale(address, epoch)) return;
     if (!now) return answer(address, epoch, Trigger::look_changed, said(now.error()));
     ask_cyborg_once_more(address, epoch,
                          [this, address, epoch] { look_at_placement(address, epoch); });
@@ -36,7 +36,7 @@ void Conductor::look(const PciAddress& address, std::uint64_t epoch) {
 void Conductor::look_at_placement(const PciAddress& address, std::uint64_t epoch) {
   const std::string provider = devices_.at(address).record.provider;
   ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
-    if (stopping_ || stale(address, epoch)) return;
+    if (context_.is_stale(address, epoch)) return;
     if (!view) {
       // Only a provider that is gone is a change; a refusal (a role, a proxy) is asked about again,
       // for the drive is clean and the claim holds.
@@ -88,7 +88,7 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   entry.cleaning.baseline_digest.clear();
   entry.certificate_pending = encode_certificate(certificate_to_be(device.record));
   put_on_ledger(address, entry, [this, address, epoch](Status kept) {
-    if (stopping_ || stale(address, epoch)) return;
+    if (context_.is_stale(address, epoch)) return;
     // A full disk may have kept us longer than the lock stood.
     if (!locks_.holds(address)) return answer(address, epoch, Trigger::lock_lost);
     if (kept) return ask_the_drive(address, epoch);
@@ -96,7 +96,7 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
         kLog, fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
         {{"why", kept.error().what}});
     ports_.timers.after(options_.retry_max_ms, [this, address, epoch] {
-      if (stopping_ || stale(address, epoch)) return;
+      if (context_.is_stale(address, epoch)) return;
       if (!locks_.holds(address)) return answer(address, epoch, Trigger::lock_lost);
       release(address, epoch);
     });
@@ -128,7 +128,7 @@ void Conductor::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
   const MonoMs asked = ports_.clock.now().mono;
   ports_.drives.still_ours(
       address, *since, [this, address, epoch, asked](Result<nvme::Counters> now) {
-        if (stopping_ || stale(address, epoch)) return;
+        if (context_.is_stale(address, epoch)) return;
         if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
         const std::int64_t took_ms = ports_.clock.now().mono.ms - asked.ms;
         if (took_ms > kLastAnswerMaxMs) {
@@ -154,7 +154,7 @@ void Conductor::put_release(const PciAddress& address, std::uint64_t epoch) {
   device.fence = true;  // until its outcome is known
   ports_.providers.set_reserved(
       view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
-        if (stopping_ || stale(address, epoch)) return;
+        if (context_.is_stale(address, epoch)) return;
         Device& now = devices_.at(address);
         if (after) {
           now.fence = false;
@@ -203,7 +203,7 @@ void Conductor::released(const PciAddress& address, std::uint64_t epoch, Trigger
 void Conductor::confirm(const PciAddress& address, std::uint64_t epoch) {
   const std::string provider = devices_.at(address).record.provider;
   ports_.providers.read(provider, [this, address, epoch](Result<placement::ProviderView> view) {
-    if (stopping_ || stale(address, epoch)) return;
+    if (context_.is_stale(address, epoch)) return;
     if (view) return confirmed(address, epoch, *view);
     if (view.error().code == Errc::not_found) {
       return answer(address, epoch, Trigger::placement_changed, said(view.error()));
@@ -238,7 +238,7 @@ void Conductor::confirmed(const PciAddress& address, std::uint64_t epoch,
   if (device.fence) {
     return raise_fence(
         address, view, [this, address, epoch](Result<placement::ProviderView> fenced) {
-          if (stopping_ || stale(address, epoch)) return;
+          if (context_.is_stale(address, epoch)) return;
           if (fenced) return confirmed(address, epoch, *fenced);
           answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
         });

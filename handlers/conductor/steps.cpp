@@ -36,14 +36,13 @@ void Conductor::run_step(const PciAddress& address, std::uint64_t epoch) {
         show_progress(address, epoch, progress);
       },
       [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
-        if (stopping_) return;
         step_answered(address, epoch, name, report);
       });
 }
 
 void Conductor::step_answered(const PciAddress& address, std::uint64_t epoch,
                               const std::string& name, const Result<nvme::StepReport>& report) {
-  if (stale(address, epoch)) return;
+  if (context_.is_stale(address, epoch)) return;
   if (!report) {
     // Told to stop is no finding: what told it ends the cleaning.
     const bool passes = may_pass(report.error()) || report.error().code == Errc::cancelled;
@@ -83,22 +82,21 @@ void Conductor::take_baseline(const PciAddress& address, std::uint64_t epoch) {
 // Before anything is erased the ledger knows what this cleaning began with: Redis cannot say
 // otherwise after a restart.
 void Conductor::baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts) {
-  if (stale(address, epoch)) return;
+  if (context_.is_stale(address, epoch)) return;
   const Record& record = devices_.at(address).record;
   const LedgerEntry* known = context_.on_ledger(address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.cleaning =
       CleaningOnLedger{*facts.cleaning_nonce, policies_.digest(*facts.baseline), record.findings};
   put_on_ledger(address, entry, [this, address, epoch, facts](Status kept) {
-    if (stopping_ || stale(address, epoch)) return;
+    if (context_.is_stale(address, epoch)) return;
     if (kept) return answer(address, epoch, Trigger::baseline_taken, facts);
     ports_.log.error(
         "reclaim.conductor",
         fmt::format("{}: the ledger cannot be written, not erased", to_string(address)),
         {{"why", kept.error().what}});
-    ports_.timers.after(options_.retry_max_ms, [this, address, epoch, facts] {
-      if (!stopping_) baseline_taken(address, epoch, facts);
-    });
+    ports_.timers.after(options_.retry_max_ms,
+                        [this, address, epoch, facts] { baseline_taken(address, epoch, facts); });
   });
 }
 

@@ -56,7 +56,7 @@ sim_mutant(no_lock handlers/conductor/effects.cpp
 ]])
 sim_mutant(late_lock_is_used handlers/conductor/lock_keeper.cpp
   "a lock that comes after an abort leads to a claim that nobody gives back"
-  [[    if (context_.record_of(address).epoch != epoch) return give_back(address, *lock);
+  [[    if (context_.is_stale(address, epoch)) return give_back(address, *lock);
 ]] "")
 sim_mutant(claim_not_given_back handlers/conductor/effects.cpp
   "a drive is never closed again"
@@ -82,9 +82,9 @@ sim_mutant(lost_release_means_released handlers/conductor/release.cpp
 sim_mutant(release_not_dated handlers/conductor/release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
   [[  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
-    if (stopping_ || stale]]
+    if (context_.is_stale]]
   [[  ports_.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
-    if (stopping_ || stale]])
+    if (context_.is_stale]])
 sim_mutant(drive_not_asked_again handlers/conductor/release.cpp
   "minutes pass between the last look at the drive and its release"
   [[        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
