@@ -185,7 +185,7 @@ void Conductor::refuse_enrolment(const PciAddress& address, const std::string& r
   ports_.log.warning(kLog, fmt::format("{}: {}", to_string(address), why));
   // A record of Redis that is older than the ledger is not written again before the ledger knows.
   const bool older =
-      device.record.cleanable() && stage != Stage::available && !device.dirty_durable;
+      device.record.cleanable() && stage != Stage::available && !ledger_.is_dirty_durable(address);
   if (is_busy(stage) || device.saving || older) return;
   Record next = device.record;
   next.waiting_for = why;
@@ -223,13 +223,12 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
   LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
   // A record of Redis that is older than the ledger is not written again before the ledger knows.
   if (device.record.cleanable() && device.record.stage != Stage::available &&
-      !device.dirty_durable) {
-    remembered = dirty_entry(
-        device.record, std::max(ports_.clock.now().wall, WallMs{erased_at(device.record).ms + 1}));
+      !ledger_.is_dirty_durable(address)) {
+    remembered = ledger_.dirty_now(device.record);
   }
   remembered.maintenance = on;
   begin_save(device);
-  put_on_ledger(address, remembered, [this, address, on](Status kept) {
+  ledger_.put(address, remembered, [this, address, on](Status kept) {
     if (stopping_) return;
     Device& now = devices_.at(address);
     if (!kept) {
@@ -289,7 +288,7 @@ void Conductor::stop(std::function<void()> stopped) {
                        "the worker was told to stop",
                        "a running sanitize goes on in the drive",
                        next.updated_at};
-    if (!device.dirty_durable) {
+    if (!ledger_.is_dirty_durable(address)) {
       leave();  // its record is not to be believed as long as the ledger does not say the same
       continue;
     }

@@ -34,22 +34,27 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
              [this](const PciAddress& address) {
                post(address, Event{Trigger::lock_lost, 0, {}});
              }),
+      ledger_(context_, {[this](const PciAddress& address) {
+                           const Device& device = devices_.at(address);
+                           return device.persisted ? device.record.epoch : 0;
+                         },
+                         [this](const PciAddress& address) {
+                           const Device& device = devices_.at(address);
+                           return device.saving || !device.inbox.empty();
+                         }}),
       certificates_(context_,
                     [this](const PciAddress& address, const std::string& certificate_id) {
-                      strike(address, certificate_id);
+                      ledger_.strike(address, certificate_id);
                       pump(address);
                     }),
-      reserver_(context_,
-                [this](const PciAddress& address, std::function<void()> next) {
-                  note_offered(address, std::move(next));
-                }),
+      reserver_(context_, ledger_),
       registration_(context_, host_view_,
                     [this](const PciAddress& address, std::string why) {
                       Assessment waits;
                       waits.waiting_for = std::move(why);
                       annotate(devices_.at(address), waits);
                     }),
-      orders_(context_, *this),
+      orders_(context_, ledger_, *this),
       surveyor_(ports.providers, ports.drives),
       schedule_(
           ports.timers, ports.clock,
@@ -159,7 +164,7 @@ void Conductor::take_over(Record record) {
   // Redis may have forgotten which drive was meant; whichever answers there now is no answer.
   if (known != nullptr && record.serial.empty()) record.serial = known->serial;
   // At the start what the ledger shows is durable; of one in quarantine it may be our own line.
-  device.dirty_durable = dirty && !device.quarantined;
+  ledger_.set_dirty_durable(address, dirty && !device.quarantined);
   const bool unproven = record.unproven;
   if (unproven) record = shown_only(std::move(record), known);
   // What stands there may be of an earlier life: released since, and Redis has forgotten that, or
@@ -365,18 +370,6 @@ void Conductor::after_survey(Result<Survey>&& survey,
   schedule_.ended();
 }
 
-// Towards safety only: what the ledger knows to be dirty must not be offered.
-void Conductor::reserve_quarantined(const Device& device, const Sighting& sighting) {
-  const LedgerEntry* known = context_.on_ledger(sighting.address);
-  const bool dirty = known != nullptr && known->dirty && !device.other_kind;
-  const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
-                     sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
-                     (sighting.holder || !sighting.view->free());
-  if ((dirty || bound) && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
-    reserver_.reserve(sighting.address, sighting.view->uuid);
-  }
-}
-
 // It moved while the survey was reading: what was read may be older than what is recorded. What is
 // being cleaned reads for itself.
 bool Conductor::moved_meanwhile(Device& device, const Sighting& sighting,
@@ -421,7 +414,7 @@ void Conductor::assess_one(const Sighting& seen, std::optional<std::uint64_t> ep
     device = &devices_[sighting.address];
     const LedgerEntry* known = context_.on_ledger(sighting.address);
     const bool dirty = known != nullptr && known->dirty;
-    device->dirty_durable = dirty && !device->quarantined;
+    ledger_.set_dirty_durable(sighting.address, dirty && !device->quarantined);
     device->fence_first = dirty;
     device->quarantined = device->met_anew = device->persisted = false;
     device->record = *assessment->first_seen;
@@ -482,7 +475,7 @@ void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
   }
   if (write_missing_line(address)) return;
   if (assessment.strike && !certificates_.is_owed(device.record)) {
-    strike(address, device.record.certificate_id);
+    ledger_.strike(address, device.record.certificate_id);
   }
   annotate(device, assessment);
   if (device.record.stage == Stage::pending_cleaning && !device.saving) try_admit(address);

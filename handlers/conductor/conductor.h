@@ -19,6 +19,7 @@
 #include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/cyborg_watch.h"
+#include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/registration.h"
@@ -94,12 +95,10 @@ class Conductor final : private OrderDesk::Devices {
     bool admitting = false;       // admitted, and its record does not say so yet
     bool waits_for_lane = false;  // admitted but for the limit of cleanings
     bool progress_in_flight = false;
-    bool look_again = false;     // a survey came while its record was being written
-    bool dirty_durable = false;  // the ledger's line stands on stable storage
-    std::uint64_t strikes = 0;   // times the line was struck: tells an older write's answer
-    bool unsure = false;         // reserved, and nothing tells a hold from a missed tenancy
-    bool quarantined = false;    // its record in the store cannot be read: shown, never touched
-    bool met_anew = false;       // that record was removed: the next survey begins another
+    bool look_again = false;   // a survey came while its record was being written
+    bool unsure = false;       // reserved, and nothing tells a hold from a missed tenancy
+    bool quarantined = false;  // its record in the store cannot be read: shown, never touched
+    bool met_anew = false;     // that record was removed: the next survey begins another
     std::optional<bool> maintenance_wanted;  // by an operator, while something else was under way
     // A release whose outcome nobody waited for may still be made: one of this worker, or of one
     // before it. Until a write of ours has moved the provider's generation past it, nothing is done
@@ -122,8 +121,6 @@ class Conductor final : private OrderDesk::Devices {
   void take_over(Record record);
   void forget_earlier_life(Device& device) const;
   void prove(Device& device);
-  void put_on_ledger(const PciAddress& address, LedgerEntry entry,
-                     std::function<void(Status)> done) override;
   void quarantine(Device& device, const Record& damaged);
   void end_quarantine(const PciAddress& address, const Record* found);
   [[nodiscard]] HostInfo host_info() const;
@@ -195,9 +192,6 @@ class Conductor final : private OrderDesk::Devices {
   void post(const PciAddress& address, Event event);
   [[nodiscard]] static bool is_over(const Device& device, const Event& event);
   void pump(const PciAddress& address);
-  [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
-  void mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
-                       std::function<void()> next);
   bool write_missing_line(const PciAddress& address);
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
@@ -266,9 +260,6 @@ class Conductor final : private OrderDesk::Devices {
   void released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts);
   void finish(const PciAddress& address);
   void settle_certificate(const PciAddress& address);
-  void strike(const PciAddress& address, const std::string& certificate_id);
-  void strike_later(const PciAddress& address, const std::string& certificate_id);
-  void note_offered(const PciAddress& address, std::function<void()> next);
 
   ConductorPorts ports_;
   ConductorPolicies policies_;
@@ -276,6 +267,7 @@ class Conductor final : private OrderDesk::Devices {
   Stopping stopping_;
   ConductorContext context_;
   LockKeeper locks_;
+  LedgerGate ledger_;
   CertificateKeeper certificates_;
   Reserver reserver_;
   Registration registration_;

@@ -91,7 +91,7 @@ void Conductor::register_drive(const Sighting& sighting) {
     record.flow = Flow::cyborg;
     device = &devices_[address];
     device->record = std::move(record);
-    device->dirty_durable = remembered && entry->second.dirty;
+    ledger_.set_dirty_durable(address, remembered && entry->second.dirty);
   }
   device->found = found_drive(drive);
   device->sighting.reset();

@@ -97,7 +97,7 @@ void Conductor::pump(const PciAddress& address) {
     device.in_work = event;
     device.unsaved = update->record;
     if (wants_ledger_line(update->record)) {
-      mark_dirty_then(address, update->record, event.trigger, persist);
+      ledger_.mark_dirty_then(address, update->record, event.trigger, persist);
     } else {
       persist();
     }
@@ -106,88 +106,16 @@ void Conductor::pump(const PciAddress& address) {
   if (!device.saving) settle_maintenance(address);
 }
 
-// With the epoch of the record that stands in Redis now, so that an older one is known for what it
-// is.
-void Conductor::put_on_ledger(const PciAddress& address, LedgerEntry entry,
-                              std::function<void(Status)> done) {
-  const Device& device = devices_.at(address);
-  if (device.persisted) entry.epoch = std::max(entry.epoch, device.record.epoch);
-  ports_.ledger.put(address, entry, std::move(done));
-}
-
-// The line that says a device is dirty since `since`.
-LedgerEntry Conductor::dirty_entry(const Record& record, WallMs since) const {
-  const auto remembered = ports_.ledger.entries().find(record.address);
-  LedgerEntry entry =
-      remembered != ports_.ledger.entries().end() ? remembered->second : LedgerEntry{};
-  entry.dirty = true;
-  entry.dirty_since = since;
-  if (!record.serial.empty()) entry.serial = record.serial;
-  if (!record.provider.empty()) entry.provider = record.provider;
-  if (!record.boot_id.empty()) {
-    entry.hardware = record.hardware;
-    entry.boot_id = record.boot_id;
-  }
-  if (!record.enrolment.empty()) entry.enrolment = record.enrolment;
-  return entry;
-}
-
-// Nothing is done for a dirty device before the ledger says so on stable storage. The ledger shows
-// a line before it is durable, so that what is durable is remembered here. It forgets a former
-// baseline only together with a record that does: when enrolled. `device.saving` is set.
-void Conductor::mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
-                                std::function<void()> next) {
-  const bool enrolled = on == Trigger::operator_enrol;
-  const auto remembered = ports_.ledger.entries().find(address);
-  Device& device = devices_.at(address);
-  // A line that an earlier release has not struck yet is older than its certificate, and would be
-  // struck by it: new dirt needs a newer line. So does each tenancy, for Redis may lose the record
-  // that tells it.
-  if (!enrolled && on != Trigger::allocation_seen && remembered != ports_.ledger.entries().end() &&
-      remembered->second.dirty && device.dirty_durable &&
-      remembered->second.dirty_since > record.certificate_at) {
-    return next();
-  }
-  LedgerEntry entry =
-      dirty_entry(record, std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1}));
-  // Another tenant's data, or another drive: nothing that was begun before is this drive's erase.
-  if (enrolled || on == Trigger::allocation_seen) {
-    entry.cleaning = CleaningOnLedger{};
-    entry.accepted = enrolled;
-  }
-  if (enrolled) {
-    entry.enrolled_serial = entry.serial = record.serial;
-    entry.enrolment.clear();
-    entry.certificate_id.clear();
-  }
-  const auto strikes = device.strikes;
-  put_on_ledger(address, entry, [this, address, record, on, strikes, next](Status kept) {
-    if (stopping_) return;
-    Device& now = devices_.at(address);
-    if (kept) {
-      now.dirty_durable = now.strikes == strikes;
-      return next();
-    }
-    ports_.log.error(kLog,
-                     fmt::format("{}: the ledger cannot be written, nothing is done with it",
-                                 to_string(address)),
-                     {{"why", kept.error().what}});
-    ports_.timers.after(backoff(address), [this, address, record, on, next] {
-      if (!stopping_) mark_dirty_then(address, record, on, next);
-    });
-  });
-}
-
 // Whether the ledger lacked the line of a dirty device, or has an older one than what may have come
 // since: nothing else that moves would write it again.
 bool Conductor::write_missing_line(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (device.record.stage == Stage::available || !device.record.cleanable() ||
-      device.dirty_durable || device.saving) {
+      ledger_.is_dirty_durable(address) || device.saving) {
     return false;
   }
   begin_save(device);
-  mark_dirty_then(address, device.record, Trigger::dirty_seen, [this, address] {
+  ledger_.mark_dirty_then(address, device.record, Trigger::dirty_seen, [this, address] {
     settle_save(devices_.at(address));
     pump(address);
   });
@@ -349,7 +277,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     LedgerEntry entry = ports_.ledger.entries().at(address);
     entry.error = record.stage == Stage::error;
     if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
-    put_on_ledger(address, entry, [this](Status kept) {
+    ledger_.put(address, entry, [this](Status kept) {
       if (!kept)
         ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
     });

@@ -163,7 +163,7 @@ void OrderDesk::accept(const PciAddress& address, const Order& order) {
     if (!refusal.empty()) return done(refusal);
     devices_.carry_out(order, address, done);
   };
-  devices_.put_on_ledger(address, entry, context_.stopping.unless_begun(carry_out));
+  ledger_.put(address, entry, context_.stopping.unless_begun(carry_out));
 }
 
 }  // namespace reclaim

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/ledger_gate.h"
 
 namespace reclaim {
 
@@ -25,8 +26,6 @@ class OrderDesk final {
     // A survey of this run has to be asked first: is the device clean, which drive is there?
     [[nodiscard]] virtual bool waits_for_survey(const Order& order,
                                                 const PciAddress& address) const = 0;
-    virtual void put_on_ledger(const PciAddress& address, LedgerEntry entry,
-                               std::function<void(Status)> done) = 0;
     // Of a device that does not refuse it.
     virtual void carry_out(const Order& order, const PciAddress& address, const Done& done) = 0;
 
@@ -34,8 +33,8 @@ class OrderDesk final {
     ~Devices() = default;
   };
 
-  OrderDesk(const ConductorContext& context, Devices& devices)
-      : context_(context), devices_(devices) {}
+  OrderDesk(const ConductorContext& context, LedgerGate& ledger, Devices& devices)
+      : context_(context), ledger_(ledger), devices_(devices) {}
 
   void take(const Order& order);
   // At the start, of the orders that an earlier worker took and did not answer.
@@ -55,6 +54,7 @@ class OrderDesk final {
   void accept(const PciAddress& address, const Order& order);
 
   const ConductorContext& context_;
+  LedgerGate& ledger_;
   Devices& devices_;
   std::deque<Order> waiting_;
   // Devices for which an order that accepts something is on its way through ledger and Placement:

@@ -1,6 +1,5 @@
 // The conductor's last steps with a device: look again, give it back, read back what is not known,
-// strike the ledger's line; and what the ledger has to know before a device that was on offer is
-// reserved (design §5a and §6).
+// and reserve what cannot be recorded (design §5a and §6).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -84,10 +83,10 @@ void Conductor::release(const PciAddress& address, std::uint64_t epoch) {
   }
   // From here on the drive may become somebody else's. Should Redis lose what follows and remember
   // the erasure, the ledger tells that it is of an earlier life: it is not adopted any more.
-  LedgerEntry entry = dirty_entry(device.record, erased_at(device.record));
+  LedgerEntry entry = ledger_.dirty_entry(device.record, erased_at(device.record));
   entry.cleaning.baseline_digest.clear();
   entry.certificate_pending = encode_certificate(certificate_to_be(device.record));
-  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
+  ledger_.put(address, entry, [this, address, epoch](Status kept) {
     if (context_.is_stale(address, epoch)) return;
     // A full disk may have kept us longer than the lock stood.
     if (!locks_.holds(address)) return answer(address, epoch, Trigger::lock_lost);
@@ -274,49 +273,16 @@ void Conductor::settle_certificate(const PciAddress& address) {
   });
 }
 
-void Conductor::strike(const PciAddress& address, const std::string& certificate_id) {
-  Device& device = devices_.at(address);
-  const auto remembered = ports_.ledger.entries().find(address);
-  if (device.record.stage != Stage::available || device.record.certificate_id != certificate_id ||
-      remembered == ports_.ledger.entries().end()) {
-    return;
+// Towards safety only: what the ledger knows to be dirty must not be offered.
+void Conductor::reserve_quarantined(const Device& device, const Sighting& sighting) {
+  const LedgerEntry* known = context_.on_ledger(sighting.address);
+  const bool dirty = known != nullptr && known->dirty && !device.other_kind;
+  const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
+                     sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
+                     (sighting.holder || !sighting.view->free());
+  if ((dirty || bound) && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
+    reserver_.reserve(sighting.address, sighting.view->uuid);
   }
-  // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
-  if (remembered->second.dirty && remembered->second.dirty_since > device.record.certificate_at) {
-    return;
-  }
-  // What is being recorded now may be the next tenancy: its dirt must stay remembered.
-  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);
-  LedgerEntry entry = remembered->second;
-  entry.dirty = false;
-  entry.error = false;
-  entry.serial = device.record.serial;
-  entry.provider = device.record.provider;
-  entry.enrolment = device.record.enrolment;
-  entry.hardware = device.record.hardware;
-  entry.boot_id = device.record.boot_id;
-  entry.certificate_id = device.record.certificate_id;
-  entry.certificate_at = device.record.certificate_at;
-  entry.host_reads = device.record.certified_host_reads;
-  entry.host_writes = device.record.certified_host_writes;
-  entry.accepted = false;
-  entry.cleaning = CleaningOnLedger{};
-  entry.certificate_pending.clear();
-  device.dirty_durable = false;
-  device.strikes += 1;
-  put_on_ledger(address, entry, [this, address, certificate_id](Status struck) {
-    if (struck || stopping_) return;
-    ports_.log.error(
-        kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
-        {{"why", struck.error().what}});
-    strike_later(address, certificate_id);
-  });
-}
-
-void Conductor::strike_later(const PciAddress& address, const std::string& certificate_id) {
-  ports_.timers.after(backoff(address), [this, address, certificate_id] {
-    if (!stopping_) strike(address, certificate_id);
-  });
 }
 
 // The half of an assessment that goes towards safety waits for no record: one that was being saved
@@ -325,7 +291,7 @@ void Conductor::reserve_unrecorded(const Device& device, const Sighting& sightin
   if (device.saving_since > survey_began_) return;
   const bool taken = sighting.view && !sighting.view->free();
   if (taken && device.record.stage == Stage::available && device.record.cleanable()) {
-    note_offered(sighting.address, [] {});
+    ledger_.note_offered(sighting.address, [] {});
   }
   const auto& remembered = ports_.ledger.entries();
   const auto entry = remembered.find(sighting.address);
@@ -334,38 +300,6 @@ void Conductor::reserve_unrecorded(const Device& device, const Sighting& sightin
                        host_view_, ports_.clock.now().wall)) {
     reserver_.reserve(sighting.address, sighting.view->uuid);
   }
-}
-
-// What was on offer somebody may have had, and what we reserve is no operator's hold. Once it is
-// reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written the
-// device is reserved all the same.
-void Conductor::note_offered(const PciAddress& address, std::function<void()> next) {
-  Device& device = devices_.at(address);
-  const Record& record = device.record;
-  const auto remembered = ports_.ledger.entries().find(address);
-  WallMs known_since;
-  WallMs since = std::max(ports_.clock.now().wall, WallMs{erased_at(record).ms + 1});
-  if (remembered != ports_.ledger.entries().end()) {
-    const LedgerEntry& entry = remembered->second;
-    if (entry.dirty && device.dirty_durable) known_since = entry.dirty_since;
-    since =
-        std::max({since, WallMs{entry.dirty_since.ms + 1}, WallMs{entry.certificate_at.ms + 1}});
-  }
-  const bool known = known_since > record.certificate_at &&
-                     (!record.erase_begun || known_since > record.cleaning_started_at);
-  if (is_busy(record.stage) || known) return next();
-  LedgerEntry entry = dirty_entry(record, since);
-  put_on_ledger(address, entry, [this, address, next = std::move(next)](Status kept) {
-    if (stopping_) return;
-    devices_.at(address).dirty_durable = kept.ok();
-    if (!kept) {
-      ports_.log.error(kLog,
-                       fmt::format("{}: the ledger cannot be written, it is reserved all the same",
-                                   to_string(address)),
-                       {{"why", kept.error().what}});
-    }
-    next();
-  });
 }
 
 }  // namespace reclaim

@@ -17,7 +17,7 @@ void Reserver::reserve(const PciAddress& address, const std::string& provider) {
   context_.ports.log.warning(
       kLog, fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
                         to_string(address)));
-  note_offered_(address, [this, address, provider] { put(address, provider); });
+  ledger_.note_offered(address, [this, address, provider] { put(address, provider); });
 }
 
 void Reserver::nothing_to_reserve(const PciAddress& address) {

@@ -3,23 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/ledger_gate.h"
 
 namespace reclaim {
 
 // Thread: the loop's.
 class Reserver final {
  public:
-  // Lets the ledger know that the device was on offer, then calls `next`.
-  using NoteOffered = std::function<void(const PciAddress& address, std::function<void()> next)>;
-
-  Reserver(const ConductorContext& context, NoteOffered note_offered)
-      : context_(context), note_offered_(std::move(note_offered)) {}
+  Reserver(const ConductorContext& context, LedgerGate& ledger)
+      : context_(context), ledger_(ledger) {}
 
   void reserve(const PciAddress& address, const std::string& provider);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
@@ -38,7 +35,7 @@ class Reserver final {
                 const Result<placement::ProviderView>& after);
 
   const ConductorContext& context_;
-  NoteOffered note_offered_;
+  LedgerGate& ledger_;
   std::map<PciAddress, Tries> tries_;
 };
 

@@ -88,7 +88,7 @@ void Conductor::baseline_taken(const PciAddress& address, std::uint64_t epoch, F
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.cleaning =
       CleaningOnLedger{*facts.cleaning_nonce, policies_.digest(*facts.baseline), record.findings};
-  put_on_ledger(address, entry, [this, address, epoch, facts](Status kept) {
+  ledger_.put(address, entry, [this, address, epoch, facts](Status kept) {
     if (context_.is_stale(address, epoch)) return;
     if (kept) return answer(address, epoch, Trigger::baseline_taken, facts);
     ports_.log.error(

@@ -6,7 +6,7 @@ unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor/steps.cpp
 unit_mutant(guarded_steps_fail conductor handlers/conductor/steps.cpp Dirty.AStepThat*
   "a mount of a moment puts a drive into error"
   [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
-unit_mutant(damaged_records_are_offered conductor handlers/conductor/conductor.cpp
+unit_mutant(damaged_records_are_offered conductor handlers/conductor/release.cpp
   Dirty.ADirtyDrive*
   "a dirty drive whose record is damaged stays on offer"
   [[  if ((dirty || bound) && sighting.view && ]] [[  if (false && sighting.view && ]])
@@ -60,7 +60,7 @@ unit_mutant(no_fence_after_a_restart conductor handlers/conductor/conductor.cpp 
 unit_mutant(late_answers_are_believed conductor handlers/conductor/release.cpp Dirty.NothingIs*
   "a drive is given back on what it said before the process was frozen"
   [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])
-unit_mutant(offers_are_forgotten conductor handlers/conductor/release.cpp *OnOfferMeanwhile.*
+unit_mutant(offers_are_forgotten conductor handlers/conductor/ledger_gate.cpp *OnOfferMeanwhile.*
   "an erasure is adopted though a tenant whom nobody saw came after it"
   [[  if (is_busy(record.stage) || known) return next();]]
   [[  if (!known || known) return next();]])

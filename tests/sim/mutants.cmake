@@ -16,27 +16,19 @@ sim_mutant(acts_before_it_persists handlers/conductor/inbox.cpp
       transitioned(address, before, update, detail);
       save(address, update.record, entry, [] {});
 ]])
-sim_mutant(ledger_not_awaited handlers/conductor/inbox.cpp
+sim_mutant(ledger_not_awaited handlers/conductor/ledger_gate.cpp
   "a ledger line counts before it is on stable storage"
-  [[      remembered->second.dirty && device.dirty_durable &&]]
-  [[      remembered->second.dirty &&]])
+  [[      line.dirty_durable && known->dirty_since > record]]
+  [[      known->dirty_since > record]])
 sim_mutant(ledger_forgotten handlers/conductor/inbox.cpp
   "nothing remembers a dirty drive but Redis"
   [[if (wants_ledger_line(update->record)) {]] [[if (false) {]])
-sim_mutant(ledger_failure_ignored handlers/conductor/inbox.cpp
+sim_mutant(ledger_failure_ignored handlers/conductor/ledger_gate.cpp
   "a full disk keeps nobody from going on"
   [[    if (kept) {
-      now.dirty_durable = now.strikes == strikes;
-      return next();
-    }
-    ports_.log.error(kLog,
-                     fmt::format]]
+      Line& now]]
   [[    if (kept || true) {
-      now.dirty_durable = now.strikes == strikes;
-      return next();
-    }
-    ports_.log.error(kLog,
-                     fmt::format]])
+      Line& now]])
 sim_mutant(lost_answers_mean_saved handlers/conductor/inbox.cpp
   "a record whose write nobody answered counts as written"
   [[    if (!result) return save_failed(]]
@@ -81,7 +73,7 @@ sim_mutant(lost_release_means_released handlers/conductor/release.cpp
   [[            return released(address, epoch, Trigger::released, said("hopefully"));]])
 sim_mutant(release_not_dated handlers/conductor/release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
-  [[  put_on_ledger(address, entry, [this, address, epoch](Status kept) {
+  [[  ledger_.put(address, entry, [this, address, epoch](Status kept) {
     if (context_.is_stale]]
   [[  ports_.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
     if (context_.is_stale]])
@@ -97,12 +89,12 @@ sim_mutant(never_reserves handlers/conductor/reserver.cpp
 ]])
 
 # Ending well.
-sim_mutant(struck_too_early handlers/conductor/release.cpp
+sim_mutant(struck_too_early handlers/conductor/ledger_gate.cpp
   "the ledger forgets the next tenancy"
   [[    return;
   }
   // What is being recorded now may be the next tenancy: its dirt must stay remembered.
-  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
+  if (devices_.is_recording(address)) return strike_later(address, certificate_id);]]
   [[  }
   if (false) return strike_later(address, certificate_id);]])
 sim_mutant(certificate_not_awaited handlers/conductor/certificate_keeper.cpp

@@ -1,0 +1,171 @@
+#include "handlers/conductor/ledger_gate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "state/ledger/trust.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+
+}  // namespace
+
+void LedgerGate::put(const PciAddress& address, LedgerEntry entry,
+                     std::function<void(Status)> done) {
+  entry.epoch = std::max(entry.epoch, devices_.stored_epoch(address));
+  context_.ports.ledger.put(address, entry, std::move(done));
+}
+
+LedgerEntry LedgerGate::dirty_entry(const Record& record, WallMs since) const {
+  const LedgerEntry* known = context_.on_ledger(record.address);
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  entry.dirty = true;
+  entry.dirty_since = since;
+  if (!record.serial.empty()) entry.serial = record.serial;
+  if (!record.provider.empty()) entry.provider = record.provider;
+  if (!record.boot_id.empty()) {
+    entry.hardware = record.hardware;
+    entry.boot_id = record.boot_id;
+  }
+  if (!record.enrolment.empty()) entry.enrolment = record.enrolment;
+  return entry;
+}
+
+LedgerEntry LedgerGate::dirty_now(const Record& record) const {
+  return dirty_entry(record,
+                     std::max(context_.ports.clock.now().wall, WallMs{erased_at(record).ms + 1}));
+}
+
+// The ledger forgets a former baseline only together with a record that does: when enrolled. The
+// record is being saved all the while.
+void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
+                                 std::function<void()> next) {
+  const bool enrolled = on == Trigger::operator_enrol;
+  const LedgerEntry* known = context_.on_ledger(address);
+  Line& line = lines_[address];
+  // A line that an earlier release has not struck yet is older than its certificate, and would be
+  // struck by it: new dirt needs a newer line. So does each tenancy, for Redis may lose the record
+  // that tells it.
+  if (!enrolled && on != Trigger::allocation_seen && known != nullptr && known->dirty &&
+      line.dirty_durable && known->dirty_since > record.certificate_at) {
+    return next();
+  }
+  LedgerEntry entry = dirty_now(record);
+  // Another tenant's data, or another drive: nothing that was begun before is this drive's erase.
+  if (enrolled || on == Trigger::allocation_seen) {
+    entry.cleaning = CleaningOnLedger{};
+    entry.accepted = enrolled;
+  }
+  if (enrolled) {
+    entry.enrolled_serial = entry.serial = record.serial;
+    entry.enrolment.clear();
+    entry.certificate_id.clear();
+  }
+  const auto answered = [this, address, record, on, next,
+                         strikes = line.strikes](const Status& kept) {
+    if (kept) {
+      Line& now = lines_[address];
+      now.dirty_durable = now.strikes == strikes;
+      return next();
+    }
+    context_.ports.log.error(
+        kLog,
+        fmt::format("{}: the ledger cannot be written, nothing is done with it",
+                    to_string(address)),
+        {{"why", kept.error().what}});
+    context_.ports.timers.after(context_.backoff(address),
+                                context_.stopping.unless_begun([this, address, record, on, next] {
+                                  mark_dirty_then(address, record, on, next);
+                                }));
+  };
+  put(address, entry, context_.stopping.unless_begun(answered));
+}
+
+// What was on offer somebody may have had, and what we reserve is no operator's hold. Once it is
+// reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written the
+// device is reserved all the same.
+void LedgerGate::note_offered(const PciAddress& address, std::function<void()> next) {
+  const Record& record = context_.record_of(address);
+  const LedgerEntry* line = context_.on_ledger(address);
+  WallMs known_since;
+  WallMs since = std::max(context_.ports.clock.now().wall, WallMs{erased_at(record).ms + 1});
+  if (line != nullptr) {
+    if (line->dirty && is_dirty_durable(address)) known_since = line->dirty_since;
+    since =
+        std::max({since, WallMs{line->dirty_since.ms + 1}, WallMs{line->certificate_at.ms + 1}});
+  }
+  const bool known = known_since > record.certificate_at &&
+                     (!record.erase_begun || known_since > record.cleaning_started_at);
+  if (is_busy(record.stage) || known) return next();
+  const auto answered = [this, address, next = std::move(next)](const Status& kept) {
+    set_dirty_durable(address, kept.ok());
+    if (!kept) {
+      context_.ports.log.error(
+          kLog,
+          fmt::format("{}: the ledger cannot be written, it is reserved all the same",
+                      to_string(address)),
+          {{"why", kept.error().what}});
+    }
+    next();
+  };
+  put(address, dirty_entry(record, since), context_.stopping.unless_begun(answered));
+}
+
+void LedgerGate::strike(const PciAddress& address, const std::string& certificate_id) {
+  const Record& record = context_.record_of(address);
+  const LedgerEntry* known = context_.on_ledger(address);
+  if (record.stage != Stage::available || record.certificate_id != certificate_id ||
+      known == nullptr) {
+    return;
+  }
+  // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
+  if (known->dirty && known->dirty_since > record.certificate_at) {
+    return;
+  }
+  // What is being recorded now may be the next tenancy: its dirt must stay remembered.
+  if (devices_.is_recording(address)) return strike_later(address, certificate_id);
+  LedgerEntry entry = *known;
+  entry.dirty = false;
+  entry.error = false;
+  entry.serial = record.serial;
+  entry.provider = record.provider;
+  entry.enrolment = record.enrolment;
+  entry.hardware = record.hardware;
+  entry.boot_id = record.boot_id;
+  entry.certificate_id = record.certificate_id;
+  entry.certificate_at = record.certificate_at;
+  entry.host_reads = record.certified_host_reads;
+  entry.host_writes = record.certified_host_writes;
+  entry.accepted = false;
+  entry.cleaning = CleaningOnLedger{};
+  entry.certificate_pending.clear();
+  Line& line = lines_[address];
+  line.dirty_durable = false;
+  line.strikes += 1;
+  const auto answered = [this, address, certificate_id](const Status& struck) {
+    if (struck) return;
+    context_.ports.log.error(
+        kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
+        {{"why", struck.error().what}});
+    strike_later(address, certificate_id);
+  };
+  put(address, entry, context_.stopping.unless_begun(answered));
+}
+
+void LedgerGate::strike_later(const PciAddress& address, const std::string& certificate_id) {
+  context_.ports.timers.after(context_.backoff(address),
+                              context_.stopping.unless_begun([this, address, certificate_id] {
+                                strike(address, certificate_id);
+                              }));
+}
+
+bool LedgerGate::is_dirty_durable(const PciAddress& address) const {
+  const auto line = lines_.find(address);
+  return line != lines_.end() && line->second.dirty_durable;
+}
+
+}  // namespace reclaim

@@ -1,0 +1,62 @@
+// What the ledger has of each device, and whether it stands on stable storage: nothing is done for
+// a dirty device before that, and only a release whose certificate is sealed strikes its line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "handlers/conductor/context.h"
+
+namespace reclaim {
+
+// Thread: the loop's.
+class LedgerGate final {
+ public:
+  struct Devices {
+    // The epoch of the record that stands in Redis; 0: none does.
+    std::function<std::uint64_t(const PciAddress& address)> stored_epoch;
+    // Its record is being saved, or an event waits to change it.
+    std::function<bool(const PciAddress& address)> is_recording;
+  };
+
+  LedgerGate(const ConductorContext& context, Devices devices)
+      : context_(context), devices_(std::move(devices)) {}
+
+  // With the epoch of the record that stands in Redis now, so that an older one is known for what
+  // it is.
+  void put(const PciAddress& address, LedgerEntry entry, std::function<void(Status)> done);
+  // The line that says a device is dirty since `since`.
+  [[nodiscard]] LedgerEntry dirty_entry(const Record& record, WallMs since) const;
+  // The same, since now, and since after its last erasure.
+  [[nodiscard]] LedgerEntry dirty_now(const Record& record) const;
+  // Calls `next` once the ledger says that `record`, which `on` makes, is dirty.
+  void mark_dirty_then(const PciAddress& address, const Record& record, Trigger on,
+                       std::function<void()> next);
+  // Calls `next` once the ledger knows that the device was on offer, or cannot be written.
+  void note_offered(const PciAddress& address, std::function<void()> next);
+  // The certificate is sealed: the device is clean, unless it came to be dirty since.
+  void strike(const PciAddress& address, const std::string& certificate_id);
+
+  [[nodiscard]] bool is_dirty_durable(const PciAddress& address) const;
+  void set_dirty_durable(const PciAddress& address, bool durable) {
+    lines_[address].dirty_durable = durable;
+  }
+
+ private:
+  struct Line {
+    // The dirty line stands on stable storage. The ledger shows a line before it is durable, so
+    // that what is durable is remembered here.
+    bool dirty_durable = false;
+    std::uint64_t strikes = 0;  // times it was struck: tells an older write's answer
+  };
+
+  void strike_later(const PciAddress& address, const std::string& certificate_id);
+
+  const ConductorContext& context_;
+  Devices devices_;
+  std::map<PciAddress, Line> lines_;
+};
+
+}  // namespace reclaim
