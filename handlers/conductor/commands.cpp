@@ -189,16 +189,7 @@ void Conductor::refuse_enrolment(const PciAddress& address, const std::string& r
   if (is_busy(stage) || device.saving || older) return;
   Record next = device.record;
   next.waiting_for = why;
-  next.epoch += 1;
-  next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{to_string(address),
-                     std::string(to_string(stage)),
-                     "enrol_refused",
-                     std::string(to_string(stage)),
-                     "an operator asked for it",
-                     why,
-                     next.updated_at};
-  save(address, std::move(next), std::move(entry), [] {});
+  save_note(next, "enrol_refused", "an operator asked for it", why);
 }
 
 // An unmanaged drive does not say its serial before it is claimed; the claim compares what the
@@ -241,17 +232,9 @@ void Conductor::set_maintenance(const PciAddress& address, bool on) {
     }
     Record next = now.record;
     next.maintenance = on;
-    next.epoch += 1;
     next.updated_at = ports_.clock.now().wall;
-    JournalEntry entry{to_string(address),
-                       std::string(to_string(next.stage)),
-                       on ? "maintenance_on" : "maintenance_off",
-                       std::string(to_string(next.stage)),
-                       "set by an operator",
-                       "",
-                       next.updated_at};
     audit(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});
-    save(address, std::move(next), std::move(entry), [] {});
+    save_note(next, on ? "maintenance_on" : "maintenance_off", "set by an operator", "");
   });
 }
 

@@ -199,18 +199,8 @@ void Conductor::prove(Device& device) {
   ports_.log.warning(kLog, fmt::format("{}: its record is an older version's, which authenticated "
                                        "none: it is shown, and nothing rests on it",
                                        to_string(device.record.address)));
-  Record next = device.record;
-  next.epoch += 1;
-  next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{to_string(next.address),
-                     std::string(to_string(next.stage)),
-                     "taken_over",
-                     std::string(to_string(next.stage)),
-                     "the record of an older version, which authenticated none",
-                     "what it says of an erasure is not believed",
-                     next.updated_at};
-  const PciAddress address = next.address;
-  save(address, std::move(next), std::move(entry), [] {});
+  save_note(device.record, "taken_over", "the record of an older version, which authenticated none",
+            "what it says of an erasure is not believed");
 }
 
 // Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
@@ -518,23 +508,17 @@ void Conductor::annotate(Device& device, const Assessment& assessment) {
   next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
   next.found = device.found;
   if (next == device.record && device.persisted) return;
-  next.epoch += 1;
-  next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{
-      to_string(next.address),
-      std::string(to_string(next.stage)),
-      device.persisted ? "noted" : "first_seen",
-      std::string(to_string(next.stage)),
-      device.persisted ? "a survey saw it" : "no record of it as it is stood in Redis",
-      next.held ? "held by an operator" : next.waiting_for,
-      next.updated_at};
   const PciAddress address = next.address;
   if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
     ports_.log.warning(kLog, fmt::format("{} waits: {}", to_string(address), next.waiting_for));
   }
-  save(address, std::move(next), std::move(entry), [this, address] {
+  const char* why =
+      device.persisted ? "a survey saw it" : "no record of it as it is stood in Redis";
+  const auto saved = [this, address] {
     if (devices_.at(address).record.stage == Stage::pending_cleaning) try_admit(address);
-  });
+  };
+  save_note(next, device.persisted ? "noted" : "first_seen", why,
+            next.held ? "held by an operator" : next.waiting_for, saved);
 }
 
 void Conductor::try_admit(const PciAddress& address) {

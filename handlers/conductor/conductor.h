@@ -193,6 +193,10 @@ class Conductor final : private OrderDesk::Devices {
   [[nodiscard]] static bool is_over(const Device& device, const Event& event);
   void pump(const PciAddress& address);
   bool write_missing_line(const PciAddress& address);
+  // What changed of a device that stays in its stage; why and detail are the journal's.
+  void save_note(
+      const Record& noted, std::string trigger, std::string why, std::string detail,
+      std::function<void()> saved = [] {});
   void save(const PciAddress& address, Record next, JournalEntry entry,
             std::function<void()> saved);
   void save_failed(const PciAddress& address, Record next, JournalEntry entry, const Error& error,

@@ -122,6 +122,18 @@ bool Conductor::write_missing_line(const PciAddress& address) {
   return true;
 }
 
+void Conductor::save_note(const Record& noted, std::string trigger, std::string why,
+                          std::string detail, std::function<void()> saved) {
+  Record next = noted;
+  next.epoch += 1;
+  next.updated_at = ports_.clock.now().wall;
+  const std::string stage(to_string(next.stage));
+  JournalEntry entry{
+      to_string(next.address), stage,          std::move(trigger), stage, std::move(why),
+      std::move(detail),       next.updated_at};
+  save(noted.address, std::move(next), std::move(entry), std::move(saved));
+}
+
 void Conductor::save(const PciAddress& address, Record next, JournalEntry entry,
                      std::function<void()> saved) {
   Device& device = devices_.at(address);

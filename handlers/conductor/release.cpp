@@ -256,21 +256,13 @@ void Conductor::finish(const PciAddress& address) {
 void Conductor::settle_certificate(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (device.quarantined || is_busy(device.record.stage)) return;
-  auto settled = certificates_.settle(device.record);
-  if (!settled) return;
-  Record next = *std::move(settled);
-  next.epoch += 1;
-  next.updated_at = ports_.clock.now().wall;
-  JournalEntry entry{to_string(address),
-                     std::string(to_string(next.stage)),
-                     "certificate_kept",
-                     std::string(to_string(next.stage)),
-                     "the certificate of its last release is sealed and kept",
-                     next.certificate_id,
-                     next.updated_at};
-  save(address, std::move(next), std::move(entry), [this, address] {
+  const auto next = certificates_.settle(device.record);
+  if (!next) return;
+  const auto saved = [this, address] {
     if (devices_.at(address).record.stage == Stage::pending_cleaning) want_survey(0);
-  });
+  };
+  save_note(*next, "certificate_kept", "the certificate of its last release is sealed and kept",
+            next->certificate_id, saved);
 }
 
 // Towards safety only: what the ledger knows to be dirty must not be offered.
