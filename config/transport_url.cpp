@@ -6,6 +6,7 @@
 
 #include "config/oslo/ini.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/url.h"
 
 namespace reclaim::config {
@@ -15,14 +16,6 @@ constexpr std::string_view kAccepted = "accepted: rabbit, kombu, amqp";
 
 Error invalid(std::string text) {
   return Error{Errc::invalid, std::move(text)};
-}
-
-std::string lower(std::string_view text) {
-  std::string folded(text);
-  for (char& c : folded) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return folded;
 }
 
 Result<Ok> check_scheme(std::string_view text, std::size_t separator) {

@@ -104,7 +104,7 @@ class Translation {
         const bool letter = !rest_.empty() && std::isalnum(static_cast<unsigned char>(rest_[0]));
         escape();
         if (letter && rest_.size() >= 2 && rest_[0] == '-' && rest_[1] != ']') {
-          return fail("a range that is none");
+          return fail("not a valid range");
         }
       } else if (c == '[' || c == ']') {
         literal(c);
@@ -151,10 +151,10 @@ Error refused(const re2::RE2& compiled) {
       return invalid("two repetitions in a row");
     case re2::RE2::ErrorBadCharRange:
     case re2::RE2::ErrorBadEscape:  // "[a-\\d]": the others are gone
-      return invalid("a range that is none");
+      return invalid("not a valid range");
     case re2::RE2::ErrorRepeatSize:
     case re2::RE2::ErrorPatternTooLarge:
-      return Error{Errc::limit, "its counts make it too large: nest fewer of them"};
+      return Error{Errc::limit, "its repetition counts are too large: nest fewer of them"};
     default:
       return invalid(compiled.error());
   }

@@ -129,9 +129,8 @@ Result<std::string> JsonMember::strict(std::string_view name) const {
 Status pick_members(std::string_view text, std::string_view what, std::span<const JsonPick> picks) {
   Picker picker(text, picks);
   if (const Status read = json::read(text, picker); !read) {
-    return read.error().code == Errc::limit
-               ? read.error()
-               : read.error().wrap(fmt::format("{} is not JSON", what));
+    const bool too_much = read.error().code == Errc::limit;
+    return read.error().wrap(too_much ? std::string(what) : fmt::format("{} is not JSON", what));
   }
   if (const auto other = picker.other_root()) {
     return Error{Errc::invalid, fmt::format("{} is {}, a JSON object is needed", what, *other)};

@@ -117,7 +117,7 @@ class Cleaner final : public json::Parts {
   }
 
   void copy_string(std::string_view text) {
-    const bool is_message = after_key_ && is_message_;
+    const bool is_message = after_key_ && is_message_ && !message_;  // the first one counts
     separate();
     if (is_message) {
       message_at_ = out_.size();

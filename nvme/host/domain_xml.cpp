@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 
 #include "state/base/text.h"
+
 namespace reclaim::nvme {
 namespace {
 

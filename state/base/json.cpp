@@ -43,20 +43,27 @@ struct AssertionFailed {
 
 thread_local bool parsing = false;
 
+struct Parsing {
+  Parsing() {
+    CHECK(!parsing);
+    parsing = true;
+  }
+  ~Parsing() { parsing = false; }
+  Parsing(const Parsing&) = delete;
+  Parsing& operator=(const Parsing&) = delete;
+};
+
 // Runs the parser. An exception of RapidJSON's own assertion, or nothing: the parser has said what
 // it has to say.
 template <typename Parse>
 std::optional<AssertionFailed> guarded(const Parse& parse) {
-  CHECK(!parsing);
-  parsing = true;
-  std::optional<AssertionFailed> failed;
+  const Parsing guard;
   try {
     parse();
   } catch (const AssertionFailed& assertion) {
-    failed = assertion;
+    return assertion;
   }
-  parsing = false;
-  return failed;
+  return std::nullopt;
 }
 
 Error assertion_error(const AssertionFailed& failed) {

@@ -52,7 +52,8 @@ inline constexpr std::size_t kReadDepthMax = 512;
 // Reads a text without making a document of it, so that a foreign text costs no memory of its
 // size. As strict as parse(), and nothing is nested deeper than kReadDepthMax. The error (Errc::
 // invalid, Errc::limit) says at which byte, and holds nothing of the text; parts before it have
-// been told. `parts` must not call parse() or read() before it returned.
+// been told. A number out of a double's range is an error, as it is for parse(). `parts` must not
+// call parse() or read() before it returned.
 [[nodiscard]] Status read(std::string_view text, Parts& parts);
 
 // The text with each unpaired surrogate escape replaced by that of U+FFFD: Python writes them, and

@@ -4,7 +4,7 @@
 #pragma once
 
 namespace reclaim::json {
-// Thread: any. While json::parse() runs on this thread it throws what json::parse() catches;
+// Thread: any. While json::parse() or json::read() runs on this thread it throws what they catch;
 // otherwise it ends the process.
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
 }  // namespace reclaim::json

@@ -105,9 +105,9 @@ TEST(Pattern, Errors) {
   EXPECT_EQ(error("a{"), "a '{' without a count like {2} or {1,3}");
   EXPECT_EQ(error("a{,}"), "a '{' without a count like {2} or {1,3}");
   EXPECT_EQ(error("a{3,2}"), "a count whose minimum is greater than its maximum");
-  EXPECT_EQ(error("[9-0]"), "a range that is none");
-  EXPECT_EQ(error("[\\d-f]"), "a range that is none");
-  EXPECT_EQ(error("[a-\\d]"), "a range that is none");
+  EXPECT_EQ(error("[9-0]"), "not a valid range");
+  EXPECT_EQ(error("[\\d-f]"), "not a valid range");
+  EXPECT_EQ(error("[a-\\d]"), "not a valid range");
   EXPECT_EQ(error("a\\"), "a '\\' at the end");
   EXPECT_THAT(error("(a)\\1"), HasSubstr("back-references"));
   EXPECT_THAT(error("\\bx"), HasSubstr("are not supported"));

@@ -68,6 +68,17 @@ TEST(Storage, ContextHasManyPlacesToHide) {
   expect_clean(enveloped(enveloped(message("x", "y", "{}"))));
 }
 
+TEST(Storage, OfTwoMessagesTheFirstIsKept) {
+  const std::string kept =
+      clean_for_storage(R"({"oslo.version": "3", "oslo.message": "{\"a\": 1}", )"
+                        R"("oslo.message": "{\"_context_b\": 2}"})",
+                        kMax);
+  const auto outer = json::parse(kept, kMax);
+  ASSERT_TRUE(outer.ok()) << kept;
+  EXPECT_EQ(*json::get_string(*outer, "oslo.message"), R"({"a": 1})");
+  EXPECT_THAT(kept, Not(HasSubstr("_context")));
+}
+
 TEST(Storage, EveryTruncationIsClean) {
   const std::string body = enveloped(message("x", "y", "{}"));
   for (std::size_t size = 0; size <= body.size(); ++size) expect_clean(body.substr(0, size));
