@@ -12,4 +12,5 @@ else()
   target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
   target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
   target_compile_options(llhttp PRIVATE -w)
+  target_link_libraries(llhttp PRIVATE reclaim_options)  # hardened as what is ours
 endif()
