@@ -1,7 +1,6 @@
 // [oslo_messaging_rabbit]: how the broker is spoken to.
-#include <algorithm>
-
 #include "config/settings_parts.h"
+#include "state/base/text.h"
 
 namespace reclaim::config {
 namespace {
@@ -10,10 +9,7 @@ constexpr std::string_view kRabbit = "oslo_messaging_rabbit";
 
 listener::AmqpTlsVersion lowest_tls(const Reader& read) {
   using enum listener::AmqpTlsVersion;
-  std::string text = read.string(kRabbit, "ssl_version");
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string text = lower(read.string(kRabbit, "ssl_version"));
   if (text.empty() || text == "sslv23") return v1_2;
   if (text == "tlsv1") return v1_0;
   if (text == "tlsv1_1") return v1_1;
