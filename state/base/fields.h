@@ -146,35 +146,36 @@ class JsonReader final {
 
   template <typename T>
   void operator()(const char* name, T& value, Rule rule = Rule::required) {
-    take(name, value, rule, needed<T>(),
-         [](JsonReader& reader, const rapidjson::Value& from, const std::string& where, T& to) {
-           reader.read(from, where, to);
-         });
+    take<T>(name, value, rule,
+            [](JsonReader& reader, const rapidjson::Value& from, const std::string& where, T& to) {
+              reader.read(from, where, to);
+            });
   }
   template <typename T, typename Read, typename Write = ToText>
   void text(const char* name, T& value, const Read& parse, Rule rule = Rule::required,
             const Write& /*write*/ = {}) {
-    take(name, value, rule, needed<std::string>(),
-         [&parse](JsonReader& reader, const rapidjson::Value& from, const std::string& where,
-                  T& to) {
-           std::string told;
-           reader.read(from, where, told);
-           if (!reader.problem_.empty() || (kIsOptional<T> && told.empty())) return;
-           auto parsed = parse(told);
-           if (!parsed.ok()) return reader.wrong(where, ": " + parsed.error().what);
-           to = *std::move(parsed);
-         });
+    take<std::string>(name, value, rule,
+                      [&parse](JsonReader& reader, const rapidjson::Value& from,
+                               const std::string& where, T& to) {
+                        std::string told;
+                        reader.read(from, where, told);
+                        if (!reader.problem_.empty() || (kIsOptional<T> && told.empty())) return;
+                        auto parsed = parse(told);
+                        if (!parsed.ok()) return reader.wrong(where, ": " + parsed.error().what);
+                        to = *std::move(parsed);
+                      });
   }
   void moment(const char* name, WallMs& at, Rule rule = Rule::required) {
     text(name, at, from_iso8601, rule);
   }
   void embedded(const char* name, std::string& json_text, Rule rule = Rule::required) {
-    take(name, json_text, rule, "an object",
-         [](JsonReader& reader, const rapidjson::Value& from, const std::string& where,
-            std::string& to) {
-           if (!from.IsObject() && !from.IsString()) return reader.wrong(where, " is no object");
-           to = unembed(from);
-         });
+    take<rapidjson::Value>(name, json_text, rule,
+                           [](JsonReader& reader, const rapidjson::Value& from,
+                              const std::string& where, std::string& to) {
+                             if (!from.IsObject() && !from.IsString())
+                               return reader.wrong(where, " is no object");
+                             to = unembed(from);
+                           });
   }
 
  private:
@@ -193,13 +194,15 @@ class JsonReader final {
     }
   }
 
-  template <typename T, typename Take>
-  void take(const char* name, T& value, Rule rule, const std::string& needs, const Take& how) {
+  // `Told`: the type that the member is told as.
+  template <typename Told, typename T, typename Take>
+  void take(const char* name, T& value, Rule rule, const Take& how) {
     if (!problem_.empty()) return;
     const std::string where = path_.empty() ? name : path_ + "." + name;
     const rapidjson::Value* member = json::find(object_, name);
     if (member == nullptr) {
-      if (rule == Rule::required) wrong(where, fmt::format(" is absent, {} is needed", needs));
+      if (rule == Rule::required)
+        wrong(where, fmt::format(" is absent, {} is needed", needed<Told>()));
     } else if (rule == Rule::lenient || rule == Rule::sparse) {
       std::string ignored;
       JsonReader reader(object_, path_, ignored);
