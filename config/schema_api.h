@@ -39,14 +39,15 @@ inline constexpr std::array kApiOptions = {
         {.name = "auth",
          .fallback = "keystone",
          .help = "keystone: callers bring a token, which is validated as [keystone_authtoken] "
-                 "says, and [oslo_policy] decides. none: whoever can connect may do everything; "
+                 "says, and [oslo_policy] decides. none: every client that can connect may do "
+                 "everything; "
                  "then only loopback addresses and the unix socket are listened at.",
          .choices = "keystone,none"}),
     kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::tls_cert_file>(
         {.name = "cert_file",
          .fallback = "",
          .help = "Certificate chain (PEM), together with key_file: every address of bind then "
-                 "speaks TLS only. Both are read anew on SIGHUP."}),
+                 "speaks TLS only. SIGHUP reloads both."}),
     kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::tls_key_file>(
         {.name = "key_file", .fallback = "", .help = "The key (PEM) to it."}),
     kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::connections_max>(
@@ -97,11 +98,11 @@ inline constexpr std::array kApiOptions = {
     kTokens.option<&Settings::tokens, &placement::TokenOptions::service_token_roles>(
         {.name = "service_token_roles",
          .fallback = "service",
-         .help = "A service token counts if it bears one of these roles."}),
+         .help = "A service token counts if it has one of these roles."}),
     kTokens.option<&Settings::tokens, &placement::TokenOptions::service_token_roles_required>(
         {.name = "service_token_roles_required",
          .fallback = "true",
-         .help = "Refuse a service token that bears none of them. false takes any service token, "
+         .help = "Refuse a service token that has none of them. false takes any service token, "
                  "as older releases did."}),
     // --------------------------------------------------------------------------------- oslo_policy
     kPolicy.option<&Settings::policy_file>(
@@ -109,7 +110,7 @@ inline constexpr std::array kApiOptions = {
          .fallback = "/etc/reclaim/policy.yaml",
          .help = "Rules that differ from the defaults, as YAML or JSON: a mapping from a rule's "
                  "name to its text, in oslo.policy's language. Unless it is named here it need not "
-                 "be there. It is read anew on SIGHUP.",
+                 "be there. SIGHUP reloads it.",
          .form = Form::path}),
 };
 

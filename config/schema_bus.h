@@ -160,7 +160,7 @@ inline constexpr std::array kBusOptions = {
     kListener.option<&Settings::amqp, &listener::AmqpOptions::dead_letter_queue>(
         {.name = "dead_letter_queue",
          .fallback = "reclaim_notifications_dead",
-         .help = "Where messages go that nobody can read; bounded as the queue is."}),
+         .help = "The queue of messages that cannot be read; bounded as the queue is."}),
     kListener.option<&Settings::amqp, &listener::AmqpOptions::prefetch>(
         {.name = "prefetch",
          .fallback = "200",

@@ -41,7 +41,7 @@ inline constexpr std::array kHostOptions = {
          .help = "Register every drive that a device_spec entry matches, and for which no provider "
                  "stands, in Placement as the Cyborg specification says: under the compute node's "
                  "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A "
-                 "drive that bears partitions, filesystems or LVM waits for `reclaim device set "
+                 "drive that has partitions, filesystems or LVM waits for `reclaim device set "
                  "ADDRESS --enrol`. Not for drives that Nova or Cyborg report."}),
     kNvme.option<&Settings::manage_every_drive>(
         {.name = "manage_every_drive",
@@ -127,7 +127,7 @@ inline constexpr std::array kHostOptions = {
         {.name = "provider_name",
          .help =
              "The name of this host's root resource provider, the hypervisor's host name. Default: "
-             "[DEFAULT] host, and where no provider bears that, its fully qualified name."}),
+             "[DEFAULT] host, and where no provider has that name, its fully qualified name."}),
     kReclaim.option<&Settings::conductor, &ConductorOptions::survey_interval_ms>(
         {.name = "survey_interval_s",
          .fallback = "60",
