@@ -13,7 +13,7 @@ Installs missing Debian packages (root or sudo), builds Reclaim and runs its tes
   --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, clang-tidy
   --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
   --no-install  never run apt; use the packages that are installed
-  --jobs N      build N at a time and test twice as many (default: one per processor)
+  --jobs N      build N at a time and test thrice as many (default: one per processor)
   --help        print this text
 
 The exit code is 0 only if every stage passed. Logs are under build/test-logs/. The last lines say
@@ -122,12 +122,12 @@ build() {
     "${steady[@]}" cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
-# Twice as many tests as processors: half of them wait for services rather than compute.
+# Thrice as many tests as processors: most of them wait for services rather than compute.
 run_ctest() {
   local preset=$1
   shift
   "${steady[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --parallel "$((jobs * 2))" "$@"
+    --parallel "$((jobs * 3))" "$@"
 }
 
 # close PRESET: keeps the closing line and the retries of its tests for the end.

@@ -29,11 +29,10 @@ struct DeviceShowOptions {
 [[nodiscard]] int run_device_show(Session& session, const DeviceShowOptions& options,
                                   std::ostream& out, std::ostream& err);
 
-// Issues the order `command` (clean, abort, enrol, maintenance_on, maintenance_off) to the device's
-// worker and waits until its record shows that it was heard, or says why it was refused, so that a
-// slip is seen at once.
+// Issues an order to the device's worker and waits until its record shows that it was heard, or
+// says why it was refused, so that a slip is seen at once.
 struct DeviceCommandOptions {
-  std::string command;
+  OrderKind order = OrderKind::clean;
   std::string host;
   std::string device;
   std::string serial;  // of the drive that `enrol` accepts; empty: the one the worker saw last

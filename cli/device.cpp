@@ -53,10 +53,10 @@ Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOpti
   if (options.all_hosts) return names;
   for (const std::string& host : options.hosts) {
     if (std::find(names.begin(), names.end(), host) != names.end()) continue;
-    return Error{Errc::not_found,
-                 fmt::format("no worker of a host '{}' is known here; known: {}",
-                             printable_excerpt(host, 80),
-                             names.empty() ? "none" : fmt::to_string(fmt::join(names, ", ")))};
+    return Error{
+        Errc::not_found,
+        fmt::format("Redis knows no worker of host '{}'; known: {}", printable_excerpt(host, 80),
+                    names.empty() ? "none" : fmt::to_string(fmt::join(names, ", ")))};
   }
   return options.hosts;
 }
@@ -99,7 +99,7 @@ std::string or_this_host(const Session& session, const std::string& host) {
 }
 
 // What the worker would ignore is told at once.
-std::optional<Error> refusal_of(const std::string& command, const Record& record) {
+std::optional<Error> refusal_of(OrderKind order, const Record& record) {
   const auto state = to_string(device_state(record.stage));
   const bool unsure = record.stage == Stage::available && !record.waiting_for.empty();
   // Nothing but an ARQ that was heard of says that somebody has it: an operator may know better.
@@ -107,35 +107,37 @@ std::optional<Error> refusal_of(const std::string& command, const Record& record
       record.stage == Stage::allocated && record.consumer().empty() && !record.arq.empty();
   const bool due =
       record.stage == Stage::pending_cleaning && record.waiting_for.starts_with("ARQ ");
-  if (command == "clean" && record.stage != Stage::error && !unsure && !only_bound && !due) {
+  if (order == OrderKind::clean && record.stage != Stage::error && !unsure && !only_bound && !due) {
     return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
                                              to_string(record.address), state)};
   }
-  if (command == "abort" && !is_busy(record.stage) && record.stage != Stage::pending_cleaning) {
-    return Error{Errc::conflict, fmt::format("{} is {}; there is no cleaning to abort",
-                                             to_string(record.address), state)};
+  if (order == OrderKind::abort && !is_busy(record.stage) &&
+      record.stage != Stage::pending_cleaning) {
+    return Error{Errc::conflict,
+                 fmt::format("{} is {}; there is no cleaning to abort, and nothing to do",
+                             to_string(record.address), state)};
   }
-  if (command == "enrol" && find_row(record.stage, Trigger::operator_enrol) == nullptr) {
+  if (order == OrderKind::enrol && find_row(record.stage, Trigger::operator_enrol) == nullptr) {
     return Error{Errc::conflict,
                  fmt::format("{} is {}; a drive is enrolled while it is available, waits to be "
                              "cleaned or is in error",
                              to_string(record.address), state)};
   }
-  if (command == "enrol" && record.held) {
+  if (order == OrderKind::enrol && record.held) {
     return Error{Errc::conflict, fmt::format("{} is held by an operator; un-reserve it first",
                                              to_string(record.address))};
   }
   return std::nullopt;
 }
 
-// Whether the record shows what the command asked for. That it moved is not enough: a cleaning
+// Whether the record shows what the order asks for. That it moved is not enough: a cleaning
 // moves it by itself, and who set maintenance must not believe in it before it stands there.
-bool has_acted(const std::string& command, const Record& before, const Record& now) {
-  if (command == "maintenance_on") return now.maintenance;
-  if (command == "maintenance_off") return !now.maintenance;
+bool has_acted(OrderKind order, const Record& before, const Record& now) {
+  if (order == OrderKind::maintenance_on) return now.maintenance;
+  if (order == OrderKind::maintenance_off) return !now.maintenance;
   if (now.epoch == before.epoch) return false;
-  if (command == "abort") return now.stage == Stage::error;
-  if (command == "enrol") return now.serial != before.serial || now.accepted;
+  if (order == OrderKind::abort) return now.stage == Stage::error;
+  if (order == OrderKind::enrol) return now.serial != before.serial || now.accepted;
   return true;  // a second try may have failed again by now
 }
 
@@ -198,16 +200,16 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   const std::string host = or_this_host(session, options.host);
   const auto before = find_device(session, host, options.device);
   if (!before) return complain(err, before.error());
-  if (const auto pointless = refusal_of(options.command, *before)) return complain(err, *pointless);
+  if (const auto pointless = refusal_of(options.order, *before)) return complain(err, *pointless);
   auto store = session.store();
   if (!store) return complain(err, store.error());
   FoundDrive accepts;
-  if (options.command == "enrol") {
+  if (options.order == OrderKind::enrol) {
     auto drive = drive_to_accept(*before, options.serial);
     if (!drive) return complain(err, drive.error());
     accepts = std::move(drive).value();
   }
-  const auto order = new_order(session, host, options.command, to_string(before->address), accepts);
+  const auto order = new_order(session, host, options.order, to_string(before->address), accepts);
   if (!order) return complain(err, order.error());
   if (accepts_something(*order)) {
     out << visible(accepting_text(accepts, before->address)) << "\n" << std::flush;
@@ -219,7 +221,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   std::int64_t waited_ms = 0;
   while (waited_ms < kHeardWithinMs) {
     const auto now = find_device(session, host, options.device);
-    if (now && has_acted(options.command, *before, *now)) {
+    if (now && has_acted(options.order, *before, *now)) {
       out << fmt::format("{}: {}{} ({})\n", to_string(now->address),
                          to_string(device_state(now->stage)),
                          now->maintenance ? ", in maintenance" : "", order->request_id);
@@ -228,8 +230,8 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
     const auto answer = session.wait<std::optional<std::string>>(
         [&](auto done) { (*store)->read_order_answer(host, order->request_id, std::move(done)); });
     if (answer && *answer && !(*answer)->empty()) {
-      return complain(
-          err, Error{Errc::refused, fmt::format("{} is refused: {}", options.command, **answer)});
+      return complain(err, Error{Errc::refused, fmt::format("{} is refused: {}",
+                                                            to_string(options.order), **answer)});
     }
     session.run_until([] { return false; }, kLookEveryMs);
     waited_ms += kLookEveryMs;
@@ -239,12 +241,10 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
     }
   }
   err << fmt::format(
-      "reclaim: {} is queued for host {} ({}), but its worker has not acted on it: does it run, "
-      "does "
-      "a cleaning have to end first, and does its log refuse it? It expires after an hour; "
-      "`reclaim "
-      "device order list` shows it until it is taken, `order withdraw` takes it back\n",
-      options.command, host, order->request_id);
+      "reclaim: {} is queued for host {} ({}), but its worker has not acted on it: check that it "
+      "runs, whether a cleaning has to end first, and its log. The order expires after an hour; "
+      "`reclaim device order list` shows it until it is taken, `order withdraw` takes it back\n",
+      to_string(options.order), host, order->request_id);
   return 1;
 }
 

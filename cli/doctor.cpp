@@ -132,8 +132,8 @@ void check_libvirt(Session& session, Chart& chart) {
     const auto files = nvme::list_directory(folder);
     if (!files) {
       chart.error("libvirt", files.error().what,
-                  "start libvirt, or name in [reclaim] libvirt_dirs where it keeps its domains: in "
-                  "a container's volumes, perhaps; none, where there is no libvirt");
+                  "start libvirt, or set [reclaim] libvirt_dirs to where it keeps its domains (in "
+                  "a container's volumes, perhaps), or to none where there is no libvirt");
       continue;
     }
     const auto domains = std::count_if(files->begin(), files->end(), [](const std::string& file) {
@@ -143,7 +143,7 @@ void check_libvirt(Session& session, Chart& chart) {
   }
   if (folders.empty()) {
     chart.warning("libvirt", "libvirt_dirs = none: guests of this host are not looked for",
-                  "right where there is no libvirt; otherwise name its directories");
+                  "correct where there is no libvirt; otherwise set its directories");
   }
 }
 
@@ -164,7 +164,7 @@ std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
     const std::string name = "drive " + to_string(drive.address);
     if (!drive.identity) {
       chart.warning(name, drive.problem,
-                    "a drive in a guest's hands does not answer; else look at "
+                    "a drive that a guest uses does not answer; else look at "
                     "its driver");
       continue;
     }

@@ -121,9 +121,9 @@ void check_tokens(Session& session, Chart& chart) {
   if (!options) return chart.error(kCheck, options.error().what, kRemedy);
   auto transport = placement::CurlTransport::create(session.loop(), options->session);
   if (!transport) return chart.error(kCheck, transport.error().what, kRemedy);
-  placement::UvPauses pauses(session.loop());
+  UvTimers timers(session.loop());
   auto tokens = placement::TokenValidator::create(
-      *std::move(options), placement::Ports{**transport, pauses, session.clock(), session.log()});
+      *std::move(options), placement::Ports{**transport, timers, session.clock(), session.log()});
   if (!tokens) return chart.error(kCheck, tokens.error().what, kRemedy);
   const auto facts =
       session.wait<placement::LoginFacts>([&](auto done) { (*tokens)->log_in(std::move(done)); });
@@ -132,7 +132,7 @@ void check_tokens(Session& session, Chart& chart) {
   const auto judged = session.wait<placement::Identity>(
       [&](auto done) { (*tokens)->validate(kNoToken, "", std::move(done)); });
   if (judged) {
-    return chart.error(kCheck, facts->endpoint + " calls a token valid that nobody has issued",
+    return chart.error(kCheck, facts->endpoint + " accepts a token that was never issued",
                        "is that Keystone?");
   }
   if (judged.error().code != Errc::refused) {

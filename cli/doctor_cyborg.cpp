@@ -87,9 +87,9 @@ void check_cyborg(Session& session, Chart& chart) {
   if (!options) return chart.error(kCheck, options.error().what, "correct [cyborg]");
   auto transport = placement::CurlTransport::create(session.loop(), options->session);
   if (!transport) return chart.error(kCheck, transport.error().what, "correct [cyborg]");
-  placement::UvPauses pauses(session.loop());
+  UvTimers timers(session.loop());
   auto client = placement::CyborgClient::create(
-      *std::move(options), placement::Ports{**transport, pauses, session.clock(), session.log()});
+      *std::move(options), placement::Ports{**transport, timers, session.clock(), session.log()});
   if (!client) return chart.error(kCheck, client.error().what, "correct [cyborg]");
   const auto facts =
       session.wait<placement::LoginFacts>([&](auto done) { (*client)->log_in(std::move(done)); });

@@ -42,7 +42,7 @@ std::optional<std::size_t> widest_that_fits(const std::vector<std::size_t>& colu
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  CHECK(width >= 4);  // one step has to fit: a wide character, or bytes that are no character
+  CHECK(width >= 4);  // one step has to fit: a wide character, or bytes that are not a character
   std::vector<std::string> lines;
   while (display_width(without_blanks_at_the_end(text)) > width) {
     std::size_t end = 0;

@@ -60,7 +60,7 @@ std::string one_line(const Cell& cell) {
   return foreign ? visible(plain(cell)) : plain(cell);
 }
 
-// A JSON string; bytes that are no UTF-8 become the replacement character.
+// A JSON string; bytes that are not UTF-8 become the replacement character.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
@@ -115,8 +115,8 @@ std::string json_list(const Table& table) {
   return out;
 }
 
-// Python's csv.QUOTE_NONNUMERIC: everything that is no number stands in quotes, which are doubled
-// within.
+// Python's csv.QUOTE_NONNUMERIC: everything that is not a number stands in quotes, which are
+// doubled within.
 std::string csv_field(const Cell& cell) {
   const bool bare = std::holds_alternative<bool>(cell) ||
                     std::holds_alternative<std::int64_t>(cell) ||

@@ -59,7 +59,7 @@ using Fields = std::vector<std::pair<std::string, Cell>>;
 [[nodiscard]] Result<std::string> format_show(const Fields& fields, const View& view);
 
 // How many terminal columns a text takes: wide East Asian characters and emoji take two, combining
-// marks none. Bytes that are no UTF-8 count as one each.
+// marks none. Bytes that are not UTF-8 count as one each.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 
 }  // namespace reclaim::cli

@@ -46,11 +46,11 @@ int complain(std::ostream& err, const Error& error) {
 
 }  // namespace
 
-Result<Order> new_order(Session& session, const std::string& host, const std::string& what,
+Result<Order> new_order(Session& session, const std::string& host, OrderKind kind,
                         const std::string& address, const FoundDrive& accepts) {
   const config::Settings& settings = session.settings();
   Order order;
-  order.order = what;
+  order.order = to_string(kind);
   order.address = address;
   order.who = user_and_machine();
   order.request_id = "req-" + random_uuid();
@@ -66,7 +66,7 @@ Result<Order> new_order(Session& session, const std::string& host, const std::st
                  fmt::format("{} accepts a drive and has to be authenticated: run it as root on "
                              "host {}, or set [security] order_key_file to the same key here and "
                              "there",
-                             what, host)};
+                             to_string(kind), host)};
   }
   return order;
 }
@@ -81,7 +81,7 @@ Result<FoundDrive> drive_to_accept(const Record& record, const std::string& seri
   }
   if (names_a_drive(drive.serial, drive.hardware)) return drive;
   return Error{Errc::invalid,
-               fmt::format("nothing that can be read tells which drive is in {}: neither a "
+               fmt::format("no drive identity can be read in {}: neither a "
                            "serial nor a Device Serial Number. Look at it, and give the serial "
                            "that is printed on it: --serial",
                            to_string(record.address))};

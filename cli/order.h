@@ -12,9 +12,8 @@ namespace reclaim::cli {
 
 // `accepts`: for `enrol`, which drive. Errc::refused: it has to be authenticated, and no key for it
 // can be read here.
-[[nodiscard]] Result<Order> new_order(Session& session, const std::string& host,
-                                      const std::string& what, const std::string& address,
-                                      const FoundDrive& accepts);
+[[nodiscard]] Result<Order> new_order(Session& session, const std::string& host, OrderKind kind,
+                                      const std::string& address, const FoundDrive& accepts);
 
 // The drive that an `enrol` accepts: the one that the device's worker saw there last, or the one
 // with the serial that is given, if any. Errc::invalid with the remedy: nothing tells it.

@@ -40,22 +40,22 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
   }
   const Stage stage = stage_after(record, assessment);
   if (is_busy(stage)) return {"cleaning", record.plan, record.clean_step};
-  if (assessment.held) return {"held", {}, "reserved by an operator's hand; left alone"};
+  if (assessment.held) return {"held", {}, "reserved by an operator; left as it is"};
   if (stage == Stage::error) return {"error", record.plan, record.last_error};
   if (!assessment.waiting_for.empty()) return {"wait", {}, assessment.waiting_for};
   if (stage == Stage::allocated) {
     return {"leave", record.plan,
             sighting.view && !sighting.view->free()
-                ? "an instance holds it: " + sighting.view->consumers.front()
-            : sighting.holder ? "an accelerator request holds it: " + sighting.holder->uuid
-                              : "an instance holds it"};
+                ? "an instance has it: " + sighting.view->consumers.front()
+            : sighting.holder ? "an accelerator request has it: " + sighting.holder->uuid
+                              : "an instance has it"};
   }
   if (stage == Stage::available) {
     return {"available", assessment.plan.value_or(std::vector<CleanStep>{}), ""};
   }
   const auto plan = admit(sighting, record, host, planning);
   if (!plan) return {"wait", {}, plan.error().what};
-  return {"clean", *plan, "burned, nobody holds it"};
+  return {"clean", *plan, "burned, not in use"};
 }
 
 std::optional<DevicePolicy> policy_of(const Sighting& sighting, const config::Settings& settings) {
@@ -68,7 +68,7 @@ std::optional<DevicePolicy> policy_of(const Sighting& sighting, const config::Se
 std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePolicy>& policy) {
   if (verdict.plan.empty()) return {std::string(), std::string(), std::string(), std::string()};
   const auto method = erase_of(verdict.plan);
-  return {method ? std::string(nvme::to_string(*method)) : std::string("told when it is claimed"),
+  return {method ? std::string(nvme::to_string(*method)) : std::string("known when it is claimed"),
           method ? std::string(nvme::sanitization_class(*method)) : std::string(),
           policy ? std::string(nvme::to_string(policy->rules.verify)) : std::string(),
           describe_plan(verdict.plan)};
@@ -138,7 +138,7 @@ Result<Known> look(Session& session, std::ostream& err) {
     if (!arqs) return arqs.error();
     known.arqs.load(*arqs);
   } else {
-    err << "reclaim: without what is recorded: " << store.error().what << '\n';
+    err << "reclaim: what is recorded in Redis is not shown: " << store.error().what << '\n';
   }
   auto providers = session.providers();
   if (!providers) return std::move(providers).error();

@@ -26,22 +26,21 @@ Registration judge(Session& session, const std::string& root_uuid, const nvme::D
   const auto found = session.wait<std::vector<std::string>>(
       [&](auto done) { session.drives().find_signatures(drive.address, std::move(done)); });
   if (!found) {
-    out.why = "not registered: what it bears cannot be looked at: " + found.error().what;
+    out.why = "not registered: what it has cannot be looked at: " + found.error().what;
     return out;
   }
-  const std::string bears =
+  const std::string has =
       found->empty() ? "nothing known" : fmt::format("{}", fmt::join(*found, ", "));
   if (!found->empty() && !accepted) {
-    out.why =
-        fmt::format("not registered: it bears {}; `reclaim device set {} --enrol` gives it up",
-                    bears, to_string(drive.address));
+    out.why = fmt::format("not registered: it has {}; `reclaim device set {} --enrol` gives it up",
+                          has, to_string(drive.address));
     return out;
   }
   out.verdict = "register";
   out.why = fmt::format(
-      "no provider stands for it: {} is made, reserved, and the drive cleaned; "
-      "it bears {}",
-      wanted->resource_class, bears);
+      "Placement has no provider for it: {} is made, reserved, and the drive cleaned; "
+      "it has {}",
+      wanted->resource_class, has);
   return out;
 }
 

@@ -21,7 +21,7 @@ struct Registration {
   std::string why;
 };
 
-// Drives of ours that no provider stands for, with what they bear; opened read-only, if at all.
+// Drives of ours that no provider stands for, with what they have; opened read-only, if at all.
 // None without manage_providers.
 [[nodiscard]] std::map<PciAddress, Registration> registrations(
     Session& session, const Survey& survey, const std::map<PciAddress, Record>& records);

@@ -57,17 +57,17 @@ Result<placement::Client*> Session::providers() {
   auto transport = placement::CurlTransport::create(loop_.raw(), *options);
   if (!transport) return std::move(transport).error();
   transport_ = std::move(transport).value();
-  pauses_ = std::make_unique<placement::UvPauses>(loop_.raw());
-  auto client = placement::Client::create(*options, *transport_, *pauses_, clock_, log_);
+  timers_ = std::make_unique<UvTimers>(loop_.raw());
+  auto client = placement::Client::create(*options, *transport_, *timers_, clock_, log_);
   if (!client) return std::move(client).error();
   providers_ = std::move(client).value();
   return providers_.get();
 }
 
-nvme::Lanes& Session::drives() {
+nvme::DriveThreads& Session::drives() {
   if (!drives_) {
-    drives_ = std::make_unique<nvme::Lanes>(loop_.raw(), settings_.nvme, clock_, log_,
-                                            config::may_be_asked(settings_));
+    drives_ = std::make_unique<nvme::DriveThreads>(loop_.raw(), settings_.nvme, clock_, log_,
+                                                   config::may_be_asked(settings_));
   }
   return *drives_;
 }

@@ -13,12 +13,12 @@
 
 #include "config/module_options.h"
 #include "config/settings.h"
-#include "nvme/lanes.h"
+#include "nvme/drive_threads.h"
 #include "placement/client.h"
 #include "placement/http/curl_transport.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
-#include "state/base/uv.h"
+#include "state/base/uv_timers.h"
 #include "state/redis/store.h"
 
 namespace reclaim::cli {
@@ -34,7 +34,7 @@ class Session final {
   [[nodiscard]] Result<RedisStore*> store();
   // Built, not yet logged in.
   [[nodiscard]] Result<placement::Client*> providers();
-  [[nodiscard]] nvme::Lanes& drives();
+  [[nodiscard]] nvme::DriveThreads& drives();
   [[nodiscard]] Result<config::MachineFacts> machine();
 
   [[nodiscard]] const config::Settings& settings() const { return settings_; }
@@ -44,7 +44,7 @@ class Session final {
 
   // Runs the loop until `begin`'s callback was called, at most `deadline_ms`.
   template <typename T>
-  [[nodiscard]] Result<T> wait(const std::function<void(std::function<void(Result<T>)>)>& begin,
+  [[nodiscard]] Result<T> wait(const std::function<void(Callback<T>)>& begin,
                                std::int64_t deadline_ms = kDeadlineMs) {
     // Shared, because an answer after the deadline still finds its callback.
     auto answer = std::make_shared<std::optional<Result<T>>>();
@@ -67,9 +67,9 @@ class Session final {
   std::unique_ptr<uv::Timer> deadline_;
   std::unique_ptr<RedisStore> store_;
   std::unique_ptr<placement::CurlTransport> transport_;
-  std::unique_ptr<placement::UvPauses> pauses_;
+  std::unique_ptr<UvTimers> timers_;
   std::unique_ptr<placement::Client> providers_;
-  std::unique_ptr<nvme::Lanes> drives_;
+  std::unique_ptr<nvme::DriveThreads> drives_;
 };
 
 }  // namespace reclaim::cli

@@ -111,8 +111,8 @@ void read_policy(CheckedSettings& checked, std::vector<std::string>& files) {
   if (made->allows(kClean, placement::Identity{}, {})) {
     checked.warnings.push_back(
         {place_of([&](const PolicyRule& rule) { return rule.name == kClean; }),
-         fmt::format("policy rule '{}': whoever has a token may have drives cleaned, whatever "
-                     "its roles; the default is role:admin",
+         fmt::format("policy rule '{}': every user with a token may have drives cleaned, whatever "
+                     "the roles; the default is role:admin",
                      kClean)});
   }
   if (file->writable_by_others) {

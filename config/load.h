@@ -50,7 +50,7 @@ struct CheckReport {
 // For everybody else: the settings, or one error that holds all problems, a line each.
 [[nodiscard]] Result<Loaded> load_settings(const LoadRequest& request);
 
-// The policy file alone, read anew while the worker runs.
+// The policy file alone, read again while the worker runs.
 struct LoadedPolicy {
   std::map<std::string, std::string> rules;  // as Settings::policy_rules
   std::vector<Problem> warnings;

@@ -54,7 +54,7 @@ Result<MachineFacts> read_machine_facts(const Settings& settings) {
   if (compute_id) {
     if (!looks_like_uuid(*compute_id)) {
       return Error{Errc::invalid,
-                   fmt::format("{} bears no UUID; Nova writes the compute node's there",
+                   fmt::format("{} has no UUID; Nova writes the compute node's there",
                                settings.compute_id_file)};
     }
     out.compute_id = *compute_id;

@@ -6,7 +6,7 @@
 
 namespace reclaim::config {
 
-// Errc::invalid when the machine-id cannot be read, or a compute_id file is there but bears no
+// Errc::invalid when the machine-id cannot be read, or a compute_id file is there but has no
 // UUID.
 [[nodiscard]] Result<MachineFacts> read_machine_facts(const Settings& settings);
 

@@ -85,7 +85,7 @@ class PolicyReader final {
 
   PolicyFile run() && {
     if (!ready_) {
-      complain(0, "there is no memory to read it");
+      complain(0, "there is not enough memory to read it");
     } else {
       document();
     }
@@ -99,7 +99,7 @@ class PolicyReader final {
     }
   }
 
-  // False at what is no YAML, which was reported then.
+  // False at what is not YAML, which was reported then.
   bool next(Event& event) {
     if (event.parse(parser_)) return true;
     const std::string_view why = parser_.problem == nullptr ? "it cannot be read" : parser_.problem;
@@ -176,7 +176,7 @@ class PolicyReader final {
       return wrong(key.line(), fmt::format("a name has 1 to {} bytes", limits_.name_bytes));
     }
     const auto [at, first] = lines_.emplace(key.scalar(), key.line());
-    if (!first) return wrong(key.line(), fmt::format("it stands in line {} already", at->second));
+    if (!first) return wrong(key.line(), fmt::format("it is in line {} already", at->second));
     if (value.type() == YAML_ALIAS_EVENT || value.anchored() || value.tagged()) {
       return wrong(value.line(), kPlain);
     }
@@ -186,7 +186,7 @@ class PolicyReader final {
                    "are not accepted");
     }
     if (value.null()) {
-      return wrong(value.line(), "it has no text: write \"!\" for nobody, \"@\" for everybody");
+      return wrong(value.line(), "it has no text: write \"!\" for no user, \"@\" for every user");
     }
     if (value.scalar().size() > limits_.text_bytes) {
       return wrong(value.line(),

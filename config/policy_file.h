@@ -33,7 +33,7 @@ struct PolicyLimits {
   std::size_t problems = 20;
 };
 
-// A file that is empty, or holds nothing but comments, has no rules. Text that is no YAML ends the
+// A file that is empty, or holds nothing but comments, has no rules. Text that is not YAML ends the
 // reading where it stands; what is wrong with one rule is reported and passed over.
 [[nodiscard]] PolicyFile parse_policy_file(std::string_view text, const std::string& file,
                                            const PolicyLimits& limits = {});

@@ -38,7 +38,7 @@ Status parse_unix(std::string_view rest, RedisOptions& redis) {
   const std::size_t question = rest.find('?');
   if (question != std::string_view::npos) {
     const std::string_view query = rest.substr(question + 1);
-    if (!query.starts_with("db=")) return invalid("only db=N may stand after '?'");
+    if (!query.starts_with("db=")) return invalid("only db=N may follow '?'");
     if (const auto db = take_db(query.substr(3), redis); !db.ok()) return db.error();
     rest = rest.substr(0, question);
   }

@@ -41,14 +41,15 @@ inline constexpr std::array kCyborgOptions = {
     kPci.option(
         {.name = "passthrough_whitelist",
          .type = OptionType::multi,
-         .help = "The devices of Cyborg's PCI driver, as JSON, as they stand in cyborg.conf; may "
-                 "be given several times. A device that is no NVMe drive, that one of them matches "
-                 "and that Cyborg has in Placement is shown, and never touched. For a drive that a "
-                 "device_spec entry matches too, `managed` is taken from here where that entry "
-                 "says none. Keys: vendor_id, product_id, address (as in [nvme] device_spec), "
-                 "managed (true or false; also yes, no, on, off, 1, 0). The other keys of Cyborg's "
-                 "and Nova's are accepted and have no effect. Example: {\"vendor_id\": \"10de\", "
-                 "\"product_id\": \"25b6\", \"managed\": false}.",
+         .help =
+             "The devices of Cyborg's PCI driver, as JSON, as they stand in cyborg.conf; may "
+             "be given several times. A device that is not an NVMe drive, that one of them matches "
+             "and that Cyborg has in Placement is shown, and never touched. For a drive that a "
+             "device_spec entry matches too, `managed` is taken from here where that entry "
+             "says none. Keys: vendor_id, product_id, address (as in [nvme] device_spec), "
+             "managed (true or false; also yes, no, on, off, 1, 0). The other keys of Cyborg's "
+             "and Nova's are accepted and have no effect. Example: {\"vendor_id\": \"10de\", "
+             "\"product_id\": \"25b6\", \"managed\": false}.",
          .shared = true}),
 };
 

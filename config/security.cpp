@@ -42,9 +42,10 @@ class Remarks {
     const RedisOptions& redis = settings_.redis;
     if (redis.host.empty()) return;
     if (redis.password.empty()) {
-      add(fmt::format("[redis] url has no password: whoever can connect to {}:{} may give orders "
-                      "and change what is recorded",
-                      redis.host, redis.port),
+      add(fmt::format(
+              "[redis] url has no password: every client that can connect to {}:{} may give orders "
+              "and change what is recorded",
+              redis.host, redis.port),
           "give each host an ACL user (docs/redis.md) and name it in url, or use unix:///PATH of a "
           "socket that others cannot open");
     }
@@ -91,8 +92,8 @@ class Remarks {
           "use the https:// URL of Keystone");
     }
     if (!login.empty() && session.insecure) {
-      add(fmt::format("[{}] insecure = true: whoever answers in the place of the service is "
-                      "believed, and gets the password",
+      add(fmt::format("[{}] insecure = true: any server that answers in its place is believed, and "
+                      "gets the password",
                       group),
           fmt::format("name the authority's file in [{}] cafile and take insecure out", group));
     }

@@ -81,7 +81,7 @@ class Builder {
       read_.complain(group, name, fmt::format(" has more than {} items", kNamesMax));
     }
     for (const std::string& item : items) {
-      if (!good_name(item)) read_.refuse(group, name, item, "is no usable name");
+      if (!good_name(item)) read_.refuse(group, name, item, "is not a usable name");
     }
   }
 
@@ -90,8 +90,9 @@ class Builder {
     fill_group(reading, "DEFAULT", s);
     if (s.host.empty()) s.host = hostname_;
     if (!good_name(s.host)) {
-      read_.refuse("DEFAULT", "host", s.host,
-                   "is no usable host name (1 to 255 characters without white space and braces)");
+      read_.refuse(
+          "DEFAULT", "host", s.host,
+          "is not a usable host name (1 to 255 characters without white space and braces)");
     }
   }
 
@@ -113,7 +114,7 @@ class Builder {
         options_.override_value(kRabbit, option->name, {value, at});
       } else if (!options_.is_unused(kRabbit, name)) {
         read_.complain(group, "transport_url",
-                       fmt::format(": its query has '{}', which is no option of [{}]",
+                       fmt::format(": its query has '{}', which is not an option of [{}]",
                                    printable_excerpt(name, kAmqpNameBytes), kRabbit));
       }
     }
@@ -149,7 +150,7 @@ class Builder {
       if (std::find(heard.begin(), heard.end(), topic) == heard.end()) {
         reading.warn(
             kNotifications, "topics",
-            fmt::format(" has '{}', which is not in [listener] topics and will not be heard",
+            fmt::format(" has '{}', which is not in [listener] topics and will not be received",
                         printable_excerpt(topic, kAmqpNameBytes)));
       }
     }
@@ -163,7 +164,7 @@ class Builder {
     for (const auto& [name, queue] :
          {std::pair("queue", &s.amqp.queue), {"dead_letter_queue", &s.amqp.dead_letter_queue}}) {
       if (!good_name(*queue) || queue->starts_with("amq.")) {
-        read_.refuse("listener", name, *queue, "is no usable name of a queue");
+        read_.refuse("listener", name, *queue, "is not a usable name of a queue");
       }
     }
     if (s.amqp.queue == s.amqp.dead_letter_queue) {
@@ -197,7 +198,7 @@ class Builder {
     }
     if (directories.empty()) {
       read_.complain("reclaim", "libvirt_dirs",
-                     " is empty: without libvirt's domain files nobody knows whose drive it is; "
+                     " is empty: without libvirt's domain files it is unknown whose drive it is; "
                      "where there is no libvirt, say none");
     }
   }

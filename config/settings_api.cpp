@@ -64,9 +64,10 @@ void check_bind(const Reading& reading, ApiSettings& api) {
       read.refuse(kGroup, "bind", address,
                   "is an IPv4 address in IPv6's form: write " + bound.plain);
     } else if (!bound.loopback && api.auth == ApiAuth::none) {
-      read.refuse(kGroup, "bind", address,
-                  "is no loopback address, and with auth = none whoever reaches it may do "
-                  "everything: bind 127.0.0.1 or [::1], use unix_socket, or set auth = keystone");
+      read.refuse(
+          kGroup, "bind", address,
+          "is not a loopback address, and with auth = none every client that reaches it may do "
+          "everything: bind 127.0.0.1 or [::1], use unix_socket, or set auth = keystone");
     } else if (!bound.loopback && api.http.tls_cert_file.empty()) {
       reading.warn(kGroup, "bind",
                    fmt::format(": tokens come to {} in the clear, for cert_file is not set",

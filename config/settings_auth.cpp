@@ -50,7 +50,7 @@ class AuthReader {
     });
     if (idle == options.end()) return false;
     read_.complain(group_, idle->name,
-                   " is set but auth_type is not, so that nobody would log in with it (accepted: "
+                   " is set but auth_type is not, so it is not used to log in (accepted: "
                    "auth_type = password, v3password or v3applicationcredential; or an "
                    "auth_section that has it)");
     return true;

@@ -19,7 +19,7 @@ void check_name(const Reader& read, std::string_view name, const std::string& va
   if (good) return;
   read.refuse(
       "cyborg", name, value,
-      fmt::format("is no usable name (1 to {} characters without white space)", kNameBytesMax));
+      fmt::format("is not a usable name (1 to {} characters without white space)", kNameBytesMax));
 }
 
 // Nothing: Cyborg's API is not asked. A login of our own files that nobody would use is a mistake,

@@ -111,7 +111,7 @@ void read_passthrough_whitelist(const Reading& reading, Settings& settings) {
 void read_nvme(const Reading& reading, Settings& settings) {
   const Reader& read = reading.read;
   fill_group(reading, kGroup, settings);
-  settings.nvme.lanes_max = settings.conductor.cleanings_max;
+  settings.nvme.threads_max = settings.conductor.cleanings_max;
   settings.nvme.foreign_sanitize_timeout_ms = settings.conductor.cleanup_timeout_ms;
   read_specs(reading, settings);
   read_priorities(reading, settings);

@@ -36,8 +36,8 @@ using MethodChoice =
 // (handlers/survey/plan.h says what is accepted).
 using StepPriorities = std::map<std::string, int>;
 
-// Whether a [pci] passthrough_whitelist entry of Cyborg's matches: then a device that is no drive
-// is shown, and never touched.
+// Whether a [pci] passthrough_whitelist entry of Cyborg's matches: then a device that is not a
+// drive is shown, and never touched.
 using Whitelist = std::function<bool(std::uint16_t vendor_id, std::uint16_t product_id,
                                      const PciAddress& address)>;
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.service";
 constexpr std::uint64_t kReportMs = 600'000;
-constexpr std::uint64_t kStopMaxMs = 8'000;
+constexpr std::int64_t kStopMaxMs = 8'000;
 
 class ApiProcess final {
  public:
@@ -60,25 +60,25 @@ class ApiProcess final {
   }
 
   void reload() {
-    if (!stopped_) api_->reload(settings_);
+    if (!stopping_) api_->reload(settings_);
   }
 
   // As Daemon::stop().
-  void stop(std::function<void()> stopped) {
-    if (stopped_) return;
+  void stop(Once<> stopped) {
+    if (std::exchange(stopping_, true)) return;
     stopped_ = std::move(stopped);
     log_.info(kLog, "stopping");
     manager_.stopping();
     report_timer_.stop();
     report_counters();
-    stop_timer_.start(kStopMaxMs, 0, [this] { finish(); });
+    stop_timer_.after(kStopMaxMs, [this] { finish(); });
     // What callers are still answered, Redis is needed for.
     api_->stop([this] { finish(); });
   }
 
  private:
   void on_redis(const RedisState& state) {
-    if (stopped_ || state.connected == redis_was_connected_) return;
+    if (stopping_ || state.connected == redis_was_connected_) return;
     redis_was_connected_ = state.connected;
     if (state.connected) return log_.info(kLog, "connected to Redis");
     log_.warning(kLog, "Redis is away: callers are answered with 503", {{"why", state.last_error}});
@@ -114,7 +114,8 @@ class ApiProcess final {
   uv::Timer alive_timer_;
   uv::Timer report_timer_;
   uv::Timer stop_timer_;
-  std::function<void()> stopped_;  // set: it was told to stop
+  Once<> stopped_;
+  bool stopping_ = false;
   bool redis_was_connected_ = false;
   bool finished_ = false;
 };

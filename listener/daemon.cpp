@@ -22,7 +22,7 @@ constexpr std::size_t kOrdersAtOnceMax = 100;
 constexpr std::int64_t kRetryMs = 2'000;
 constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
-constexpr std::uint64_t kLagProbeMs = 500;
+constexpr std::int64_t kLagProbeMs = 500;
 // 5 ms is the aim; what is worth a line on a busy host is more.
 constexpr std::int64_t kLagWarnMs = 100;
 
@@ -82,8 +82,8 @@ Status Daemon::build(const config::MachineFacts& machine) {
 
   if (Status built = build_clients(machine); !built) return built;
 
-  drives_ = std::make_unique<nvme::Lanes>(loop_, settings_.nvme, clock_, log_,
-                                          config::may_be_asked(settings_));
+  drives_ = std::make_unique<nvme::DriveThreads>(loop_, settings_.nvme, clock_, log_,
+                                                 config::may_be_asked(settings_));
   drives_->give_back_drives_left();
 
   conductor_ = std::make_unique<Conductor>(
@@ -326,8 +326,8 @@ void Daemon::report_counters() {
 
 // The loop must never wait: how late a timer fires says whether it did.
 void Daemon::measure_lag() {
-  const std::int64_t due = clock_.now().mono.ms + static_cast<std::int64_t>(kLagProbeMs);
-  lag_timer_.start(kLagProbeMs, 0, [this, due] {
+  const std::int64_t due = clock_.now().mono.ms + kLagProbeMs;
+  lag_timer_.after(kLagProbeMs, [this, due] {
     const std::int64_t lag = clock_.now().mono.ms - due;
     if (lag > kLagWarnMs) {
       log_.warning(kLog, fmt::format("the loop was held up for {} ms", lag));
@@ -340,13 +340,13 @@ void Daemon::reload() {
   if (stopping_) return;
   if (!api_) {
     return log_.warning(kLog,
-                        "SIGHUP: only what the device API reads can be read anew, and it is not "
+                        "SIGHUP: only what the device API reads can be read again, and it is not "
                         "answered here; the configuration is read at the start");
   }
   api_->reload(settings_);
 }
 
-void Daemon::stop(std::function<void()> stopped) {
+void Daemon::stop(Once<> stopped) {
   if (stopping_) return;
   stopping_ = true;
   stopped_ = std::move(stopped);
@@ -356,7 +356,7 @@ void Daemon::stop(std::function<void()> stopped) {
   report_timer_.stop();
   report_counters();
   // Somebody who does not answer must not hold the stop up; the kernel closes what is left.
-  lag_timer_.start(static_cast<std::uint64_t>(kStopMaxMs), 0, [this] {
+  lag_timer_.after(kStopMaxMs, [this] {
     log_.warning(kLog, fmt::format("not stopped within {} s, going without: {}; locks left in "
                                    "Redis expire, and the next start goes on from the records",
                                    kStopMaxMs / 1'000, fmt::join(stops_pending_, ", ")));
@@ -379,7 +379,7 @@ void Daemon::stop(std::function<void()> stopped) {
 
 void Daemon::finish() {
   if (!stopped_) return;
-  const auto done = std::exchange(stopped_, nullptr);
+  const Once<> done = std::move(stopped_);
   alive_timer_.stop();
   lag_timer_.stop();
   timers_.cancel_all();

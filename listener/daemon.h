@@ -19,14 +19,14 @@
 #include "listener/amqp/rpc_server.h"
 #include "listener/device_api.h"
 #include "listener/service_manager.h"
-#include "listener/uv_timers.h"
-#include "nvme/lanes.h"
+#include "nvme/drive_threads.h"
 #include "placement/client.h"
 #include "placement/cyborg/client.h"
 #include "placement/http/curl_transport.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
+#include "state/base/uv_timers.h"
 #include "state/certificate/file_ledger.h"
 #include "state/redis/store.h"
 
@@ -48,13 +48,13 @@ class Daemon final {
   // wrong: a record that cannot be read, a Redis that the operator's options refuse.
   void start(std::function<void(Error)> on_fatal);
 
-  // SIGHUP: what the device API reads of files, the policy and its certificate, is read anew; the
+  // SIGHUP: what the device API reads of files, the policy and its certificate, is read again; the
   // configuration is not.
   void reload();
 
   // Drains: no new message, no new cleaning; drives are left as they are. `stopped` is called once,
   // after a few seconds at the latest.
-  void stop(std::function<void()> stopped);
+  void stop(Once<> stopped);
 
  private:
   Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log);
@@ -86,11 +86,11 @@ class Daemon final {
   std::unique_ptr<FileLedger> ledger_;
   std::unique_ptr<RedisStore> store_;
   std::unique_ptr<placement::CurlTransport> transport_;
-  placement::UvPauses pauses_;
+  UvTimers pauses_;
   std::unique_ptr<placement::Client> providers_;
   std::unique_ptr<placement::CurlTransport> cyborg_transport_;
   std::unique_ptr<placement::CyborgClient> accelerators_;  // none: Cyborg's API is not asked
-  std::unique_ptr<nvme::Lanes> drives_;
+  std::unique_ptr<nvme::DriveThreads> drives_;
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<Redeliveries> redeliveries_;
   std::unique_ptr<AmqpLink> link_;
@@ -101,7 +101,7 @@ class Daemon final {
   uv::Timer report_timer_;
 
   std::function<void(Error)> on_fatal_;
-  std::function<void()> stopped_;
+  Once<> stopped_;
   bool redis_was_connected_ = false;
   bool claims_checked_ = false;
   bool conducting_ = false;  // start() of the conductor was called and not refused

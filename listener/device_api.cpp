@@ -15,7 +15,7 @@ constexpr std::string_view kLog = "reclaim.api";
 
 }  // namespace
 
-DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), turns_(loop), pauses_(loop) {}
+DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), turns_(loop), timers_(loop) {}
 
 // The server goes first, so that no request comes to an API that is gone.
 DeviceApi::~DeviceApi() = default;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
                                  *std::move(policy), api_options(settings));
   auto server = HttpServer::create(
       loop, settings.api.http,
-      [api = out->api_.get()](api::Request request, std::function<void(api::Response)> done) {
+      [api = out->api_.get()](api::Request request, Once<api::Response> done) {
         api->handle(std::move(request), std::move(done));
       },
       clock, log);
@@ -48,7 +48,7 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
 void DeviceApi::reload(const config::Settings& settings) {
   const Status policy = reload_policy(settings);
   if (policy) {
-    log_.info(kLog, fmt::format("policy file {} was read anew", settings.policy_file));
+    log_.info(kLog, fmt::format("policy file {} was read again", settings.policy_file));
   } else {
     log_.error(kLog, "the policy stays as it was read last, for the file cannot be used",
                {{"why", policy.error().what}});
@@ -56,7 +56,7 @@ void DeviceApi::reload(const config::Settings& settings) {
   if (settings.api.http.tls_cert_file.empty()) return;
   const Status tls = server_->reload_tls();
   if (tls) {
-    log_.info(kLog, fmt::format("TLS certificate {} was read anew, and new connections get it",
+    log_.info(kLog, fmt::format("TLS certificate {} was read again, and new connections get it",
                                 settings.api.http.tls_cert_file));
   } else {
     log_.error(kLog, "the TLS certificate stays as it was read last, for the files cannot be used",
@@ -84,7 +84,7 @@ Status DeviceApi::validate_tokens(uv_loop_t* loop, const config::Settings& setti
   if (!transport) return std::move(transport).error();
   transport_ = std::move(transport).value();
   auto tokens = placement::TokenValidator::create(
-      *std::move(options), placement::Ports{*transport_, pauses_, clock, log});
+      *std::move(options), placement::Ports{*transport_, timers_, clock, log});
   if (!tokens) return std::move(tokens).error();
   tokens_ = std::move(tokens).value();
   return Ok{};

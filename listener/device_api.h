@@ -6,7 +6,6 @@
 
 #include <uv.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "placement/keystone/token_validator.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/base/uv_timers.h"
 #include "state/device/store.h"
 
 namespace reclaim::listener {
@@ -42,7 +42,7 @@ class DeviceApi final {
   void reload(const config::Settings& settings);
 
   // As HttpServer::stop().
-  void stop(std::function<void()> stopped) { server_->stop(std::move(stopped)); }
+  void stop(Once<> stopped) { server_->stop(std::move(stopped)); }
 
  private:
   DeviceApi(uv_loop_t* loop, Logger& log);
@@ -53,7 +53,7 @@ class DeviceApi final {
 
   Logger& log_;
   HttpLoopBudget turns_;  // of the API's own work; the server has as much again for its connections
-  placement::UvPauses pauses_;
+  UvTimers timers_;
   std::unique_ptr<placement::CurlTransport> transport_;
   std::unique_ptr<placement::TokenValidator> tokens_;
   std::unique_ptr<api::Api> api_;

@@ -73,21 +73,18 @@ int with_session(
   return run(session, loaded->files);
 }
 
-int with_session(const CommandLine& line, const std::function<int(cli::Session&)>& run) {
-  config::LoadRequest request = line.files;
-  request.purpose = config::Purpose::tool;
-  return with_session(line, request,
-                      [&run](cli::Session& session, const auto&) { return run(session); });
+// It takes one value each time that it is given.
+void repeatable(CLI::Option* option) {
+  option->expected(1)->allow_extra_args(false)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeAll);
 }
 
 void add_format(CLI::App* command, CommandLine& line, const std::string& fallback = "table") {
   command->add_option("-f,--format", line.format, "How to print")
       ->check(CLI::IsMember({"table", "json", "csv", "value"}))
       ->default_str(fallback);
-  command->add_option("-c,--column", line.columns, "Print this column only; may be repeated")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeatable(
+      command->add_option("-c,--column", line.columns, "Print this column only; may be repeated"));
 }
 
 // 0 where nobody looks at it, but a program reads it or a file takes it.
@@ -100,6 +97,26 @@ std::size_t terminal_width() {
 cli::View view_of(const CommandLine& line) {
   return cli::View{*cli::parse_format(line.format.empty() ? "table" : line.format), line.columns,
                    terminal_width()};
+}
+
+template <typename Options>
+using SessionCommand = int (*)(cli::Session&, const Options&, std::ostream&, std::ostream&);
+
+template <typename Options>
+int run_in_session(const CommandLine& line, Options& options, SessionCommand<Options> run) {
+  if constexpr (requires { options.view; }) options.view = view_of(line);
+  config::LoadRequest request = line.files;
+  request.purpose = config::Purpose::tool;
+  return with_session(line, request, [&](cli::Session& session, const auto&) {
+    return run(session, options, std::cout, std::cerr);
+  });
+}
+
+template <typename Options>
+void runs(CLI::App* command, CommandLine& line, const std::shared_ptr<Options>& options,
+          SessionCommand<Options> run) {
+  command->callback(
+      [&line, options, run] { line.exit_code = run_in_session(line, *options, run); });
 }
 
 void add_serve(CLI::App& app, CommandLine& line) {
@@ -116,43 +133,30 @@ void add_api(CLI::App& app, CommandLine& line) {
 void add_device_list(CLI::App* device, CommandLine& line) {
   auto options = std::make_shared<cli::DeviceListOptions>();
   CLI::App* list = device->add_subcommand("list", "List the devices of this host");
-  list->add_option("--host", options->hosts, "Of this host instead; may be repeated");
-  list->add_flag("--all-hosts", options->all_hosts, "Of every host known to Redis");
+  list->add_option("--host", options->hosts, "List this host's devices instead; may be repeated");
+  list->add_flag("--all-hosts", options->all_hosts,
+                 "List the devices of every host that Redis knows");
   add_format(list, line);
-  list->callback([&line, options] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      options->view = view_of(line);
-      return cli::run_device_list(session, *options, std::cout, std::cerr);
-    });
-  });
+  runs(list, line, options, cli::run_device_list);
 }
 
 void add_device_show(CLI::App* device, CommandLine& line) {
   auto options = std::make_shared<cli::DeviceShowOptions>();
   CLI::App* show = device->add_subcommand("show", "Show all that is recorded of a device");
   show->add_option("DEVICE", options->device, "PCI address or UUID")->required();
-  show->add_option("--host", options->host, "Of this host instead");
+  show->add_option("--host", options->host, "The host of the device [this host]");
   add_format(show, line);
-  show->callback([&line, options] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      options->view = view_of(line);
-      return cli::run_device_show(session, *options, std::cout, std::cerr);
-    });
-  });
+  runs(show, line, options, cli::run_device_show);
 }
 
-void add_device_command(CLI::App* device, CommandLine& line, const std::string& name,
+void add_device_command(CLI::App* device, CommandLine& line, OrderKind order,
                         const std::string& help) {
   auto options = std::make_shared<cli::DeviceCommandOptions>();
-  CLI::App* command = device->add_subcommand(name, help);
+  options->order = order;
+  CLI::App* command = device->add_subcommand(std::string(to_string(order)), help);
   command->add_option("DEVICE", options->device, "PCI address or UUID")->required();
-  command->add_option("--host", options->host, "Of this host instead");
-  command->callback([&line, options, name] {
-    options->command = name;
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      return cli::run_device_command(session, *options, std::cout, std::cerr);
-    });
-  });
+  command->add_option("--host", options->host, "The host of the device [this host]");
+  runs(command, line, options, cli::run_device_command);
 }
 
 void add_device_set(CLI::App* device, CommandLine& line) {
@@ -161,8 +165,9 @@ void add_device_set(CLI::App* device, CommandLine& line) {
   auto enrol = std::make_shared<bool>(false);
   CLI::App* set = device->add_subcommand("set", "Change what an operator decides of a device");
   set->add_option("DEVICE", options->device, "PCI address or UUID")->required();
-  set->add_option("--host", options->host, "Of this host instead");
-  CLI::Option* on_off = set->add_option("--maintenance", *maintenance, "on: hands off; off: go on")
+  set->add_option("--host", options->host, "The host of the device [this host]");
+  CLI::Option* on_off = set->add_option("--maintenance", *maintenance,
+                                        "on: the device is not cleaned until it is off again")
                             ->check(CLI::IsMember({"on", "off"}));
   set->add_flag("--enrol", *enrol, "Accept the drive that is there now, though its serial changed")
       ->excludes(on_off);
@@ -175,10 +180,10 @@ void add_device_set(CLI::App* device, CommandLine& line) {
           complain(Error{Errc::invalid, "device set: --maintenance on|off or --enrol is needed"});
       return;
     }
-    options->command = *enrol ? "enrol" : "maintenance_" + *maintenance;
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      return cli::run_device_command(session, *options, std::cout, std::cerr);
-    });
+    options->order = *enrol                 ? OrderKind::enrol
+                     : *maintenance == "on" ? OrderKind::maintenance_on
+                                            : OrderKind::maintenance_off;
+    line.exit_code = run_in_session(line, *options, cli::run_device_command);
   });
 }
 
@@ -188,22 +193,13 @@ void add_device_order(CLI::App* device, CommandLine& line) {
   order->require_subcommand(1);
   auto options = std::make_shared<cli::OrderOptions>();
   CLI::App* list = order->add_subcommand("list", "List the orders that wait for a worker");
-  list->add_option("--host", options->host, "Of this host instead");
+  list->add_option("--host", options->host, "The host of the device [this host]");
   add_format(list, line);
-  list->callback([&line, options] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      options->view = view_of(line);
-      return cli::run_order_list(session, *options, std::cout, std::cerr);
-    });
-  });
+  runs(list, line, options, cli::run_order_list);
   CLI::App* withdraw = order->add_subcommand("withdraw", "Take one back before a worker takes it");
   withdraw->add_option("ID", options->id, "As `order list` shows it")->required();
-  withdraw->add_option("--host", options->host, "Of this host instead");
-  withdraw->callback([&line, options] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      return cli::run_order_withdraw(session, *options, std::cout, std::cerr);
-    });
-  });
+  withdraw->add_option("--host", options->host, "The host of the device [this host]");
+  runs(withdraw, line, options, cli::run_order_withdraw);
 }
 
 void add_device(CLI::App& app, CommandLine& line) {
@@ -211,8 +207,10 @@ void add_device(CLI::App& app, CommandLine& line) {
   device->require_subcommand(1);
   add_device_list(device, line);
   add_device_show(device, line);
-  add_device_command(device, line, "clean", "Try again to clean a device that is in error");
-  add_device_command(device, line, "abort", "Stop a cleaning; the device stays reserved, in error");
+  add_device_command(device, line, OrderKind::clean,
+                     "Try again to clean a device that is in error");
+  add_device_command(device, line, OrderKind::abort,
+                     "Stop a cleaning; the device stays reserved, in error");
   add_device_set(device, line);
   add_device_order(device, line);
 }
@@ -223,12 +221,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
       app.add_subcommand("plan", "Show what would be cleaned, how, and why not; changes nothing");
   plan->add_flag("--guards", options->guards, "Show each guard of the host with what it found");
   add_format(plan, line);
-  plan->callback([&line, options] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      options->view = view_of(line);
-      return cli::run_plan(session, *options, std::cout, std::cerr);
-    });
-  });
+  runs(plan, line, options, cli::run_plan);
 }
 
 void add_doctor(CLI::App& app, CommandLine& line) {
@@ -238,7 +231,8 @@ void add_doctor(CLI::App& app, CommandLine& line) {
       "remedies");
   add_format(doctor, line);
   const auto api = std::make_shared<bool>(false);
-  doctor->add_flag("--api", *api, "Of this node's `reclaim api` instead, with its configuration");
+  doctor->add_flag("--api", *api,
+                   "Check this node's `reclaim api` instead, with its configuration");
   doctor->callback([&line, api] {
     config::LoadRequest request = *api ? config::of_api(line.files) : line.files;
     if (!*api) request.purpose = config::Purpose::tool;
@@ -260,7 +254,7 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
                                   CertificateCommand run) {
   CLI::App* command = parent->add_subcommand(name, help);
   command->add_option("--folder", options->folder,
-                      "Of this folder instead [STATE_PATH/certificates]");
+                      "The folder of the certificates [STATE_PATH/certificates]");
   add_format(command, line);
   command->callback([&line, options, run] {
     config::LoadRequest request = line.files;
@@ -285,7 +279,7 @@ void add_certificate(CLI::App& app, CommandLine& line) {
   const auto shown = std::make_shared<cli::CertificateOptions>();
   add_certificate_command(certificate, line, shown, "show", "Show one certificate",
                           &cli::run_certificate_show)
-      ->add_option("ID", shown->named, "Its id")
+      ->add_option("ID", shown->named, "The certificate's id")
       ->required()
       ->expected(1);
   const auto verified = std::make_shared<cli::CertificateOptions>();
@@ -294,20 +288,16 @@ void add_certificate(CLI::App& app, CommandLine& line) {
       "Check signatures, form, order and gaps; exit code 1 when anything was tampered with, 2 when "
       "a tenancy has no erasure",
       &cli::run_certificate_verify);
-  verify->add_option("ID|FILE", verified->named, "These alone; none: the whole chain");
-  verify->add_flag("--all", verified->all, "The whole chain as well");
-  verify
-      ->add_option("--public-key", verified->public_keys,
-                   "PEM file; may be repeated [beside the signing key]")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verify->add_option("ID|FILE", verified->named, "Check these only [the whole chain]");
+  verify->add_flag("--all", verified->all, "Check the whole chain too");
+  repeatable(verify->add_option("--public-key", verified->public_keys,
+                                "PEM file; may be repeated [beside the signing key]"));
   add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "head",
                           "The SHA-256 of the newest, for a time stamp",
                           &cli::run_certificate_head);
   const auto endorsed = std::make_shared<cli::CertificateOptions>();
   add_certificate_command(certificate, line, endorsed, "endorse",
-                          "Vouch for the next signing key with the one in use",
+                          "Endorse the next signing key with the one in use",
                           &cli::run_certificate_endorse)
       ->add_option("PUBLIC_KEY", endorsed->named, "PEM file")
       ->required()
@@ -322,17 +312,13 @@ void add_certificate(CLI::App& app, CommandLine& line) {
 void add_watch(CLI::App& app, CommandLine& line) {
   auto options = std::make_shared<cli::WatchOptions>();
   CLI::App* watch = app.add_subcommand("watch", "Follow what the worker does, as it does it");
-  watch->add_option("--host", options->host, "Of this host instead");
+  watch->add_option("--host", options->host, "The host of the device [this host]");
   watch->add_flag("--from-start", options->from_start, "Begin with the whole journal");
   watch->add_flag("--until-idle", options->until_idle,
                   "End once something was cleaned and nothing is left to clean");
   watch->add_option("--timeout", options->timeout_s, "End after so many seconds, with exit code 1")
       ->check(CLI::NonNegativeNumber);
-  watch->callback([&line, options] {
-    line.exit_code = with_session(line, [&](cli::Session& session) {
-      return cli::run_watch(session, *options, std::cout, std::cerr);
-    });
-  });
+  runs(watch, line, options, cli::run_watch);
 }
 
 void add_explain(CLI::App& app, CommandLine& line) {
@@ -359,7 +345,7 @@ void add_config(CLI::App& app, CommandLine& line) {
   CLI::App* check = config->add_subcommand(
       "check", "Read the files as serve would and say all that is wrong with them");
   const auto api = std::make_shared<bool>(false);
-  check->add_flag("--api", *api, "As api would");
+  check->add_flag("--api", *api, "Read the files as `reclaim api` would");
   check->callback([&line, api] {
     line.exit_code =
         cli::run_config_check(*api ? config::of_api(line.files) : line.files, std::cout, std::cerr);
@@ -398,21 +384,14 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("reclaim ") + kVersion);
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--config-file", line.files.config_files,
-                 "Configuration file; may be repeated [/etc/reclaim/reclaim.conf]")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--config-dir", line.files.config_dirs,
-                 "Directory of *.conf files; may be repeated [/etc/reclaim/reclaim.conf.d]")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--service-config", line.files.service_configs,
-                 "nova.conf or cyborg.conf: only what is shared is read from it; may be repeated")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeatable(app.add_option("--config-file", line.files.config_files,
+                            "Configuration file; may be repeated [/etc/reclaim/reclaim.conf]"));
+  repeatable(
+      app.add_option("--config-dir", line.files.config_dirs,
+                     "Directory of *.conf files; may be repeated [/etc/reclaim/reclaim.conf.d]"));
+  repeatable(app.add_option(
+      "--service-config", line.files.service_configs,
+      "nova.conf or cyborg.conf: only what is shared is read from it; may be repeated"));
   app.add_flag("--debug", line.debug, "Log at level DEBUG to standard error");
   add_serve(app, line);
   add_api(app, line);

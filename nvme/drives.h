@@ -1,8 +1,9 @@
 // Drives: the seam between what decides (handlers/) and the host's drives. One real implementation
-// (nvme/lanes.h), one in memory with faults (tests/sim).
+// (nvme/drive_threads.h), one in memory with faults (tests/sim).
 //
 // Thread: every method is called on the loop's thread and returns at once; every callback is called
-// exactly once, later, on the loop's thread. Commands run on the lane (thread) of their drive.
+// exactly once, later, on the loop's thread. Commands run on the drive thread (thread) of their
+// drive.
 #pragma once
 
 #include <functional>
@@ -11,12 +12,9 @@
 #include <vector>
 
 #include "nvme/controller/facts.h"
-#include "state/base/result.h"
+#include "state/base/callback.h"
 
 namespace reclaim::nvme {
-
-template <typename T>
-using Callback = std::function<void(Result<T>)>;
 
 // Whether a drive may be asked anything: a device_spec entry matches it.
 using MayBeAsked = std::function<bool(const DriveFacts&)>;
@@ -26,15 +24,15 @@ class Drives {
   virtual ~Drives() = default;
 
   // Every PCI function of class NVMe, from sysfs alone plus, where a controller is live and not
-  // busy in a lane, its Identify and SMART counters (opened read-only). Never disturbs a drive. A
-  // drive that does not answer in time, or that no device_spec entry matches, is told of without
-  // them, its problem says which; it keeps nobody from being told of the others.
-  // Functions of `others` that are of another class are reported too, without anything but ids,
-  // class and driver: what is no drive is never opened.
+  // busy in a drive thread, its Identify and SMART counters (opened read-only). Never disturbs a
+  // drive. A drive that does not answer in time, or that no device_spec entry matches, is told of
+  // without them, its problem says which; it keeps nobody from being told of the others. Functions
+  // of `others` that are of another class are reported too, without anything but ids, class and
+  // driver: what is not a drive is never opened.
   virtual void discover(const std::set<PciAddress>& others,
                         Callback<std::vector<DriveFacts>> done) = 0;
 
-  // What the media of a drive that nobody gave us bears: partition tables, filesystems, LVM, md,
+  // What the media of a drive that nobody gave us has: partition tables, filesystems, LVM, md,
   // as blkid names them with their namespace ("nvme0n1: gpt partition table"); empty: nothing that
   // is known. Opened read-only. Errc::busy or refused: it cannot be read.
   virtual void find_signatures(const PciAddress& address,
@@ -42,9 +40,9 @@ class Drives {
 
   // Looks at every host guard of design §5b in order, opens and claims controller and namespaces.
   // Refusal is Errc::refused with the guard's name and detail as text; Errc::busy where waiting may
-  // help (a guest still has it, the driver is not bound or not live yet, all lanes are taken);
-  // Errc::failed where only an operator can mend it (another serial). On success the claim is held
-  // until drop().
+  // help (a guest still has it, the driver is not bound or not live yet, all drive threads are
+  // taken); Errc::failed where only an operator can mend it (another serial). On success the claim
+  // is held until drop().
   virtual void claim(const ClaimRequest& request, Callback<ClaimReport> done) = 0;
 
   // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.
@@ -88,12 +86,13 @@ class Drives {
   virtual void still_ours(const PciAddress& address, const Counters& since,
                           Callback<Counters> done) = 0;
 
-  // Ends whatever runs in the drive's lane as soon as it can be left; a sanitize goes on in the
+  // Ends whatever runs in the drive's thread as soon as it can be left; a sanitize goes on in the
   // drive.
   virtual void stop(const PciAddress& address) = 0;
 
-  // Gives the claim up: descriptors closed, lane ended. Idempotent; `done` after the last close.
-  virtual void drop(const PciAddress& address, std::function<void()> done) = 0;
+  // Gives the claim up: descriptors closed, drive thread ended. Idempotent; `done` after the last
+  // close.
+  virtual void drop(const PciAddress& address, Once<> done) = 0;
 };
 
 }  // namespace reclaim::nvme

@@ -6,8 +6,7 @@
 
 namespace reclaim::nvme {
 
-JobThread::JobThread(std::function<void()> at_end)
-    : at_end_(std::move(at_end)), thread_([this] { run(); }) {}
+JobThread::JobThread(Once<> at_end) : at_end_(std::move(at_end)), thread_([this] { run(); }) {}
 
 JobThread::~JobThread() {
   stop_all();
@@ -15,15 +14,18 @@ JobThread::~JobThread() {
   thread_.join();
 }
 
-bool JobThread::submit(Job job, std::size_t queue_max) {
+bool JobThread::has_room(std::size_t queue_max) {
+  const std::lock_guard lock(mutex_);
+  return queue_.size() < queue_max;
+}
+
+void JobThread::submit(Job job) {
   {
     const std::lock_guard lock(mutex_);
     CHECK(!finishing_);
-    if (queue_.size() >= queue_max) return false;
     queue_.push_back(Entry{std::move(job), std::make_shared<StopFlag>()});
   }
   changed_.notify_one();
-  return true;
 }
 
 void JobThread::stop_all() {
@@ -49,8 +51,7 @@ void JobThread::run() {
     queue_.pop_front();
     running_ = entry.stop;
     lock.unlock();
-    entry.job(*entry.stop);
-    entry.job = nullptr;  // what it captured goes here, not under the lock
+    entry.job(*entry.stop);  // what it captured goes here, not under the lock
     lock.lock();
     running_.reset();
   }

@@ -6,29 +6,30 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "nvme/stop_flag.h"
+#include "state/base/callback.h"
 
 namespace reclaim::nvme {
 
 class JobThread final {
  public:
-  using Job = std::function<void(StopFlag&)>;
+  using Job = Once<StopFlag&>;
 
   // `at_end` runs on that thread after the last job.
-  explicit JobThread(std::function<void()> at_end);
+  explicit JobThread(Once<> at_end);
   // Finishes the queue, with every job told to end, and joins.
   ~JobThread();
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;
 
-  // False when `queue_max` jobs wait already.
-  [[nodiscard]] bool submit(Job job, std::size_t queue_max);
+  // Fewer than `queue_max` jobs wait.
+  [[nodiscard]] bool has_room(std::size_t queue_max);
+  void submit(Job job);
   // Tells the job that runs and those that wait to end; jobs submitted later are not concerned.
   void stop_all();
   // Ends the thread after the jobs that wait; nothing may be submitted any more.
@@ -41,7 +42,7 @@ class JobThread final {
   };
   void run();
 
-  std::function<void()> at_end_;
+  Once<> at_end_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> queue_;

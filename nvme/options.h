@@ -25,7 +25,7 @@ struct Options {
   std::int64_t driver_wait_ms = 10'000;
   std::int64_t driver_poll_ms = 200;
 
-  std::size_t lanes_max = 8;  // drives worked on at the same time; more are refused as busy
+  std::size_t threads_max = 8;  // drives worked on at the same time; more are refused as busy
 
   // Verification (design §4; nvme.md §2). One sample is one read; the samples of a drive are shared
   // out among its namespaces.

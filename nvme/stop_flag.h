@@ -1,4 +1,4 @@
-// How a job on a lane is told to end, and how it waits so that it hears it. One a job.
+// How a job on a drive thread is told to end, and how it waits so that it hears it. One a job.
 // Thread: request() from any; the rest from the job's.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "state/base/first_error.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
@@ -52,46 +53,40 @@ Result<std::string> get_uuid(const Value& object, std::string_view name, bool ma
   return text;
 }
 
-Result<RowAnswer> parse_row(const Value& value) {
-  RowAnswer row;
-  auto uuid = get_uuid(value, "uuid", false);
-  if (!uuid.ok()) return std::move(uuid).error();
-  auto name = json::get_string(value, "name");
-  if (!name.ok()) return std::move(name).error();
-  if (name->empty() || name->size() > kProviderNameBytesMax) {
+Result<std::string> get_name(const Value& object) {
+  auto name = json::get_string(object, "name");
+  if (name.ok() && (name->empty() || name->size() > kProviderNameBytesMax)) {
     return Error{Errc::invalid, fmt::format("'name' is of {} bytes, 1 to {} are possible",
                                             name->size(), kProviderNameBytesMax)};
   }
-  auto parent = get_uuid(value, "parent_provider_uuid", true);
-  if (!parent.ok()) return std::move(parent).error();
-  auto root = get_uuid(value, "root_provider_uuid", false);
-  if (!root.ok()) return std::move(root).error();
-  auto generation = get_count(value, "generation");
-  if (!generation.ok()) return std::move(generation).error();
-  return RowAnswer{*std::move(uuid), *std::move(name), *std::move(parent), *std::move(root),
-                   *generation};
+  return name;
+}
+
+Result<RowAnswer> parse_row(const Value& value) {
+  RowAnswer row;
+  FirstError error;
+  error.or_set(row.uuid, get_uuid(value, "uuid", false));
+  error.or_set(row.name, get_name(value));
+  error.or_set(row.parent_uuid, get_uuid(value, "parent_provider_uuid", true));
+  error.or_set(row.root_uuid, get_uuid(value, "root_provider_uuid", false));
+  error.or_set(row.generation, get_count(value, "generation"));
+  return error.or_value(std::move(row));
 }
 
 Result<Inventory> parse_inventory(std::string_view resource_class, const Value& value) {
   Inventory inventory;
   inventory.resource_class = std::string(resource_class);
-  struct Member {
-    std::string_view name;
-    std::int64_t* into;
-  };
-  for (const Member& member :
-       {Member{"total", &inventory.total}, Member{"reserved", &inventory.reserved},
-        Member{"min_unit", &inventory.min_unit}, Member{"max_unit", &inventory.max_unit},
-        Member{"step_size", &inventory.step_size}}) {
-    auto number = get_count(value, member.name);
-    if (!number.ok()) return std::move(number).error();
-    *member.into = *number;
+  FirstError error;
+  error.or_set(inventory.total, get_count(value, "total"));
+  error.or_set(inventory.reserved, get_count(value, "reserved"));
+  error.or_set(inventory.min_unit, get_count(value, "min_unit"));
+  error.or_set(inventory.max_unit, get_count(value, "max_unit"));
+  error.or_set(inventory.step_size, get_count(value, "step_size"));
+  error.or_set(inventory.allocation_ratio, json::get_number(value, "allocation_ratio"));
+  if (error.status().ok() && !std::isfinite(inventory.allocation_ratio)) {
+    return Error{Errc::invalid, "'allocation_ratio' is not finite"};
   }
-  auto ratio = json::get_number(value, "allocation_ratio");
-  if (!ratio.ok()) return std::move(ratio).error();
-  if (!std::isfinite(*ratio)) return Error{Errc::invalid, "'allocation_ratio' is not finite"};
-  inventory.allocation_ratio = *ratio;
-  return inventory;
+  return error.or_value(std::move(inventory));
 }
 
 std::string_view member_name(const Value& name) {
@@ -125,7 +120,7 @@ Result<TraitsAnswer> parse_traits(const rapidjson::Document& document) {
     const std::string_view name = value.IsString() ? member_name(value) : "";
     if (!is_resource_class(name)) {
       return wrong(fmt::format("'traits'[{}]", answer.traits.size()),
-                   fmt::format("'{}' is no trait", printable_excerpt(name, 60)));
+                   fmt::format("'{}' is not a trait", printable_excerpt(name, 60)));
     }
     answer.traits.emplace_back(name);
   }
@@ -183,7 +178,7 @@ Result<InventoriesAnswer> parse_inventories(std::string_view body, std::size_t b
     const std::string_view name = member_name(member.name);
     if (!is_resource_class(name)) {
       return wrong("'inventories'",
-                   fmt::format("'{}' is no resource class", printable_excerpt(name, 60)));
+                   fmt::format("'{}' is not a resource class", printable_excerpt(name, 60)));
     }
     const bool twice = std::any_of(answer.inventories.begin(), answer.inventories.end(),
                                    [&](const Inventory& e) { return e.resource_class == name; });

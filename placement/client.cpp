@@ -11,27 +11,26 @@
 namespace reclaim::placement {
 
 Result<std::unique_ptr<Client>> Client::create(Options options, HttpTransport& transport,
-                                               Pauses& pauses, const Clock& clock, Logger& logger) {
+                                               Timers& timers, const Clock& clock, Logger& logger) {
   if (auto good = check_options(options); !good.ok()) return std::move(good).error();
-  return std::unique_ptr<Client>(new Client(std::move(options), transport, pauses, clock, logger));
+  return std::unique_ptr<Client>(new Client(std::move(options), transport, timers, clock, logger));
 }
 
-Client::Client(Options options, HttpTransport& transport, Pauses& pauses, const Clock& clock,
+Client::Client(Options options, HttpTransport& transport, Timers& timers, const Clock& clock,
                Logger& logger)
     : options_(options),
       logger_(logger),
-      api_(kPlacement, std::move(options), Ports{transport, pauses, clock, logger}) {}
+      api_(kPlacement, std::move(options), Ports{transport, timers, clock, logger}) {}
 
 void Client::list_tree(Callback<Tree> done) {
-  api_.converse(ListTree(options_, root_),
-                Callback<Tree>([this, done = std::move(done)](Result<Tree> tree) {
-                  if (tree.ok()) {
-                    root_ = Root{tree->root_uuid, tree->root_name};
-                  } else if (tree.error().code == Errc::not_found) {
-                    root_.reset();
-                  }
-                  done(std::move(tree));
-                }));
+  api_.converse(ListTree(options_, root_), [this, done = std::move(done)](Result<Tree> tree) {
+    if (tree.ok()) {
+      root_ = Root{tree->root_uuid, tree->root_name};
+    } else if (tree.error().code == Errc::not_found) {
+      root_.reset();
+    }
+    done(std::move(tree));
+  });
 }
 
 void Client::read(const std::string& provider_uuid, Callback<ProviderView> done) {
@@ -54,11 +53,11 @@ void Client::set_reserved(const ProviderView& view, std::int64_t reserved,
 
 void Client::register_device(const NewDevice& device, Callback<ProviderView> done) {
   api_.converse(RegisterDevice(options_, device),
-                Callback<Registered>([this, done = std::move(done)](Result<Registered> registered) {
+                [this, done = std::move(done)](Result<Registered> registered) {
                   if (!registered.ok()) return done(std::move(registered).error());
                   note_left_out(registered->traits_left_out);
                   done(std::move(registered->view));
-                }));
+                });
 }
 
 // Once a trait and process: the same Placement will say the same of every drive.

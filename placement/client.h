@@ -1,7 +1,7 @@
 // Client: Providers over an HttpTransport, with Keystone behind it. Owns its session and the root
 // provider once found.
 //
-// Thread: the loop's. Transport, pauses, clock and logger outlive the client; callbacks that are
+// Thread: the loop's. Transport, timers, clock and logger outlive the client; callbacks that are
 // outstanding when it is destroyed are dropped.
 #pragma once
 
@@ -26,7 +26,7 @@ class Client final : public Providers {
   // Fails with Errc::invalid, naming the option, where options cannot work.
   [[nodiscard]] static Result<std::unique_ptr<Client>> create(Options options,
                                                               HttpTransport& transport,
-                                                              Pauses& pauses, const Clock& clock,
+                                                              Timers& timers, const Clock& clock,
                                                               Logger& logger);
   ~Client() override = default;
   Client(const Client&) = delete;
@@ -47,7 +47,7 @@ class Client final : public Providers {
   [[nodiscard]] const RequestCounts& counts() const { return api_.counts(); }
 
  private:
-  Client(Options options, HttpTransport& transport, Pauses& pauses, const Clock& clock,
+  Client(Options options, HttpTransport& transport, Timers& timers, const Clock& clock,
          Logger& logger);
 
   void note_left_out(const std::vector<std::string>& traits);

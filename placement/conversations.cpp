@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kOneTimeUse = "HW_PCI_ONE_TIME_USE";
 constexpr std::string_view kOwnerCyborg = "OWNER_CYBORG";
 
-// Placement answers 400 to a trait its os-traits does not know: then no provider bears it.
+// Placement answers 400 to a trait its os-traits does not know: then no provider has it.
 bool trait_is_unknown(const HttpResponse& response, std::string_view trait) {
   return response.status == 400 && error_detail(response).detail.find(fmt::format(
                                        "No such trait(s): {}", trait)) != std::string::npos;
@@ -206,7 +206,7 @@ ListTree::Step ListTree::on_marked(const HttpResponse& response) {
   return after_marks();
 }
 
-// What was asked for by a trait that Placement does not know nobody bears; the other one is asked
+// What was asked for by a trait that Placement does not know nobody has; the other one is asked
 // for alone.
 ListTree::Step ListTree::on_unknown_trait() {
   if (!novas_known_ && !cyborgs_known_) return Finished<Tree>{std::move(tree_)};
@@ -216,7 +216,7 @@ ListTree::Step ListTree::on_unknown_trait() {
 
 // Rows do not show their traits. Nova's are first asked for as those that are not Cyborg's as well:
 // where that is every device there is none of Cyborg's to be found, and the usual host is spared a
-// request with each survey. A provider that bears both is asked for only where one may be.
+// request with each survey. A provider that has both is asked for only where one may be.
 ListTree::Step ListTree::after_marks() {
   const bool all_novas = std::all_of(tree_.rows.begin(), tree_.rows.end(),
                                      [](const ProviderRow& row) { return row.one_time_use; });
@@ -245,7 +245,7 @@ ReadProvider::ReadProvider(const Options& options, std::string provider_uuid)
 ReadProvider::Step ReadProvider::start() {
   if (!looks_like_uuid(uuid_)) {
     return Finished<ProviderView>{Error{
-        Errc::invalid, fmt::format("'{}' is no provider's UUID", printable_excerpt(uuid_, 60))}};
+        Errc::invalid, fmt::format("'{}' is not a provider's UUID", printable_excerpt(uuid_, 60))}};
   }
   return ask(RequestKind::inventories);
 }
@@ -271,8 +271,7 @@ Result<Ok> ReadProvider::take_in(const HttpResponse& response) {
 }
 
 ReadProvider::Step ReadProvider::on_answer(Result<HttpResponse> answer) {
-  if (!answer.ok()) return Finished<ProviderView>{std::move(answer).error()};
-  auto good = triage(request_, *std::move(answer));
+  auto good = triage(request_, std::move(answer));
   if (!good.ok()) return Finished<ProviderView>{std::move(good).error()};
   if (auto taken = take_in(*good); !taken.ok()) {
     return Finished<ProviderView>{std::move(taken).error()};
@@ -308,8 +307,8 @@ SetReserved::Step SetReserved::start() {
         Errc::refused, fmt::format("reserved of provider {} is not set to {}: {}",
                                    printable_excerpt(view_.uuid, 60), wanted_.reserved, why)}};
   };
-  if (!looks_like_uuid(view_.uuid)) return refuse("that is no provider's UUID");
-  if (!view_.is_device()) return refuse("it is no single device (one inventory with total 1)");
+  if (!looks_like_uuid(view_.uuid)) return refuse("that is not a provider's UUID");
+  if (!view_.is_device()) return refuse("it is not a single device (one inventory with total 1)");
   if (!is_resource_class(wanted_.resource_class)) return refuse("it has no valid resource class");
   if (wanted_.reserved < 0 || wanted_.reserved > wanted_.total) {
     return refuse("only 0 up to its total are possible");
@@ -325,17 +324,13 @@ SetReserved::Step SetReserved::start() {
 SetReserved::Step SetReserved::on_answer(Result<HttpResponse> answer) {
   if (full_read_) return on_full_read(full_read_->on_answer(std::move(answer)));
   if (!written_) {
-    if (!answer.ok()) return Finished<ProviderView>{std::move(answer).error()};
-    auto good = triage(request_, *std::move(answer));
+    auto good = triage(request_, std::move(answer));
     if (!good.ok()) return Finished<ProviderView>{std::move(good).error()};
     return on_written(*good);
   }
-  if (answer.ok()) {
-    auto good = triage(request_, *std::move(answer));
-    if (good.ok()) return on_confirming(*good);
-    answer = std::move(good).error();
-  }
-  return on_full_read(Finished<ProviderView>{std::move(answer).error()});
+  auto good = triage(request_, std::move(answer));
+  if (good.ok()) return on_confirming(*good);
+  return on_full_read(Finished<ProviderView>{std::move(good).error()});
 }
 
 SetReserved::Step SetReserved::on_written(const HttpResponse& response) {
@@ -376,7 +371,7 @@ SetReserved::Step SetReserved::confirm(ProviderView read) {
       Error{moved ? Errc::conflict : Errc::unknown,
             fmt::format("reserved = {} was written to provider {}, but a read shows otherwise{}",
                         wanted_.reserved, view_.uuid,
-                        moved ? ": somebody has changed it since" : " at the same generation")}};
+                        moved ? ": it was changed since" : " at the same generation")}};
 }
 
 }  // namespace reclaim::placement

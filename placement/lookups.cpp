@@ -17,7 +17,7 @@ ReadInventories::ReadInventories(const Options& options, std::string provider_uu
 ReadInventories::Step ReadInventories::start() {
   if (!looks_like_uuid(uuid_)) {
     return Finished<Value>{Error{
-        Errc::invalid, fmt::format("'{}' is no provider's UUID", printable_excerpt(uuid_, 60))}};
+        Errc::invalid, fmt::format("'{}' is not a provider's UUID", printable_excerpt(uuid_, 60))}};
   }
   request_ = {RequestKind::inventories, fmt::format("/resource_providers/{}/inventories", uuid_),
               ""};
@@ -25,8 +25,7 @@ ReadInventories::Step ReadInventories::start() {
 }
 
 ReadInventories::Step ReadInventories::on_answer(Result<HttpResponse> answer) {
-  if (!answer.ok()) return Finished<Value>{std::move(answer).error()};
-  auto good = triage(request_, *std::move(answer));
+  auto good = triage(request_, std::move(answer));
   if (!good.ok()) return Finished<Value>{std::move(good).error()};
   auto read = parse_inventories(good->body, static_cast<std::size_t>(options_.body_bytes_max));
   if (!read.ok()) return Finished<Value>{std::move(read).error()};
@@ -42,8 +41,7 @@ FindProvider::Step FindProvider::start() {
 }
 
 FindProvider::Step FindProvider::on_answer(Result<HttpResponse> answer) {
-  if (!answer.ok()) return Finished<Value>{std::move(answer).error()};
-  auto good = triage(request_, *std::move(answer));
+  auto good = triage(request_, std::move(answer));
   if (!good.ok()) return Finished<Value>{std::move(good).error()};
   auto rows = parse_rows(good->body, static_cast<std::size_t>(options_.body_bytes_max),
                          static_cast<std::size_t>(options_.tree_rows_max));

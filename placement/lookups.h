@@ -26,7 +26,7 @@ class ReadInventories final {
   ApiRequest request_;
 };
 
-// The UUID of the provider that bears a name.
+// The UUID of the provider that has a name.
 class FindProvider final {
  public:
   using Value = std::string;

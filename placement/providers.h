@@ -9,16 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "state/base/result.h"
+#include "state/base/callback.h"
 
 namespace reclaim::placement {
-
-template <typename T>
-using Callback = std::function<void(Result<T>)>;
 
 // One row of the tree under this host's root provider.
 struct ProviderRow {
@@ -26,8 +22,8 @@ struct ProviderRow {
   std::string name;  // as written: Nova folds the address to upper case
   std::string parent_uuid;
   std::int64_t generation = 0;
-  bool one_time_use = false;  // bears HW_PCI_ONE_TIME_USE
-  bool owner_cyborg = false;  // bears OWNER_CYBORG
+  bool one_time_use = false;  // has HW_PCI_ONE_TIME_USE
+  bool owner_cyborg = false;  // has OWNER_CYBORG
 };
 
 struct Tree {
@@ -69,8 +65,7 @@ struct ProviderView {
 
 // A device that Placement is to know (Cyborg NVMe specification, "Placement Integration").
 struct NewDevice {
-  std::string
-      uuid;  // the provider's, made from its name: what bears it is ours, half made or whole
+  std::string uuid;  // the provider's, made from its name: what has it is ours, half made or whole
   std::string name;  // "<hostname>_<pci address>"
   std::string parent_uuid;
   std::string resource_class;       // CUSTOM_NVME_<VENDOR>_<PRODUCT>
@@ -93,7 +88,7 @@ class Providers {
   virtual void read_inventories(const std::string& provider_uuid,
                                 Callback<std::vector<Inventory>> done) = 0;
 
-  // The UUID of the provider that bears this name, in whichever tree; Errc::not_found. One request.
+  // The UUID of the provider that has this name, in whichever tree; Errc::not_found. One request.
   virtual void find(const std::string& name, Callback<std::string> done) = 0;
 
   // PUTs the one inventory of `view` with `reserved` changed and every other field echoed, at the

@@ -58,7 +58,7 @@ RegisterDevice::Step RegisterDevice::start() {
                                            device_.name.size(), kProviderNameBytesMax));
   }
   if (!is_resource_class(device_.resource_class)) {
-    return stop(Errc::invalid, fmt::format("'{}' is no resource class",
+    return stop(Errc::invalid, fmt::format("'{}' is not a resource class",
                                            printable_excerpt(device_.resource_class, 60)));
   }
   if (!contains(device_.traits, kOwnerCyborg) ||
@@ -174,7 +174,7 @@ RegisterDevice::Step RegisterDevice::on_found(const HttpResponse& response) {
   if (row->parent_uuid != device_.parent_uuid) {
     return stop(Errc::refused,
                 fmt::format("one of that name ({}) is there, but not below this host's root "
-                            "provider {}; remove it if nobody uses it",
+                            "provider {}; remove it if it is not used",
                             row->uuid, device_.parent_uuid));
   }
   provider_ = row->uuid;
@@ -187,13 +187,13 @@ RegisterDevice::Step RegisterDevice::on_traits(const HttpResponse& response) {
   if (!traits.ok()) return Finished<Registered>{std::move(traits).error()};
   traits_ = *std::move(traits);
   if (provider_ != device_.uuid && !contains(traits_.traits, kOwnerCyborg)) {
-    return stop(Errc::refused, fmt::format("one of that name ({}) is there without {}; it is "
-                                           "somebody else's and left as it is",
+    return stop(Errc::refused, fmt::format("one of that name ({}) is there without {}; it belongs "
+                                           "to another service and is left as it is",
                                            provider_, kOwnerCyborg));
   }
   if (const std::string_view owner = other_owner(traits_.traits); !owner.empty()) {
     return stop(Errc::refused,
-                fmt::format("one of that name ({}) bears {}: Nova has the device too; take it "
+                fmt::format("one of that name ({}) has {}: Nova has the device too; take it "
                             "out of nova.conf's or out of our device_spec",
                             provider_, owner));
   }
@@ -207,8 +207,8 @@ RegisterDevice::Step RegisterDevice::on_inventories(const HttpResponse& response
   for (const Inventory& inventory : inventories_.inventories) {
     if (inventory.resource_class == device_.resource_class) continue;
     return stop(Errc::refused,
-                fmt::format("{} has an inventory of {}, not of {} alone: another drive stood "
-                            "there, or somebody else writes it; delete that inventory",
+                fmt::format("{} has an inventory of {}, not of {} alone: another drive was there, "
+                            "or another client writes it; delete that inventory",
                             provider_, inventory.resource_class, device_.resource_class));
   }
   return make_what_is_missing();
@@ -221,7 +221,7 @@ RegisterDevice::Step RegisterDevice::make_what_is_missing() {
   }
   if (traits.size() > traits_.traits.size()) {
     if (trait_writes_left_ == 0) {
-      return stop(Errc::conflict, "its traits were written, but somebody takes them away again");
+      return stop(Errc::conflict, "its traits were written, but another client removes them again");
     }
     --trait_writes_left_;
     return ask(Asked::put_traits, fmt::format("/resource_providers/{}/traits", provider_),
@@ -255,7 +255,7 @@ RegisterDevice::Step RegisterDevice::on_read_back(ReadProvider::Step step) {
   if (inventory_written_ && !result->burned()) {
     return stop(Errc::conflict,
                 "its inventory was written with reserved = 1, but a read shows "
-                "otherwise: somebody has changed it since");
+                "otherwise: it was changed since");
   }
   return Finished<Registered>{Registered{*std::move(result), std::move(left_out_)}};
 }

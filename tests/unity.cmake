@@ -34,7 +34,7 @@ function(reclaim_unity directory)
     endforeach()
     string(APPEND text "\n")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-    # An unnamed namespace's type in a class that a source defines for itself is no fault there.
+    # An unnamed namespace's type in a class that a source defines for itself is not a fault there.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endforeach()

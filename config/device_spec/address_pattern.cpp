@@ -41,7 +41,7 @@ Result<Pattern> compile(std::string_view text, std::string_view name) {
   auto pattern = Pattern::create(text);
   if (pattern.ok()) return pattern;
   return Error{pattern.error().code,
-               fmt::format("the {} '{}' is no usable regular expression: {}", name,
+               fmt::format("the {} '{}' is not a usable regular expression: {}", name,
                            printable_excerpt(text, kExcerptBytes), pattern.error().what)};
 }
 

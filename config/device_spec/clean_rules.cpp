@@ -150,7 +150,7 @@ Result<std::uint64_t> parse_bytes_per_s(std::string_view text) {
   const auto number = parse_number<std::uint64_t>(digits);
   if (!number || *number > (std::numeric_limits<std::uint64_t>::max() >> shift)) {
     return Error{Errc::invalid,
-                 fmt::format("'{}' is no rate: bytes a second like 1048576, 500M or 2G are "
+                 fmt::format("'{}' is not a rate: bytes a second like 1048576, 500M or 2G are "
                              "accepted (K, M, G, T; 0: no limit)",
                              printable_excerpt(text, kExcerptBytes))};
   }

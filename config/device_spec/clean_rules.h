@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 8> kRuleKeys = {
 // crypto, a log that is to be believed where none is.
 [[nodiscard]] Status settle_rules(DeviceSpec& spec, nvme::VerifyLevel fallback);
 
-// "500M", "2G", "1048576": bytes a second, K, M, G and T being powers of 1024; 0 is no limit.
+// "500M", "2G", "1048576": bytes a second, K, M, G and T being powers of 1024; 0: no limit.
 [[nodiscard]] Result<std::uint64_t> parse_bytes_per_s(std::string_view text);
 
 }  // namespace reclaim::config

@@ -105,7 +105,8 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 [[nodiscard]] bool matches(const DeviceSpec& spec, std::uint16_t vendor_id,
                            std::uint16_t product_id, const PciAddress& address);
 
-// The first entry that matches, as Nova decides; nothing means: hands off.
+// The first entry that matches, as Nova decides; nothing: no entry matches, and the device is left
+// as it is.
 [[nodiscard]] std::optional<std::size_t> match(const std::vector<DeviceSpec>& specs,
                                                std::uint16_t vendor_id, std::uint16_t product_id,
                                                const PciAddress& address);

@@ -12,7 +12,7 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::size_t kExcerptBytes = 60;
-constexpr std::size_t kProblems = 50;  // a file that is no INI at all is wrong in every line
+constexpr std::size_t kProblems = 50;  // a file that is not INI at all is wrong in every line
 
 // What Python calls white space, in UTF-8, beyond ASCII.
 constexpr std::array<std::string_view, 19> kWideSpaces = {
@@ -88,7 +88,7 @@ class Parser {
 
   void take(std::string_view raw) {
     const std::string_view line = rstrip(raw);
-    if (const auto bad = find_no_utf8(line)) {
+    if (const auto bad = find_invalid_utf8(line)) {
       open_ = Open::skipping;
       return complain(line_, fmt::format("the line is not UTF-8 (at byte {})", *bad + 1));
     }
@@ -148,7 +148,7 @@ class Parser {
     if (key.empty()) return complain(line_, "the option has no name before the ':' or '='");
     if (!in_section_) {
       if (bad_section_) return;  // its header was complained about already
-      return complain(line_, fmt::format("option '{}' stands before the first [section]",
+      return complain(line_, fmt::format("option '{}' is before the first [section]",
                                          printable_excerpt(key, kExcerptBytes)));
     }
     std::string_view value = strip(line.substr(separator + 1));

@@ -233,7 +233,7 @@ std::string Options::reference(const Value& value, std::string_view group, std::
   if (!found) {
     // The name may be a part of a password, so it is not quoted.
     pass.problems.push_back({value.at,
-                             "a '$' is followed by a name that is no option: write '$$' for "
+                             "a '$' is followed by a name that is not an option: write '$$' for "
                              "a dollar sign, or '${name}' to mark a name's end"});
   }
   return found.value_or("");

@@ -28,15 +28,13 @@ constexpr std::string_view kLog = "reclaim.api";
 // What an operator's remote hand did; a name of its own, so that it can be kept apart.
 constexpr std::string_view kAuditLog = "reclaim.api.audit";
 
-using Done = std::function<void(Response)>;
-
 // One request on its way.
 struct Call {
   Request request;
   Route route;
   Result<Negotiated> negotiated = Negotiated{};  // the error: a 406's text
   placement::Identity who;
-  Done done;
+  Once<Response> done;
 
   // Where the client reached us.
   [[nodiscard]] std::string base_url() const { return request.base_url + route.mount; }
@@ -120,7 +118,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     CHECK(ports_.tokens != nullptr || !options_.authenticate);
   }
 
-  void handle(Request request, Done done) {
+  void handle(Request request, Once<Response> done) {
     const auto call = std::make_shared<Call>();
     call->request = std::move(request);
     call->done = std::move(done);
@@ -172,18 +170,19 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       call->who.roles = {"admin", "manager", "member", "reader"};
       return admit(call);
     }
-    // Two of one name are no token: of the two, somebody before us may have judged the other one.
+    // Two of one name are not a token: of the two, somebody before us may have judged the other
+    // one.
     const std::string token = folded(call->request, "X-Auth-Token");
     if (token.empty()) {
       return unauthorized(*call,
-                          "The request you have made requires authentication: it bears no "
+                          "The request you have made requires authentication: it has no "
                           "X-Auth-Token");
     }
     const std::string service_token = folded(call->request, "X-Service-Token");
     ports_.tokens->validate(
         token, service_token, [weak = weak_from_this(), call](Result<placement::Identity> who) {
           const auto self = weak.lock();
-          if (!self) return;
+          if (!self) return call->done.drop();
           if (who) {
             call->who = *std::move(who);
             return self->admit(call);
@@ -337,7 +336,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       return answer(*call, fault(why->status, why->detail));
     }
     Order order;
-    order.order = "clean";
+    order.order = to_string(OrderKind::clean);
     order.address = to_string(found.record.address);
     order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
                             word(call->who.project_id));
@@ -346,7 +345,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     ports_.store.push_order(
         found.record.host, order, [weak = weak_from_this(), call](Result<Ok> pushed) {
           const auto self = weak.lock();
-          if (!self) return;
+          if (!self) return call->done.drop();
           if (!pushed) return self->answer(*call, self->redis_fault(*call, pushed.error()));
           Response accepted;
           accepted.status = 202;
@@ -380,7 +379,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!all && !looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_arq(*call));
     auto filter = all ? parse_arq_filter(call->route.parameters) : Result<ArqFilter>(ArqFilter{});
     if (!filter) return answer(*call, fault(400, filter.error().what));
-    // Cyborg's scoping: whoever is no admin sees the own project's, whatever the rule lets pass.
+    // Cyborg's scoping: whoever is not an admin sees the own project's, whatever the rule lets
+    // pass.
     if (!policy_.allows("admin_api", call->who, own(call->who))) {
       filter->project = call->who.project_id;
     }
@@ -443,7 +443,7 @@ Api::Api(Ports ports, Policy policy, Options options)
 
 Api::~Api() = default;
 
-void Api::handle(Request request, std::function<void(Response)> done) {
+void Api::handle(Request request, Once<Response> done) {
   impl_->handle(std::move(request), std::move(done));
 }
 

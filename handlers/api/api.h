@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "handlers/api/loop_budget.h"
 #include "handlers/api/policy.h"
 #include "placement/keystone/tokens.h"
+#include "state/base/callback.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/device/store.h"
@@ -69,7 +69,7 @@ class Api final {
   Api& operator=(const Api&) = delete;
 
   // `done` is called exactly once, perhaps before handle() returns; never after the Api is gone.
-  void handle(Request request, std::function<void(Response)> done);
+  void handle(Request request, Once<Response> done);
 
   // By these rules from now on.
   void use(Policy policy);

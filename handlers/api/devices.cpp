@@ -132,13 +132,13 @@ std::string why_allocated(const Record& record) {
       by_arq ? fmt::format(" by accelerator request {}", record.arq) : std::string();
   if (by_arq && record.consumer().empty()) {
     return fmt::format(
-        "is allocated{}, of which Placement shows no allocation: it is cleaned by itself once its "
-        "unbinding is heard of; if that request is gone for good, run `reclaim device clean {}` "
-        "on the host",
+        "is allocated{}, of which Placement shows no allocation: it is cleaned automatically once "
+        "its unbinding is reported; if that request is gone for good, run `reclaim device clean "
+        "{}` on the host",
         arq, to_string(record.address));
   }
   return fmt::format(
-      "is allocated{}{}: it is cleaned by itself once nobody holds it; delete the instance or "
+      "is allocated{}{}: it is cleaned automatically once it is free; delete the instance or "
       "detach the device",
       record.instance.empty() ? "" : fmt::format(" to instance {}", record.instance), arq);
 }
@@ -320,8 +320,8 @@ std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
   const std::int64_t age_ms = now.ms - found.host.heartbeat_at.ms;
   if (found.host.heartbeat_at.ms <= 0 || age_ms > heartbeat_max_ms) {
     const std::string last = found.host.heartbeat_at.ms <= 0
-                                 ? std::string("it was never heard of, or too long ago")
-                                 : fmt::format("it was last heard of {} ago", seconds(age_ms));
+                                 ? std::string("no heartbeat, or too long ago")
+                                 : fmt::format("last heartbeat {} ago", seconds(age_ms));
     return Fault{400, fmt::format("No worker on host {} can clean it: {}, and {} are the limit; "
                                   "start reclaim there, then ask again",
                                   record.host, last, seconds(heartbeat_max_ms))};

@@ -17,7 +17,7 @@ inline constexpr std::string_view kJsonContentType = "application/json";
 // JSON text inside a JSON string,
 //   {"error_message": "{\"debuginfo\": null, \"faultcode\": \"Client\", \"faultstring\": \"...\"}"}
 // faultcode is Server from status 500 on; faultstring is "title: detail", or one of them alone.
-// Texts that are no UTF-8 are made printable, and long ones are cut.
+// Texts that are not UTF-8 are made printable, and long ones are cut.
 [[nodiscard]] std::string error_body(int status, std::string_view title, std::string_view detail);
 
 }  // namespace reclaim::api

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "handlers/api/devices.h"
+#include "state/base/reading.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::api {
@@ -18,7 +19,7 @@ using Shared = std::shared_ptr<const T>;
 template <typename T>
 class Kept final {
  public:
-  using Done = Fleet::Callback<T>;
+  using Done = Fleet::OnView<T>;
 
   // True: the caller begins to make it, and hands it to settle().
   [[nodiscard]] bool ask(MonoMs now, std::int64_t view_ms, Done done) {
@@ -55,8 +56,8 @@ class Kept final {
 template <typename Rows>
 class FleetRead final : public std::enable_shared_from_this<FleetRead<Rows>> {
  public:
-  using Load = std::function<void(const std::string& host, StoreCallback<Rows>)>;
-  using Done = std::function<void(Result<std::vector<Rows>>)>;
+  using Load = std::function<void(const std::string& host, Callback<Rows>)>;
+  using Done = Callback<std::vector<Rows>>;
 
   FleetRead(std::vector<std::string> hosts, std::size_t loads_max, Load load, Done done)
       : hosts_(std::move(hosts)),
@@ -138,7 +139,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   Impl(Store& store, const Clock& clock, FleetOptions options)
       : store_(store), clock_(clock), options_(options) {}
 
-  void hosts(Callback<std::vector<HostInfo>> done) {
+  void hosts(OnView<std::vector<HostInfo>> done) {
     if (!hosts_.ask(now(), options_.view_ms, std::move(done))) return;
     store_.hosts([weak = weak_from_this()](Result<std::vector<HostInfo>> hosts) {
       const auto self = weak.lock();
@@ -149,37 +150,36 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
-  void devices(Callback<Devices> done) {
+  void devices(OnView<Devices> done) {
     if (!devices_.ask(now(), options_.view_ms, std::move(done))) return;
-    read_fleet<HostDevices>(
-        [this](const std::string& host, StoreCallback<HostDevices> loaded) {
-          load(host, std::move(loaded));
-        },
-        [this](Result<Devices> devices) {
-          if (!devices) return devices_.settle(now(), devices.error());
-          devices_.settle(now(), std::make_shared<const Devices>(*std::move(devices)));
+    read_fleet<HostDevices>([this](const std::string& host,
+                                   Callback<HostDevices> loaded) { load(host, std::move(loaded)); },
+                            [this](Result<Devices> devices) {
+                              if (!devices) return devices_.settle(now(), devices.error());
+                              devices_.settle(now(),
+                                              std::make_shared<const Devices>(*std::move(devices)));
+                            });
+  }
+
+  void devices_of(const std::string& host, OnView<Devices> done) {
+    hosts(
+        [this, host, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) mutable {
+          if (!hosts) return done(hosts.error());
+          // A name that no worker has goes into no key.
+          if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
+          load(host, reading<HostDevices>(std::move(done), "", [](HostDevices devices) {
+                 return std::make_shared<const Devices>(Devices{std::move(devices)});
+               }));
         });
   }
 
-  void devices_of(const std::string& host, Callback<Devices> done) {
-    hosts([this, host, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
-      if (!hosts) return done(hosts.error());
-      // A name that no worker bears goes into no key.
-      if (find_host(**hosts, host) == nullptr) return done(std::make_shared<const Devices>());
-      load(host, [done](Result<HostDevices> devices) {
-        if (!devices) return done(devices.error());
-        done(std::make_shared<const Devices>(Devices{*std::move(devices)}));
-      });
-    });
-  }
-
-  void arqs(Callback<Arqs> done) {
+  void arqs(OnView<Arqs> done) {
     if (!arqs_.ask(now(), options_.view_ms, std::move(done))) return;
     devices([this](Result<Shared<Devices>> devices) {
       if (!devices) return arqs_.settle(now(), devices.error());
       const auto made = std::make_shared<Arqs>();
       read_fleet<Ok>(
-          [this, made](const std::string& host, StoreCallback<Ok> loaded) {
+          [this, made](const std::string& host, Callback<Ok> loaded) {
             load_arqs(host, made, std::move(loaded));
           },
           [this, made](const Result<std::vector<Ok>>& all) {
@@ -189,7 +189,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
-  void find(const std::string& uuid, Callback<Found> done) {
+  void find(const std::string& uuid, OnView<Found> done) {
     const auto hint = host_of_.find(uuid);
     if (hint == host_of_.end()) return search(uuid, std::move(done));
     // A device's UUID is made of its host's name: it never moves.
@@ -206,11 +206,11 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   }
 
   // Every callback of the store passes through one that looks whether we are still there.
-  void load(const std::string& host, StoreCallback<HostDevices> done) {
+  void load(const std::string& host, Callback<HostDevices> done) {
     store_.load(host, [weak = weak_from_this(), host,
                        done = std::move(done)](Result<std::vector<Record>> records) {
       const auto self = weak.lock();
-      if (!self) return;
+      if (!self) return done.drop();
       if (!records) return done(records.error());
       std::vector<Device> devices;
       devices.reserve(records->size());
@@ -223,7 +223,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
-  // Until it is read anew, so that a fleet is forgotten host by host, each in the turn in which it
+  // Until it is read again, so that a fleet is forgotten host by host, each in the turn in which it
   // was read again.
   void remember(const std::string& host, HostDevices devices) {
     HostDevices& known = devices_of_[host];
@@ -237,7 +237,7 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   template <typename Rows>
   void read_fleet(typename FleetRead<Rows>::Load load, typename FleetRead<Rows>::Done done) {
     hosts([this, load = std::move(load),
-           done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+           done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) mutable {
       if (!hosts) return done(hosts.error());
       if ((*hosts)->size() > options_.hosts_max) {
         return done(Error{Errc::limit, fmt::format("{} hosts are over the limit of {}",
@@ -246,18 +246,19 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
       std::vector<std::string> names;
       for (const HostInfo& host : **hosts) names.push_back(host.host);
       std::sort(names.begin(), names.end());
-      std::make_shared<FleetRead<Rows>>(std::move(names), options_.loads_max, load, done)->run();
+      std::make_shared<FleetRead<Rows>>(std::move(names), options_.loads_max, std::move(load),
+                                        std::move(done))
+          ->run();
     });
   }
 
-  void load_arqs(const std::string& host, const std::shared_ptr<Arqs>& made,
-                 StoreCallback<Ok> done) {
+  void load_arqs(const std::string& host, const std::shared_ptr<Arqs>& made, Callback<Ok> done) {
     store_.load_arqs(host, [weak = weak_from_this(), host, made,
                             done = std::move(done)](Result<std::vector<Arq>> arqs) {
       const auto self = weak.lock();
-      if (!self) return;
+      if (!self) return done.drop();
       if (!arqs) return done(arqs.error());
-      // As with the devices: kept until they are read anew.
+      // As with the devices: kept until they are read again.
       auto& rows = self->arqs_of_[host];
       rows.clear();
       for (Arq& arq : *arqs) {
@@ -282,25 +283,26 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     return device == devices.end() || device->address != address || device->managed;
   }
 
-  void search(const std::string& uuid, Callback<Found> done) {
-    devices([this, uuid, done = std::move(done)](Result<Shared<Devices>> devices) {
+  void search(const std::string& uuid, OnView<Found> done) {
+    devices([this, uuid, done = std::move(done)](Result<Shared<Devices>> devices) mutable {
       if (!devices) return done(devices.error());
       const auto found = host_of_.find(uuid);
       if (found == host_of_.end()) return done(Shared<Found>());
-      look_at(found->second, uuid, done);
+      look_at(found->second, uuid, std::move(done));
     });
   }
 
-  void look_at(const std::string& host, const std::string& uuid, Callback<Found> done) {
-    hosts([this, host, uuid, done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) {
+  void look_at(const std::string& host, const std::string& uuid, OnView<Found> done) {
+    hosts([this, host, uuid,
+           done = std::move(done)](Result<Shared<std::vector<HostInfo>>> hosts) mutable {
       if (!hosts) return done(hosts.error());
       Found found;
       if (const HostInfo* info = find_host(**hosts, host)) found.host = *info;
       found.host.host = host;
       store_.load(host, [weak = weak_from_this(), uuid, found = std::move(found),
-                         done](Result<std::vector<Record>> records) mutable {
+                         done = std::move(done)](Result<std::vector<Record>> records) mutable {
         const auto self = weak.lock();
-        if (!self) return;
+        if (!self) return done.drop();
         if (!records) return done(records.error());
         for (Record& record : *records) {
           if (uuid_of(record) != uuid) continue;
@@ -327,16 +329,16 @@ Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)
     : impl_(std::make_shared<Impl>(store, clock, options)) {}
 Fleet::~Fleet() = default;
 
-void Fleet::devices(Callback<Devices> done) {
+void Fleet::devices(OnView<Devices> done) {
   impl_->devices(std::move(done));
 }
-void Fleet::devices_of(const std::string& host, Callback<Devices> done) {
+void Fleet::devices_of(const std::string& host, OnView<Devices> done) {
   impl_->devices_of(host, std::move(done));
 }
-void Fleet::arqs(Callback<Arqs> done) {
+void Fleet::arqs(OnView<Arqs> done) {
   impl_->arqs(std::move(done));
 }
-void Fleet::find(const std::string& uuid, Callback<Found> done) {
+void Fleet::find(const std::string& uuid, OnView<Found> done) {
   impl_->find(uuid, std::move(done));
 }
 

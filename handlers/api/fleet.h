@@ -64,7 +64,7 @@ struct FleetOptions {
 class Fleet final {
  public:
   template <typename T>
-  using Callback = std::function<void(Result<std::shared_ptr<const T>>)>;
+  using OnView = Callback<std::shared_ptr<const T>>;
 
   Fleet(Store& store, const Clock& clock, FleetOptions options);
   ~Fleet();
@@ -73,17 +73,17 @@ class Fleet final {
 
   // In each: the store's error when any host could not be read. Half a fleet would be taken for
   // the whole one. Devices are ordered by host and address, ARQs by UUID.
-  void devices(Callback<Devices> done);
+  void devices(OnView<Devices> done);
   // Of one host, read now and alone; none when nobody by that name has ever worked.
-  void devices_of(const std::string& host, Callback<Devices> done);
-  void arqs(Callback<Arqs> done);
+  void devices_of(const std::string& host, OnView<Devices> done);
+  void arqs(OnView<Arqs> done);
 
   struct Found {
     HostInfo host;
     Record record;
   };
   // One device as it stands now, with its host; an empty pointer: there is none.
-  void find(const std::string& uuid, Callback<Found> done);
+  void find(const std::string& uuid, OnView<Found> done);
 
  private:
   class Impl;

@@ -11,7 +11,7 @@ namespace reclaim::api {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
-// A string; bytes that are no UTF-8 are made printable.
+// A string; bytes that are not UTF-8 are made printable.
 void put(JsonWriter& writer, std::string_view text);
 // The same, or null for an empty one.
 void put_or_null(JsonWriter& writer, std::string_view text);

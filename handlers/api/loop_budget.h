@@ -3,7 +3,7 @@
 // Thread: the loop's.
 #pragma once
 
-#include <functional>
+#include "state/base/callback.h"
 
 namespace reclaim::api {
 
@@ -18,7 +18,7 @@ class LoopBudget {
   [[nodiscard]] virtual bool may_begin() const = 0;
   // `go` is called in a later round of the loop, where something may be begun; never after the
   // LoopBudget is gone.
-  virtual void wait(std::function<void()> go) = 0;
+  virtual void wait(Once<> go) = 0;
 };
 
 }  // namespace reclaim::api

@@ -90,7 +90,7 @@ Result<Check> parse_one(std::string_view text) {
   }
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {
-    return wrong("is no check: KIND:MATCH, @ or ! is needed", text);
+    return wrong("is not a check: KIND:MATCH, @ or ! is needed", text);
   }
   const std::string_view kind = text.substr(0, colon);
   const std::string_view match = text.substr(colon + 1);
@@ -171,7 +171,7 @@ class Parser final {
   Result<Check> whole() {
     auto check = chain(Token::Kind::disjunction);
     if (check && at_ < tokens_.size()) {
-      return wrong("stands where `and`, `or` or the end is expected", tokens_[at_].text);
+      return wrong("is where `and`, `or` or the end is expected", tokens_[at_].text);
     }
     return check;
   }
@@ -204,7 +204,7 @@ class Parser final {
     const Token token = tokens_[at_++];
     if (token.kind == Token::Kind::check) return parse_one(token.text);
     if (token.kind != Token::Kind::negation && token.kind != Token::Kind::open) {
-      return wrong("stands where a check is expected", token.text);
+      return wrong("is where a check is expected", token.text);
     }
     if (++depth_ > kPolicyNestingMax) {
       return Error{Errc::limit, fmt::format("it is nested deeper than {}", kPolicyNestingMax)};
@@ -324,7 +324,7 @@ Status check_facts(const Policy::Check& check) {
     if (!part.of_target || std::find(kFacts.begin(), kFacts.end(), part.text) != kFacts.end()) {
       continue;
     }
-    return wrong(fmt::format("is no fact of what is asked for, so that the check never holds; "
+    return wrong(fmt::format("is not a fact of what is asked for, so that the check never holds; "
                              "accepted are {}",
                              fmt::join(kFacts, ", ")),
                  fmt::format("%({})s", part.text));

@@ -91,7 +91,7 @@ Result<Route> parse_route(std::string_view text) {
   const std::size_t mark = std::min(text.find('?'), text.size());
   const std::string_view path = text.substr(0, mark);
   if (path.substr(0, 1) != "/") {
-    return Error{Errc::invalid, fmt::format("'{}' is no path: it must begin with a slash",
+    return Error{Errc::invalid, fmt::format("'{}' is not a path: it must begin with a slash",
                                             printable_excerpt(path, 80))};
   }
   auto segments = parse_path(path);

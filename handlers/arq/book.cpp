@@ -41,7 +41,7 @@ bool names_a_function(const Arq& arq) {
   return arq.address && arq.attach_handle_type != "TEST_PCI";
 }
 
-// Whether both speak of one and the same binding, so that hearing of it again is no news.
+// Whether both speak of one and the same binding, so that hearing of it again is not news.
 bool same_binding(const Arq& a, const Arq& b) {
   return a.held_at == b.held_at && a.address == b.address && a.device_rp_uuid == b.device_rp_uuid;
 }
@@ -241,7 +241,7 @@ void ArqBook::take_in(Entry& entry, Arq told, const Now& now) {
   const Arq known = std::move(entry.arq);
   const bool first = known.uuid.empty();
   const bool moved = known.address && told.address && *known.address != *told.address;
-  // An unbinding that failed wipes the device, and is no new binding.
+  // An unbinding that failed wipes the device, and is not a new binding.
   const bool renewed =
       known.released && !told.hostname.empty() && older(known.updated_at, told.updated_at);
   const bool anew = first || !known.holds_device() || moved || renewed;

@@ -69,6 +69,8 @@ struct DeviceArqs {
   std::vector<PastTenancy> over;  // all that did: to be buried with the release
 };
 
+// Just above thirty methods: each way in which a binding is heard of, and each in which it ends, is
+// one, and all keep the same two indexes true.
 class ArqBook final {
  public:
   explicit ArqBook(HostNames names) : names_(std::move(names)) {}

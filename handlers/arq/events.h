@@ -20,9 +20,9 @@ struct ArqRow {
 
 inline constexpr std::string_view kArqEventPrefix = "accelerator_request.";
 
-inline constexpr std::array<ArqRow, 9> kArqTable{{
+inline constexpr auto kArqTable = std::to_array<ArqRow>({
     {"accelerator_request.bind.start", ArqState::bind_started, true,
-     "a device is being bound: it is somebody's from now on"},
+     "a device is being bound: it is in use from now on"},
     {"accelerator_request.bind.end", ArqState::bound, true,
      "a device was bound: it is reserved and recorded as allocated"},
     {"accelerator_request.bind.error", ArqState::bind_failed, true,
@@ -32,14 +32,14 @@ inline constexpr std::array<ArqRow, 9> kArqTable{{
     {"accelerator_request.unbind.end", ArqState::unbound, false,
      "the device was unbound and its allocation goes just after"},
     {"accelerator_request.unbind.error", ArqState::unbind_failed, false,
-     "the unbinding failed: the device is held until somebody says otherwise"},
+     "the unbinding failed: the device is held until Cyborg or an operator releases it"},
     {"accelerator_request.delete.start", ArqState::deleting, false,
      "the request is being deleted; until that has ended its device is held"},
     {"accelerator_request.delete.end", ArqState::unbound, false,
      "the request is gone and its device's allocation goes just after"},
     {"accelerator_request.delete.error", ArqState::deleting, false,
-     "the deletion failed: the device is held until somebody says otherwise"},
-}};
+     "the deletion failed: the device is held until Cyborg or an operator releases it"},
+});
 
 // Seconds after an event that begins a tenancy. Nova allocates before it binds, so the first look
 // finds the allocation; the second makes good for a Placement that was slow.

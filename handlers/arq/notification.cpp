@@ -117,7 +117,7 @@ Status take_group(const rapidjson::Value& data, Arq& arq) {
   return Ok{};
 }
 
-// JSON's truth values, and whatever oslo.utils takes for one; null is no marker.
+// JSON's truth values, and whatever oslo.utils takes for one; null is not a marker.
 Status take_managed(const rapidjson::Value& value, Arq& arq) {
   if (value.IsNull()) return Ok{};
   if (value.IsBool()) {
@@ -172,7 +172,7 @@ std::string other_members(const rapidjson::Value& info) {
 
 Status take_info_members(const rapidjson::Value& value, Arq& arq) {
   const VersionedObject object = open_versioned_object(value);
-  if (object.data == nullptr) return invalid("its object data is no object");
+  if (object.data == nullptr) return invalid("its object data is not an object");
   const rapidjson::Value& info = *object.data;
   Status address = take_address(info, arq);
   if (!address) return address;
@@ -221,7 +221,7 @@ Result<Arq> decode_arq_payload(std::string_view payload, const ArqRow& row) {
     return invalid(fmt::format("payload version '{}' is not known, 1.x is",
                                printable_excerpt(object.version, 16)));
   }
-  if (object.data == nullptr) return invalid("the payload's object data is no object");
+  if (object.data == nullptr) return invalid("the payload's object data is not an object");
   Result<Arq> arq = decode_data(*object.data, row);
   if (!arq) return arq.error().wrap("the ARQ");
   return arq;

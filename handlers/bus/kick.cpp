@@ -35,8 +35,8 @@ std::string_view host_after(std::initializer_list<std::string_view> prefixes,
 
 // The host of a nova-compute that published: `nova-compute:HOST` (versioned), `compute.HOST`
 // (legacy; the host may itself hold dots). Legacy messages of nova-api say `compute.HOST` too and
-// cannot be told apart; looking at an API host's devices in vain is harmless, but it is no look at
-// the host that is meant. Empty: another service's.
+// cannot be told apart; looking at an API host's devices in vain is harmless, but it is not a look
+// at the host that is meant. Empty: another service's.
 std::string_view compute_host(std::string_view publisher_id) {
   return host_after({"nova-compute:", kLegacyCompute}, publisher_id);
 }

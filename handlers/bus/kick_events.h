@@ -25,7 +25,7 @@ struct KickRow {
   std::string_view why;
 };
 
-inline constexpr std::array<KickRow, 20> kKickTable{{
+inline constexpr auto kKickTable = std::to_array<KickRow>({
     {"instance.delete.end", "compute.instance.delete.end", KickScope::named_by_payload, false,
      "the instance is gone and so are its allocations; if its compute was down the guest may still "
      "run, which the guards on the host find out"},
@@ -76,7 +76,7 @@ inline constexpr std::array<KickRow, 20> kKickTable{{
     {"instance.delete.start", "compute.instance.delete.start", KickScope::named, true,
      "a tenancy is about to end: the devices still allocated on the host are recorded as "
      "allocated"},
-}};
+});
 
 // Seconds after the event. Some events come before the allocation is gone, so the host is looked at
 // again; repeats for one host coalesce. A mark is worth nothing later than now.

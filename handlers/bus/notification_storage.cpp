@@ -140,7 +140,7 @@ class Cleaner final : public json::Parts {
   std::optional<std::string> message_;
 };
 
-// The text without what may not be kept; nothing: it is no JSON.
+// The text without what may not be kept; nothing: it is not JSON.
 std::optional<std::string> cleaned(std::string_view text, bool envelope) {
   std::string out;
   std::string paired;

@@ -37,7 +37,7 @@ Result<std::optional<std::string>> text_member(const rapidjson::Value& object,
   const rapidjson::Value* value = json::find(object, name);
   if (value == nullptr || value->IsNull()) return std::optional<std::string>();
   if (!value->IsString()) {
-    return Error{Errc::invalid, fmt::format("{} is no text", name)};
+    return Error{Errc::invalid, fmt::format("{} is not text", name)};
   }
   if (value->GetStringLength() > kTextBytesMax) {
     return Error{Errc::invalid, fmt::format("{} is {} bytes long, at most {} make sense", name,
@@ -162,7 +162,7 @@ RpcDecision decide_rpc(std::string_view body, std::string_view host) {
   const Result<rapidjson::Document> message = json::parse(opened->text, kRpcBodyBytesMax);
   if (!message) return rejected(message.error().wrap(opened->what));
   if (!message->IsObject()) {
-    return rejected({Errc::invalid, std::string(opened->what) + " is no JSON object"});
+    return rejected({Errc::invalid, std::string(opened->what) + " is not a JSON object"});
   }
   RpcDecision decision;
   std::optional<std::string> version;
@@ -187,7 +187,7 @@ RpcDecision decide_rpc(std::string_view body, std::string_view host) {
   if (decision.request_id.size() > kTextBytesMax) decision.request_id.clear();
   const rapidjson::Value* args = json::find(*message, "args");
   if (args != nullptr && !args->IsObject()) {
-    return rejected({Errc::invalid, "args is no object"});
+    return rejected({Errc::invalid, "args is not an object"});
   }
   const std::string asked = version.value_or("1.0");
   if (name_space || !rpc_version_is_served(asked)) {

@@ -6,7 +6,7 @@ namespace {
 bool tenancy_begins(const Record& before, const Update& update) {
   const Trigger on = update.row->on;
   if (on != Trigger::allocation_seen && on != Trigger::released_taken) return false;
-  // What is in error is looked at again and again while an instance holds it.
+  // What is in error is looked at again and again while an instance has it.
   return before.stage != Stage::error || before.instance != update.record.instance ||
          before.tenancy_seen_at.ms == 0;
 }

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "handlers/survey/identity.h"
+#include "handlers/conductor/policy_of.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
 namespace {
 
 constexpr std::string_view kLog = "reclaim.conductor";
-constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
-constexpr std::int64_t kMayPassSoonMs = 5'000;
 
 }  // namespace
 
@@ -25,36 +23,67 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                policies_,
                options_,
                stopping_,
-               [this](const PciAddress& address) -> const Record& {
-                 return devices_.at(address).record;
-               },
+               devices_,
+               survey_,
                [this](std::int64_t delay_ms) { want_survey(delay_ms); },
-               [this](const PciAddress& address) { return backoff(address); }},
+               [this](const PciAddress& address, Event event) {
+                 inbox_.post(address, std::move(event));
+               },
+               [this](const PciAddress& address) { return writer_.backoff(address); }},
       locks_(context_,
              [this](const PciAddress& address) {
-               post(address, Event{Trigger::lock_lost, 0, {}});
+               inbox_.post(address, Event{Trigger::lock_lost, 0, {}});
              }),
-      ledger_(context_, {[this](const PciAddress& address) {
-                           const Device& device = devices_.at(address);
-                           return device.persisted ? device.record.epoch : 0;
-                         },
-                         [this](const PciAddress& address) {
-                           const Device& device = devices_.at(address);
-                           return device.saving || !device.inbox.empty();
-                         }}),
+      ledger_(context_),
       certificates_(context_,
                     [this](const PciAddress& address, const std::string& certificate_id) {
                       ledger_.strike(address, certificate_id);
-                      pump(address);
+                      inbox_.pump(address);
                     }),
       reserver_(context_, ledger_),
-      registration_(context_, host_view_,
+      registration_(context_,
                     [this](const PciAddress& address, std::string why) {
                       Assessment waits;
                       waits.waiting_for = std::move(why);
-                      annotate(devices_.at(address), waits);
+                      admissions_.annotate(address, waits);
                     }),
-      orders_(context_, ledger_, *this),
+      audits_(context_),
+      arq_book_({options_.host, options_.node_names}),
+      cyborg_(
+          context_, arq_book_,
+          [this] {
+            arqs_.save();
+            arqs_.stop_what_is_bound();
+          },
+          [this] { assess_cyborgs(); }),
+      arqs_(context_, arq_book_, cyborg_),
+      writer_(context_, devices_, locks_,
+              [this](const PciAddress& address) { inbox_.pump(address); }),
+      inbox_(context_, devices_, writer_, ledger_, certificates_,
+             {[this](const PciAddress& address, const Event& event) {
+                return is_over(address, event);
+              },
+              [this](const PciAddress& address, const Record& before, const Update& update,
+                     const std::string& detail) { transitioned(address, before, update, detail); },
+              [this](const PciAddress& address) { settle(address); }}),
+      fence_(context_,
+             [this](const PciAddress& address, const placement::ProviderView& view) {
+               admissions_.provider_moved(address, view);
+               admissions_.try_admit(address);
+             }),
+      claims_(context_, devices_, locks_, [this] { admissions_.thread_is_free(); }),
+      admissions_(
+          context_, devices_, writer_, certificates_, fence_, arq_book_,
+          [this](const PciAddress& address) { return device_orders_.maintenance_begins(address); }),
+      steps_(context_, ledger_, writer_),
+      recheck_(context_, fence_, arqs_, admissions_, steps_),
+      release_(context_, locks_, ledger_, claims_, fence_, arqs_, cyborg_),
+      assessor_(context_, devices_,
+                {ledger_, certificates_, reserver_, registration_, fence_, claims_, arqs_, inbox_,
+                 admissions_, audits_}),
+      device_orders_(context_,
+                     {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_, audits_}),
+      orders_(context_, ledger_, device_orders_),
       surveyor_(ports.providers, ports.drives),
       schedule_(
           ports.timers, ports.clock,
@@ -63,40 +92,26 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       survey_watch_(ports.timers, ports.clock, ports.log),
       watch_(
           ports.providers, ports.timers, ports.clock, {options_.watch_ms, options_.retry_max_ms},
-          [this] { return to_be_watched(); },
+          [this] { return assessor_.to_be_watched(); },
           [this](const PciAddress& address, const std::string& provider) {
-            found_on_offer(address, provider);
-          }),
-      arqs_({options_.host, options_.node_names}),
-      cyborg_(
-          context_, arqs_,
-          [this] {
-            save_arqs();
-            stop_what_is_bound();
-          },
-          [this] { assess_cyborgs(); }) {
-  host_view_.host = options_.host;
-  host_view_.compute_id = options_.compute_id;
-  host_view_.boot_id = options_.boot_id;
+            if (!stopping_ && assessor_.is_watched(address)) reserver_.reserve(address, provider);
+          }) {
+  survey_.host.host = options_.host;
+  survey_.host.compute_id = options_.compute_id;
+  survey_.host.boot_id = options_.boot_id;
 }
 
-Conductor::Device* Conductor::find(const PciAddress& address) {
-  const auto it = devices_.find(address);
-  return it == devices_.end() ? nullptr : &it->second;
+ConductorCounters Conductor::counters() const {
+  ConductorCounters counters = counters_;
+  counters.stale_events = inbox_.stale_events();
+  counters.released = release_.count();
+  return counters;
 }
 
 std::vector<Record> Conductor::records() const {
   std::vector<Record> out;
   for (const auto& [address, device] : devices_) out.push_back(device.record);
   return out;
-}
-
-std::size_t Conductor::busy_count() const {
-  return static_cast<std::size_t>(
-      std::count_if(devices_.begin(), devices_.end(), [](const auto& entry) {
-        const Device& device = entry.second;
-        return is_busy(device.record.stage) || (device.saving && device.admitting);
-      }));
 }
 
 // Before anything of the host's is read or written it must be known that the name is ours: a copied
@@ -116,8 +131,8 @@ void Conductor::start(std::function<void(Status)> started) {
 }
 
 void Conductor::not_ours(const Error& error) {
-  not_ours_ = true;
-  host_view_.problem = error.what;
+  survey_.not_ours = true;
+  survey_.host.problem = error.what;
   survey_problem_ = error.what;
   ports_.log.error(kLog, "nothing is read, written or cleaned", {{"why", error.what}});
 }
@@ -142,7 +157,7 @@ void Conductor::load(std::function<void(Status)> started) {
     ports_.store.load_arqs(options_.host, [this, started, records = std::move(records).value()](
                                               Result<std::vector<Arq>> arqs) mutable {
       if (!arqs) return started(std::move(arqs).error().wrap("loading the host's ARQs"));
-      arqs_.load(*arqs);
+      arq_book_.load(*arqs);
       orders_.tell_left([this, started, records = std::move(records)](Status told) mutable {
         if (!told) return started(std::move(told).error());
         started(Ok{});
@@ -173,8 +188,8 @@ void Conductor::take_over(Record record) {
   device.persisted = !unproven;
   device.quarantined = false;
   // What is in the pool, and clean for the ledger, has no release on its way.
-  device.fence_first = device.record.stage != Stage::available ||
-                       (dirty && known->dirty_since > device.record.certificate_at);
+  fence_.need_first(address, device.record.stage != Stage::available ||
+                                 (dirty && known->dirty_since > device.record.certificate_at));
   certificates_.keep(device.record);
   if (unproven) prove(device);
   const Stage stage = device.record.stage;
@@ -182,15 +197,8 @@ void Conductor::take_over(Record record) {
   const Trigger trigger = restart_trigger(device.record, options_.interrupted_cleaning);
   // A plain pending device resumes by being surveyed; writing that down would say nothing.
   if (stage == Stage::pending_cleaning && trigger == Trigger::restarted_resume) return;
-  device.interrupted = trigger == Trigger::restarted_error;
-  post(address, Event{trigger, 0, {}});
-}
-
-// Since its record was loaded, or written, the ledger may have learnt that it was on offer.
-void Conductor::forget_earlier_life(Device& device) const {
-  if (!knows_erase(context_.on_ledger(device.record.address), device.record, policies_.digest)) {
-    device.record.erase_begun = false;
-  }
+  interrupted_[address] = trigger == Trigger::restarted_error;
+  inbox_.post(address, Event{trigger, 0, {}});
 }
 
 // A record of an older version is written again at once, authenticated: with the next start one
@@ -199,21 +207,9 @@ void Conductor::prove(Device& device) {
   ports_.log.warning(kLog, fmt::format("{}: its record is an older version's, which authenticated "
                                        "none: it is shown, and nothing rests on it",
                                        to_string(device.record.address)));
-  save_note(device.record, "taken_over", "the record of an older version, which authenticated none",
-            "what it says of an erasure is not believed");
-}
-
-// Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
-// device is shown as it is, in error, and no event reaches it; the others go on.
-void Conductor::quarantine(Device& device, const Record& damaged) {
-  ports_.log.error(kLog,
-                   fmt::format("{}: its record cannot be read; nothing is done with it",
-                               to_string(damaged.address)),
-                   {{"why", damaged.damage}});
-  device.quarantined = true;
-  device.met_anew = false;
-  device.persisted = false;
-  device.record = damaged;
+  writer_.save_note(device.record, "taken_over",
+                    "the record of an older version, which authenticated none",
+                    "what it says of an erasure is not believed", IfUnsaved::given_up);
 }
 
 // The record was mended, or deleted: then the device is discovered again.
@@ -223,7 +219,7 @@ void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
                                     found == nullptr ? "record deleted; rediscovering the device"
                                                      : "record can be read again"));
   if (found == nullptr) {
-    devices_.at(address).met_anew = true;
+    assessor_.begin_another(address);
   } else {
     take_over(*found);
   }
@@ -236,14 +232,14 @@ void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instan
 void Conductor::run_survey(bool periodic) {
   if (stopping_) return;
   periodic_ = periodic;
-  save_arqs();
+  arqs_.save();
   ports_.store.heartbeat(host_info(), [this](Result<Ok> beat) {
     if (stopping_) return;
     if (!beat && beat.error().code == Errc::conflict) {
       not_ours(beat.error());
       return schedule_.ended();
     }
-    host_view_.problem = beat ? "" : beat.error().what;
+    survey_.host.problem = beat ? "" : beat.error().what;
     if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
     const auto look = [this] {
       cyborg_.ask();
@@ -254,53 +250,25 @@ void Conductor::run_survey(bool periodic) {
       if (stopping_) return;
       if (stored) {
         mend_store(*stored);
-        mend_arqs();
+        arqs_.compare();
       }
       look();
     });
   });
 }
 
-// Redis may have lost its last writes, or all of them, or have taken one that a dead worker had
-// sent: what stands there is what operators see and what the next worker begins with. Of a device
-// at rest this worker knows best.
-void Conductor::mend_store(const std::vector<Record>& stored) {
-  std::map<PciAddress, const Record*> by_address;
-  for (const Record& record : stored) by_address[record.address] = &record;
-  std::vector<PciAddress> quarantined;
-  for (auto& [address, device] : devices_) {
-    if (device.quarantined) quarantined.push_back(address);
-    if (!device.persisted || device.saving || is_busy(device.record.stage)) continue;
-    const auto found = by_address.find(address);
-    if (found != by_address.end() && same_but_progress(*found->second, device.record)) continue;
-    ports_.log.warning(
-        kLog, fmt::format("{}: record in Redis was out of date; rewritten", to_string(address)));
-    device.persisted = false;
-    if (found == by_address.end()) continue;
-    if (is_of_this_host(*found->second)) {
-      device.record.epoch = std::max(device.record.epoch, found->second->epoch);
-    } else {
-      // Should this be lost, the write finds out and settles it.
-      ports_.store.discard(options_.host, address, [](Result<Ok> /*discarded*/) {});
-    }
-  }
-  for (const PciAddress& address : quarantined) {
-    const auto found = by_address.find(address);
-    end_quarantine(address, found == by_address.end() ? nullptr : found->second);
-  }
-}
-
 void Conductor::look_around() {
-  survey_began_ = ports_.clock.now().mono;
+  survey_.began = ports_.clock.now().mono;
   cyborg_.survey_begins();
   SurveyRequest request;
-  request.ours = [this](const Sighting& sighting) { return is_ours(sighting); };
+  request.ours = [this](const Sighting& sighting) { return is_ours(policies_, sighting); };
   request.unregistered = options_.manage_providers;
   std::map<PciAddress, std::uint64_t> epochs;
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);
     // Until a claim is really given up, the drive's counters are told as they were when it began.
-    if (is_busy(device.record.stage) || !device.lane_open) epochs[address] = device.record.epoch;
+    if (is_busy(device.record.stage) || !claims_.is_open(address))
+      epochs[address] = device.record.epoch;
     // The conductor reads a device in work itself; the periodic survey looks all the same, for an
     // allocation that nobody expected.
     const bool looked_at = periodic_ && may_last_long(device.record.stage);
@@ -328,27 +296,28 @@ void Conductor::after_survey(Result<Survey>&& survey,
     return schedule_.failed(survey_retry_ms_);
   }
   survey_problem_.clear();
+  survey_.gone_through = true;
   survey_watch_.survey_went_through();
   survey_retry_ms_ = 0;
-  host_view_.root_uuid = survey->root_uuid;
-  if (!host_view_.compute_id.empty() && host_view_.compute_id != host_view_.root_uuid) {
+  survey_.host.root_uuid = survey->root_uuid;
+  if (!survey_.host.compute_id.empty() && survey_.host.compute_id != survey_.host.root_uuid) {
     not_ours(Error{Errc::refused,
                    fmt::format("the root provider {} is {}, but Nova's compute_id file on this "
                                "machine says {}: these are another machine's books",
-                               survey->root_name, survey->root_uuid, host_view_.compute_id)});
+                               survey->root_name, survey->root_uuid, survey_.host.compute_id)});
     return schedule_.ended();
   }
-  seen_drives_ = std::move(survey->drives);
-  shared_serial_numbers_ = std::move(survey->shared_serial_numbers);
-  not_ours_ = false;
-  know_cyborg_devices(*survey);
+  survey_.seen_drives = std::move(survey->drives);
+  survey_.shared_serial_numbers = std::move(survey->shared_serial_numbers);
+  survey_.not_ours = false;
+  arqs_.know_devices(*survey);
   for (const auto& [address, sighting] : survey->sightings) {
     const auto known = epochs.find(address);
     const auto epoch = known == epochs.end() ? std::nullopt : std::optional(known->second);
     if (waits_for_cyborg(sighting)) {
       cyborg_.let_wait(sighting, epoch);
     } else {
-      assess_one(sighting, epoch);
+      assessor_.assess(sighting, epoch);
     }
   }
   if (!cyborg_.is_awaited()) assess_cyborgs();
@@ -360,216 +329,48 @@ void Conductor::after_survey(Result<Survey>&& survey,
   schedule_.ended();
 }
 
-// It moved while the survey was reading: what was read may be older than what is recorded. What is
-// being cleaned reads for itself.
-bool Conductor::moved_meanwhile(Device& device, const Sighting& sighting,
-                                std::optional<std::uint64_t> epoch) {
-  if (epoch && *epoch == device.record.epoch && !device.saving) return false;
-  if (device.saving) {
-    device.look_again = !is_busy(device.record.stage);
-    reserve_unrecorded(device, sighting);
-  } else if (!is_busy(device.record.stage)) {
-    want_survey(kLookAgainMs);
-  }
-  return true;
+// Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
+// device is shown as it is, in error, and no event reaches it; the others go on.
+void Conductor::quarantine(Device& device, const Record& damaged) {
+  ports_.log.error(kLog,
+                   fmt::format("{}: its record cannot be read; nothing is done with it",
+                               to_string(damaged.address)),
+                   {{"why", damaged.damage}});
+  device.quarantined = true;
+  assessor_.keep_record(damaged.address);
+  device.persisted = false;
+  device.record = damaged;
 }
 
-void Conductor::assess_one(const Sighting& seen, std::optional<std::uint64_t> epoch) {
-  Sighting sighting = seen;
-  Device* device = find(sighting.address);
-  know_of_cyborg(sighting, device == nullptr ? nullptr : &device->record);
-  if (device != nullptr) {
-    device->other_kind = sighting.drive && !sighting.is_drive();
-    device->providers.clear();
-    for (const auto& row : sighting.rows) device->providers.push_back(row.uuid);
+// What is in quarantine may have been mended, or deleted; all else is compared with what is known.
+void Conductor::mend_store(const std::vector<Record>& stored) {
+  std::vector<PciAddress> quarantined;
+  for (const auto& [address, device] : devices_) {
+    if (device.quarantined) quarantined.push_back(address);
   }
-  const bool met_anew = device != nullptr && device->met_anew && !device->lane_open;
-  if (device != nullptr && device->quarantined && !met_anew) {
-    return reserve_quarantined(*device, sighting);
+  writer_.compare(stored);
+  for (const PciAddress& address : quarantined) {
+    const auto found = std::find_if(stored.begin(), stored.end(), [&](const Record& record) {
+      return record.address == address;
+    });
+    end_quarantine(address, found == stored.end() ? nullptr : &*found);
   }
-  if (device != nullptr && !met_anew && moved_meanwhile(*device, sighting, epoch)) return;
-  const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
-  const LedgerEntry* line = know_standing(sighting, record);
-  if (record != nullptr) know_what_was_seen(sighting, *device);
-  auto assessment = assess(sighting, record, line, host_view_, ports_.clock.now().wall);
-  if (registration_.is_wanted(sighting, device == nullptr ? nullptr : &device->record)) {
-    register_drive(sighting);
-    devices_.at(sighting.address).surveyed = true;
-    return;
-  }
-  if (!assessment) return registration_.say_foreign(sighting);
-  resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
-                 sighting, planning_for(sighting));
-  if (assessment->first_seen) {
-    device = &devices_[sighting.address];
-    const LedgerEntry* known = context_.on_ledger(sighting.address);
-    const bool dirty = known != nullptr && known->dirty;
-    ledger_.set_dirty_durable(sighting.address, dirty && !device->quarantined);
-    device->fence_first = dirty;
-    device->quarantined = device->met_anew = device->persisted = false;
-    device->record = *assessment->first_seen;
-    if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
-  }
-  const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
-  if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&
-      !assessment->facts.arq) {
-    assessment->facts.arq = "";
-  }
-  if (assessment->facts.arq) {
-    assessment->facts.managed = arq && arq->managed ? *arq->managed : is_managed(sighting);
-  }
-  device->sighting = sighting;
-  device->surveyed = true;
-  device->unsure = assessment->unsure;
-  const bool refused = device->unsure && !device->peek_refused.empty();
-  if (refused) assessment->waiting_for = not_peeked(device->peek_refused);
-  device->found = found_drive(sighting.drive);
-  const bool listed_now = assessment->facts.type == kTypeNvme && !device->record.cleanable();
-  note_in_ledger(sighting.address, assessment->facts);
-  const bool peeks = may_peek(*device, *assessment);
-  apply(sighting.address, *assessment);
-  if (peeks) peek(sighting.address);
-  if (listed_now) want_survey(kLookAgainMs);
 }
 
-Planning Conductor::planning_for(const Sighting& sighting) const {
-  Planning planning{std::nullopt, policies_.choose_method, options_};
-  if (sighting.drive) {
-    planning.policy = policies_.device_policy(sighting.drive->vendor_id, sighting.drive->device_id,
-                                              sighting.address);
-    const auto known = devices_.find(sighting.address);
-    if (planning.policy && known != devices_.end()) {
-      planning.policy = as_bound(*planning.policy, known->second.record);
-    }
-  }
-  return planning;
+bool Conductor::waits_for_cyborg(const Sighting& sighting) {
+  if (!cyborg_.is_awaited()) return false;
+  const auto device = devices_.find(sighting.address);
+  return (device != devices_.end() && device->second.record.flow == Flow::cyborg) ||
+         std::any_of(sighting.rows.begin(), sighting.rows.end(),
+                     [](const placement::ProviderRow& row) { return row.owner_cyborg; });
 }
 
-void Conductor::apply(const PciAddress& address, const Assessment& assessment) {
-  // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
-  // being away leaves no dirty device on offer.
-  Device& device = devices_.at(address);
-  if (assessment.reserve) reserver_.reserve(address, *assessment.facts.provider);
-  for (const std::string& provider : assessment.reserve_too) reserver_.reserve(address, provider);
-  if (!assessment.reserve && assessment.reserve_too.empty()) {
-    reserver_.nothing_to_reserve(address);
-    device.audit_told.clear();
+void Conductor::assess_cyborgs() {
+  for (const auto& [address, waiting] : cyborg_.take_waiting()) {
+    assessor_.assess(waiting.sighting, waiting.epoch);
   }
-  say_mismatch(device, assessment);
-  if (device.fence_first && device.sighting && device.sighting->view) {
-    raise_fence_first(address, *device.sighting->view);
-  }
-  if (assessment.trigger) {
-    post(address, Event{*assessment.trigger, 0, assessment.facts});
-    return;
-  }
-  if (write_missing_line(address)) return;
-  if (assessment.strike && !certificates_.is_owed(device.record)) {
-    ledger_.strike(address, device.record.certificate_id);
-  }
-  annotate(device, assessment);
-  if (device.record.stage == Stage::pending_cleaning && !device.saving) try_admit(address);
-}
-
-// What a survey adds to a record without moving it.
-void Conductor::annotate(Device& device, const Assessment& assessment) {
-  if (is_busy(device.record.stage) || device.saving) return;
-  device.admitting = false;
-  Record next = device.record;
-  next.held = assessment.held;
-  const auto remembered = ports_.ledger.entries().find(device.record.address);
-  if (remembered != ports_.ledger.entries().end()) {
-    next.maintenance = next.maintenance || remembered->second.maintenance;
-  }
-  // While pending, what admission or a guard said stands until they say otherwise.
-  if (!assessment.waiting_for.empty() || next.stage != Stage::pending_cleaning) {
-    next.waiting_for = assessment.waiting_for;
-  }
-  if (assessment.plan) next.plan = *assessment.plan;
-  // The next instance of a device whose release was seen only by its being taken.
-  if (next.stage == Stage::allocated && assessment.facts.instance) {
-    next.instance = *assessment.facts.instance;
-    next.instance_source = assessment.facts.instance_source.value_or(InstanceSource::allocation);
-  }
-  if (next.stage != Stage::available && assessment.facts.arq) {
-    next.arq = *assessment.facts.arq;
-    next.managed = assessment.facts.managed.value_or(next.managed);
-  }
-  if (assessment.facts.flow) next.flow = *assessment.facts.flow;
-  if (assessment.facts.type) next.type = *assessment.facts.type;
-  if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
-  if (assessment.counters) {
-    next.certified_host_reads = assessment.counters->host_reads;
-    next.certified_host_writes = assessment.counters->host_writes;
-  }
-  if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
-  if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
-  next.hardware = assessment.facts.hardware.value_or(next.hardware);
-  next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
-  next.found = device.found;
-  if (next == device.record && device.persisted) return;
-  const PciAddress address = next.address;
-  if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
-    ports_.log.warning(kLog, fmt::format("{} waits: {}", to_string(address), next.waiting_for));
-  }
-  const char* why =
-      device.persisted ? "a survey saw it" : "no record of it as it is stood in Redis";
-  const auto saved = [this, address] {
-    if (devices_.at(address).record.stage == Stage::pending_cleaning) try_admit(address);
-  };
-  save_note(next, device.persisted ? "noted" : "first_seen", why,
-            next.held ? "held by an operator" : next.waiting_for, saved);
-}
-
-void Conductor::try_admit(const PciAddress& address) {
-  Device& device = devices_.at(address);
-  if (stopping_ || device.saving || device.record.stage != Stage::pending_cleaning ||
-      !device.sighting || device.maintenance_wanted.value_or(false) || device.fence_first) {
-    return;
-  }
-  const Sighting sighting = *std::exchange(device.sighting, std::nullopt);
-  if (device.record.erases >= options_.erases_max) {
-    Facts facts;
-    facts.detail =
-        fmt::format("{} erases; last: {}", device.record.erases, device.record.waiting_for);
-    return post(address, Event{Trigger::erases_exhausted, 0, std::move(facts)});
-  }
-  if (!sighting.view || !sighting.view->burned() || !sighting.view->free()) return;
-  // What an operator said stands in the ledger before it does in the record.
-  Record decided = device.record;
-  const auto remembered = ports_.ledger.entries().find(address);
-  if (remembered != ports_.ledger.entries().end()) {
-    decided.maintenance = decided.maintenance || remembered->second.maintenance;
-  }
-  certificates_.forget_kept(decided);
-  auto plan = admit(sighting, decided, host_view_, planning_for(sighting));
-  device.waits_for_lane = plan && busy_count() >= options_.cleanings_max;
-  if (device.waits_for_lane) {
-    plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
-                                         options_.cleanings_max)};
-  }
-  if (!plan) {
-    Assessment refused;
-    refused.waiting_for = plan.error().what;
-    // What has just come up may pass within seconds: a driver that is being bound.
-    if (refused.waiting_for != device.record.waiting_for) want_survey(kMayPassSoonMs);
-    return annotate(device, refused);
-  }
-  forget_earlier_life(device);
-  device.admitting = true;
-  device.admitted_view = sighting.view;
-  device.arqs_over =
-      arqs_.about({address, sighting.view->uuid, true, device.record.consumer(), survey_began_})
-          .over;
-  Facts facts;
-  facts.plan = *plan;
-  facts.cyborg_status = sighting.cyborg_status;
-  facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
-  facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
-  facts.provider = sighting.view->uuid;
-  facts.provider_name = sighting.rows.front().name;
-  facts.resource_class = sighting.view->inventories.front().resource_class;
-  post(address, Event{Trigger::admitted, 0, std::move(facts)});
+  orders_.carry_out_waiting();
+  watch_.attend();
 }
 
 }  // namespace reclaim

@@ -2,18 +2,23 @@
 // one place where an answer that comes too late is dropped.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "handlers/conductor/device_table.h"
 #include "handlers/options.h"
 #include "handlers/survey/admission.h"
-#include "handlers/timers.h"
+#include "handlers/survey/survey.h"
 #include "nvme/drives.h"
 #include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 #include "state/device/store.h"
 #include "state/ledger/ledger.h"
 
@@ -34,7 +39,7 @@ struct ConductorPolicies {
   DevicePolicyLookup device_policy;
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
-  Whitelist whitelist = nullptr;         // none: what is no drive is nobody's business
+  Whitelist whitelist = nullptr;         // none: what is not a drive is nobody's business
   // Whether an order for this host is authenticated (state/certificate/order_seal.h); none: no
   // order is.
   std::function<bool(const Order& order)> order_fits;
@@ -63,18 +68,47 @@ class Stopping final {
   bool begun_ = false;
 };
 
+// What the survey going on, or the last one, says of the host as a whole.
+struct LastSurvey {
+  HostView host;
+  MonoMs began;
+  std::vector<SeenDrive> seen_drives;
+  std::set<std::string> shared_serial_numbers;
+  bool gone_through = false;  // one of this run
+  bool not_ours = false;      // these are another machine's books: nothing is done
+};
+
 // Of one conductor, and alive as long as it is.
 struct ConductorContext {
   const ConductorPorts& ports;
   const ConductorPolicies& policies;
   const ConductorOptions& options;
   const Stopping& stopping;
-  // Of a device that the conductor knows: it forgets none, so that an answer finds its record.
-  std::function<const Record&(const PciAddress& address)> record_of;
+  const DeviceTable& devices;
+  const LastSurvey& survey;
   std::function<void(std::int64_t delay_ms)> want_survey;
+  // To the device's inbox.
+  std::function<void(const PciAddress& address, Event event)> post;
   // How long to wait before something is tried again for the device: doubled with each call, until
   // a record of it is saved.
   std::function<std::int64_t(const PciAddress& address)> backoff;
+
+  // Of a device that the conductor knows: it forgets none, so that an answer finds its record.
+  [[nodiscard]] const Record& record_of(const PciAddress& address) const {
+    return devices.at(address).record;
+  }
+  // What came of an effect that the record of `epoch` asked for. The reducer drops it when the
+  // device went on without it.
+  void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
+              Facts facts = {}) const {
+    post(address, Event{trigger, epoch, std::move(facts)});
+  }
+  void answer_later(const PciAddress& address, std::uint64_t epoch, Trigger trigger,
+                    Facts facts) const {
+    ports.timers.after(backoff(address), [this, address, epoch, trigger, facts] {
+      answer(address, epoch, trigger, facts);
+    });
+  }
 
   // An answer to what was asked for the record of `epoch` comes too late: after the stop, or the
   // device went on without it.

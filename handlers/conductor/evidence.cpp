@@ -169,7 +169,7 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   out.instance = record.instance;
   out.instance_source = std::string(to_string(record.instance_source));
   out.request_id = record.request_id;
-  // What was done, not what would be done today: the plan is made anew while it is in the pool.
+  // What was done, not what would be done today: the plan is made again while it is in the pool.
   const auto evidence = evidence_of_json(record.evidence);
   const auto method =
       evidence ? Result<nvme::EraseMethod>(evidence->method) : erase_of(record.plan);

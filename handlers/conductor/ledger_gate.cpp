@@ -16,7 +16,8 @@ constexpr std::string_view kLog = "reclaim.conductor";
 
 void LedgerGate::put(const PciAddress& address, LedgerEntry entry,
                      std::function<void(Status)> done) {
-  entry.epoch = std::max(entry.epoch, devices_.stored_epoch(address));
+  const Device& device = context_.devices.at(address);
+  if (device.persisted) entry.epoch = std::max(entry.epoch, device.record.epoch);
   context_.ports.ledger.put(address, entry, std::move(done));
 }
 
@@ -85,9 +86,9 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
   put(address, entry, context_.stopping.unless_begun(answered));
 }
 
-// What was on offer somebody may have had, and what we reserve is no operator's hold. Once it is
-// reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written the
-// device is reserved all the same.
+// What was on offer somebody may have had, and what we reserve is not an operator's hold. Once it
+// is reserved nobody sees that any more, so the ledger knows it first. Where it cannot be written
+// the device is reserved all the same.
 void LedgerGate::note_offered(const PciAddress& address, std::function<void()> next) {
   const Record& record = context_.record_of(address);
   const LedgerEntry* line = context_.on_ledger(address);
@@ -127,7 +128,8 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
     return;
   }
   // What is being recorded now may be the next tenancy: its dirt must stay remembered.
-  if (devices_.is_recording(address)) return strike_later(address, certificate_id);
+  const Device& device = context_.devices.at(address);
+  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);
   LedgerEntry entry = *known;
   entry.dirty = false;
   entry.error = false;

@@ -14,15 +14,7 @@ namespace reclaim {
 // Thread: the loop's.
 class LedgerGate final {
  public:
-  struct Devices {
-    // The epoch of the record that stands in Redis; 0: none does.
-    std::function<std::uint64_t(const PciAddress& address)> stored_epoch;
-    // Its record is being saved, or an event waits to change it.
-    std::function<bool(const PciAddress& address)> is_recording;
-  };
-
-  LedgerGate(const ConductorContext& context, Devices devices)
-      : context_(context), devices_(std::move(devices)) {}
+  explicit LedgerGate(const ConductorContext& context) : context_(context) {}
 
   // With the epoch of the record that stands in Redis now, so that an older one is known for what
   // it is.
@@ -55,7 +47,6 @@ class LedgerGate final {
   void strike_later(const PciAddress& address, const std::string& certificate_id);
 
   const ConductorContext& context_;
-  Devices devices_;
   std::map<PciAddress, Line> lines_;
 };
 

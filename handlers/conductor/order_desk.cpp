@@ -95,8 +95,8 @@ void OrderDesk::tell_left(std::function<void(Status)> next) {
         if (!left) return next(std::move(left).error().wrap("the orders taken before"));
         for (const Order& order : *left) {
           answer(order,
-                 "the worker ended before it told what became of it: look at the device, "
-                 "then issue it again if it was not carried out");
+                 "the worker ended before it answered: look at the device, then issue it again if "
+                 "it was not carried out");
         }
         next(Ok{});
       }));
@@ -137,7 +137,7 @@ std::string OrderDesk::why_not_accepted(const Order& order) const {
   const WallMs now = context_.ports.clock.now().wall;
   if (now.ms - order.issued_at.ms > kOrderLifeMs ||
       order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
-    return "it was not issued within the last hour, as this host's clock tells; issue it again";
+    return "it was not issued within the last hour by this host's clock; issue it again";
   }
   const auto address = parse_pci_address(order.address);
   const LedgerEntry* known = address ? context_.on_ledger(*address) : nullptr;

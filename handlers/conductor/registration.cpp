@@ -19,7 +19,7 @@ constexpr std::string_view kLog = "reclaim.registrar";
 // device that vanished for a moment comes back, and Cyborg's agent makes its own again.
 bool Registration::is_wanted(const Sighting& sighting, const Record* record) const {
   if (!context_.options.manage_providers || !sighting.rows.empty() || !sighting.is_drive() ||
-      !sighting.ours.value_or(false) || !host_view_.problem.empty()) {
+      !sighting.ours.value_or(false) || !context_.survey.host.problem.empty()) {
     return false;
   }
   const std::string ours =
@@ -46,10 +46,11 @@ void Registration::say_foreign(const Sighting& sighting) {
   if (said == row.uuid) return;
   said = row.uuid;
   context_.ports.log.error(
-      kLog, fmt::format("{} is not ours: its provider {} ({}) bears neither "
-                        "OWNER_CYBORG nor HW_PCI_ONE_TIME_USE; delete the provider if "
-                        "nobody needs it, or take the drive out of device_spec",
-                        to_string(sighting.address), row.name, row.uuid));
+      kLog,
+      fmt::format(
+          "{} is not ours: its provider {} ({}) has neither OWNER_CYBORG nor HW_PCI_ONE_TIME_USE; "
+          "delete the provider if it is not needed, or take the drive out of device_spec",
+          to_string(sighting.address), row.name, row.uuid));
 }
 
 // Nova's device that vanished for a moment comes back; until then nothing tells why it is not
@@ -62,10 +63,9 @@ void Registration::say_former(const PciAddress& address) {
   std::string& said = foreign_said_[address];
   if (known->provider == ours || said == known->provider) return;
   said = known->provider;
-  context_.ports.log.warning(kLog,
-                             fmt::format("{} is not registered: its former provider {} was made by "
-                                         "somebody else, and may come back",
-                                         to_string(address), said));
+  context_.ports.log.warning(kLog, fmt::format("{} is not registered: its former provider {} was "
+                                               "created by another service, and may come back",
+                                               to_string(address), said));
 }
 
 void Registration::begin(const Record& record, const nvme::DriveFacts& drive) {
@@ -92,14 +92,13 @@ void Registration::find_signatures(const PciAddress& address, const nvme::DriveF
                                                drive](Result<std::vector<std::string>> found) {
         drives_[address].under_way = false;
         if (!found) {
-          return waits_(address,
-                        fmt::format("not registered: what it bears cannot be looked at: {}",
-                                    found.error().what));
+          return waits_(address, fmt::format("not registered: what it has cannot be looked at: {}",
+                                             found.error().what));
         }
         if (!found->empty()) {
           return waits_(
               address,
-              fmt::format("not registered: it bears {}; if nobody needs that any more, `reclaim "
+              fmt::format("not registered: it has {}; if that is not needed any more, `reclaim "
                           "device set {} --enrol`, and it is registered and erased",
                           fmt::join(*found, ", "), to_string(address)));
         }
@@ -109,7 +108,7 @@ void Registration::find_signatures(const PciAddress& address, const nvme::DriveF
 }
 
 void Registration::register_device(const PciAddress& address, const nvme::DriveFacts& drive) {
-  auto wanted = new_device(context_.options.host, host_view_.root_uuid, drive);
+  auto wanted = new_device(context_.options.host, context_.survey.host.root_uuid, drive);
   if (!wanted) {
     drives_[address].blank = false;
     return waits_(address, "not registered: " + wanted.error().what);

@@ -1,6 +1,6 @@
 // [nvme] manage_providers: a drive that is configured to be ours and that Placement does not know
 // is made known to it, reserved, and cleaned before anybody can be given it. Nobody gave us the
-// drive, so that one that bears partitions, filesystems or LVM waits until an operator enrols it.
+// drive, so that one that has partitions, filesystems or LVM waits until an operator enrols it.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ class Registration final {
   // The drive is not registered, and its record is to say why; tried again with the next survey.
   using Waits = std::function<void(const PciAddress& address, std::string why)>;
 
-  Registration(const ConductorContext& context, const HostView& host_view, Waits waits)
-      : context_(context), host_view_(host_view), waits_(std::move(waits)) {}
+  Registration(const ConductorContext& context, Waits waits)
+      : context_(context), waits_(std::move(waits)) {}
 
   [[nodiscard]] bool is_wanted(const Sighting& sighting, const Record* record) const;
   [[nodiscard]] bool is_under_way(const PciAddress& address) { return drives_[address].under_way; }
@@ -29,8 +29,8 @@ class Registration final {
  private:
   struct Drive {
     bool under_way = false;  // its signatures are being read, or Placement is being told of it
-    // Looked at, and it bears nothing that somebody may miss. Holds until Placement has answered:
-    // what it bears by the next time is looked at again.
+    // Looked at, and it has nothing that somebody may miss. Holds until Placement has answered:
+    // what it has by the next time is looked at again.
     bool blank = false;
   };
 
@@ -39,7 +39,6 @@ class Registration final {
   void register_device(const PciAddress& address, const nvme::DriveFacts& drive);
 
   const ConductorContext& context_;
-  const HostView& host_view_;
   Waits waits_;
   std::map<PciAddress, Drive> drives_;
   // The provider that was told of as somebody else's, by UUID, so that each is told once.

@@ -99,9 +99,9 @@ Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting
 std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
   if (sighting.holder || missed_tenancy(record, sighting)) {
     const bool binds = sighting.holder.has_value();
-    return fmt::format("reserved, and ARQ {} {}, as was heard, but no allocation was seen",
-                       binds ? sighting.holder->uuid : sighting.ended->uuid,
-                       binds ? "binds it" : "bound it");
+    return fmt::format(
+        "reserved, and ARQ {} {}, as its notification says, but no allocation was seen",
+        binds ? sighting.holder->uuid : sighting.ended->uuid, binds ? "binds it" : "bound it");
   }
   if (record.certificate_id.empty()) {
     return "reserved without a tenancy that was seen, and never cleaned by this worker";
@@ -126,7 +126,7 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
     if (!view.burned()) out.trigger = Trigger::reserved_dropped;
     if (view.free()) {
       out.waiting_for = fmt::format(
-          "{} binds it, and Placement shows no allocation; if nobody has it, `reclaim device "
+          "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device "
           "clean`",
           who);
     }
@@ -151,8 +151,8 @@ bool stays_held(const Record& record, const LedgerEntry* ledger, const Sighting&
          !is_proven(*sighting.holder) && cyborg_hold(record, ledger, sighting) != Hold::dirty;
 }
 
-// What is no NVMe drive follows its allocation and is otherwise left alone: its reservation is the
-// business of Cyborg's conductor.
+// What is not an NVMe drive follows its allocation and is otherwise left alone: its reservation is
+// the business of Cyborg's conductor.
 void assess_uncleanable(Assessment& out, const Record& record, const Sighting& sighting) {
   if (record.flow == Flow::nova) out.waiting_for = kNotListed;
   if (!sighting.view) {
@@ -198,10 +198,9 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       out.held = true;
       if (const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : ""; !doubt.empty()) {
         out.unsure = true;
-        out.waiting_for =
-            doubt +
-            ": taken for a hold and left as it is; if nobody reserved it by hand or in "
-            "Cyborg, `reclaim device clean` it";
+        out.waiting_for = doubt +
+                          ": taken for a hold and left as it is; if no operator reserved it or in "
+                          "Cyborg, `reclaim device clean` it";
       }
       out.strike = dirty_line;
       if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
@@ -217,8 +216,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       out.unsure = true;
       out.waiting_for =
           "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
-          "tell an operator's hold from a missed tenancy: left as it is; if nobody reserved it by "
-          "hand, `reclaim device clean` it";
+          "tell an operator's hold from a missed tenancy: left as it is; if no operator reserved "
+          "it, `reclaim device clean` it";
       break;
   }
   if (!out.trigger && sighting.standing.match == nvme::Match::different) {
@@ -321,7 +320,7 @@ Status cyborg_allows(const Sighting& sighting, const Record& record) {
   if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
   if (sighting.cyborg_silent) {
     return refuse(
-        "Cyborg's API does not answer, so that nobody knows whether an ARQ binds it or Cyborg has "
+        "Cyborg's API does not answer, so it is unknown whether an ARQ binds it or Cyborg has "
         "it under maintenance");
   }
   if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {
@@ -373,8 +372,8 @@ void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
   }
   if (sighting.rows.empty()) {
     out.waiting_for = remembers(ledger)
-                          ? "its provider is gone from Placement; it is remembered as dirty "
-                            "and will be reserved when a provider stands for it again"
+                          ? "its provider is gone from Placement; it is remembered as dirty and "
+                            "will be reserved when a provider for it appears"
                           : "its provider is gone from Placement";
     return;
   }
@@ -530,7 +529,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   if (!record.certificate_pending.empty()) {
     return refuse(
         "the certificate of its last release could not be sealed yet, and nothing more is released "
-        "before it is: the log says why, `reclaim certificate verify` looks at the chain");
+        "before it is sealed: the log says why, `reclaim certificate verify` looks at the chain");
   }
   if (!host.problem.empty()) return refuse(host.problem);
   if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
@@ -540,19 +539,19 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
         host.root_uuid, host.compute_id));
   }
   if (sighting.rows.size() != 1 || !sighting.view) {
-    return refuse("exactly one readable provider has to stand for it");
+    return refuse("it needs exactly one provider that can be read");
   }
   const placement::ProviderRow& row = sighting.rows.front();
   if (row.one_time_use && row.owner_cyborg) {
-    return refuse("its provider bears both HW_PCI_ONE_TIME_USE and OWNER_CYBORG: one owner only");
+    return refuse("its provider has both HW_PCI_ONE_TIME_USE and OWNER_CYBORG: one owner only");
   }
   if (!row.one_time_use && !row.owner_cyborg) {
     return refuse(
         record.flow == Flow::cyborg
-            ? "its provider does not bear OWNER_CYBORG any more: set the trait again, or "
+            ? "its provider does not have OWNER_CYBORG any more: set the trait again, or "
               "un-reserve "
               "it by hand once you know it is clean"
-            : "burned, but its provider does not bear HW_PCI_ONE_TIME_USE any more: set "
+            : "burned, but its provider does not have HW_PCI_ONE_TIME_USE any more: set "
               "one_time_use in Nova's device_spec again, or un-reserve it by hand once you know it "
               "is clean");
   }

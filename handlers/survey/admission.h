@@ -36,7 +36,7 @@ struct Assessment {
   std::vector<std::string> reserve_too;
   // The certificate is newer than the ledger's word: the line can be struck.
   bool strike = false;
-  // Burned, but by an operator's hand.
+  // Burned, but reserved by an operator.
   bool held = false;
   // Nobody touched the drive, but the host read it: the certificate's read counter moves along.
   std::optional<std::uint64_t> host_reads;
@@ -44,7 +44,7 @@ struct Assessment {
   std::string waiting_for;
   // Nobody has written to it so far, as far as is known: what later writes are told by.
   std::optional<nvme::Counters> counters;
-  // What Cyborg calls its status now; no value: not known anew.
+  // What Cyborg calls its status now; no value: not known now.
   std::optional<std::string> cyborg_status;
   // Placement and the device's state contradict each other; both are named. Empty: they do not.
   std::string mismatch;
@@ -58,7 +58,7 @@ struct Assessment {
 };
 
 inline constexpr std::string_view kMaintaining = "maintaining";
-inline constexpr std::string_view kInMaintenance = "in maintenance: an operator said hands off";
+inline constexpr std::string_view kInMaintenance = "in maintenance, set by an operator";
 
 // The record a device begins with. Whether it is dirty is decided right after, by the same rules as
 // for a device known for long; what the ledger remembers of a lost record comes first.
@@ -68,7 +68,7 @@ inline constexpr std::string_view kInMaintenance = "in maintenance: an operator 
 // `record` is null for a device never seen before, `ledger` when nothing is remembered of it.
 // Returns nothing for an address that is not ours: no one-time-use provider, none of Cyborg's that
 // a device_spec entry matches, no record, no ledger; and for one at which the host shows nothing
-// and of which nothing is known. What is no drive of ours is told as such
+// and of which nothing is known. What is not a drive of ours is told as such
 // (handlers/survey/device_kind.h).
 [[nodiscard]] std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
                                                const LedgerEntry* ledger, const HostView& host,
@@ -93,7 +93,7 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
                     const Planning& planning);
 
 // May the burned, unallocated device be cleaned now, and with which plan? A whole plan that the
-// record bears is locked in. Refusal: the reason. Of an unmanaged drive that is not open to us yet
+// record has is locked in. Refusal: the reason. Of an unmanaged drive that is not open to us yet
 // the plan may lack its erase, which is resolved when it is claimed.
 [[nodiscard]] Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
                                                    const HostView& host, const Planning& planning);

@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "handlers/timers.h"
 #include "placement/providers.h"
 #include "state/base/clock.h"
 #include "state/base/pci_address.h"
+#include "state/base/timers.h"
 
 namespace reclaim {
 

@@ -32,7 +32,7 @@ inline constexpr std::string_view kNotListed =
 // Tells by what the host shows whether `base` is a drive of ours. Where the host shows no such
 // function, it stays what it was; so does a drive of ours that is not known to be clean. `record`
 // is null for a device never seen before. A record of an older version, which took everything that
-// bears the trait for a drive, is made again: `out.first_seen`.
+// has the trait for a drive, is made again: `out.first_seen`.
 void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,
                  const LedgerEntry* ledger);
 

@@ -22,8 +22,9 @@ std::string shown(const std::string& text) {
 
 std::string other_than_accepted(const std::string& serial, const std::string& hardware,
                                 const std::string& address, const std::string& found) {
-  return fmt::format("the order accepts {}, the drive in {} is {}; look at it, then order again",
-                     serial.empty() ? hardware : "serial " + serial, address, found);
+  return fmt::format(
+      "the order accepts {}, the drive in {} is {}; check it, then issue the order again",
+      serial.empty() ? hardware : "serial " + serial, address, found);
 }
 
 // What is remembered of the drive of one address.
@@ -74,10 +75,9 @@ DriveStanding standing_of_first(const nvme::DriveFacts& drive, const LedgerEntri
         at_home != seen.end() && ((!entry.serial.empty() && at_home->serial == entry.serial) ||
                                   nvme::compare(lost, at_home->hardware) == Match::same);
     if (stayed || found_elsewhere(address, entry.serial, lost, seen)) continue;
-    return {Match::unknown,
-            fmt::format("the host was started since, and the dirty drive that stood at {} is not "
-                        "found again: it may be this one",
-                        to_string(address))};
+    return {Match::unknown, fmt::format("the host was restarted since, and the dirty drive that "
+                                        "was at {} is not found again: it may be this one",
+                                        to_string(address))};
   }
   return {};
 }
@@ -126,48 +126,47 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
       return {};
     case Match::different:
       return {Match::different,
-              fmt::format("another drive stands at this address: its hardware is {}, on record is "
-                          "{}",
+              fmt::format("another drive is at this address: its hardware is {}, on record is {}",
                           shown(nvme::encode_hardware(drive.hardware)), memory.hardware)};
     case Match::unknown:
       break;
   }
   if (const auto at = found_elsewhere(sighting.address, memory.serial, known, seen)) {
-    return {Match::different, fmt::format("the drive on record answers at {} now, so that another "
-                                          "stands at this address",
-                                          to_string(*at))};
+    return {
+        Match::different,
+        fmt::format("the drive on record answers at {} now, so another drive is at this address",
+                    to_string(*at))};
   }
   if (const auto from = dirt_of_drive(sighting, entries); from != entries.end()) {
-    return {Match::different, fmt::format("the drive that stood at {} and is dirty stands at this "
-                                          "address now",
+    return {Match::different, fmt::format("the dirty drive that was at {} is at this address now",
                                           to_string(from->first))};
   }
   if (record == nullptr && entry == nullptr) {
     return standing_of_first(drive, entries, seen, boot_id);
   }
   if (!known.serial_number.empty() && drive.hardware.serial_number.empty()) {
-    return {
-        Match::unknown,
-        "the drive on record has a Device Serial Number, and the one at this address tells none"};
+    return {Match::unknown,
+            "the drive on record has a Device Serial Number, and the one at this address has none"};
   }
   if (!boot_id.empty() && memory.boot_id == boot_id) return {};
   return {Match::unknown,
-          "the host was started since the drive at this address was last known, and nothing tells "
-          "whether this is the same one"};
+          "the host was restarted since the drive at this address was last known, and nothing "
+          "shows whether this is the same one"};
 }
 
 void assess_guest(Assessment& out, const placement::ProviderView& view, const std::string& guest) {
   out.reserve = !view.burned();
   out.trigger = view.burned() ? Trigger::dirty_seen : Trigger::reserved_dropped;
-  out.alarm = fmt::format("{}, and Placement shows nobody: {}, and cleaned when the guest is gone",
-                          guest, view.burned() ? "it stays reserved" : "it is reserved now");
+  out.alarm =
+      fmt::format("{}, and Placement shows no allocation: {}, and cleaned when the guest is gone",
+                  guest, view.burned() ? "it stays reserved" : "it is reserved now");
   out.facts.detail = out.alarm;
 }
 
 std::string not_peeked(const std::string& why) {
   return fmt::format(
       "reserved without a tenancy that was seen, and it cannot be claimed to read its counters "
-      "({}): tried again with each survey; if nobody reserved it by hand, `reclaim device clean` "
+      "({}): tried again with each survey; if no operator reserved it, `reclaim device clean` "
       "it",
       why);
 }

@@ -18,21 +18,21 @@ constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 constexpr std::int64_t kNoLimitOfItsOwn = 0;
 
 struct StepKind {
-  std::string_view step;
+  nvme::DriveStep step;
   int priority;
   bool may_be_disabled;
   std::int64_t timeout_ms;  // kNoLimitOfItsOwn: [nvme] cleanup_timeout
 };
 
 constexpr std::array kSteps{
-    StepKind{"check_health", 90, true, 60'000},
-    StepKind{"recover_sanitize", 85, false, kNoLimitOfItsOwn},
-    StepKind{"reset_controller_state", 80, false, 180'000},
-    StepKind{"reset_namespaces", 70, false, 300'000},
+    StepKind{nvme::DriveStep::check_health, 90, true, 60'000},
+    StepKind{nvme::DriveStep::recover_sanitize, 85, false, kNoLimitOfItsOwn},
+    StepKind{nvme::DriveStep::reset_controller_state, 80, false, 180'000},
+    StepKind{nvme::DriveStep::reset_namespaces, 70, false, 300'000},
 };
 
 std::string name_of(const StepKind& kind) {
-  return fmt::format("{}.{}", kInterface, kind.step);
+  return fmt::format("{}.{}", kInterface, to_string(kind.step));
 }
 
 constexpr bool priorities_are_distinct() {
@@ -95,10 +95,9 @@ Status check_step_order(const StepPriorities& priorities) {
     if (priority == 0) continue;
     for (std::size_t j = i + 1; j < kSteps.size(); ++j) {
       if (priority_of(kSteps[j], priorities) != priority) continue;
-      return Error{Errc::invalid,
-                   fmt::format("{} and {} have the same priority, {}, so that nobody says which of "
-                               "them comes first: give each its own",
-                               name_of(kSteps[i]), name_of(kSteps[j]), priority)};
+      return Error{Errc::invalid, fmt::format("{} and {} have the same priority, {}, so their "
+                                              "order is undefined: give each its own",
+                                              name_of(kSteps[i]), name_of(kSteps[j]), priority)};
     }
   }
   return Ok{};
@@ -112,7 +111,7 @@ std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
     if (priority <= 0 && kind.may_be_disabled) continue;
     const std::int64_t timeout_ms =
         kind.timeout_ms == kNoLimitOfItsOwn ? options.cleanup_timeout_ms : kind.timeout_ms;
-    plan.push_back(CleanStep{std::string(kInterface), std::string(kind.step),
+    plan.push_back(CleanStep{std::string(kInterface), std::string(to_string(kind.step)),
                              std::max(priority, kErasePriority + 1),
                              fmt::format("{{\"timeout_ms\":{}}}", timeout_ms)});
   }
@@ -128,7 +127,7 @@ std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
 }
 
 Result<nvme::EraseMethod> erase_of(const std::vector<CleanStep>& plan) {
-  if (plan.empty()) return Error{Errc::invalid, "the record bears no plan"};
+  if (plan.empty()) return Error{Errc::invalid, "the record has no plan"};
   return nvme::parse_erase_method(plan.back().step);
 }
 
@@ -137,7 +136,7 @@ bool is_whole(const std::vector<CleanStep>& plan) {
   std::size_t known = 0;
   for (const StepKind& kind : kSteps) {
     const auto count = std::count_if(plan.begin(), plan.end(), [&kind](const CleanStep& step) {
-      return step.interface == kInterface && step.step == kind.step;
+      return step.interface == kInterface && step.step == to_string(kind.step);
     });
     if (count > 1 || (count == 0 && !kind.may_be_disabled)) return false;
     known += static_cast<std::size_t>(count);

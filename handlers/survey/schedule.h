@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "handlers/timers.h"
 #include "state/base/clock.h"
+#include "state/base/timers.h"
 
 namespace reclaim {
 

@@ -35,13 +35,13 @@ struct Surveyor::Run {
   Survey survey;
   std::vector<std::pair<PciAddress, std::string>> to_read;  // address, provider UUID
   std::size_t next = 0;
-  std::function<void(Result<Survey>)> done;
+  Callback<Survey> done;
 };
 
 Surveyor::Surveyor(placement::Providers& providers, nvme::Drives& drives)
     : providers_(providers), drives_(drives) {}
 
-void Surveyor::survey(const SurveyRequest& request, std::function<void(Result<Survey>)> done) {
+void Surveyor::survey(const SurveyRequest& request, Callback<Survey> done) {
   auto run = std::make_shared<Run>();
   run->providers = &providers_;
   run->done = std::move(done);

@@ -54,7 +54,7 @@ struct Sighting {
   // The rest of what may be Cyborg's.
   std::optional<Arq> holder;  // an ARQ that binds it
   std::optional<Arq> ended;   // one that did, and it was not released since
-  // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known anew.
+  // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known now.
   std::optional<std::string> cyborg_status;
   bool cyborg_silent = false;  // the API is configured and does not answer
 
@@ -73,7 +73,7 @@ struct Survey {
 };
 
 // The address a provider's name ends in: what follows the last '_', in either case. Nothing when
-// the name bears none.
+// the name has none.
 [[nodiscard]] std::optional<PciAddress> address_of_provider(std::string_view name);
 
 struct SurveyRequest {
@@ -90,7 +90,7 @@ class Surveyor final {
   Surveyor(placement::Providers& providers, nvme::Drives& drives);
 
   // Requests to Placement: those of list_tree, and those of read for every device looked at.
-  void survey(const SurveyRequest& request, std::function<void(Result<Survey>)> done);
+  void survey(const SurveyRequest& request, Callback<Survey> done);
 
  private:
   struct Run;

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "handlers/timers.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 
 namespace reclaim {
 

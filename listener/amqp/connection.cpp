@@ -21,7 +21,48 @@ Errc code_of_reply(int reply_code) {
   }
 }
 
+amqp_table_entry_t entry(const char* name, std::uint8_t kind) {
+  amqp_table_entry_t out{};
+  out.key = amqp_cstring_bytes(name);
+  out.value.kind = kind;
+  return out;
+}
+
 }  // namespace
+
+amqp_table_entry_t entry_of(const char* name, std::string_view text) {
+  amqp_table_entry_t out = entry(name, AMQP_FIELD_KIND_UTF8);
+  out.value.value.bytes = bytes(text);
+  return out;
+}
+
+amqp_table_entry_t entry_of(const char* name, std::int64_t number) {
+  amqp_table_entry_t out = entry(name, AMQP_FIELD_KIND_I64);
+  out.value.value.i64 = number;
+  return out;
+}
+
+amqp_table_entry_t flag(const char* name) {
+  amqp_table_entry_t out = entry(name, AMQP_FIELD_KIND_BOOLEAN);
+  out.value.value.boolean = 1;
+  return out;
+}
+
+Error answer_close(amqp_connection_state_t connection, amqp_channel_t channel,
+                   const amqp_method_t& method) {
+  if (method.id == AMQP_CONNECTION_CLOSE_METHOD) {
+    const auto* close = static_cast<amqp_connection_close_t*>(method.decoded);
+    Error error = closed_error(close->reply_code, close->reply_text);
+    amqp_connection_close_ok_t ok{};
+    (void)amqp_send_method(connection, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &ok);
+    return error;
+  }
+  const auto* close = static_cast<amqp_channel_close_t*>(method.decoded);
+  Error error = closed_error(close->reply_code, close->reply_text);
+  amqp_channel_close_ok_t ok{};
+  (void)amqp_send_method(connection, channel, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
+  return error;
+}
 
 Error closed_error(int reply_code, amqp_bytes_t reply_text) {
   return Error{

@@ -3,6 +3,7 @@
 // to the loop.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,14 @@ using AmqpConnection = std::unique_ptr<amqp_connection_state_t_, CloseAmqpConnec
   return out;
 }
 
+// An entry of a table; a text must outlive the call.
+[[nodiscard]] amqp_table_entry_t entry_of(const char* name, std::string_view text);
+[[nodiscard]] amqp_table_entry_t entry_of(const char* name, std::int64_t number);
+[[nodiscard]] amqp_table_entry_t flag(const char* name);
+
+// The broker's `method` closed the connection or the channel: answered, and what it said.
+[[nodiscard]] Error answer_close(amqp_connection_state_t connection, amqp_channel_t channel,
+                                 const amqp_method_t& method);
 // The broker closed a channel or the connection. 404 is not_found, 406 conflict, 403 and 530
 // refused, everything else unavailable; `raw` is the AMQP reply code, the text the broker's own.
 [[nodiscard]] Error closed_error(int reply_code, amqp_bytes_t reply_text);

@@ -77,7 +77,7 @@ Result<amqp_socket_t*> make_tls_socket(amqp_connection_state_t connection, const
     if (amqp_ssl_socket_set_key(socket, tls.cert_file.c_str(), key.c_str()) != AMQP_STATUS_OK) {
       return Error{
           Errc::invalid,
-          fmt::format("ssl_cert_file {} and ssl_key_file {} are no certificate and its key",
+          fmt::format("ssl_cert_file {} and ssl_key_file {} are not a certificate and its key",
                       tls.cert_file, key)};
     }
   }
@@ -109,22 +109,6 @@ Status open_socket(amqp_connection_state_t connection, const AmqpOptions& option
   return Ok{};
 }
 
-amqp_table_entry_t flag(const char* name) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(name);
-  entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
-  entry.value.value.boolean = 1;
-  return entry;
-}
-
-amqp_table_entry_t text(const char* name, const std::string& value) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(name);
-  entry.value.kind = AMQP_FIELD_KIND_UTF8;
-  entry.value.value.bytes = bytes(value);
-  return entry;
-}
-
 Status login(amqp_connection_state_t connection, const AmqpOptions& options, const AmqpHost& host) {
   std::array<amqp_table_entry_t, 4> capabilities{flag("authentication_failure_close"),
                                                  flag("consumer_cancel_notify"),
@@ -134,34 +118,25 @@ Status login(amqp_connection_state_t connection, const AmqpOptions& options, con
   capability_entry.value.kind = AMQP_FIELD_KIND_TABLE;
   capability_entry.value.value.table = {static_cast<int>(capabilities.size()), capabilities.data()};
   const std::string product = "reclaim";
-  std::array<amqp_table_entry_t, 3> entries{capability_entry, text("product", product),
-                                            text("connection_name", options.connection_name)};
+  std::array<amqp_table_entry_t, 3> entries{capability_entry, entry_of("product", product),
+                                            entry_of("connection_name", options.connection_name)};
   const amqp_table_t properties{static_cast<int>(entries.size()), entries.data()};
   const timeval timeout = to_timeval(options.connect_timeout_ms);
   if (amqp_set_handshake_timeout(connection, &timeout) != AMQP_STATUS_OK ||
       amqp_set_rpc_timeout(connection, &timeout) != AMQP_STATUS_OK) {
     return Error{Errc::unavailable, "no memory for a connection"};
   }
-  amqp_rpc_reply_t reply{};
-  if (options.login == AmqpLogin::external) {
-    // RabbitMQ takes the name from the certificate; librabbitmq cannot send an empty one.
-    const std::string identity = host.user.empty() ? product : host.user;
-    reply = amqp_login_with_properties(connection, options.vhost.c_str(), 0, kFrameBytesMax,
-                                       options.heartbeat_s, &properties, AMQP_SASL_METHOD_EXTERNAL,
-                                       identity.c_str());
-  } else {
-    reply = amqp_login_with_properties(connection, options.vhost.c_str(), 0, kFrameBytesMax,
-                                       options.heartbeat_s, &properties, AMQP_SASL_METHOD_PLAIN,
-                                       host.user.c_str(), host.password.c_str());
-  }
-  const Status status = check_reply(connection, reply);
+  const bool external = options.login == AmqpLogin::external;
+  // RabbitMQ takes the name from the certificate; librabbitmq cannot send an empty one.
+  const std::string& user = external && host.user.empty() ? product : host.user;
+  const Status status = check_reply(
+      connection, amqp_login_with_properties(
+                      connection, options.vhost.c_str(), 0, kFrameBytesMax, options.heartbeat_s,
+                      &properties, external ? AMQP_SASL_METHOD_EXTERNAL : AMQP_SASL_METHOD_PLAIN,
+                      user.c_str(), host.password.c_str()));
   if (status) return Ok{};
-  if (options.login == AmqpLogin::external) {
-    return status.error().wrap(
-        fmt::format("login by certificate to vhost '{}' failed", options.vhost));
-  }
-  return status.error().wrap(
-      fmt::format("login as '{}' to vhost '{}' failed", host.user, options.vhost));
+  const std::string who = external ? "by certificate" : fmt::format("as '{}'", host.user);
+  return status.error().wrap(fmt::format("login {} to vhost '{}' failed", who, options.vhost));
 }
 
 Error at_broker(const AmqpHost& host, const Error& error) {

@@ -23,11 +23,7 @@ KickFeed::KickFeed(Store& store, Timers& timers, Logger& log, std::size_t body_b
 
 void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
                     const std::function<void(std::string_view why)>& dead_letter) {
-  if (incarnation != incarnation_) {
-    // A new connection: what waited for the old one is delivered again.
-    push_.clear();
-    incarnation_ = incarnation;
-  }
+  push_.of_connection(incarnation);
   Decision decision = decider_.decide_fast(body);
   switch (decision.verdict) {
     case Verdict::ignore:

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "handlers/bus/kick.h"
-#include "handlers/timers.h"
 #include "listener/amqp/kick_push.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 #include "state/device/store.h"
 
 namespace reclaim::listener {
@@ -47,7 +47,6 @@ class KickFeed final {
   KickDecider decider_;
   std::vector<int> survey_delays_s_;
   KickPush push_;
-  std::uint64_t incarnation_ = 0;
   KickFeedCounters counters_;
 };
 

@@ -27,14 +27,15 @@ std::vector<std::string> known_as(const std::string& name, const std::vector<Hos
 
 }  // namespace
 
-void KickPush::push(Kick kick, KickHosts to, std::vector<std::string> hosts,
-                    std::function<void()> done) {
+void KickPush::push(Kick kick, KickHosts to, std::vector<std::string> hosts, Once<> done) {
   const std::uint64_t id = ++last_id_;
   pending_.emplace(id, Pending{std::move(kick), to, std::move(hosts), std::move(done)});
   dispatch(id);
 }
 
-void KickPush::clear() {
+void KickPush::of_connection(std::uint64_t incarnation) {
+  if (incarnation == std::exchange(incarnation_, incarnation)) return;
+  for (const auto& [id, pending] : pending_) pending.done.drop();
   pending_.clear();
   waiting_.clear();
 }
@@ -125,7 +126,7 @@ void KickPush::push_next(std::uint64_t id) {
   const auto it = pending_.find(id);
   if (it == pending_.end()) return;
   if (it->second.hosts.empty()) {
-    const std::function<void()> done = std::move(it->second.done);
+    const Once<> done = std::move(it->second.done);
     pending_.erase(it);
     return done();
   }

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "handlers/timers.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 #include "state/device/store.h"
 
 namespace reclaim::listener {
@@ -30,9 +29,10 @@ class KickPush final {
 
   // `done` is called once every host is told; `hosts` is read with KickHosts::named and
   // KickHosts::called only.
-  void push(Kick kick, KickHosts to, std::vector<std::string> hosts, std::function<void()> done);
-  // Forgets what waits: the connection it came over is gone, and the broker brings it again.
-  void clear();
+  void push(Kick kick, KickHosts to, std::vector<std::string> hosts, Once<> done);
+  // A delivery of this connection comes. Of a new one: what waits is forgotten, for the broker
+  // brings it again.
+  void of_connection(std::uint64_t incarnation);
 
   [[nodiscard]] std::size_t waiting() const { return pending_.size(); }
   // Names of hosts that never announced themselves, each time one was told of.
@@ -43,7 +43,7 @@ class KickPush final {
     Kick kick;
     KickHosts to = KickHosts::named;  // anything else: hosts are still to be found out
     std::vector<std::string> hosts;   // still to be told
-    std::function<void()> done;
+    Once<> done;
   };
 
   void dispatch(std::uint64_t id);
@@ -68,6 +68,7 @@ class KickPush final {
   std::uint64_t unknown_hosts_ = 0;
   bool unknown_said_ = false;  // within the last minute
   std::uint64_t last_id_ = 0;
+  std::uint64_t incarnation_ = 0;
 };
 
 }  // namespace reclaim::listener

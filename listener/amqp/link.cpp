@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.amqp";
 constexpr int kGoodbyeTimeoutMs = 2'000;
-constexpr std::uint64_t kStopPatienceMs = 3'000;  // more than a goodbye takes
-constexpr std::size_t kNameBytesMax = 255;        // AMQP's short strings
+constexpr std::int64_t kStopPatienceMs = 3'000;  // more than a goodbye takes
+constexpr std::size_t kNameBytesMax = 255;       // AMQP's short strings
 
 Status check_names(const AmqpOptions& options) {
   std::vector<std::string> names = options.exchanges;
@@ -137,25 +137,15 @@ void AmqpLink::begin_attempt() {
 void AmqpLink::on_attempt(Attempt attempt) {
   thread_.join();
   thread_busy_ = false;
-  if (!attempt.outcome) {
-    finish_stop();
-    return;
-  }
+  if (!attempt.outcome) return finish_stop();
   Result<AmqpConsuming>& outcome = *attempt.outcome;
   if (stopping_) {
-    if (!outcome) {
-      finish_stop();
-      return;
-    }
+    if (!outcome) return finish_stop();
     connection_ = std::move(outcome->connection);
     state_.connected = true;
-    stop(std::move(on_stopped_));
-    return;
+    return stop(std::move(on_stopped_));
   }
-  if (outcome) {
-    connected(std::move(*outcome));
-    return;
-  }
+  if (outcome) return connected(std::move(*outcome));
   ++counters_.connect_failures;
   ++failures_;
   state_.last_error = outcome.error().what;
@@ -188,8 +178,7 @@ void AmqpLink::connected(AmqpConsuming consuming) {
   }
   if (!state_.missing_exchanges.empty()) {
     watch_.emplace(options_, connection_.get(), state_.missing_exchanges);
-    watch_timer_.start(static_cast<std::uint64_t>(watch_->pause_ms()), 0,
-                       [this] { look_for_exchanges(); });
+    watch_timer_.after(watch_->pause_ms(), [this] { look_for_exchanges(); });
   }
   const int heartbeat_s = amqp_get_heartbeat(connection_.get());
   const std::uint64_t tick_ms =
@@ -201,7 +190,7 @@ void AmqpLink::connected(AmqpConsuming consuming) {
   poll_->watch(UV_READABLE);
   tell_state();
   // Deliveries may stand in the connection's own buffers, which no poll tells of.
-  more_timer_.start(0, 0, [this] { pump(); });
+  more_timer_.after(0, [this] { pump(); });
 }
 
 void AmqpLink::drop_connection(bool polite) {
@@ -233,10 +222,10 @@ void AmqpLink::fail(const Error& error, bool polite) {
 void AmqpLink::retry_later() {
   const std::int64_t delay_ms =
       retry_delay_ms(options_, failures_, static_cast<std::uint32_t>(random_()));
-  retry_timer_.start(static_cast<std::uint64_t>(delay_ms), 0, [this] { begin_attempt(); });
+  retry_timer_.after(delay_ms, [this] { begin_attempt(); });
 }
 
-void AmqpLink::stop(std::function<void()> on_stopped) {
+void AmqpLink::stop(Once<> on_stopped) {
   on_stopped_ = std::move(on_stopped);
   stopping_ = true;
   errand_->cancelled = true;
@@ -250,9 +239,9 @@ void AmqpLink::stop(std::function<void()> on_stopped) {
     });
   }
   if (thread_busy_) {
-    retry_timer_.start(kStopPatienceMs, 0, [this] { stop_without_it(); });
+    retry_timer_.after(kStopPatienceMs, [this] { stop_without_it(); });
   } else {
-    retry_timer_.start(0, 0, [this] { finish_stop(); });
+    retry_timer_.after(0, [this] { finish_stop(); });
   }
 }
 
@@ -267,8 +256,7 @@ void AmqpLink::stop_without_it() {
 void AmqpLink::finish_stop() {
   retry_timer_.stop();
   state_.connected = false;
-  const std::function<void()> done = std::move(on_stopped_);
-  on_stopped_ = nullptr;
+  const Once<> done = std::move(on_stopped_);
   if (done) done();
 }
 

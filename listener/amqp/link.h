@@ -30,6 +30,7 @@
 #include "listener/amqp/connector.h"
 #include "listener/amqp/exchange_watch.h"
 #include "listener/amqp/options.h"
+#include "state/base/callback.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
 #include "state/base/uv.h"
@@ -69,6 +70,9 @@ struct AmqpCallbacks {
   std::function<void(const AmqpState&)> on_state;
 };
 
+// More than thirty methods: connection, channel and consumer are one state of librabbitmq, and what
+// it calls, what it is sent and each way of its end are a method each. What has state of its own is
+// beside it: connector, assembler, ack window, exchange watch.
 class AmqpLink final {
  public:
   // Errc::invalid for options that cannot work. `logger` must outlive the link.
@@ -85,7 +89,7 @@ class AmqpLink final {
   // Sends the acks that are due, says goodbye on a thread and then calls back, once, from the loop;
   // of a broker that does not answer, and of a connection that is not made yet, after 3 seconds.
   // No delivery comes after this call. What was not settled is delivered again to somebody else.
-  void stop(std::function<void()> on_stopped);
+  void stop(Once<> on_stopped);
 
   // The delivery is dealt with. Sent to the broker in batches; dropped if the connection it came
   // over is gone, since the broker will deliver it again.
@@ -183,7 +187,7 @@ class AmqpLink final {
   std::uint64_t full_since_ms_ = 0;  // when the socket was first found without room; 0: it has some
   bool warned_unverified_ = false;
 
-  std::function<void()> on_stopped_;
+  Once<> on_stopped_;
   bool stopping_ = false;
   std::uint64_t attempts_ = 0;
   std::uint32_t failures_ = 0;

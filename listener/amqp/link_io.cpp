@@ -18,14 +18,6 @@ constexpr std::string_view kLog = "reclaim.amqp";
 constexpr std::uint64_t kReadBudgetNs = 2'000'000;
 constexpr std::size_t kPublishOverheadBytes = 4'096;
 
-amqp_table_entry_t text(const char* name, const std::string& value) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(name);
-  entry.value.kind = AMQP_FIELD_KIND_UTF8;
-  entry.value.value.bytes = bytes(value);
-  return entry;
-}
-
 }  // namespace
 
 std::size_t AmqpLink::ack_batch() const {
@@ -78,10 +70,7 @@ void AmqpLink::pump() {
     }
   }
   pumping_ = false;
-  if (!status) {
-    fail(status.error(), cancelled_by_broker_);
-    return;
-  }
+  if (!status) return fail(status.error(), cancelled_by_broker_);
   write_later();
 }
 
@@ -101,7 +90,7 @@ Status AmqpLink::read_frames() {
       if (!acked) return acked;
     }
     if (count % 16 == 0 && uv_hrtime() > until_ns) {
-      more_timer_.start(0, 0, [this] { pump(); });
+      more_timer_.after(0, [this] { pump(); });
       return Ok{};
     }
   }
@@ -123,13 +112,8 @@ Status AmqpLink::on_frame(const amqp_frame_t& frame) {
 
 Status AmqpLink::on_connection_method(const amqp_method_t& method) {
   switch (method.id) {
-    case AMQP_CONNECTION_CLOSE_METHOD: {
-      const auto* close = static_cast<amqp_connection_close_t*>(method.decoded);
-      Error error = closed_error(close->reply_code, close->reply_text);
-      amqp_connection_close_ok_t ok{};
-      (void)amqp_send_method(connection_.get(), 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &ok);
-      return error;
-    }
+    case AMQP_CONNECTION_CLOSE_METHOD:
+      return answer_close(connection_.get(), 0, method);
     case AMQP_CONNECTION_BLOCKED_METHOD: {
       const auto* blocked = static_cast<amqp_connection_blocked_t*>(method.decoded);
       state_.blocked = true;
@@ -161,13 +145,9 @@ Status AmqpLink::on_consume_method(const amqp_method_t& method) {
           fmt::format("the broker took the consumer of queue '{}' away; the queue was deleted "
                       "or is moving",
                       options_.queue)};
-    case AMQP_CHANNEL_CLOSE_METHOD: {
-      const auto* close = static_cast<amqp_channel_close_t*>(method.decoded);
-      Error error = closed_error(close->reply_code, close->reply_text);
-      amqp_channel_close_ok_t ok{};
-      (void)amqp_send_method(connection_.get(), kConsumeChannel, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
-      return error.wrap("the channel was closed");
-    }
+    case AMQP_CHANNEL_CLOSE_METHOD:
+      return answer_close(connection_.get(), kConsumeChannel, method)
+          .wrap("the channel was closed");
     default:
       return Ok{};
   }
@@ -187,8 +167,7 @@ Status AmqpLink::on_watch_method(const amqp_method_t& method) {
   if (watch_->done()) {
     watch_.reset();
   } else if (watch_->idle()) {
-    watch_timer_.start(static_cast<std::uint64_t>(watch_->pause_ms()), 0,
-                       [this] { look_for_exchanges(); });
+    watch_timer_.after(watch_->pause_ms(), [this] { look_for_exchanges(); });
   }
   return Ok{};
 }
@@ -196,8 +175,7 @@ Status AmqpLink::on_watch_method(const amqp_method_t& method) {
 void AmqpLink::look_for_exchanges() {
   if (connection_ == nullptr || !watch_) return;
   if (!has_room(kSmallFrameBytes)) {
-    watch_timer_.start(static_cast<std::uint64_t>(watch_->pause_ms()), 0,
-                       [this] { look_for_exchanges(); });
+    watch_timer_.after(watch_->pause_ms(), [this] { look_for_exchanges(); });
     return;
   }
   const Status looked = watch_->look();
@@ -274,8 +252,7 @@ void AmqpLink::answer(std::uint64_t tag, std::uint64_t incarnation, const std::s
 void AmqpLink::write_later() {
   const bool due = window_.unsent() > 0 || !outgoing_.empty() || full_since_ms_ != 0;
   if (!due || write_timer_.active()) return;
-  write_timer_.start(static_cast<std::uint64_t>(options_.ack_delay_ms), 0,
-                     [this] { write_what_is_due(); });
+  write_timer_.after(options_.ack_delay_ms, [this] { write_what_is_due(); });
 }
 
 void AmqpLink::write_what_is_due() {
@@ -286,10 +263,7 @@ void AmqpLink::write_what_is_due() {
   }
   Status status = publish_what_waits();
   if (status && has_room(kSmallFrameBytes)) status = send_ack();
-  if (!status) {
-    fail(status.error(), false);
-    return;
-  }
+  if (!status) return fail(status.error(), false);
   write_later();
 }
 
@@ -307,9 +281,9 @@ Status AmqpLink::publish_what_waits() {
 }
 
 Status AmqpLink::publish(const Outgoing& message) {
-  std::array<amqp_table_entry_t, 3> headers{text("reclaim-why", message.why),
-                                            text("reclaim-exchange", message.exchange),
-                                            text("reclaim-routing-key", message.routing_key)};
+  std::array<amqp_table_entry_t, 3> headers{entry_of("reclaim-why", message.why),
+                                            entry_of("reclaim-exchange", message.exchange),
+                                            entry_of("reclaim-routing-key", message.routing_key)};
   amqp_basic_properties_t properties{};
   properties._flags = AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_CONTENT_ENCODING_FLAG |
                       AMQP_BASIC_DELIVERY_MODE_FLAG;
@@ -325,7 +299,7 @@ Status AmqpLink::publish(const Outgoing& message) {
                          0, 0, &properties, bytes(message.body));
   if (status != AMQP_STATUS_OK) return library_error(status);
   // Publishing may have read frames into the connection's buffers.
-  more_timer_.start(0, 0, [this] { pump(); });
+  more_timer_.after(0, [this] { pump(); });
   return Ok{};
 }
 

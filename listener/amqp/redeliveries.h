@@ -19,9 +19,9 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/timers.h"
 #include "listener/amqp/delivery.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 #include "state/device/in_hand.h"
 
 namespace reclaim::listener {

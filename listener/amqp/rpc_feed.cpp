@@ -34,11 +34,7 @@ RpcFeed::RpcFeed(Store& store, Timers& timers, Logger& log, RpcFeedOptions optio
 
 void RpcFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
                    const std::function<void(std::string_view why)>& dead_letter) {
-  if (incarnation != incarnation_) {
-    // A new connection: what waited for the old one is delivered again.
-    push_.clear();
-    incarnation_ = incarnation;
-  }
+  push_.of_connection(incarnation);
   RpcDecision decision = decide_rpc(body, options_.host);
   switch (decision.verdict) {
     case Verdict::reject:

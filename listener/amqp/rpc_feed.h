@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "handlers/bus/rpc_message.h"
-#include "handlers/timers.h"
 #include "listener/amqp/kick_push.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 #include "state/device/store.h"
 
 namespace reclaim::listener {
@@ -63,7 +63,6 @@ class RpcFeed final {
   const RpcFeedOptions options_;
   RpcSettle settle_;
   KickPush push_;
-  std::uint64_t incarnation_ = 0;
   RpcFeedCounters counters_;
 };
 

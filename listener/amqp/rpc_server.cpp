@@ -66,7 +66,7 @@ void RpcServer::start() {
   link_->start();
 }
 
-void RpcServer::stop(std::function<void()> on_stopped) {
+void RpcServer::stop(Once<> on_stopped) {
   link_->stop(std::move(on_stopped));
 }
 

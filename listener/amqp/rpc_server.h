@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "handlers/timers.h"
 #include "listener/amqp/link.h"
 #include "listener/amqp/redeliveries.h"
 #include "listener/amqp/rpc_feed.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
+#include "state/base/timers.h"
 #include "state/device/in_hand.h"
 #include "state/device/store.h"
 
@@ -37,7 +37,7 @@ class RpcServer final {
 
   void start();
   // As AmqpLink::stop().
-  void stop(std::function<void()> on_stopped);
+  void stop(Once<> on_stopped);
 
   [[nodiscard]] const RpcFeedCounters& counters() const { return feed_.counters(); }
   [[nodiscard]] const AmqpState& state() const { return link_->state(); }

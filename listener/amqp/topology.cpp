@@ -64,22 +64,6 @@ Result<Durability> find_exchange(Channel& channel, const std::string& exchange,
   return expect_durable ? Durability::durable : Durability::transient;
 }
 
-amqp_table_entry_t number(const char* name, std::int64_t value) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(name);
-  entry.value.kind = AMQP_FIELD_KIND_I64;
-  entry.value.value.i64 = value;
-  return entry;
-}
-
-amqp_table_entry_t word(const char* name, const char* value) {
-  amqp_table_entry_t entry{};
-  entry.key = amqp_cstring_bytes(name);
-  entry.value.kind = AMQP_FIELD_KIND_UTF8;
-  entry.value.value.bytes = amqp_cstring_bytes(value);
-  return entry;
-}
-
 struct QueueWish {
   std::string name;
   bool durable = false;
@@ -92,12 +76,14 @@ struct QueueWish {
 Status declare_queue(Channel& channel, const QueueWish& wish, bool passive) {
   std::vector<amqp_table_entry_t> arguments;
   if (!passive) {
-    arguments.push_back(number("x-message-ttl", wish.ttl_ms));
-    arguments.push_back(number("x-max-length", wish.length_max));
-    arguments.push_back(word("x-overflow", "drop-head"));
-    if (wish.expires_ms > 0) arguments.push_back(number("x-expires", wish.expires_ms));
-    if (wish.type == QueueType::quorum) arguments.push_back(word("x-queue-type", "quorum"));
-    if (wish.type == QueueType::classic) arguments.push_back(word("x-queue-type", "classic"));
+    arguments.push_back(entry_of("x-message-ttl", wish.ttl_ms));
+    arguments.push_back(entry_of("x-max-length", wish.length_max));
+    arguments.push_back(entry_of("x-overflow", std::string_view("drop-head")));
+    if (wish.expires_ms > 0) arguments.push_back(entry_of("x-expires", wish.expires_ms));
+    if (wish.type == QueueType::quorum)
+      arguments.push_back(entry_of("x-queue-type", std::string_view("quorum")));
+    if (wish.type == QueueType::classic)
+      arguments.push_back(entry_of("x-queue-type", std::string_view("classic")));
   }
   const amqp_table_t table{static_cast<int>(arguments.size()), arguments.data()};
   const bool durable = wish.durable || wish.type == QueueType::quorum;
@@ -152,21 +138,11 @@ Status check_reply(amqp_connection_state_t connection, const amqp_rpc_reply_t& r
     case AMQP_RESPONSE_SERVER_EXCEPTION:
       break;
   }
-  if (reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD) {
-    const auto* closed = static_cast<amqp_channel_close_t*>(reply.reply.decoded);
-    Error error = closed_error(closed->reply_code, closed->reply_text);
-    amqp_channel_close_ok_t ok{};
-    (void)amqp_send_method(connection, kConsumeChannel, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
-    return error;
+  if (reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD ||
+      reply.reply.id == AMQP_CONNECTION_CLOSE_METHOD) {
+    return answer_close(connection, kConsumeChannel, reply.reply);
   }
-  if (reply.reply.id == AMQP_CONNECTION_CLOSE_METHOD) {
-    const auto* closed = static_cast<amqp_connection_close_t*>(reply.reply.decoded);
-    Error error = closed_error(closed->reply_code, closed->reply_text);
-    amqp_connection_close_ok_t ok{};
-    (void)amqp_send_method(connection, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &ok);
-    return error;
-  }
-  return Error{Errc::unavailable, "the broker answered with a method nobody asked for"};
+  return Error{Errc::unavailable, "the broker answered with a method that was not asked for"};
 }
 
 Result<AmqpTopology> set_up_topology(amqp_connection_state_t connection,

@@ -68,7 +68,7 @@ Status clear_path(const std::string& path, const sockaddr_un& address) {
   }
   if (!S_ISSOCK(found.st_mode)) {
     return Error{Errc::refused,
-                 fmt::format("cannot listen on {}: it exists and is no socket", path)};
+                 fmt::format("cannot listen on {}: it exists and is not a socket", path)};
   }
   const UniqueFd probe(socket(AF_UNIX, kSocketFlags, 0));
   if (!probe.valid()) return failed(path, "socket", errno);

@@ -41,7 +41,7 @@ class HttpListener final {
   ino_t inode_ = 0;
 };
 
-// "10.0.0.1" or "10.0.0.1:6666", "[::1]:6666"; "" for what is no IP address.
+// "10.0.0.1" or "10.0.0.1:6666", "[::1]:6666"; "" for what is not an IP address.
 [[nodiscard]] std::string to_host(const sockaddr_storage& address);
 [[nodiscard]] std::string to_host_and_port(const sockaddr_storage& address);
 

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <utility>
 
 #include "handlers/api/loop_budget.h"
@@ -20,6 +19,9 @@ namespace reclaim::listener {
 class HttpLoopBudget final : public api::LoopBudget {
  public:
   explicit HttpLoopBudget(uv_loop_t* loop) : async_(loop, [this] { next_round(); }) {}
+  ~HttpLoopBudget() override {
+    for (const Once<>& go : waiting_) go.drop();
+  }
 
   // Stands around everything that is done for a client, and counts what it takes; one within
   // another counts nothing.
@@ -46,7 +48,7 @@ class HttpLoopBudget final : public api::LoopBudget {
   }
 
   // In order of waiting.
-  void wait(std::function<void()> go) override {
+  void wait(Once<> go) override {
     waiting_.push_back(std::move(go));
     async_.send();
   }
@@ -64,7 +66,7 @@ class HttpLoopBudget final : public api::LoopBudget {
     const Work work(*this);
     in_round_ = true;
     while (!waiting_.empty() && left_ns() > 0) {
-      const std::function<void()> go = std::move(waiting_.front());
+      const Once<> go = std::move(waiting_.front());
       waiting_.pop_front();
       go();
     }
@@ -75,7 +77,7 @@ class HttpLoopBudget final : public api::LoopBudget {
   std::int64_t left_ns_ = kRoundNs;
   std::uint64_t began_ns_ = 0;  // 0: nothing is being done
   bool in_round_ = false;
-  std::deque<std::function<void()>> waiting_;
+  std::deque<Once<>> waiting_;
   uv::Async async_;
 };
 

@@ -57,14 +57,8 @@ bool is_http_host(std::string_view host) {
     if (end == 0) return false;
   }
   if (end == host.size()) return true;
-  const std::string_view port = host.substr(end + 1);
-  if (host[end] != ':' || port.empty() || port.size() > 5) return false;
-  int number = 0;
-  for (const char c : port) {
-    if (!is_digit(c)) return false;
-    number = number * 10 + (c - '0');
-  }
-  return number > 0 && number <= 65'535;
+  const auto port = parse_number<std::uint16_t>(host.substr(end + 1));
+  return host[end] == ':' && host.size() - end <= 6 && port && *port > 0;
 }
 
 HttpRequestParser::HttpRequestParser(const HttpLimits& limits) : limits_(limits) {
@@ -123,29 +117,25 @@ HttpRequestParser::Fed HttpRequestParser::feed(std::string_view bytes) {
     return Fed{consumed, Outcome::request};
   }
   if (code == HPE_OK) return Fed{consumed, Outcome::more};
-  refuse_what_llhttp_does(code);
+  static_cast<void>(refuse_what_llhttp_does(code));
   return Fed{consumed, Outcome::refused};
 }
 
-void HttpRequestParser::refuse_what_llhttp_does(llhttp_errno_t code) {
+int HttpRequestParser::refuse_what_llhttp_does(llhttp_errno_t code) {
   switch (code) {
     case HPE_INVALID_METHOD:
-      static_cast<void>(refuse(400, "this is no HTTP request, or its method is not known"));
-      break;
+      return refused(400, "this is not an HTTP request, or its method is not known");
     case HPE_INVALID_URL:
-      static_cast<void>(refuse(400, kBadTarget));
-      break;
+      return refused(400, kBadTarget);
     case HPE_INVALID_VERSION:
-      static_cast<void>(refuse(505, kVersions));
-      break;
+      return refused(505, kVersions);
     case HPE_INVALID_HEADER_TOKEN:
-      static_cast<void>(refuse(400, kBadHeaderName));
-      break;
+      return refused(400, kBadHeaderName);
     case HPE_INVALID_TRANSFER_ENCODING:
-      if (!accept_body_length()) break;
+      if (!accept_body_length()) return -1;
       [[fallthrough]];
     default:
-      static_cast<void>(refuse(400, llhttp_get_error_reason(&parser_)));
+      return refused(400, llhttp_get_error_reason(&parser_));
   }
 }
 
@@ -195,7 +185,7 @@ bool HttpRequestParser::scan(char byte) {
   if (lines_.chunk_ended) return refuse(400, "a chunk's data does not end in CR LF");
   const auto code = static_cast<unsigned char>(byte);
   if ((code < 0x20 && byte != '\t') || code == 0x7f) {
-    return refuse(400, "a control character stands in a header");
+    return refuse(400, "a header has a control character");
   }
   const bool blank = byte == ' ' || byte == '\t';
   if (blank && lines_.line_bytes == 0) return refuse(400, "a header is folded over two lines");
@@ -214,7 +204,7 @@ bool HttpRequestParser::scan(char byte) {
 bool HttpRequestParser::scan_chunk_line(char byte) {
   if (byte == ';') lines_.extension_seen = true;
   if (!lines_.extension_seen && hex_value(byte) < 0) {
-    return refuse(400, "a chunk's size is no hexadecimal number");
+    return refuse(400, "a chunk's size is not a hexadecimal number");
   }
   return lines_.line_bytes <= kChunkLineBytesMax ||
          refuse(400, "the line before a chunk is too long");
@@ -224,10 +214,7 @@ int HttpRequestParser::on_url(llhttp_t* parser, const char* at, std::size_t leng
   HttpRequestParser& me = self(parser);
   if (!me.grow_head(length, 414, "the request's target is too long")) return -1;
   for (const char c : std::string_view(at, length)) {
-    if (c <= ' ' || c > '~' || c == '#') {
-      static_cast<void>(me.refuse(400, kBadTarget));
-      return -1;
-    }
+    if (c <= ' ' || c > '~' || c == '#') return me.refused(400, kBadTarget);
   }
   me.message_.request.target.append(at, length);
   return 0;
@@ -236,24 +223,21 @@ int HttpRequestParser::on_url(llhttp_t* parser, const char* at, std::size_t leng
 int HttpRequestParser::on_header_field(llhttp_t* parser, const char* at, std::size_t length) {
   HttpRequestParser& me = self(parser);
   if (me.progress_ == Progress::body) {
-    static_cast<void>(me.refuse(400, "trailers after a chunked body are not taken"));
-    return -1;
+    return me.refused(400, "trailers after a chunked body are not taken");
   }
   if (!me.grow_head(length, 431, "the request's head is too large")) return -1;
   auto& headers = me.message_.request.headers;
   if (me.in_value_) {
     me.in_value_ = false;
     if (headers.size() == me.limits_.headers_max) {
-      static_cast<void>(me.refuse(431, "the request has too many headers"));
-      return -1;
+      return me.refused(431, "the request has too many headers");
     }
     if (!headers.empty()) trim_end(headers.back().value);
     headers.emplace_back();
   }
   const std::string_view text(at, length);
   if (!std::all_of(text.begin(), text.end(), is_token)) {
-    static_cast<void>(me.refuse(400, kBadHeaderName));
-    return -1;
+    return me.refused(400, kBadHeaderName);
   }
   headers.back().name.append(text);
   return 0;
@@ -285,8 +269,7 @@ int HttpRequestParser::on_body(llhttp_t* parser, const char* at, std::size_t len
   me.awaits_continue_ = false;
   std::string& body = me.message_.request.body;
   if (length > me.limits_.body_bytes_max - body.size()) {
-    static_cast<void>(me.refuse(413, "the request's body is too large"));
-    return -1;
+    return me.refused(413, "the request's body is too large");
   }
   body.append(at, length);
   return 0;
@@ -325,7 +308,7 @@ bool HttpRequestParser::accept_target() {
     return is_http_host(message_.host) || refuse(400, "the target names no host");
   }
   // The authority of a CONNECT is nothing that a handler could make sense of.
-  if (parser_.method == HTTP_CONNECT) return refuse(405, "this server is no proxy");
+  if (parser_.method == HTTP_CONNECT) return refuse(405, "this server is not a proxy");
   return refuse(400, "the target does not begin with '/'");
 }
 
@@ -354,7 +337,7 @@ bool HttpRequestParser::accept_body_length() {
   }
   if (length.count == 0) return true;
   if (length.value.empty() || !std::all_of(length.value.begin(), length.value.end(), is_digit)) {
-    return refuse(400, "Content-Length is no number");
+    return refuse(400, "Content-Length is not a number");
   }
   if (parser_.content_length > limits_.body_bytes_max) {
     return refuse(413, "the request's body is too large");

@@ -92,8 +92,11 @@ class HttpRequestParser final {
   static int on_message_complete(llhttp_t* parser);
   static const llhttp_settings_t& settings();
 
-  [[nodiscard]] bool refuse(int status, std::string_view why);  // false
-  void refuse_what_llhttp_does(llhttp_errno_t code);
+  [[nodiscard]] bool refuse(int status, std::string_view why);   // false
+  [[nodiscard]] int refused(int status, std::string_view why) {  // as llhttp is told
+    return refuse(status, why) ? 0 : -1;
+  }
+  [[nodiscard]] int refuse_what_llhttp_does(llhttp_errno_t code);
   [[nodiscard]] bool grow_head(std::size_t bytes, int status, std::string_view why);
   [[nodiscard]] bool scan_until(const char* end);
   [[nodiscard]] bool scan(char byte);

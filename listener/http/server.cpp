@@ -36,7 +36,7 @@ std::uint64_t tick_ms(const HttpServerOptions& options) {
 
 }  // namespace
 
-class HttpServer::Impl final {
+class HttpServer::Impl final : public HttpServer {
  public:
   Impl(uv_loop_t* loop, const HttpServerOptions& options, Handler handler, const Clock& clock,
        Logger& log)
@@ -54,8 +54,8 @@ class HttpServer::Impl final {
         ticker_(loop),
         stop_timer_(loop) {}
 
-  ~Impl() {
-    on_stopped_ = nullptr;
+  ~Impl() override {
+    on_stopped_.drop();
     close_all();
   }
   Impl(const Impl&) = delete;
@@ -101,12 +101,12 @@ class HttpServer::Impl final {
     return Ok{};
   }
 
-  [[nodiscard]] Status reload_tls() {
+  [[nodiscard]] Status reload_tls() override {
     if (shared_.tls == nullptr) return Error{Errc::invalid, "this server speaks no TLS"};
     return read_tls();
   }
 
-  [[nodiscard]] std::vector<std::string> addresses() const {
+  [[nodiscard]] std::vector<std::string> addresses() const override {
     std::vector<std::string> out;
     for (const Door& door : doors_) {
       const char* scheme = door.listener.is_unix() ? "unix:"
@@ -116,17 +116,16 @@ class HttpServer::Impl final {
     }
     return out;
   }
-  [[nodiscard]] const HttpServerCounters& counters() const { return shared_.counters; }
-  [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  [[nodiscard]] HttpServerCounters counters() const override { return shared_.counters; }
+  [[nodiscard]] std::size_t connections() const override { return connections_.size(); }
 
-  void stop(std::function<void()> closed) {
+  void stop(Once<> closed) override {
     CHECK(!shared_.stopping);
     shared_.stopping = true;
     on_stopped_ = std::move(closed);
     doors_.clear();
     for (const auto& connection : all()) connection->finish();
-    stop_timer_.start(connections_.empty() ? 0 : static_cast<std::uint64_t>(kStopMs), 0,
-                      [this] { on_stop_time(); });
+    stop_timer_.after(connections_.empty() ? 0 : kStopMs, [this] { on_stop_time(); });
   }
 
  private:
@@ -239,8 +238,8 @@ class HttpServer::Impl final {
 
   void on_connection_closed(HttpConnection& gone) {
     connections_.erase(&gone);
-    if (shared_.stopping && connections_.empty() && on_stopped_ != nullptr) {
-      stop_timer_.start(0, 0, [this] { on_stop_time(); });
+    if (shared_.stopping && connections_.empty() && on_stopped_) {
+      stop_timer_.after(0, [this] { on_stop_time(); });
     }
   }
 
@@ -248,7 +247,7 @@ class HttpServer::Impl final {
     close_all();
     stop_timer_.stop();
     ticker_.stop();
-    if (const auto stopped = std::exchange(on_stopped_, nullptr)) stopped();
+    if (on_stopped_) on_stopped_();
   }
 
   HttpShared shared_;
@@ -257,11 +256,8 @@ class HttpServer::Impl final {
   uv::Timer ticker_;
   uv::Timer stop_timer_;
   bool resting_ = false;  // from accepting, until the next tick
-  std::function<void()> on_stopped_;
+  Once<> on_stopped_;
 };
-
-HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-HttpServer::~HttpServer() = default;
 
 Result<std::unique_ptr<HttpServer>> HttpServer::create(uv_loop_t* loop,
                                                        const HttpServerOptions& options,
@@ -270,23 +266,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::create(uv_loop_t* loop,
   auto impl = std::make_unique<Impl>(loop, options, std::move(handler), clock, log);
   const Status opened = impl->open();
   if (!opened.ok()) return opened.error();
-  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
-}
-
-Status HttpServer::reload_tls() {
-  return impl_->reload_tls();
-}
-std::vector<std::string> HttpServer::addresses() const {
-  return impl_->addresses();
-}
-HttpServerCounters HttpServer::counters() const {
-  return impl_->counters();
-}
-std::size_t HttpServer::connections() const {
-  return impl_->connections();
-}
-void HttpServer::stop(std::function<void()> closed) {
-  impl_->stop(std::move(closed));
+  return std::unique_ptr<HttpServer>(std::move(impl));
 }
 
 }  // namespace reclaim::listener

@@ -29,39 +29,38 @@ struct HttpServerCounters {
   std::uint64_t turned_away = 0;   // by connections_max
 };
 
-class HttpServer final {
+class HttpServer {
  public:
-  // May answer at once, later, from anywhere on the loop's thread, or never. HEAD comes as GET. The
-  // handler must not destroy the server.
-  using Handler = std::function<void(api::Request, std::function<void(api::Response)>)>;
+  // May answer at once, later, from anywhere on the loop's thread, or keep what it was given to
+  // answer with for ever. HEAD comes as GET. The handler must not destroy the server.
+  using Handler = std::function<void(api::Request, Once<api::Response>)>;
 
   // Binds and listens at once; the error names address or file and what the system said.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> create(uv_loop_t* loop,
                                                                   const HttpServerOptions& options,
                                                                   Handler handler,
                                                                   const Clock& clock, Logger& log);
-  ~HttpServer();
+  HttpServer() = default;
+  virtual ~HttpServer() = default;
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   // Reads certificate and key anew, for connections to come; what is wrong with them leaves those
   // that are in use. Fails without TLS.
-  [[nodiscard]] Status reload_tls();
+  [[nodiscard]] virtual Status reload_tls() = 0;
 
   // Where it listens now: "http://127.0.0.1:6666", "unix:/run/reclaim/api.sock".
-  [[nodiscard]] std::vector<std::string> addresses() const;
-  [[nodiscard]] HttpServerCounters counters() const;
-  [[nodiscard]] std::size_t connections() const;
+  [[nodiscard]] virtual std::vector<std::string> addresses() const = 0;
+  [[nodiscard]] virtual HttpServerCounters counters() const = 0;
+  [[nodiscard]] virtual std::size_t connections() const = 0;
 
   // Takes no new connection, lets answers under way finish for kStopMs, and closes. `closed` is
   // called once, and not from within stop(); never if the server is destroyed before.
   static constexpr std::int64_t kStopMs = 3'000;
-  void stop(std::function<void()> closed);
+  virtual void stop(Once<> closed) = 0;
 
  private:
   class Impl;
-  explicit HttpServer(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace reclaim::listener

@@ -1,5 +1,5 @@
 // Admin commands through libnvme's typed calls, over descriptors of our own: libnvme's nvme_open()
-// has neither O_CLOEXEC nor O_EXCL. Every command bears its timeout. Only admin.cpp sees libnvme.
+// has neither O_CLOEXEC nor O_EXCL. Every command has its timeout. Only admin.cpp sees libnvme.
 // Thread: whichever owns the descriptor; each call blocks until the drive answered.
 #pragma once
 

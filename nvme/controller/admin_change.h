@@ -1,4 +1,4 @@
-// Commands that put a controller right: each is one of the resets that surfaces.h or
+// Commands that put a controller right: each is one of the resets that residue.h or
 // namespace_layout.h decided on. The caller has looked at the guards; whether a command had its
 // effect is read back, not believed.
 // Thread: whichever owns the descriptors; each call blocks until the drive answered.

@@ -33,7 +33,8 @@ constexpr std::uint8_t kProtocolNvme = 0xea;
 constexpr std::uint16_t kRpmb = 0x0001;
 constexpr std::uint16_t kLevel0ComId = 0x0001;
 
-// One reading of a drive: the state that grows, and what could not be read.
+// One reading of a drive: the state that grows, and what could not be read. More than thirty
+// methods: one for each surface, and nothing else is shared by them.
 class StateReader final {
  public:
   explicit StateReader(const StateSource& source) : source_(source) {}

@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kTextBytesMax = std::size_t{256} * 1024;
 
-// NVM Express Base 2.0, "Feature Identifiers". Left out: what is made anew at each probe and cannot
-// be saved (queues, keep alive, timestamp, host memory buffer, host identifier).
+// NVM Express Base 2.0, "Feature Identifiers". Left out: what is made again at each probe and
+// cannot be saved (queues, keep alive, timestamp, host memory buffer, host identifier).
 constexpr std::array kFeatureRules = {
     FeatureRule{0x01, false, false, "arbitration"},
     FeatureRule{0x02, false, true, "power management"},

@@ -24,6 +24,9 @@ constexpr auto kMethods =
     enum_names<EraseMethod::format_user_data>("sanitize_crypto", "sanitize_block", "write_zeroes",
                                               "overwrite", "format_crypto", "format_user_data");
 
+constexpr auto kSteps = enum_names<DriveStep::reset_namespaces>(
+    "check_health", "recover_sanitize", "reset_controller_state", "reset_namespaces");
+
 // 64 hex digits as 43 characters of base64url; a digest is most of a sample's text.
 std::string pack_digest(std::string_view hex) {
   CHECK(hex.size() == kDigestBytes * 2);
@@ -93,8 +96,18 @@ std::string_view to_string(EraseMethod method) {
 
 Result<EraseMethod> parse_erase_method(std::string_view text) {
   if (const auto method = kMethods.find(text)) return *method;
-  return Error{Errc::invalid, fmt::format("'{}' is no erase method; {} are", text.substr(0, 64),
+  return Error{Errc::invalid, fmt::format("'{}' is not an erase method; {} are", text.substr(0, 64),
                                           kMethods.list(" and "))};
+}
+
+std::string_view to_string(DriveStep step) {
+  return kSteps[step];
+}
+
+Result<DriveStep> parse_drive_step(std::string_view text) {
+  if (const auto step = kSteps.find(text)) return *step;
+  return Error{Errc::invalid, fmt::format("'{}' is not a clean step; there are {}",
+                                          text.substr(0, 64), kSteps.list())};
 }
 
 bool is_sanitize(EraseMethod method) {

@@ -186,10 +186,19 @@ struct EraseEvidence {
   friend bool operator==(const EraseEvidence&, const EraseEvidence&) = default;
 };
 
-// One of the clean steps that stand between the guards and the baseline: looked at, reported by
-// name, reset where the specification allows. What cannot be reset quarantines the drive.
+// The clean steps that stand between the guards and the baseline: looked at, reported by name,
+// reset where the specification allows. What cannot be reset quarantines the drive.
+enum class DriveStep : std::uint8_t {
+  check_health,
+  recover_sanitize,
+  reset_controller_state,
+  reset_namespaces,
+};
+[[nodiscard]] std::string_view to_string(DriveStep step);
+[[nodiscard]] Result<DriveStep> parse_drive_step(std::string_view text);
+
 struct StepRequest {
-  std::string step;  // "check_health", "reset_controller_state", "reset_namespaces", …
+  DriveStep step = DriveStep::check_health;
   EraseMethod method = EraseMethod::sanitize_crypto;  // that the plan will erase with
   std::string enrolment;  // the baseline of this drive (encode_controller_state); empty: none
   // Without a baseline: an operator accepted the drive as it is found, an owned SID and an RPMB key

@@ -64,7 +64,7 @@ Result<HardwareIdentity> decode_hardware(std::string_view text) {
     }
   }
   if (encode_hardware(identity) == text) return identity;
-  return Error{Errc::invalid, fmt::format("'{}' is no hardware identity; 'dsn=… slot=…' is",
+  return Error{Errc::invalid, fmt::format("'{}' is not a hardware identity; 'dsn=… slot=…' is",
                                           printable_excerpt(text, 80))};
 }
 

@@ -40,7 +40,7 @@ class Judge final {
     if (now >= before) return now - before;
     refuse(
         fmt::format("{} was {} at enrolment and is {} now; such a counter never shrinks: check "
-                    "that this is the enrolled drive, then enrol it anew",
+                    "that this is the enrolled drive, then enrol it again",
                     counter, before, now));
     return 0;
   }

@@ -134,7 +134,7 @@ Result<NamespaceToMake> choose_format(const ControllerState& now, const Namespac
     }
     return Error{Errc::failed,
                  fmt::format("namespaces: the drive does not offer blocks of {} bytes with {} of "
-                             "metadata any more, in which it was enrolled; enrol it anew",
+                             "metadata any more, in which it was enrolled; enrol it again",
                              wanted->block_bytes, wanted->metadata_bytes)};
   }
   const auto plain = std::find_if(
@@ -188,7 +188,7 @@ Result<LayoutPlan> plan_managed(const ControllerState& now, const NamespaceState
   // all of them brings them within reach.
   const bool as_it_should_be = fault.empty();
   if (as_it_should_be) {
-    fault = fmt::format("made anew, since {} reaches only what is allocated", to_string(method));
+    fault = fmt::format("made again, since {} reaches only what is allocated", to_string(method));
   }
   auto make = choose_format(now, wanted);
   if (!make) return std::move(make).error();
@@ -262,7 +262,7 @@ Result<LayoutPlan> plan_unmanaged(const ControllerState& now, const ControllerSt
     return Error{
         Errc::failed,
         fmt::format("namespaces: there are {} ({}), at enrolment there were {}, and the "
-                    "drive cannot manage namespaces; enrol it anew",
+                    "drive cannot manage namespaces; enrol it again",
                     now.namespaces.size(), describe_all(now), enrolled->namespaces.size())};
   }
   return plan;

@@ -49,7 +49,7 @@ struct LayoutPlan {
 // `can_manage`: whether namespaces can be deleted and made; OACS says so, but some drives say it
 // and do not know the commands. Errc::failed, with the remedy, where the layout can be neither
 // mended nor covered by the erase: what no attached namespace covers is reached by a sanitize
-// alone, so that for the other methods namespaces that can be managed are always made anew.
+// alone, so that for the other methods namespaces that can be managed are always made again.
 [[nodiscard]] Result<LayoutPlan> plan_namespaces(const ControllerState& now,
                                                  const ControllerState* enrolled,
                                                  EraseMethod method, bool can_manage);

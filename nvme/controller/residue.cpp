@@ -131,7 +131,7 @@ void judge_opal(Judge& judge) {
   if (opal.locked) {
     judge.quarantine("opal", "a locking range is locked", kRevert);
   } else if (opal.locking_enabled) {
-    judge.quarantine("opal", "locking is enabled: somebody took ownership of the drive", kRevert);
+    judge.quarantine("opal", "locking is enabled: ownership of the drive was taken", kRevert);
   }
   if (opal.mbr_enabled) {
     judge.quarantine("opal",
@@ -142,10 +142,10 @@ void judge_opal(Judge& judge) {
   const bool sid_was_changed = judge.enrolled != nullptr && judge.enrolled->opal.sid_changed;
   if (opal.sid_known && judge.enrolled != nullptr && opal.sid_changed != sid_was_changed) {
     judge.quarantine("opal",
-                     opal.sid_changed ? "the SID was changed since enrolment: somebody took "
-                                        "ownership of the drive"
-                                      : "the SID was set back since enrolment",
-                     opal.sid_changed ? kRevert : "set it again, then enrol the drive anew");
+                     opal.sid_changed
+                         ? "the SID was changed since enrolment: ownership of the drive was taken"
+                         : "the SID was set back since enrolment",
+                     opal.sid_changed ? kRevert : "set it again, then enrol the drive again");
   }
   if (opal.sid_known && opal.sid_changed && judge.doubtful()) {
     judge.quarantine(
@@ -167,7 +167,7 @@ void judge_rpmb(Judge& judge) {
         fmt::format("an authentication key was programmed since enrolment (targets {:#04x}); it "
                     "cannot be changed or erased any more",
                     fresh),
-        "replace the drive, or enrol it anew if the key is yours");
+        "replace the drive, or enrol it again if the key is yours");
   }
   if (judge.now.rpmb_programmed != 0 && judge.doubtful()) {
     return judge.quarantine(
@@ -186,7 +186,7 @@ void judge_boot_partitions(Judge& judge) {
   if (!boot.supported) {
     if (judge.enrolled != nullptr && judge.enrolled->boot.supported) {
       return judge.quarantine("boot_partitions", "they were there at enrolment and are not now",
-                              "look at its firmware, then enrol the drive anew");
+                              "look at its firmware, then enrol the drive again");
     }
     return judge.tell("boot_partitions", "not supported");
   }
@@ -197,8 +197,8 @@ void judge_boot_partitions(Judge& judge) {
         content ? "their content is not that of the enrolment"
                 : fmt::format("partition {} is active, at enrolment it was {}", boot.active,
                               judge.enrolled->boot.active),
-        "write them anew with `nvme fw-download` and `nvme fw-commit --action=6`, then clean the "
-        "device again, or enrol it anew");
+        "write them again with `nvme fw-download` and `nvme fw-commit --action=6`, then clean the "
+        "device again, or enrol it again");
   }
   judge.tell("boot_partitions",
              fmt::format("2 of {} bytes, {} is active{}", boot.bytes, boot.active,
@@ -361,7 +361,7 @@ void judge_virtualization(Judge& judge) {
         fmt::format("the resources of secondary controllers are not those of the enrolment "
                     "(assigned to {})",
                     provided.empty() ? "none" : fmt::format("{}", fmt::join(provided, " "))),
-        "assign them anew with `nvme virt-mgmt`, then clean the device again");
+        "assign them again with `nvme virt-mgmt`, then clean the device again");
   }
   judge.tell("virtualization", judge.now.secondary.empty()
                                    ? "no secondary controllers"
@@ -411,7 +411,7 @@ void judge_configuration(Judge& judge) {
       judge.quarantine(each.surface,
                        fmt::format("{}: {}, at enrolment: {}", each.name, each.now, before->now),
                        "set it back with the tool of its vendor or `nvme set-feature`, then clean "
-                       "the device again, or enrol it anew if it is yours");
+                       "the device again, or enrol it again if it is yours");
     } else if (before != nullptr) {
       judge.tell(each.surface, fmt::format("{}: as enrolled", each.name));
     } else if (!each.factory.empty() && each.factory != each.now) {

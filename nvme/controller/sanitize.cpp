@@ -20,7 +20,7 @@ SanitizeJudgement judge_ended_well(const SanitizeLog& log) {
   if (!log.global_data_erased()) {
     return {SanitizeOutcome::unproven,
             fmt::format("the drive reports success (SSTAT {:#06x}) but not Global Data Erased: "
-                        "something was written since, or the drive does not vouch for the erasure",
+                        "something was written since, or the drive does not confirm the erasure",
                         log.sstat)};
   }
   return {SanitizeOutcome::erased, fmt::format("erased (SSTAT {:#06x})", log.sstat)};

@@ -103,7 +103,7 @@ Result<NamespaceState> parse_namespace_state(std::span<const std::byte> page, st
   state.block_bytes = table[state.format].block_bytes;
   state.metadata_bytes = table[state.format].metadata_bytes;
   if (state.size_blocks == 0 || state.size_blocks > ~std::uint64_t{0} / state.block_bytes) {
-    return malformed(name, fmt::format("{} blocks of {} bytes are no size", state.size_blocks,
+    return malformed(name, fmt::format("{} blocks of {} bytes are not a size", state.size_blocks,
                                        state.block_bytes));
   }
   return state;
@@ -289,7 +289,7 @@ Result<bool> parse_rpmb_counter(std::span<const std::byte> frame,
   if (result == kNoKey) return false;
   if (result != 0) return malformed(kName, fmt::format("the answer is result {:#04x}", result));
   if (!std::equal(nonce.begin(), nonce.end(), frame.begin() + 224)) {
-    return malformed(kName, "the answer bears another nonce than the question");
+    return malformed(kName, "the answer has another nonce than the question");
   }
   return true;
 }

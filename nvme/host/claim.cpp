@@ -46,9 +46,8 @@ DriveFacts facts_of(const SysDrive& sys) {
 
 // Refusals that a moment's patience may mend: the driver changes, or udev looks at a new node.
 bool may_pass(const GuardResult& result) {
-  const std::string& guard = result.finding.guard;
   return result.code == Errc::busy &&
-         (guard == "driver" || guard == "live" || guard == "node_open");
+         (result.by == guard_driver || result.by == guard_live || result.by == guard_node_open);
 }
 
 Status note(std::vector<GuardFinding>& findings, GuardResult result) {
@@ -143,8 +142,8 @@ bool Claim::only_the_controller_is_in_the_way() const {
   if (!hangs && !let_go) return false;
   const auto all = look_at(guards_before_opening(), GuardContext{options_, request_, sys_}, true);
   return std::all_of(all.begin(), all.end(), [let_go](const GuardResult& result) {
-    const std::string& guard = result.finding.guard;
-    return result.finding.passed || guard == "live" || (let_go && guard == "driver");
+    return result.finding.passed || result.by == guard_live ||
+           (let_go && result.by == guard_driver);
   });
 }
 
@@ -212,7 +211,7 @@ Status Claim::wait_for_nodes(std::vector<GuardFinding>& findings, StopFlag& stop
     auto sys = read_drive(options_.sysfs_root, request_.address);
     if (!sys) continue;  // in the middle of a change
     if (sys->controller != sys_.controller) {
-      return Error{Errc::busy, "the drive's controller went away while it was claimed"};
+      return Error{Errc::busy, "the drive's controller disappeared while it was claimed"};
     }
     sys_ = *std::move(sys);
   }
@@ -243,7 +242,7 @@ Result<ClaimedNamespace> Claim::open_namespace(const SysNamespace& sys) const {
   if (!claimed.fd.valid() && errno == EBUSY) {
     // The guards before saw nobody: whoever it is does not show in sysfs or /proc.
     return Error{Errc::refused,
-                 fmt::format("{} is held exclusively by somebody who shows neither in sysfs nor "
+                 fmt::format("{} is held exclusively by something that shows neither in sysfs nor "
                              "among the host's processes (a zfs pool, a mount in a container); "
                              "release it",
                              path),
@@ -272,17 +271,17 @@ Status Claim::recheck() const {
     const GuardResult& last = results.back();
     if (last.finding.passed) break;
     // A monitor that asks the drive for its health is gone in a moment.
-    if (last.finding.guard != "node_open" || waited >= options_.driver_wait_ms) {
+    if (last.by != guard_node_open || waited >= options_.driver_wait_ms) {
       return refusal(last);
     }
-    StopFlag nobody;
-    (void)nobody.wait(options_.driver_poll_ms);
+    StopFlag never_set;
+    (void)never_set.wait(options_.driver_poll_ms);
     now = read_drive(options_.sysfs_root, request_.address);
   }
   if (!same_nodes(sys_, *now)) {
     return Error{Errc::refused,
                  "guard claim: the drive's controller or namespaces are not those that were "
-                 "claimed; it was reset, changed or reconfigured meanwhile"};
+                 "claimed; it was reset, changed or reconfigured since"};
   }
   return still_same_drive();
 }

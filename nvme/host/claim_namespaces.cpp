@@ -51,7 +51,7 @@ Status Claim::try_to_reopen() {
   auto sys = read_drive(options_.sysfs_root, request_.address);
   if (!sys) return std::move(sys).error();
   if (sys->controller != sys_.controller || !(sys->controller_number == sys_.controller_number)) {
-    return Error{Errc::refused, fmt::format("the drive is {} now and was {}; it was bound anew",
+    return Error{Errc::refused, fmt::format("the drive is {} now and was {}; it was bound again",
                                             sys->controller, sys_.controller)};
   }
   std::vector<std::uint32_t> shown;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kStopHeardWithin{50};
 
-// A function that is no NVMe controller, if it is there.
+// A function that is not an NVMe controller, if it is there.
 void look_at_other(const std::string& sysfs_root, const PciAddress& address,
                    std::vector<DriveFacts>& found) {
   const auto sys = read_drive(sysfs_root, address);
@@ -29,7 +29,7 @@ void look_at_other(const std::string& sysfs_root, const PciAddress& address,
   facts.device_id = sys->device_id;
   facts.class_code = sys->class_code;
   facts.driver = sys->driver;
-  facts.problem = "it is no NVMe controller";
+  facts.problem = "it is not an NVMe controller";
   found.push_back(std::move(facts));
 }
 
@@ -79,7 +79,7 @@ void Discovery::begin(const PciAddress& address) {
 
 // What is told of a drive without asking it; nothing of one that is gone.
 std::optional<DriveFacts> Discovery::from_sysfs(
-    const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& in_lanes) {
+    const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads) {
   auto facts = look_at_drive(options_, address, false);
   if (!facts && facts.error().code == Errc::not_found) return std::nullopt;
   if (!facts) {
@@ -88,9 +88,9 @@ std::optional<DriveFacts> Discovery::from_sysfs(
     unreadable.problem = facts.error().what;
     return unreadable;
   }
-  if (const auto lane = in_lanes.find(address); lane != in_lanes.end()) {
-    if (lane->second) facts->identity = lane->second->identity;
-    if (lane->second) facts->counters = lane->second->counters;
+  if (const auto thread = on_threads.find(address); thread != on_threads.end()) {
+    if (thread->second) facts->identity = thread->second->identity;
+    if (thread->second) facts->counters = thread->second->counters;
     return *std::move(facts);
   }
   if (may_be_asked_ != nullptr && !may_be_asked_(*facts)) {
@@ -121,7 +121,7 @@ bool Discovery::wait_for_all(StopFlag& stop) const {
 }
 
 Result<std::vector<DriveFacts>> Discovery::look(
-    const std::map<PciAddress, std::optional<DriveFacts>>& in_lanes,
+    const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
     const std::set<PciAddress>& others, StopFlag& stop) {
   std::erase_if(looks_, [](const auto& look) {
     const std::lock_guard lock(look.second->mutex);
@@ -137,7 +137,7 @@ Result<std::vector<DriveFacts>> Discovery::look(
     }
   }
   for (const PciAddress& address : *functions) {
-    if (auto facts = from_sysfs(address, in_lanes)) found.push_back(*std::move(facts));
+    if (auto facts = from_sysfs(address, on_threads)) found.push_back(*std::move(facts));
   }
   if (!wait_for_all(stop)) return Error{Errc::cancelled, "stopped while looking at the drives"};
   std::erase_if(found, [this](DriveFacts& facts) {

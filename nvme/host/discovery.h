@@ -26,16 +26,16 @@ class Discovery final {
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
-  // See Drives::discover. Drives of `in_lanes` are not opened again; what their claim learnt is
+  // See Drives::discover. Drives of `on_threads` are not opened again; what their claim learnt is
   // told instead. Takes Options::discovery_timeout_ms at the longest. Errc::cancelled: stopped.
   [[nodiscard]] Result<std::vector<DriveFacts>> look(
-      const std::map<PciAddress, std::optional<DriveFacts>>& in_lanes,
+      const std::map<PciAddress, std::optional<DriveFacts>>& on_threads,
       const std::set<PciAddress>& others, StopFlag& stop);
 
  private:
   struct Look;
   [[nodiscard]] std::optional<DriveFacts> from_sysfs(
-      const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& in_lanes);
+      const PciAddress& address, const std::map<PciAddress, std::optional<DriveFacts>>& on_threads);
   void begin(const PciAddress& address);
   [[nodiscard]] bool wait_for_all(StopFlag& stop) const;
 

@@ -74,7 +74,7 @@ Result<DomainDevices> parse_domain(std::string_view xml) {
       document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!parsed) {
     return Error{Errc::invalid,
-                 fmt::format("it is no XML: {} at byte {}", parsed.description(), parsed.offset)};
+                 fmt::format("it is not XML: {} at byte {}", parsed.description(), parsed.offset)};
   }
   const pugi::xml_node root = document.document_element();
   const std::string_view kind = root.name();

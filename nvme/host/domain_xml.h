@@ -19,7 +19,7 @@ struct DomainDevices {
 };
 
 // Reads a definition (<domain>) or a status file (<domstatus>). Every <address> inside a <source>
-// is the host's; those directly inside a device are the guest's. Text that is no XML, or a host
+// is the host's; those directly inside a device are the guest's. Text that is not XML, or a host
 // address that cannot be read, is Errc::invalid: it may name our drive.
 [[nodiscard]] Result<DomainDevices> parse_domain(std::string_view xml);
 

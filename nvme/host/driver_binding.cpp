@@ -84,9 +84,9 @@ Status bind(const Options& options, const PciAddress& address, const std::string
   auto now = read_drive(options.sysfs_root, address);
   if (!now) return std::move(now).error();
   if (!now->driver.empty() && now->driver != from && now->driver != wanted) {
-    return Error{Errc::failed, fmt::format("{} is bound to {}, where {} was left; somebody else "
-                                           "binds it",
-                                           to_string(address), now->driver, from)};
+    return Error{Errc::failed,
+                 fmt::format("{} is bound to {}, where {} was left; another program binds it",
+                             to_string(address), now->driver, from)};
   }
   if (auto overridden = write_override(options, address, wanted); !overridden) return overridden;
   if (!now->driver.empty() && now->driver != wanted) {
@@ -172,9 +172,9 @@ Result<std::unique_ptr<Takeover>> Takeover::create(const Options& options, const
   } else if (*noted && (drive.driver.empty() || drive.driver == "nvme")) {
     takeover->former_ = **noted;
   } else {
-    return Error{Errc::refused,
-                 fmt::format("{} is bound to {}, which is no vfio driver", to_string(drive.address),
-                             drive.driver.empty() ? "no driver" : drive.driver)};
+    return Error{Errc::refused, fmt::format("{} is bound to {}, which is not a vfio driver",
+                                            to_string(drive.address),
+                                            drive.driver.empty() ? "no driver" : drive.driver)};
   }
   if (auto taken = takeover->take(); !taken) return std::move(taken).error();
   return takeover;
@@ -231,8 +231,8 @@ Status Takeover::give_back() {
     auto held = hold_group();
     if (held || held.error().code == Errc::busy) {
       if (held) return held;
-      return Error{Errc::refused,
-                   fmt::format("{}; somebody had it before it was released", held.error().what)};
+      return Error{Errc::refused, fmt::format("{}; another process had it before it was released",
+                                              held.error().what)};
     }
     if (waited >= options_.driver_wait_ms) return Error{Errc::failed, held.error().what};
     StopFlag nobody;
@@ -277,13 +277,12 @@ Status Takeover::hold_group() {
                     group_path_),
         EBUSY};
   }
-  return Error{
-      Errc::refused,
-      fmt::format("cannot open the vfio group of {} (IOMMU group {}): {}; without it nobody can "
-                  "be kept off the drive while it changes hands (a kernel without "
-                  "CONFIG_VFIO_GROUP does not have it)",
-                  to_string(address_), drive->iommu_group, std::strerror(number)),
-      number};
+  return Error{Errc::refused,
+               fmt::format("cannot open the vfio group of {} (IOMMU group {}): {}; without it the "
+                           "drive cannot be kept from others while its driver changes (a kernel "
+                           "without CONFIG_VFIO_GROUP does not have it)",
+                           to_string(address_), drive->iommu_group, std::strerror(number)),
+               number};
 }
 
 // The node that stands there now is the one we hold: a group that went and came back has a new one,

@@ -1,5 +1,5 @@
 // Taking an unmanaged drive (device_spec managed=no) over from vfio-pci or a variant driver to the
-// host's nvme driver, and giving it back. Blocking; thread: a lane's.
+// host's nvme driver, and giving it back. Blocking; thread: a drive thread's.
 //
 // Looking whether a guest has the drive and unbinding it later is a race, so the drive's vfio group
 // is opened, and held until the drive is unbound. What the kernel does (drivers/vfio of 6.1 to

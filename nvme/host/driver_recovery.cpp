@@ -25,7 +25,7 @@ Status give_back_left(const Options& options, const PciAddress& address, Logger&
 }  // namespace
 
 Status host_leaves_alone(const Options& options, const PciAddress& address, std::int64_t wait_ms) {
-  StopFlag nobody;
+  StopFlag never_set;
   for (std::int64_t waited = 0;; waited += options.driver_poll_ms) {
     const auto drive = read_drive(options.sysfs_root, address);
     if (!drive) return drive.error();
@@ -33,10 +33,10 @@ Status host_leaves_alone(const Options& options, const PciAddress& address, std:
     const ClaimRequest request;
     const auto results =
         look_at(guards_on_host_use(), GuardContext{options, request, *drive}, false);
-    const GuardFinding& last = results.back().finding;
-    if (last.passed) return Ok{};
-    if (last.guard != "node_open" || waited >= wait_ms) return refusal(results.back());
-    (void)nobody.wait(options.driver_poll_ms);
+    const GuardResult& last = results.back();
+    if (last.finding.passed) return Ok{};
+    if (last.by != guard_node_open || waited >= wait_ms) return refusal(last);
+    (void)never_set.wait(options.driver_poll_ms);
   }
 }
 

@@ -77,8 +77,8 @@ GuardResult guard_iommu_group(const GuardContext& context) {
   const SysDrive& drive = context.drive;
   if (drive.iommu_group < 0) {
     return refuses("iommu_group", Errc::refused,
-                   "it has no IOMMU group, so no vfio group that could be held while it changes "
-                   "hands; enable the IOMMU (intel_iommu=on, amd_iommu=on)");
+                   "it has no IOMMU group, so there is no vfio group to hold while its driver "
+                   "changes; enable the IOMMU (intel_iommu=on, amd_iommu=on)");
   }
   const std::string folder = fmt::format("{}/bus/pci/devices/{}/iommu_group/devices",
                                          context.options.sysfs_root, to_string(drive.address));
@@ -241,6 +241,7 @@ std::vector<GuardResult> look_at(const std::vector<Guard>& guards, const GuardCo
   std::vector<GuardResult> results;
   for (const Guard guard : guards) {
     results.push_back(guard(context));
+    results.back().by = guard;
     if (!all && !results.back().finding.passed) break;
   }
   return results;

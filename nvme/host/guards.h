@@ -1,6 +1,6 @@
 // The guards of design §5b, host side: each looks at one thing and says in one line what it saw or
 // what stands in the way. They only read; whatever they cannot read refuses. Blocking; thread: a
-// lane's or the scan's.
+// drive thread's or the scan's.
 #pragma once
 
 #include <string>
@@ -21,14 +21,16 @@ struct GuardContext {
   bool to_take_over = false;
 };
 
+struct GuardResult;
+using Guard = GuardResult (*)(const GuardContext&);
+
 struct GuardResult {
   GuardFinding finding;
   // Of a refusal: refused; busy, where it may pass by itself; failed, where only an operator can
   // mend it.
   Errc code = Errc::refused;
+  Guard by = nullptr;  // set by look_at()
 };
-
-using Guard = GuardResult (*)(const GuardContext&);
 
 // On the PCI function.
 [[nodiscard]] GuardResult guard_pci_class(const GuardContext& context);

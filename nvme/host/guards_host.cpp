@@ -168,9 +168,9 @@ GuardResult guard_loop(const GuardContext& context) {
     const std::string node = node_of_ours(context.drive, node_behind(context.options, *backing));
     if (node.empty()) continue;
     return refuses("loop", Errc::refused,
-                   fmt::format("/dev/{} stands on {}; run `losetup -d /dev/{}`", name, node, name));
+                   fmt::format("/dev/{} uses {}; run `losetup -d /dev/{}`", name, node, name));
   }
-  return passes("loop", "no loop device stands on it");
+  return passes("loop", "no loop device uses it");
 }
 
 GuardResult guard_exported(const GuardContext& context) {
@@ -178,7 +178,7 @@ GuardResult guard_exported(const GuardContext& context) {
   const std::string folder = context.options.sysfs_root + "/kernel/config/nvmet/subsystems";
   const auto subsystems = list_directory(folder);
   if (!subsystems && subsystems.error().code == Errc::not_found) {
-    return passes("exported", "the host is no NVMe target");
+    return passes("exported", "the host is not an NVMe target");
   }
   if (!subsystems) return refuses("exported", Errc::refused, subsystems.error().what);
   for (const std::string& subsystem : *subsystems) {

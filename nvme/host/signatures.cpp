@@ -117,7 +117,7 @@ Status check_namespaces(const SysDrive& sys, const ControllerState& layout) {
                     [&](const NamespaceState& ns) { return ns.nsid == shown.nsid; });
     if (!listed) {
       return Error{Errc::busy,
-                   fmt::format("{} is no namespace of the drive's any more", shown.disk.name)};
+                   fmt::format("{} is not a namespace of the drive's any more", shown.disk.name)};
     }
   }
   return Ok{};

@@ -1,4 +1,4 @@
-// What the media of a drive bears that nobody gave us yet: partition tables, filesystems, LVM, md,
+// What the media of a drive has that nobody gave us yet: partition tables, filesystems, LVM, md,
 // swap, LUKS, by libblkid. Whatever cannot be read is an error, never "nothing found": of a drive
 // of which nothing was found, the content is going to be erased without asking.
 // Blocking; thread: any but the loop's.

@@ -52,7 +52,7 @@ Result<Number> read_number(const std::string& path) {
   const auto number =
       text->starts_with("0x") ? parse_hex<Number>(*text) : parse_number<Number>(*text);
   if (!number) {
-    return Error{Errc::failed, fmt::format("{} says '{}', which is no number of {} bits", path,
+    return Error{Errc::failed, fmt::format("{} says '{}', which is not a number of {} bits", path,
                                            text->substr(0, 64), sizeof(Number) * 8)};
   }
   return *number;
@@ -321,7 +321,7 @@ Result<DeviceNumber> parse_device_number(std::string_view text) {
   const auto minor = parse_number<unsigned>(minor_text);
   if (major && minor) return DeviceNumber{*major, *minor};
   return Error{Errc::failed,
-               fmt::format("'{}' is no device number; MAJOR:MINOR is", text.substr(0, 64))};
+               fmt::format("'{}' is not a device number; MAJOR:MINOR is", text.substr(0, 64))};
 }
 
 std::vector<const BlockDevice*> SysDrive::block_devices() const {
@@ -343,7 +343,7 @@ Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& add
   SysDrive drive;
   drive.address = address;
   // A file that vanishes while we read means that the drive went away or is being re-bound: what
-  // was read is no picture of anything.
+  // was read is not a picture of anything.
   const auto incomplete = [&device](const Error& error) {
     return Error{Errc::failed, fmt::format("{} cannot be read: {}", device, error.what), error.raw};
   };

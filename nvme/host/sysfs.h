@@ -79,8 +79,8 @@ struct SysDrive {
 [[nodiscard]] Result<std::vector<PciAddress>> list_nvme_functions(const std::string& sysfs_root);
 
 // The names of the whole disks at the bottom of a block device: partitions are followed to their
-// disk and stacked devices (dm, md, bcache) through slaves/. Names that are no block device yield
-// nothing.
+// disk and stacked devices (dm, md, bcache) through slaves/. Names that are not block devicess
+// yield nothing.
 [[nodiscard]] std::vector<std::string> disks_below(const std::string& sysfs_root,
                                                    const std::string& name);
 // The block device with this number, or "" (btrfs, overlay and network filesystems have none).

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <utility>
 
 #include "state/base/bool_text.h"
+#include "state/base/first_error.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
@@ -61,21 +61,21 @@ Result<std::optional<bool>> managed_of(const Value& value) {
 }
 
 Result<PciAddress> handle_address(const Value& info) {
-  std::array<std::string, 4> parts;
-  constexpr std::array<std::string_view, 4> kNames{"domain", "bus", "device", "function"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    auto part = json::get_string(info, kNames[i]);
-    if (!part.ok()) return std::move(part).error();
-    parts[i] = *std::move(part);
-  }
-  return pci_address_of_parts(parts[0], parts[1], parts[2], parts[3]);
+  std::string domain, bus, device, function;
+  FirstError error;
+  error.or_set(domain, json::get_string(info, "domain"));
+  error.or_set(bus, json::get_string(info, "bus"));
+  error.or_set(device, json::get_string(info, "device"));
+  error.or_set(function, json::get_string(info, "function"));
+  if (!error.status().ok()) return error.status().error();
+  return pci_address_of_parts(domain, bus, device, function);
 }
 
 // {} of an ARQ that is not bound; else the PCI function, `managed` from 2.4 on, and what a driver
 // adds (physical_network, asked_type).
 Status read_handle_info(const Value& info, Arq& arq) {
   if (info.IsNull()) return Ok{};
-  if (!info.IsObject()) return wrong("it is no object");
+  if (!info.IsObject()) return wrong("it is not an object");
   if (info.ObjectEmpty()) return Ok{};
   const auto address = handle_address(info);
   if (!address.ok()) return address.error();
@@ -103,30 +103,21 @@ Status read_handle_info(const Value& info, Arq& arq) {
 }
 
 Status read_texts(const Value& value, Arq& arq) {
-  struct Member {
-    std::string_view name;
-    std::string* into;
-  };
-  for (const Member& member :
-       {Member{"project_id", &arq.project_id},
-        Member{"device_profile_name", &arq.device_profile_name},
-        Member{"instance_uuid", &arq.instance_uuid},
-        Member{"attach_handle_type", &arq.attach_handle_type},
-        Member{"attach_handle_uuid", &arq.attach_handle_uuid},
-        Member{"created_at", &arq.created_at}, Member{"updated_at", &arq.updated_at}}) {
-    auto text = text_or_none(value, member.name);
-    if (!text.ok()) return std::move(text).error();
-    *member.into = *std::move(text);
-  }
-  auto provider = uuid_or_none(value, "device_rp_uuid");
-  if (!provider.ok()) return std::move(provider).error();
-  arq.device_rp_uuid = *std::move(provider);
-  return Ok{};
+  FirstError error;
+  error.or_set(arq.project_id, text_or_none(value, "project_id"));
+  error.or_set(arq.device_profile_name, text_or_none(value, "device_profile_name"));
+  error.or_set(arq.instance_uuid, text_or_none(value, "instance_uuid"));
+  error.or_set(arq.attach_handle_type, text_or_none(value, "attach_handle_type"));
+  error.or_set(arq.attach_handle_uuid, text_or_none(value, "attach_handle_uuid"));
+  error.or_set(arq.created_at, text_or_none(value, "created_at"));
+  error.or_set(arq.updated_at, text_or_none(value, "updated_at"));
+  error.or_set(arq.device_rp_uuid, uuid_or_none(value, "device_rp_uuid"));
+  return error.status();
 }
 
 // Reads one ARQ as far as it concerns the host; nothing: it does not.
 Result<std::optional<Arq>> read_arq(const Value& value, const HostNames& names, WallMs now) {
-  if (!value.IsObject()) return wrong("it is no object");
+  if (!value.IsObject()) return wrong("it is not an object");
   Arq arq;
   arq.heard_at = now;
   auto hostname = text_or_none(value, "hostname");
@@ -157,30 +148,32 @@ Result<std::optional<Arq>> read_arq(const Value& value, const HostNames& names, 
   return std::optional<Arq>(std::move(arq));
 }
 
-Result<DeviceAnswer> read_device(const Value& value, bool with_status) {
+// Reads one device of `host`; nothing: it is another's.
+Result<std::optional<DeviceAnswer>> read_device(const Value& value, std::string_view host,
+                                                bool with_status) {
   DeviceAnswer device;
-  auto uuid = need_uuid(value);
-  if (!uuid.ok()) return std::move(uuid).error();
-  device.uuid = *std::move(uuid);
-  auto type = text_or_none(value, "type");
-  if (!type.ok()) return std::move(type).error();
-  device.type = *std::move(type);
-  auto status = text_or_none(value, "status");
-  if (!status.ok()) return std::move(status).error();
-  if (status->empty() && with_status) {
+  auto hostname = json::get_string(value, "hostname");
+  if (!hostname.ok()) return std::move(hostname).error();
+  if (!same_host(*hostname, host)) return std::optional<DeviceAnswer>();
+  device.hostname = *std::move(hostname);
+  FirstError error;
+  error.or_set(device.uuid, need_uuid(value));
+  error.or_set(device.type, text_or_none(value, "type"));
+  error.or_set(device.status, text_or_none(value, "status"));
+  if (!error.status().ok()) return error.status().error();
+  if (device.status.empty() && with_status) {
     return wrong(
         "'status' is missing, which microversion 2.3 has; does something on the way take the "
         "header OpenStack-API-Version out?");
   }
-  if (!status->empty() && *status != "enabled" && *status != "maintaining") {
+  if (!device.status.empty() && device.status != "enabled" && device.status != "maintaining") {
     return wrong(fmt::format("'status' is '{}'; enabled and maintaining are known",
-                             printable_excerpt(*status, 40)));
+                             printable_excerpt(device.status, 40)));
   }
-  device.status = *std::move(status);
   if (const auto board = json::maybe_string(value, "std_board_info")) {
     device.address = board_address(*board);
   }
-  return device;
+  return std::optional<DeviceAnswer>(std::move(device));
 }
 
 // Reads one deployable as far as it concerns `host`; nothing: it does not.
@@ -195,21 +188,18 @@ Result<std::optional<DeployableAnswer>> read_deployable(const Value& value, std:
   const auto address = parse_pci_address(std::string_view(*name).substr(host.size() + 1));
   if (!address.ok()) return std::optional<DeployableAnswer>();
   deployable.address = *address;
-  auto provider = uuid_or_none(value, "rp_uuid");
-  if (!provider.ok()) return std::move(provider).error();
-  deployable.provider = *std::move(provider);
-  auto device = uuid_or_none(value, "device_uuid");
-  if (!device.ok()) return std::move(device).error();
-  deployable.device_uuid = *std::move(device);
-  const auto device_id = json::get_int(value, "device_id");
-  if (!device_id.ok()) return device_id.error();
-  deployable.device_id = *device_id;
-  return std::optional<DeployableAnswer>(std::move(deployable));
+  FirstError error;
+  error.or_set(deployable.provider, uuid_or_none(value, "rp_uuid"));
+  error.or_set(deployable.device_uuid, uuid_or_none(value, "device_uuid"));
+  error.or_set(deployable.device_id, json::get_int(value, "device_id"));
+  return error.or_value(std::optional<DeployableAnswer>(std::move(deployable)));
 }
 
-// Calls `each` for every element of the list `name`; its errors say which element it was.
-template <typename Each>
-Status read_list(std::string_view body, std::string_view name, CyborgLimits limits, Each each) {
+// What `read` makes of the elements of the list `name`, without those that do not concern us; its
+// errors say which element it was.
+template <typename T, typename Read>
+Result<std::vector<T>> read_list(std::string_view body, std::string_view name, CyborgLimits limits,
+                                 Read read) {
   const auto document = json::parse(body, limits.body_bytes);
   if (!document.ok()) return document.error().wrap("Cyborg's answer");
   const Value* list = json::find(*document, name);
@@ -221,60 +211,40 @@ Status read_list(std::string_view body, std::string_view name, CyborgLimits limi
                                           "of {}",
                                           name, list->Size(), limits.rows)};
   }
+  std::vector<T> rows;
   for (rapidjson::SizeType i = 0; i < list->Size(); ++i) {
-    if (Status taken = each((*list)[i]); !taken.ok()) {
+    Result<std::optional<T>> row = read((*list)[i]);
+    if (!row.ok()) {
       const std::string uuid = json::maybe_string((*list)[i], "uuid").value_or("without a uuid");
-      return taken.error().wrap(
+      return row.error().wrap(
           fmt::format("Cyborg's answer: '{}'[{}] ({})", name, i, printable_excerpt(uuid, 40)));
     }
+    if (*row) rows.push_back(**std::move(row));
   }
-  return Ok{};
+  return rows;
 }
 
 }  // namespace
 
 Result<std::vector<Arq>> parse_arqs(std::string_view body, const HostNames& names, WallMs now,
                                     CyborgLimits limits) {
-  std::vector<Arq> arqs;
-  Status read = read_list(body, "arqs", limits, [&](const Value& value) -> Status {
-    auto arq = read_arq(value, names, now);
-    if (!arq.ok()) return std::move(arq).error();
-    if (*arq) arqs.push_back(**std::move(arq));
-    return Ok{};
-  });
-  if (!read.ok()) return std::move(read).error();
-  return arqs;
+  return read_list<Arq>(body, "arqs", limits,
+                        [&](const Value& value) { return read_arq(value, names, now); });
 }
 
 Result<std::vector<DeviceAnswer>> parse_devices(std::string_view body, std::string_view host,
                                                 bool with_status, CyborgLimits limits) {
-  std::vector<DeviceAnswer> devices;
-  Status read = read_list(body, "devices", limits, [&](const Value& value) -> Status {
-    auto hostname = json::get_string(value, "hostname");
-    if (!hostname.ok()) return std::move(hostname).error();
-    if (!same_host(*hostname, host)) return Ok{};
-    auto device = read_device(value, with_status);
-    if (!device.ok()) return std::move(device).error();
-    device->hostname = *std::move(hostname);
-    devices.push_back(*std::move(device));
-    return Ok{};
+  return read_list<DeviceAnswer>(body, "devices", limits, [&](const Value& value) {
+    return read_device(value, host, with_status);
   });
-  if (!read.ok()) return std::move(read).error();
-  return devices;
 }
 
 Result<std::vector<DeployableAnswer>> parse_deployables(std::string_view body,
                                                         std::string_view host,
                                                         CyborgLimits limits) {
-  std::vector<DeployableAnswer> deployables;
-  Status read = read_list(body, "deployables", limits, [&](const Value& value) -> Status {
-    auto deployable = read_deployable(value, host);
-    if (!deployable.ok()) return std::move(deployable).error();
-    if (*deployable) deployables.push_back(**std::move(deployable));
-    return Ok{};
+  return read_list<DeployableAnswer>(body, "deployables", limits, [&](const Value& value) {
+    return read_deployable(value, host);
   });
-  if (!read.ok()) return std::move(read).error();
-  return deployables;
 }
 
 std::optional<PciAddress> board_address(std::string_view std_board_info) {

@@ -57,7 +57,7 @@ struct DeployableAnswer {
 //
 // Today's Cyborg does not tell which of a host's devices a deployable belongs to, unless by an
 // address in std_board_info. Where nothing connects several of them, each of these deployables
-// bears the worst status of these devices: one that is maintaining makes all of them so. In doubt,
+// has the worst status of these devices: one that is maintaining makes all of them so. In doubt,
 // a device stays reserved.
 [[nodiscard]] std::vector<CyborgDevice> connect_devices(
     const std::vector<DeviceAnswer>& devices, const std::vector<DeployableAnswer>& deployables);

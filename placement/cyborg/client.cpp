@@ -22,7 +22,7 @@ Status check_roles(const Session& session) {
       Errc::refused,
       fmt::format(
           "the service user has no role admin on its project (it has: {}), and "
-          "Cyborg shows the accelerator requests of other projects to nobody else",
+          "Cyborg shows the accelerator requests of other projects to no other user",
           session.roles.empty() ? "none" : fmt::format("{}", fmt::join(session.roles, ", ")))};
 }
 
@@ -37,15 +37,13 @@ CyborgClient::CyborgClient(CyborgOptions options, Ports ports)
     : options_(std::move(options)), clock_(ports.clock), api_(kCyborg, options_.session, ports) {}
 
 void CyborgClient::read(const HostNames& names, Callback<CyborgView> done) {
-  api_.later([this, names, done = std::move(done)] {
-    api_.need_session("", [this, names, done](const Result<Session>& session) {
+  api_.later([this, names, done = std::move(done)]() mutable {
+    api_.need_session("", [this, names,
+                           done = std::move(done)](const Result<Session>& session) mutable {
       const Status good = session.ok() ? check_roles(*session) : Status(session.error());
-      if (!good.ok()) {
-        done(good.error().wrap("Cyborg"));
-        return;
-      }
+      if (!good.ok()) return done(good.error().wrap("Cyborg"));
       api_.converse(ReadAccelerators(options_, names, clock_.now(), session->microversion, known_),
-                    done);
+                    std::move(done));
     });
   });
 }

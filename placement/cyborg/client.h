@@ -5,7 +5,7 @@
 // with 200, and a binding that is not seen looks like one that is over. So a token without that
 // role is refused before anything is read.
 //
-// Thread: the loop's. Transport, pauses, clock and logger outlive the client; callbacks that are
+// Thread: the loop's. Transport, timers, clock and logger outlive the client; callbacks that are
 // outstanding when it is destroyed are dropped.
 #pragma once
 

@@ -54,8 +54,7 @@ Result<Ok> ReadAccelerators::take_in(const HttpResponse& response) {
 }
 
 ReadAccelerators::Step ReadAccelerators::on_answer(Result<HttpResponse> answer) {
-  if (!answer.ok()) return Finished<CyborgView>{std::move(answer).error()};
-  auto good = triage(request_, *std::move(answer), kCyborg);
+  auto good = triage(request_, std::move(answer), kCyborg);
   if (!good.ok()) return Finished<CyborgView>{std::move(good).error()};
   if (auto taken = take_in(*good); !taken.ok()) {
     return Finished<CyborgView>{std::move(taken).error()};

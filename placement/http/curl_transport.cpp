@@ -15,11 +15,10 @@
 
 #include "state/base/check.h"
 #include "state/base/text.h"
+#include "state/base/uv.h"
 
 namespace reclaim::placement {
 namespace {
-
-using OnResponse = std::function<void(Result<HttpResponse>)>;
 
 struct EasyDeleter {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -37,7 +36,7 @@ struct Transfer {
   HttpResponse response;
   std::size_t body_bytes_max = 0;
   bool too_large = false;
-  OnResponse done;
+  Callback<HttpResponse> done;
 };
 
 // "https://host:port", all of a URL that an error text needs.
@@ -115,14 +114,14 @@ Error transport_error(const Transfer& transfer, CURLcode code, std::int64_t body
 
 }  // namespace
 
-class CurlTransport::Impl final {
+class CurlTransport::Impl final : public CurlTransport {
  public:
   Impl(uv_loop_t* loop, Options options);
-  ~Impl();
+  ~Impl() override;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void send(HttpRequest request, OnResponse done);
+  void send(HttpRequest request, Callback<HttpResponse> done) override;
 
  private:
   static int on_socket(CURL* easy, curl_socket_t fd, int what, void* user, void* socket) noexcept;
@@ -143,7 +142,7 @@ class CurlTransport::Impl final {
   std::unordered_map<curl_socket_t, std::unique_ptr<uv::Poll>> polls_;
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> in_flight_;
   std::deque<std::unique_ptr<Transfer>> waiting_;
-  std::vector<OnResponse> turned_away_;
+  std::vector<Callback<HttpResponse>> turned_away_;
 };
 
 CurlTransport::Impl::Impl(uv_loop_t* loop, Options options)
@@ -161,9 +160,15 @@ CurlTransport::Impl::Impl(uv_loop_t* loop, Options options)
 
 CurlTransport::Impl::~Impl() {
   for (const auto& [easy, transfer] : in_flight_) curl_multi_remove_handle(multi_, easy);
-  in_flight_.clear();
+  {
+    const CallsOwed none(false);
+    in_flight_.clear();
+    waiting_.clear();
+    turned_away_.clear();
+  }
   // Tells on_socket() of every connection it closes, so that no poll outlives its descriptor.
   curl_multi_cleanup(multi_);
+  curl_global_cleanup();
 }
 
 int CurlTransport::Impl::on_socket(CURL* /*easy*/, curl_socket_t fd, int what, void* user,
@@ -192,13 +197,12 @@ int CurlTransport::Impl::on_timer(CURLM* /*multi*/, long timeout_ms, void* user)
   if (timeout_ms < 0) {
     self->curl_timer_.stop();
   } else {
-    self->curl_timer_.start(static_cast<std::uint64_t>(timeout_ms), 0,
-                            [self] { self->act(CURL_SOCKET_TIMEOUT, 0); });
+    self->curl_timer_.after(timeout_ms, [self] { self->act(CURL_SOCKET_TIMEOUT, 0); });
   }
   return 0;
 }
 
-void CurlTransport::Impl::send(HttpRequest request, OnResponse done) {
+void CurlTransport::Impl::send(HttpRequest request, Callback<HttpResponse> done) {
   if (waiting_.size() >= static_cast<std::size_t>(options_.requests_waiting_max)) {
     turned_away_.push_back(std::move(done));
   } else {
@@ -208,11 +212,11 @@ void CurlTransport::Impl::send(HttpRequest request, OnResponse done) {
     transfer->body_bytes_max = static_cast<std::size_t>(options_.body_bytes_max);
     waiting_.push_back(std::move(transfer));
   }
-  if (!pump_timer_.active()) pump_timer_.start(0, 0, [this] { pump(); });
+  if (!pump_timer_.active()) pump_timer_.after(0, [this] { pump(); });
 }
 
 void CurlTransport::Impl::pump() {
-  for (const OnResponse& done : std::exchange(turned_away_, {})) {
+  for (const Callback<HttpResponse>& done : std::exchange(turned_away_, {})) {
     done(Error{Errc::limit,
                fmt::format("{} requests are waiting already", options_.requests_waiting_max),
                HttpTransport::kNotSent});
@@ -294,7 +298,7 @@ void CurlTransport::Impl::act(curl_socket_t fd, int events) {
 }
 
 void CurlTransport::Impl::collect() {
-  std::vector<std::pair<OnResponse, Result<HttpResponse>>> over;
+  std::vector<std::pair<Callback<HttpResponse>, Result<HttpResponse>>> over;
   int left = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
@@ -331,27 +335,7 @@ Result<std::unique_ptr<CurlTransport>> CurlTransport::create(uv_loop_t* loop,
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
     return Error{Errc::failed, "libcurl cannot be initialised"};
   }
-  return std::unique_ptr<CurlTransport>(new CurlTransport(std::make_unique<Impl>(loop, options)));
-}
-
-CurlTransport::CurlTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
-CurlTransport::~CurlTransport() {
-  impl_.reset();
-  curl_global_cleanup();
-}
-
-void CurlTransport::send(HttpRequest request, OnResponse done) {
-  impl_->send(std::move(request), std::move(done));
-}
-
-void UvPauses::after(int delay_ms, std::function<void()> wake) {
-  const std::uint64_t id = next_++;
-  auto& timer = timers_.emplace(id, std::make_unique<uv::Timer>(loop_)).first->second;
-  timer->start(static_cast<std::uint64_t>(delay_ms), 0, [this, id, wake = std::move(wake)] {
-    timers_.erase(id);
-    wake();
-  });
+  return std::unique_ptr<CurlTransport>(std::make_unique<Impl>(loop, options));
 }
 
 }  // namespace reclaim::placement

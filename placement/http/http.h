@@ -1,16 +1,15 @@
-// HTTP as values, and the two ports the client is given: one that sends requests, one that waits.
-// Real ones: placement/http/curl_transport.h. Thread: the loop's.
+// HTTP as values, and the port that sends them; the real one: placement/http/curl_transport.h.
+// Thread: the loop's.
 //
 // A HttpRequest carries secrets (token, password): it is never logged, and no error text is made
 // from its headers or body.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "state/base/result.h"
+#include "state/base/callback.h"
 
 namespace reclaim::placement {
 
@@ -48,14 +47,7 @@ class HttpTransport {
 
   virtual ~HttpTransport() = default;
   // `done` is called exactly once, never from within send().
-  virtual void send(HttpRequest request, std::function<void(Result<HttpResponse>)> done) = 0;
-};
-
-// Calls back later: between retries, and so that no callback runs inside the call it belongs to.
-class Pauses {
- public:
-  virtual ~Pauses() = default;
-  virtual void after(int delay_ms, std::function<void()> wake) = 0;
+  virtual void send(HttpRequest request, Callback<HttpResponse> done) = 0;
 };
 
 }  // namespace reclaim::placement

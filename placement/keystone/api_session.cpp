@@ -18,42 +18,49 @@ std::uint64_t RequestCounts::placement() const {
 ApiSession::ApiSession(const Service& service, Options options, Ports ports)
     : service_(service), options_(std::move(options)), ports_(ports) {}
 
+ApiSession::~ApiSession() {
+  for (const OnSession& done : waiting_for_login_) done.drop();
+}
+
 void ApiSession::log_in(Callback<LoginFacts> done) {
-  later([this, done = std::move(done)] {
-    need_session("", [done](const Result<Session>& session) {
-      if (!session.ok()) {
-        done(session.error());
-      } else {
-        done(LoginFacts{session->endpoint, to_string(session->microversion)});
-      }
+  later([this, done = std::move(done)]() mutable {
+    need_session("", [done = std::move(done)](const Result<Session>& session) {
+      if (!session.ok()) return done(session.error());
+      done(LoginFacts{session->endpoint, to_string(session->microversion)});
     });
   });
 }
 
-void ApiSession::exchange(ApiRequest request, OnResponse done) {
-  const auto exchange = std::make_shared<Exchange>(options_, std::move(request), service_);
-  advance(exchange, done, exchange->start());
+void ApiSession::exchange(ApiRequest request, Callback<HttpResponse> done) {
+  Open open{Exchange(options_, std::move(request), service_), std::move(done)};
+  Exchange::Step step = open.exchange.start();
+  advance(std::move(open), std::move(step));
 }
 
-void ApiSession::advance(const std::shared_ptr<Exchange>& exchange, const OnResponse& done,
-                         Exchange::Step step) {
+void ApiSession::advance(Open open, Exchange::Step step) {
   if (auto* finished = std::get_if<Finished<HttpResponse>>(&step)) {
     // Another version answers there now: the next login asks which it speaks.
     if (finished->result.ok() && finished->result->status == 406) session_.reset();
-    done(std::move(finished->result));
+    open.done(std::move(finished->result));
   } else if (auto* what = std::get_if<Send>(&step)) {
-    send(std::move(*what), [this, exchange, done](Result<HttpResponse> answer) {
-      advance(exchange, done, exchange->on_answer(std::move(answer)));
+    send(std::move(*what), [this, open = std::move(open)](Result<HttpResponse> answer) mutable {
+      Exchange::Step next = open.exchange.on_answer(std::move(answer));
+      advance(std::move(open), std::move(next));
     });
   } else if (auto* need = std::get_if<NeedSession>(&step)) {
-    need_session(need->rejected_token, [this, exchange, done](const Result<Session>& session) {
-      advance(exchange, done, exchange->on_session(session));
-    });
+    need_session(need->rejected_token,
+                 [this, open = std::move(open)](const Result<Session>& session) mutable {
+                   Exchange::Step next = open.exchange.on_session(session);
+                   advance(std::move(open), std::move(next));
+                 });
   } else {
     const int delay_ms = std::get<Pause>(step).delay_ms;
     ports_.logger.warning(kLog, fmt::format("{} is tried again in {} ms",
-                                            to_string(exchange->request().kind), delay_ms));
-    pause(delay_ms, [this, exchange, done] { advance(exchange, done, exchange->on_pause_over()); });
+                                            to_string(open.exchange.request().kind), delay_ms));
+    pause(delay_ms, [this, open = std::move(open)]() mutable {
+      Exchange::Step next = open.exchange.on_pause_over();
+      advance(std::move(open), std::move(next));
+    });
   }
 }
 
@@ -101,24 +108,29 @@ void ApiSession::login_over(const Result<Session>& session) {
   const auto waiting = std::exchange(waiting_for_login_, {});
   const std::weak_ptr<const bool> alive = alive_;
   for (const OnSession& done : waiting) {
-    done(session);
-    if (alive.expired()) return;
+    if (alive.expired()) {
+      done.drop();
+    } else {
+      done(session);
+    }
   }
 }
 
-void ApiSession::send(Send what, OnResponse done) {
+void ApiSession::send(Send what, Callback<HttpResponse> done) {
   ++counts_.by_kind[static_cast<std::size_t>(what.kind)];
   ports_.transport.send(std::move(what.request),
                         [alive = std::weak_ptr<const bool>(alive_),
                          done = std::move(done)](Result<HttpResponse> answer) {
-                          if (!alive.expired()) done(std::move(answer));
+                          if (alive.expired()) return done.drop();
+                          done(std::move(answer));
                         });
 }
 
-void ApiSession::pause(int delay_ms, std::function<void()> wake) {
-  ports_.pauses.after(delay_ms,
+void ApiSession::pause(int delay_ms, Once<> wake) {
+  ports_.timers.after(delay_ms,
                       [alive = std::weak_ptr<const bool>(alive_), wake = std::move(wake)] {
-                        if (!alive.expired()) wake();
+                        if (alive.expired()) return wake.drop();
+                        wake();
                       });
 }
 

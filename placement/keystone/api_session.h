@@ -2,13 +2,12 @@
 // one login at a time however many wait for it), single requests with their retries, conversations
 // of several, and the counts of requests.
 //
-// Thread: the loop's. Transport, pauses, clock and logger outlive it; callbacks that are
+// Thread: the loop's. Transport, timers, clock and logger outlive it; callbacks that are
 // outstanding when it is destroyed are dropped.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +22,7 @@
 #include "placement/providers.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/base/timers.h"
 
 namespace reclaim::placement {
 
@@ -46,23 +46,24 @@ struct LoginFacts {
 // The ports that a client is given.
 struct Ports {
   HttpTransport& transport;
-  Pauses& pauses;
+  Timers& timers;
   const Clock& clock;
   Logger& logger;
 };
 
 class ApiSession final {
  public:
-  using OnResponse = std::function<void(Result<HttpResponse>)>;
-  using OnSession = std::function<void(const Result<Session>&)>;
+  // Many may wait for one login.
+  using OnSession = Once<const Result<Session>&>;
 
   // Options have passed check_options().
   ApiSession(const Service& service, Options options, Ports ports);
+  ~ApiSession();
   ApiSession(const ApiSession&) = delete;
   ApiSession& operator=(const ApiSession&) = delete;
 
   // One request; what its status means is the caller's to say (triage()).
-  void exchange(ApiRequest request, OnResponse done);
+  void exchange(ApiRequest request, Callback<HttpResponse> done);
 
   // A conversation (placement/conversations.h) to its end. Begins later, so that no callback runs
   // inside the call it belongs to.
@@ -76,7 +77,7 @@ class ApiSession final {
   // Logs in if that has not been done, and says where to. Calls back later.
   void log_in(Callback<LoginFacts> done);
 
-  void later(std::function<void()> wake) { pause(0, std::move(wake)); }
+  void later(Once<> wake) { pause(0, std::move(wake)); }
 
   [[nodiscard]] const RequestCounts& counts() const { return counts_; }
 
@@ -87,14 +88,18 @@ class ApiSession final {
     Callback<typename Conversation::Value> done;
   };
   template <typename Conversation>
-  void carry_on(const std::shared_ptr<Talk<Conversation>>& talk, typename Conversation::Step step);
+  void carry_on(Talk<Conversation> talk, typename Conversation::Step step);
 
-  void advance(const std::shared_ptr<Exchange>& exchange, const OnResponse& done,
-               Exchange::Step step);
+  // One request that waits for something.
+  struct Open {
+    Exchange exchange;
+    Callback<HttpResponse> done;
+  };
+  void advance(Open open, Exchange::Step step);
   void advance_login(Login::Step step);
   void login_over(const Result<Session>& session);
-  void send(Send what, OnResponse done);
-  void pause(int delay_ms, std::function<void()> wake);
+  void send(Send what, Callback<HttpResponse> done);
+  void pause(int delay_ms, Once<> wake);
 
   const Service& service_;
   const Options options_;
@@ -108,22 +113,23 @@ class ApiSession final {
 
 template <typename Conversation>
 void ApiSession::converse(Conversation conversation, Callback<typename Conversation::Value> done) {
-  auto talk = std::make_shared<Talk<Conversation>>(
-      Talk<Conversation>{std::move(conversation), std::move(done)});
-  later([this, talk] { carry_on(talk, talk->conversation.start()); });
+  later([this, talk = Talk<Conversation>{std::move(conversation), std::move(done)}]() mutable {
+    auto step = talk.conversation.start();
+    carry_on(std::move(talk), std::move(step));
+  });
 }
 
 template <typename Conversation>
-void ApiSession::carry_on(const std::shared_ptr<Talk<Conversation>>& talk,
-                          typename Conversation::Step step) {
+void ApiSession::carry_on(Talk<Conversation> talk, typename Conversation::Step step) {
   using Value = typename Conversation::Value;
   if (auto* finished = std::get_if<Finished<Value>>(&step)) {
-    talk->done(std::move(finished->result));
-    return;
+    return talk.done(std::move(finished->result));
   }
-  exchange(std::move(std::get<ApiRequest>(step)), [this, talk](Result<HttpResponse> answer) {
-    carry_on(talk, talk->conversation.on_answer(std::move(answer)));
-  });
+  exchange(std::move(std::get<ApiRequest>(step)),
+           [this, talk = std::move(talk)](Result<HttpResponse> answer) mutable {
+             auto next = talk.conversation.on_answer(std::move(answer));
+             carry_on(std::move(talk), std::move(next));
+           });
 }
 
 }  // namespace reclaim::placement

@@ -228,10 +228,11 @@ ErrorDetail error_detail(const HttpResponse& response) {
   return found;
 }
 
-Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response,
+Result<HttpResponse> triage(const ApiRequest& request, Result<HttpResponse> answer,
                             const Service& service) {
+  if (!answer.ok() || (answer->status >= 200 && answer->status < 300)) return answer;
+  const HttpResponse& response = *answer;
   const int status = response.status;
-  if (status >= 200 && status < 300) return response;
   ErrorDetail detail = error_detail(response);
   if (detail.max_version.empty()) {
     detail.max_version = response.header("OpenStack-API-Maximum-Version");
@@ -268,7 +269,7 @@ Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response,
                                              printable_excerpt(detail.max_version, 20)));
     case 409:
       return detail.code == "placement.concurrent_update"
-                 ? fail(Errc::conflict, "the provider was changed meanwhile")
+                 ? fail(Errc::conflict, "the provider was changed since it was read")
                  : fail(Errc::refused, "");
     case 429:
       return fail(Errc::unavailable, "too many requests");

@@ -25,7 +25,7 @@ enum class RequestKind {
   versions,       // the service, without a token, once a process
   find_root,      // the root provider by name
   list_tree,      // all providers of the tree
-  list_by_trait,  // those of them that bear a trait
+  list_by_trait,  // those of them that have a trait
   inventories,
   allocations,
   set_inventory,
@@ -57,7 +57,7 @@ struct Session {
   std::string endpoint;  // without trailing slash
   Microversion microversion;
   MonoMs renew_at;
-  bool bare_version = false;            // the version's header bears the number alone
+  bool bare_version = false;            // the version's header has the number alone
   std::vector<std::string> roles = {};  // of the token, as Keystone names them
 };
 
@@ -147,8 +147,8 @@ class Exchange final {
 
 // What an answer's status means: 2xx is the answer itself, anything else an error in an operator's
 // words with the service's own detail and request id. A write answered 5xx is unknown: a proxy may
-// have given up on a request that went through.
-[[nodiscard]] Result<HttpResponse> triage(const ApiRequest& request, HttpResponse response,
+// have given up on a request that went through. What is an error already is passed on.
+[[nodiscard]] Result<HttpResponse> triage(const ApiRequest& request, Result<HttpResponse> answer,
                                           const Service& service = kPlacement);
 
 // From Placement's {"errors": [{"detail": …, "code": …}]}, Keystone's {"error": {"message": …}} or

@@ -17,7 +17,7 @@ Result<Microversion> parse_microversion(std::string_view text) {
   const auto minor = parse_number<int>(minor_text);
   if (major && minor && *major >= 0 && *minor >= 0) return Microversion{*major, *minor};
   return Error{Errc::invalid,
-               fmt::format("'{}' is no microversion like 1.28", printable_excerpt(text, 40))};
+               fmt::format("'{}' is not a microversion like 1.28", printable_excerpt(text, 40))};
 }
 
 }  // namespace reclaim::placement

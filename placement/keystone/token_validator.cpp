@@ -42,6 +42,11 @@ TokenValidator::TokenValidator(TokenOptions options, Ports ports)
               options_.refused_max}),
       api_(kIdentity, options_.session, ports) {}
 
+TokenValidator::~TokenValidator() {
+  const CallsOwed none(false);
+  questions_.clear();
+}
+
 void TokenValidator::log_in(Callback<LoginFacts> done) {
   api_.log_in(std::move(done));
 }
@@ -61,35 +66,25 @@ void TokenValidator::validate(const std::string& token, const std::string& servi
     if (!good.ok()) good = good.error().wrap("X-Service-Token");
   }
   if (!good.ok()) {
-    api_.later([error = good.error(), done = std::move(done)] { done(error); });
-    return;
+    return api_.later([error = good.error(), done = std::move(done)] { done(error); });
   }
-  if (service_token.empty()) {
-    look_up(token, false, std::move(done));
-    return;
-  }
+  if (service_token.empty()) return look_up(token, false, std::move(done));
   look_up(service_token, false,
-          [this, token, done = std::move(done)](const Result<Identity>& service) {
-            if (!service.ok()) {
-              done(service.error().wrap("X-Service-Token"));
-              return;
-            }
+          [this, token, done = std::move(done)](const Result<Identity>& service) mutable {
+            if (!service.ok()) return done(service.error().wrap("X-Service-Token"));
             const bool is_one = is_service(*service);
             if (!is_one && options_.service_token_roles_required) {
-              done(Error{Errc::refused,
-                         "X-Service-Token: it has none of the roles of a service "
-                         "(service_token_roles)"});
-              return;
+              return done(Error{Errc::refused,
+                                "X-Service-Token: it has none of the roles of a service "
+                                "(service_token_roles)"});
             }
-            look_up(token, is_one, [done, roles = service->roles](const Result<Identity>& user) {
-              if (!user.ok()) {
-                done(user.error());
-                return;
-              }
-              Identity identity = *user;
-              identity.service_roles = roles;
-              done(std::move(identity));
-            });
+            look_up(token, is_one,
+                    [done = std::move(done), roles = service->roles](const Result<Identity>& user) {
+                      if (!user.ok()) return done(user.error());
+                      Identity identity = *user;
+                      identity.service_roles = roles;
+                      done(std::move(identity));
+                    });
           });
 }
 
@@ -101,12 +96,10 @@ void TokenValidator::look_up(const std::string& token, bool allow_expired, OnTok
     });
   };
   if (auto known = cache_.find(key, allow_expired, clock_.now())) {
-    api_.later([done = std::move(done), known = *std::move(known)] { done(known); });
-    return;
+    return api_.later([done = std::move(done), known = *std::move(known)] { done(known); });
   }
   if (callers_ >= options_.callers_max) {
-    refuse(fmt::format("{} callers wait for Keystone already", callers_));
-    return;
+    return refuse(fmt::format("{} callers wait for Keystone already", callers_));
   }
   const auto asked = questions_.find(key);
   if (asked != questions_.end()) {
@@ -115,11 +108,13 @@ void TokenValidator::look_up(const std::string& token, bool allow_expired, OnTok
     return;
   }
   if (waiting_.size() >= options_.waiting_max) {
-    refuse(fmt::format("{} tokens wait to be validated already", waiting_.size()));
-    return;
+    return refuse(fmt::format("{} tokens wait to be validated already", waiting_.size()));
   }
   ++callers_;
-  questions_.emplace(key, Question{token, allow_expired, {std::move(done)}});
+  Question& question = questions_[key];
+  question.token = token;
+  question.allow_expired = allow_expired;
+  question.callers.push_back(std::move(done));
   waiting_.push_back(key);
   api_.later([this] { pump(); });
 }
@@ -179,8 +174,11 @@ void TokenValidator::answered(const std::string& key, Result<HttpResponse> answe
   pump();
   const std::weak_ptr<const bool> alive = alive_;
   for (const OnToken& caller : question.callers) {
-    caller(result);
-    if (alive.expired()) return;
+    if (alive.expired()) {
+      caller.drop();
+    } else {
+      caller(result);
+    }
   }
 }
 

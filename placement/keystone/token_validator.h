@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,7 +35,7 @@ class TokenValidator final : public Tokens {
   // Fails with Errc::invalid, naming the option, where options cannot work.
   [[nodiscard]] static Result<std::unique_ptr<TokenValidator>> create(TokenOptions options,
                                                                       Ports ports);
-  ~TokenValidator() override = default;
+  ~TokenValidator() override;
   TokenValidator(const TokenValidator&) = delete;
   TokenValidator& operator=(const TokenValidator&) = delete;
 
@@ -49,7 +48,7 @@ class TokenValidator final : public Tokens {
   [[nodiscard]] const RequestCounts& counts() const { return api_.counts(); }
 
  private:
-  using OnToken = std::function<void(const Result<Identity>&)>;
+  using OnToken = Once<const Result<Identity>&>;
   // One token that is asked about, and who waits for the answer.
   struct Question {
     std::string token;

@@ -24,7 +24,7 @@ Result<bool> bool_from_string(std::string_view text) {
   if (std::find(kFalse.begin(), kFalse.end(), word) != kFalse.end()) return false;
   return Error{
       Errc::invalid,
-      fmt::format("'{}' is no boolean, accepted: 1, t, true, on, y, yes, 0, f, false, off, n, "
+      fmt::format("'{}' is not a boolean, accepted: 1, t, true, on, y, yes, 0, f, false, off, n, "
                   "no",
                   printable_excerpt(text, kExcerptBytes))};
 }

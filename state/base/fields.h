@@ -173,7 +173,7 @@ class JsonReader final {
                            [](JsonReader& reader, const rapidjson::Value& from,
                               const std::string& where, std::string& to) {
                              if (!from.IsObject() && !from.IsString())
-                               return reader.wrong(where, " is no object");
+                               return reader.wrong(where, " is not an object");
                              to = unembed(from);
                            });
   }
@@ -226,16 +226,16 @@ class JsonReader final {
       value = from.GetBool();
     } else if constexpr (std::is_unsigned_v<T>) {
       if (!from.IsUint64() || from.GetUint64() > std::numeric_limits<T>::max()) {
-        return wrong(where, fmt::format(" is no number of {} bits", sizeof(T) * 8));
+        return wrong(where, fmt::format(" is not a number of {} bits", sizeof(T) * 8));
       }
       value = static_cast<T>(from.GetUint64());
     } else if constexpr (std::is_integral_v<T>) {
       if (!from.IsInt64() || !std::in_range<T>(from.GetInt64())) {
-        return wrong(where, fmt::format(" is no number of {} bits", sizeof(T) * 8));
+        return wrong(where, fmt::format(" is not a number of {} bits", sizeof(T) * 8));
       }
       value = static_cast<T>(from.GetInt64());
     } else if constexpr (std::is_same_v<T, std::string>) {
-      if (!from.IsString()) return wrong(where, " is no string");
+      if (!from.IsString()) return wrong(where, " is not a string");
       value.assign(from.GetString(), from.GetStringLength());
     } else if constexpr (std::is_same_v<T, WallMs>) {
       std::string told;
@@ -248,14 +248,15 @@ class JsonReader final {
       value.reset();
       if (!from.IsNull()) read(from, where, value.emplace());
     } else if constexpr (kIsVector<T>) {
-      if (!from.IsArray() || from.Size() > kItemsMax) return wrong(where, " is no list we accept");
+      if (!from.IsArray() || from.Size() > kItemsMax)
+        return wrong(where, " is not a list that is accepted");
       value.clear();
       for (const rapidjson::Value& each : from.GetArray()) {
         value.emplace_back();
         read(each, fmt::format("{}[{}]", where, value.size() - 1), value.back());
       }
     } else {
-      if (!from.IsObject()) return wrong(where, " is no object");
+      if (!from.IsObject()) return wrong(where, " is not an object");
       JsonReader inner(from, where, problem_);
       visit_fields(inner, value);
     }

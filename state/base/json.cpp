@@ -185,7 +185,7 @@ Status read(std::string_view text, Parts& parts) {
   const auto broken = [](const std::string& what, std::size_t at) {
     return Error{Errc::invalid, fmt::format("{} at byte {}", what, at)};
   };
-  if (const auto at = find_no_utf8(text)) return broken("bytes that are no UTF-8", *at);
+  if (const auto at = find_invalid_utf8(text)) return broken("bytes that are not UTF-8", *at);
   if (const auto exponent = find_long_exponent(text)) return exponent_error(*exponent);
   constexpr unsigned kFlags =
       rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;

@@ -17,7 +17,7 @@ namespace reclaim::json {
 // is the one place where a text becomes a document: an assertion of RapidJSON's is an error here.
 [[nodiscard]] Result<rapidjson::Document> parse(std::string_view text, std::size_t bytes_max);
 
-// The member `name` of an object, or nullptr when `value` is no object or has no such member.
+// The member `name` of an object, or nullptr when `value` is not an object or has no such member.
 [[nodiscard]] const rapidjson::Value* find(const rapidjson::Value& value, std::string_view name);
 
 // The member as the type asked for; absent, null or another type is an error naming the member.
@@ -60,7 +60,7 @@ inline constexpr std::size_t kReadDepthMax = 512;
 // RapidJSON refuses them. `buffer` holds it where something had to be replaced.
 [[nodiscard]] std::string_view pair_surrogates(std::string_view text, std::string& buffer);
 
-// Appends `text` as a JSON string with its quotes; bytes that are no UTF-8 become U+FFFD.
+// Appends `text` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.
 void append_string(std::string_view text, std::string& out);
 
 // Serialises compactly.

@@ -9,7 +9,7 @@ namespace reclaim {
 // `host` without brackets and port.
 [[nodiscard]] bool is_loopback(std::string_view host);
 
-// "https://[::1]:6667/v2" -> "::1". What is no URL gives an empty text.
+// "https://[::1]:6667/v2" -> "::1". What is not a URL gives an empty text.
 [[nodiscard]] std::string_view host_of_url(std::string_view url);
 
 }  // namespace reclaim

@@ -73,7 +73,7 @@ Utf8Char first_utf8_char(std::string_view text) {
   return {code, bytes, true};
 }
 
-std::optional<std::size_t> find_no_utf8(std::string_view text) {
+std::optional<std::size_t> find_invalid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     // Most texts are ASCII: eight bytes at a time.
     std::uint64_t word = 0;

@@ -82,9 +82,9 @@ struct Utf8Char {
 [[nodiscard]] Utf8Char first_utf8_char(std::string_view text);
 
 // The index of the first byte that begins no character; nothing: the text is UTF-8.
-[[nodiscard]] std::optional<std::size_t> find_no_utf8(std::string_view text);
+[[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
 [[nodiscard]] inline bool is_utf8(std::string_view text) {
-  return !find_no_utf8(text);
+  return !find_invalid_utf8(text);
 }
 
 }  // namespace reclaim

@@ -11,7 +11,7 @@ namespace reclaim::url {
 
 // The byte that `text` begins with as an escape, as "%41" with 'A'.
 [[nodiscard]] std::optional<char> escaped(std::string_view text);
-// "%41" becomes "A"; what is no escape stays as it is, as Python's unquote() leaves it.
+// "%41" becomes "A"; what is not an escape stays as it is, as Python's unquote() leaves it.
 [[nodiscard]] std::string percent_decode(std::string_view text);
 // Encodes everything but RFC 3986's unreserved characters.
 [[nodiscard]] std::string percent_encode(std::string_view text);

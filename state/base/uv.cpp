@@ -1,15 +1,24 @@
 #include "state/base/uv.h"
 
+#include "state/base/calls_owed.h"
 #include "state/base/check.h"
 
 namespace reclaim::uv {
 namespace {
 
-// Each holder's first member is its uv handle, and handle.data points back at the holder.
-template <typename Holder>
-void close_and_free(Holder* holder) {
-  auto* handle = reinterpret_cast<uv_handle_t*>(&holder->uv);
-  uv_close(handle, [](uv_handle_t* closed) { delete static_cast<Holder*>(closed->data); });
+template <typename Uv, typename... Args>
+Owned<Uv, Args...> own(std::function<void(Args...)> told) {
+  Owned<Uv, Args...> owned(new Handle<Uv, Args...>);
+  owned->uv.data = owned.get();
+  owned->tell = std::move(told);
+  return owned;
+}
+
+// Copied, because the callback may start its handle again or destroy the owner.
+template <typename Uv, typename... Args>
+void tell(Uv* uv, Args... args) {
+  const auto tell_now = static_cast<Handle<Uv, Args...>*>(uv->data)->tell;
+  if (tell_now) tell_now(args...);
 }
 
 }  // namespace
@@ -30,45 +39,30 @@ Loop::~Loop() {
 }
 
 void Loop::run() {
+  const CallsOwed owed(true);
   uv_run(&loop_, UV_RUN_DEFAULT);
 }
 void Loop::run_once() {
+  const CallsOwed owed(true);
   uv_run(&loop_, UV_RUN_ONCE);
 }
 void Loop::run_nowait() {
+  const CallsOwed owed(true);
   uv_run(&loop_, UV_RUN_NOWAIT);
 }
 void Loop::stop() {
   uv_stop(&loop_);
 }
 
-struct Timer::Handle {
-  uv_timer_t uv{};
-  std::function<void()> on_fire;
-};
-
-Timer::Timer(uv_loop_t* loop) : handle_(new Handle) {
+Timer::Timer(uv_loop_t* loop) : handle_(own<uv_timer_t>(std::function<void()>())) {
   CHECK(uv_timer_init(loop, &handle_->uv) == 0);
-  handle_->uv.data = handle_;
-}
-
-Timer::~Timer() {
-  handle_->on_fire = nullptr;
-  close_and_free(handle_);
 }
 
 void Timer::start(std::uint64_t delay_ms, std::uint64_t repeat_ms, std::function<void()> on_fire) {
-  handle_->on_fire = std::move(on_fire);
+  handle_->tell = std::move(on_fire);
   uv_update_time(handle_->uv.loop);
-  const int rc = uv_timer_start(
-      &handle_->uv,
-      [](uv_timer_t* timer) {
-        // Copied, because the callback may start this timer again or destroy its owner.
-        const auto on_fire_now = static_cast<Handle*>(timer->data)->on_fire;
-        if (on_fire_now) on_fire_now();
-      },
-      delay_ms, repeat_ms);
-  CHECK(rc == 0);
+  CHECK(uv_timer_start(
+            &handle_->uv, [](uv_timer_t* timer) { tell(timer); }, delay_ms, repeat_ms) == 0);
 }
 
 void Timer::stop() {
@@ -79,22 +73,9 @@ bool Timer::active() const {
   return uv_is_active(reinterpret_cast<const uv_handle_t*>(&handle_->uv)) != 0;
 }
 
-struct Poll::Handle {
-  uv_poll_t uv{};
-  std::function<void(int, int)> on_event;
-};
-
 Poll::Poll(uv_loop_t* loop, int fd, std::function<void(int status, int events)> on_event)
-    : handle_(new Handle) {
+    : handle_(own<uv_poll_t>(std::move(on_event))) {
   CHECK(uv_poll_init(loop, &handle_->uv, fd) == 0);
-  handle_->uv.data = handle_;
-  handle_->on_event = std::move(on_event);
-}
-
-Poll::~Poll() {
-  handle_->on_event = nullptr;
-  uv_poll_stop(&handle_->uv);
-  close_and_free(handle_);
 }
 
 void Poll::watch(int events) {
@@ -102,31 +83,21 @@ void Poll::watch(int events) {
     uv_poll_stop(&handle_->uv);
     return;
   }
-  const int rc = uv_poll_start(&handle_->uv, events, [](uv_poll_t* poll, int status, int seen) {
-    const auto on_event_now = static_cast<Handle*>(poll->data)->on_event;
-    if (on_event_now) on_event_now(status, seen);
-  });
-  CHECK(rc == 0);
+  CHECK(uv_poll_start(&handle_->uv, events, [](uv_poll_t* poll, int status, int seen) {
+          tell(poll, status, seen);
+        }) == 0);
 }
 
-struct Async::Handle {
-  uv_async_t uv{};
-  std::function<void()> on_wake;
-};
-
-Async::Async(uv_loop_t* loop, std::function<void()> on_wake) : handle_(new Handle) {
-  const int rc = uv_async_init(loop, &handle_->uv, [](uv_async_t* async) {
-    const auto on_wake_now = static_cast<Handle*>(async->data)->on_wake;
-    if (on_wake_now) on_wake_now();
-  });
-  CHECK(rc == 0);
-  handle_->uv.data = handle_;
-  handle_->on_wake = std::move(on_wake);
+Signal::Signal(uv_loop_t* loop, int number, std::function<void()> on_signal)
+    : handle_(own<uv_signal_t>(std::move(on_signal))) {
+  CHECK(uv_signal_init(loop, &handle_->uv) == 0);
+  CHECK(uv_signal_start(
+            &handle_->uv, [](uv_signal_t* signal, int /*number*/) { tell(signal); }, number) == 0);
 }
 
-Async::~Async() {
-  handle_->on_wake = nullptr;
-  close_and_free(handle_);
+Async::Async(uv_loop_t* loop, std::function<void()> on_wake)
+    : handle_(own<uv_async_t>(std::move(on_wake))) {
+  CHECK(uv_async_init(loop, &handle_->uv, [](uv_async_t* async) { tell(async); }) == 0);
 }
 
 void Async::send() {

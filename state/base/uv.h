@@ -1,11 +1,12 @@
-// libuv handles with owners. A handle's memory must outlive uv_close(), so each wrapper owns its
-// handle on the heap and lets the close callback free it; the callback given by the user is dropped
-// at once, so nothing of the owner is touched afterwards.
+// libuv handles with owners. A handle's memory must outlive uv_close(), so each is on the heap and
+// the close callback frees it; the callback given by the user is dropped at once, so nothing of the
+// owner is touched afterwards.
 // Thread: the loop's, for everything but Mailbox::post and Async::send.
 #pragma once
 
 #include <uv.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,21 +35,38 @@ class Loop final {
   uv_loop_t loop_{};
 };
 
+// A uv handle and whom it tells. Its owner closes it; libuv frees it when it lets go of it.
+template <typename Uv, typename... Args>
+struct Handle {
+  Uv uv{};
+  std::function<void(Args...)> tell;
+};
+struct Closing {
+  template <typename Uv, typename... Args>
+  void operator()(Handle<Uv, Args...>* handle) const {
+    handle->tell = nullptr;
+    uv_close(reinterpret_cast<uv_handle_t*>(&handle->uv),
+             [](uv_handle_t* closed) { delete static_cast<Handle<Uv, Args...>*>(closed->data); });
+  }
+};
+template <typename Uv, typename... Args>
+using Owned = std::unique_ptr<Handle<Uv, Args...>, Closing>;
+
 class Timer final {
  public:
   explicit Timer(uv_loop_t* loop);
-  ~Timer();
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
 
   // Fires after `delay_ms`, then every `repeat_ms` (0: once). Starting again replaces what was set.
   void start(std::uint64_t delay_ms, std::uint64_t repeat_ms, std::function<void()> on_fire);
+  // Fires once; at once where the delay has passed already.
+  void after(std::int64_t delay_ms, std::function<void()> on_fire) {
+    start(static_cast<std::uint64_t>(std::max<std::int64_t>(delay_ms, 0)), 0, std::move(on_fire));
+  }
   void stop();
   [[nodiscard]] bool active() const;
 
  private:
-  struct Handle;
-  Handle* handle_;
+  Owned<uv_timer_t> handle_;
 };
 
 // Watches a file descriptor that somebody else owns; destroy the Poll before closing the
@@ -57,30 +75,31 @@ class Poll final {
  public:
   // `on_event(status, events)`: status is 0 or a negative libuv error.
   Poll(uv_loop_t* loop, int fd, std::function<void(int status, int events)> on_event);
-  ~Poll();
-  Poll(const Poll&) = delete;
-  Poll& operator=(const Poll&) = delete;
 
   void watch(int events);  // UV_READABLE | UV_WRITABLE; 0 stops
 
  private:
-  struct Handle;
-  Handle* handle_;
+  Owned<uv_poll_t, int, int> handle_;
+};
+
+// Tells of a signal of the process, for as long as it is there.
+class Signal final {
+ public:
+  Signal(uv_loop_t* loop, int number, std::function<void()> on_signal);
+
+ private:
+  Owned<uv_signal_t> handle_;
 };
 
 // Wakes the loop from any thread. Wake-ups coalesce: one callback may stand for many sends.
 class Async final {
  public:
   Async(uv_loop_t* loop, std::function<void()> on_wake);
-  ~Async();
-  Async(const Async&) = delete;
-  Async& operator=(const Async&) = delete;
 
   void send();  // any thread
 
  private:
-  struct Handle;
-  Handle* handle_;
+  Owned<uv_async_t> handle_;
 };
 
 // Messages from any thread to the loop's, in order of posting. Posting after the mailbox is gone is

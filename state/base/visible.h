@@ -8,7 +8,7 @@
 
 namespace reclaim {
 
-// One line. Control characters (C0, DEL, C1) and bytes that are no UTF-8 become \xNN; line and
+// One line. Control characters (C0, DEL, C1) and bytes that are not UTF-8 become \xNN; line and
 // paragraph separators and the marks of Unicode's bidirectional algorithm become \uNNNN; all else
 // stays as it is.
 [[nodiscard]] std::string visible(std::string_view text);

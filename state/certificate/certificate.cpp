@@ -102,7 +102,7 @@ Result<Certificate> decode_certificate(std::string_view json_text) {
   Status good = document.ok() ? check_schema(*document) : Status(document.error());
   auto certificate =
       good.ok() ? field::from_json<Certificate>(*document) : Result<Certificate>(good.error());
-  if (!certificate.ok()) return certificate.error().wrap("this is no whole certificate");
+  if (!certificate.ok()) return certificate.error().wrap("this is not a whole certificate");
   return certificate;
 }
 

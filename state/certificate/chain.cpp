@@ -86,7 +86,7 @@ struct End {
 };
 
 // The newest file, held against what `head` says of it, or of the one before it when a crash came
-// between the two; then the head is written anew.
+// between the two; then the head is written again.
 Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& files) {
   auto read = read_head(folder);
   if (!read.ok()) return damaged(folder, std::string(kHead), read.error().what);
@@ -101,7 +101,7 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   if (last.sequence > expected + 1) {
     return damaged(folder, last.name,
                    head ? fmt::format("the head names {}, which is not the one before", head->name)
-                        : "there is no head that names the one before");
+                        : "no head names the one before");
   }
   if (files.size() > 1 && files[files.size() - 2].sequence == last.sequence) {
     return damaged(folder, last.name,
@@ -377,7 +377,7 @@ Result<ChainReport> check_chain(const std::string& folder, const std::vector<Pub
   for (std::size_t i = skipped; i < listing->files.size(); ++i) walk.visit(listing->files[i]);
   walk.head();
   for (const std::string& name : listing->foreign) {
-    walk.complain(name, "is no certificate of this chain");
+    walk.complain(name, "is not a certificate of this chain");
   }
   return std::move(walk).report();
 }

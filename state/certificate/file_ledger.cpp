@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "state/base/durable_file.h"
+#include "state/base/reading.h"
 #include "state/base/uuid.h"
 #include "state/certificate/chain.h"
 #include "state/ledger/ledger_file.h"
@@ -30,13 +31,7 @@ constexpr std::size_t kReplayBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kTextBytesMax = 4096;
 
 // Of a certificate the sealed text, of the ledger nothing.
-using Done = std::function<void(Result<std::string>)>;
-
-Done without_text(std::function<void(Status)> done) {
-  return [done = std::move(done)](Result<std::string> result) {
-    done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
-  };
-}
+using Done = Callback<std::string>;
 
 // What the thread is asked to do.
 struct Work {
@@ -176,8 +171,8 @@ void FileLedger::Core::put(const PciAddress& address, const LedgerEntry& entry, 
 void FileLedger::Core::keep_certificate(const std::string& id, const std::string& json_text,
                                         SealedKind kind, Done done) {
   if (!looks_like_uuid(id)) {
-    refuse(Error{Errc::invalid,
-                 fmt::format("'{}' is no certificate's id: a UUID is", printable_excerpt(id, 80))},
+    refuse(Error{Errc::invalid, fmt::format("'{}' is not a certificate's id: a UUID is",
+                                            printable_excerpt(id, 80))},
            std::move(done));
     return;
   }
@@ -271,7 +266,7 @@ Result<std::string> FileLedger::Core::carry_out(const Work& work) {
 Status FileLedger::Core::append(const std::string& line) {
   if (damaged_) {
     return Error{Errc::failed, fmt::format("{}/ledger: an earlier write failed; this one was not "
-                                           "tried, the next writes the whole ledger anew",
+                                           "tried, the next writes the whole ledger again",
                                            options_.state_path)};
   }
   Status written = file_.write_all(line);
@@ -350,20 +345,19 @@ const std::map<PciAddress, LedgerEntry>& FileLedger::entries() const {
   return core_->entries();
 }
 
-void FileLedger::put(const PciAddress& address, const LedgerEntry& entry,
-                     std::function<void(Status)> done) {
-  core_->put(address, entry, without_text(std::move(done)));
+void FileLedger::put(const PciAddress& address, const LedgerEntry& entry, Callback<Ok> done) {
+  core_->put(address, entry, without_value<std::string>(std::move(done)));
 }
 
 void FileLedger::keep_certificate(const std::string& id, const std::string& json_text,
-                                  std::function<void(Result<std::string>)> done) {
+                                  Callback<std::string> done) {
   core_->keep_certificate(id, json_text, SealedKind::certificate, std::move(done));
 }
 
-void FileLedger::keep_audit(const AuditEntry& entry, std::function<void(Status)> done) {
+void FileLedger::keep_audit(const AuditEntry& entry, Callback<Ok> done) {
   const AuditEntry named = identified(entry);
   core_->keep_certificate(named.id, encode_audit(named), SealedKind::audit,
-                          without_text(std::move(done)));
+                          without_value<std::string>(std::move(done)));
 }
 
 Status endorse_key(const FileLedgerOptions& options, const std::string& host, const PublicKey& next,

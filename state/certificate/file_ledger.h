@@ -11,11 +11,10 @@
 // Thread: the loop's; a thread of its own writes. Owns: the files, the lock, that thread. The
 // destructor lets the thread finish what was asked, and then calls the callbacks still due; it is
 // not to run inside of one. A failed write leaves the old file as it was: the next put writes the
-// whole ledger anew.
+// whole ledger again.
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,7 +31,7 @@ struct FileLedgerOptions {
   std::string state_path;   // a directory that exists
   std::string signing_key;  // of an operator, must exist; empty: ours, made when there is none
   std::size_t ledger_bytes_max =
-      std::size_t{4} * 1024 * 1024;  // beyond, the ledger is written anew
+      std::size_t{4} * 1024 * 1024;  // beyond, the ledger is written again
   std::size_t entries_max = 4096;
   std::size_t writes_waiting_max = 4096;
   std::size_t certificate_bytes_max = std::size_t{1024} * 1024;
@@ -47,11 +46,10 @@ class FileLedger final : public Ledger {
   ~FileLedger() override;
 
   [[nodiscard]] const std::map<PciAddress, LedgerEntry>& entries() const override;
-  void put(const PciAddress& address, const LedgerEntry& entry,
-           std::function<void(Status)> done) override;
+  void put(const PciAddress& address, const LedgerEntry& entry, Callback<Ok> done) override;
   void keep_certificate(const std::string& id, const std::string& json_text,
-                        std::function<void(Result<std::string>)> done) override;
-  void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) override;
+                        Callback<std::string> done) override;
+  void keep_audit(const AuditEntry& entry, Callback<Ok> done) override;
 
  private:
   class Core;

@@ -62,12 +62,12 @@ std::string head_of_line(std::uint64_t sequence, std::string_view previous, std:
 Result<std::string> id_of(std::string_view certificate_json) {
   const auto document = json::parse(certificate_json, kSealedBytesMax);
   if (!document.ok()) return document.error();
-  if (!document->IsObject()) return Error{Errc::invalid, "the certificate is no JSON object"};
+  if (!document->IsObject()) return Error{Errc::invalid, "the certificate is not a JSON object"};
   return json::get_string(*document, "id");
 }
 
 Error not_sealed(std::string_view what) {
-  return Error{Errc::invalid, fmt::format("this is no whole sealed certificate: {}", what)};
+  return Error{Errc::invalid, fmt::format("this is not a whole sealed certificate: {}", what)};
 }
 
 // The second line: its members in the one order and spelling that seal() writes.
@@ -80,8 +80,8 @@ Result<Sealed> open_line(std::string_view line) {
   if (number == nullptr || !number->IsUint64() || number->GetUint64() == 0) {
     return not_sealed("'sequence' is absent or no number from 1 on");
   }
-  if (!previous || !is_digest(*previous)) return not_sealed("'previous' is no SHA-256 in hex");
-  if (!key_id || !is_digest(*key_id)) return not_sealed("'key_id' is no SHA-256 in hex");
+  if (!previous || !is_digest(*previous)) return not_sealed("'previous' is not a SHA-256 in hex");
+  if (!key_id || !is_digest(*key_id)) return not_sealed("'key_id' is not a SHA-256 in hex");
   Sealed out;
   out.sequence = number->GetUint64();
   out.previous = *previous;
@@ -184,7 +184,7 @@ Result<SealedName> parse_sealed_name(std::string_view name) {
       return out;
     }
   }
-  return Error{Errc::invalid, fmt::format("'{}' is no name of a sealed certificate (like "
+  return Error{Errc::invalid, fmt::format("'{}' is not a name of a sealed certificate (like "
                                           "000000001-ID.json)",
                                           printable_excerpt(name, 80))};
 }

@@ -32,7 +32,7 @@ std::string_view to_string(ArqState state) {
 
 Result<ArqState> parse_arq_state(std::string_view text) {
   if (const auto state = kStates.find(text)) return *state;
-  return Error{Errc::invalid, fmt::format("'{}' is no state of an ARQ; {} are",
+  return Error{Errc::invalid, fmt::format("'{}' is not a state of an ARQ; {} are",
                                           printable_excerpt(text, 40), kStates.list(" and "))};
 }
 

@@ -18,8 +18,8 @@ class InHand {
 
   // True: marked now. False: the mark was there already. `name` stands for the message's body; a
   // mark goes by itself after a day.
-  virtual void mark_in_hand(const std::string& name, StoreCallback<bool> done) = 0;
-  virtual void clear_in_hand(const std::string& name, StoreCallback<Ok> done) = 0;
+  virtual void mark_in_hand(const std::string& name, Callback<bool> done) = 0;
+  virtual void clear_in_hand(const std::string& name, Callback<Ok> done) = 0;
 };
 
 }  // namespace reclaim

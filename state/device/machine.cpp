@@ -13,12 +13,12 @@ using T = Trigger;
 
 constexpr std::array kRows{
     // clang-format off
-    Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance holds it"},
+    Row{S::available, T::allocation_seen, S::allocated, E::none, "an instance has it"},
     Row{S::available, T::dirty_seen, S::pending_cleaning, E::none, "reserved, not in use, and not certified clean"},
     Row{S::available, T::reserved_dropped, S::pending_cleaning, E::reserve, "not known to be clean any more, yet it is offered: reserve it, then clean it"},
     Row{S::available, T::unregistered_seen, S::pending_cleaning, E::none, "a drive of ours that Placement does not know: it is registered, reserved, and cleaned first"},
-    Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is mended"},
-    Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy nobody saw, not by hand"},
+    Row{S::available, T::policy_unsatisfied, S::pending_cleaning, E::reserve, "its policy cannot be satisfied by this drive: out of the pool until configuration or drive is corrected"},
+    Row{S::available, T::operator_clean, S::pending_cleaning, E::none, "an operator says that it is reserved for a tenancy that was not observed, not by hand"},
     Row{S::available, T::operator_enrol, S::pending_cleaning, E::reserve, "an operator accepts the drive that is there now: it is cleaned, and so gets its enrolment baseline"},
     Row{S::available, T::restarted_resume, S::available, E::none, "nothing was under way"},
     Row{S::available, T::restarted_error, S::available, E::none, "nothing was under way"},
@@ -26,12 +26,12 @@ constexpr std::array kRows{
     Row{S::allocated, T::dirty_seen, S::pending_cleaning, E::none, "the instance is gone and left it burned"},
     Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, so it must not be offered to another: reserve it"},
     Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: reserve it, then clean it"},
-    Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and it is no NVMe drive: not cleaned, and not given back by us either"},
+    Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and it is not an NVMe drive: not cleaned, and not given back by us either"},
     Row{S::allocated, T::restarted_resume, S::allocated, E::none, "nothing was under way"},
     Row{S::allocated, T::restarted_error, S::allocated, E::none, "nothing was under way"},
 
     Row{S::pending_cleaning, T::admitted, S::guarding, E::claim, "nothing in Placement or in the configuration forbids it"},
-    Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance holds it, and nothing was done to it yet"},
+    Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance has it, and nothing was done to it yet"},
     Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
     Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "aborted by an operator"},
@@ -40,7 +40,7 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::guarding, T::guards_passed, S::rechecking, E::recheck, "every guard of the host passed and the drive is claimed"},
-    Row{S::guarding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host stands in the way; looked at again with the next survey"},
+    Row{S::guarding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevents it; checked again with the next survey"},
     Row{S::guarding, T::guards_failed, S::error, E::drop, "a guard refused for a reason that only an operator can settle"},
     Row{S::guarding, T::lock_refused, S::pending_cleaning, E::drop, "another worker holds the device's lock"},
     Row{S::guarding, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
@@ -62,7 +62,7 @@ constexpr std::array kRows{
     Row{S::preparing, T::step_done, S::preparing, E::run_step, "step done"},
     Row{S::preparing, T::steps_done, S::baselining, E::take_baseline, "whatever a tenant may have left on the controller was looked at, and reset where it had to be"},
     Row{S::preparing, T::step_failed, S::error, E::drop, "quarantined"},
-    Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way of a clean step"},
+    Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step"},
     Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::preparing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::preparing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
@@ -71,7 +71,7 @@ constexpr std::array kRows{
 
     Row{S::baselining, T::baseline_taken, S::erasing, E::erase, "what the drive held is known, so that its going can be shown"},
     Row{S::baselining, T::baseline_failed, S::error, E::drop, "the drive could not be read, or the canary not written"},
-    Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host came in the way before anything was written"},
+    Row{S::baselining, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented it before anything was written"},
     Row{S::baselining, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::baselining, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::baselining, T::operator_abort, S::error, E::drop, "aborted by an operator"},
@@ -97,7 +97,7 @@ constexpr std::array kRows{
     Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: start over"},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
-    Row{S::restoring, T::driver_restored, S::looking, E::look, "it stands as its next instance expects it"},
+    Row{S::restoring, T::driver_restored, S::looking, E::look, "it is bound as its next instance expects it"},
     Row{S::restoring, T::restore_failed, S::error, E::drop, "it is clean, but its former driver did not come back"},
     Row{S::restoring, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
@@ -116,8 +116,8 @@ constexpr std::array kRows{
     Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::releasing, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
-    Row{S::releasing, T::release_conflict, S::confirming, E::confirm, "somebody else wrote the provider, before our PUT or right after it: read back, decide again"},
-    Row{S::releasing, T::release_unknown, S::confirming, E::confirm, "the answer never came: read back"},
+    Row{S::releasing, T::release_conflict, S::confirming, E::confirm, "another client wrote the provider, before our PUT or right after it: read back, decide again"},
+    Row{S::releasing, T::release_unknown, S::confirming, E::confirm, "no answer came: read back"},
     Row{S::releasing, T::release_refused, S::error, E::drop, "Placement refused the release"},
     Row{S::releasing, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
     Row{S::releasing, T::restarted_resume, S::confirming, E::confirm, "the PUT may have been made: read back"},
@@ -125,7 +125,7 @@ constexpr std::array kRows{
 
     Row{S::confirming, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
     Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance holds it already"},
-    Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance holds it, and the erasure on record is older than its dirt"},
+    Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance has it, and the erasure on record is older than its dirt"},
     Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
     Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},
     Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
@@ -136,10 +136,10 @@ constexpr std::array kRows{
 
     Row{S::error, T::operator_clean, S::pending_cleaning, E::none, "an operator asked for another try"},
     Row{S::error, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now"},
-    Row{S::error, T::allocation_seen, S::error, E::none, "an instance holds it: what an earlier erasure did says nothing about it any more"},
+    Row{S::error, T::allocation_seen, S::error, E::none, "an instance has it: what an earlier erasure did says nothing about it any more"},
     Row{S::error, T::reserved_dropped, S::error, E::reserve, "not clean, so it must be reserved"},
-    Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to look at it"},
-    Row{S::error, T::restarted_error, S::error, E::none, "an operator has to look at it"},
+    Row{S::error, T::restarted_resume, S::error, E::none, "an operator has to act"},
+    Row{S::error, T::restarted_error, S::error, E::none, "an operator has to act"},
     // clang-format on
 };
 
@@ -176,7 +176,7 @@ constexpr bool every_stage_survives_a_restart() {
 // a release that did not happen, itself reached only from there) leads to `looking`, only a
 // verification leads to the driver's return, only an erase that was seen to complete leads to
 // verification, and only a confirmed release leads to `available`: or, without any effect, the end
-// of a tenancy of what is no drive, which never comes near the rest (below, and step()).
+// of a tenancy of what is not a drive, which never comes near the rest (below, and step()).
 constexpr bool release_only_after_verified_erasure() {
   for (const Row& row : kRows) {
     if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;
@@ -206,8 +206,8 @@ constexpr bool release_only_after_verified_erasure() {
   return true;
 }
 
-// What is no NVMe drive is shown and nothing else: the row of its own moves a record, and nothing
-// in Placement or on the host.
+// What is not an NVMe drive is shown and nothing else: the row of its own moves a record, and
+// nothing in Placement or on the host.
 constexpr bool uncleanable_devices_are_only_shown() {
   std::size_t rows = 0;
   for (const Row& row : kRows) {
@@ -346,6 +346,19 @@ const Row* find_row(Stage from, Trigger on) {
   return nullptr;
 }
 
+bool is_said_once(Trigger trigger) {
+  switch (trigger) {
+    case T::restarted_resume:
+    case T::restarted_error:
+    case T::operator_clean:
+    case T::operator_abort:
+    case T::operator_enrol:
+      return true;
+    default:
+      return false;
+  }
+}
+
 DeviceState device_state(Stage stage) {
   switch (stage) {
     case S::available:
@@ -388,7 +401,7 @@ std::string_view to_string(EffectKind effect) {
 
 Result<Stage> parse_stage(std::string_view text) {
   if (const auto stage = kStageNames.find(text)) return *stage;
-  return Error{Errc::invalid, fmt::format("'{}' is no stage of a device", text)};
+  return Error{Errc::invalid, fmt::format("'{}' is not a stage of a device", text)};
 }
 
 Result<std::string> render_machine(std::string_view format) {

@@ -100,7 +100,7 @@ enum class EffectKind : std::uint8_t {
   release,  // PUT reserved = 0; the only effect that gives a device back
   confirm,  // read Placement after an unknown PUT
   finish,   // certificate, strike the ledger's line, drop claim and lock
-  drop,     // stop what runs in the lane, drop claim and lock
+  drop,     // stop what runs in the drive thread, drop claim and lock
   reserve,  // PUT reserved = total
 };
 
@@ -114,6 +114,9 @@ struct Row {
 
 [[nodiscard]] std::span<const Row> machine_rows();
 [[nodiscard]] const Row* find_row(Stage from, Trigger on);
+
+// An operator's order, or a start's: said once, so that nothing finds it again if it is lost.
+[[nodiscard]] bool is_said_once(Trigger trigger);
 
 [[nodiscard]] DeviceState device_state(Stage stage);
 // In the middle of a cleaning: a lock and perhaps a claim are held.

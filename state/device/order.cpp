@@ -1,8 +1,15 @@
 #include "state/device/order.h"
 
+#include "state/base/enum_names.h"
 #include "state/base/fields.h"
 
 namespace reclaim {
+namespace {
+
+constexpr auto kOrderNames = enum_names<OrderKind::maintenance_off>(
+    "clean", "abort", "enrol", "maintenance_on", "maintenance_off");
+
+}  // namespace
 
 template <typename Visit>
 void visit_fields(Visit& visit, field::Of<Order> auto& order) {
@@ -16,6 +23,14 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
   visit("mac", order.mac, lenient);
   visit("serial", order.serial, lenient);
   visit("hardware", order.hardware, lenient);
+}
+
+std::string_view to_string(OrderKind kind) {
+  return kOrderNames[kind];
+}
+
+std::optional<OrderKind> kind_of(const Order& order) {
+  return kOrderNames.find(order.order);
 }
 
 std::map<std::string, std::string> order_fields(const Order& order) {

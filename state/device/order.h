@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,9 +18,12 @@ namespace reclaim {
 // order for the one that is there now.
 inline constexpr std::int64_t kOrderLifeMs = 3'600'000;
 
+enum class OrderKind : std::uint8_t { clean, abort, enrol, maintenance_on, maintenance_off };
+[[nodiscard]] std::string_view to_string(OrderKind kind);
+
 struct Order {
   std::string id;       // of the stream's entry, set by the store
-  std::string order;    // clean | abort | enrol | maintenance_on | maintenance_off
+  std::string order;    // an OrderKind's name, or one that another version knows
   std::string address;  // of the device
   std::string who;      // "alice@controller-1", or a user of Keystone's
   std::string request_id;
@@ -41,9 +45,12 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
   return !order.request_id.empty() && order.request_id.size() <= kOrderWordBytesMax;
 }
 
+// Nothing: this version does not know it.
+[[nodiscard]] std::optional<OrderKind> kind_of(const Order& order);
+
 // What no stranger may say.
 [[nodiscard]] inline bool accepts_something(const Order& order) {
-  return order.order == "enrol";
+  return kind_of(order) == OrderKind::enrol;
 }
 
 // As the stream has it. An order may be written by hand: absent fields are empty.

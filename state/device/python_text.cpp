@@ -105,7 +105,7 @@ class Rewriter final {
 };
 
 Result<rapidjson::Document> need_object(Result<rapidjson::Document> document) {
-  if (document && !document->IsObject()) return Error{Errc::invalid, "it is no object"};
+  if (document && !document->IsObject()) return Error{Errc::invalid, "it is not an object"};
   return document;
 }
 

@@ -20,7 +20,7 @@ void check(field::TextReader& reader, const Fields& fields, const Record& record
     return reader.fail(
         Error{Errc::invalid, fmt::format("field 'device_state' is '{}', but stage '{}' "
                                          "stands for '{}'; both were written together, so "
-                                         "somebody changed one by hand",
+                                         "one was changed by hand",
                                          printable_excerpt(state, 80), to_string(record.stage),
                                          to_string(device_state(record.stage)))});
   }
@@ -28,9 +28,11 @@ void check(field::TextReader& reader, const Fields& fields, const Record& record
     return reader.wrong("epoch", fields.at("epoch"), fmt::format("at most {}", kStoredEpochMax));
   }
   if (!record.cleanable() && record.stage != Stage::available && record.stage != Stage::allocated) {
-    reader.fail(Error{Errc::invalid, fmt::format("field 'stage' is '{}', but what is no {} is "
-                                                 "available or allocated",
-                                                 to_string(record.stage), kTypeNvme)});
+    reader.fail(Error{
+        Errc::invalid,
+        fmt::format(
+            "field 'stage' is '{}', but a device of another type than {} is available or allocated",
+            to_string(record.stage), kTypeNvme)});
   }
 }
 
@@ -53,7 +55,7 @@ std::string_view to_string(Flow flow) {
 
 Result<Flow> parse_flow(std::string_view text) {
   if (const auto flow = kFlows.find(text)) return *flow;
-  return Error{Errc::invalid, fmt::format("'{}' is no flow; {} are", printable_excerpt(text, 80),
+  return Error{Errc::invalid, fmt::format("'{}' is not a flow; {} are", printable_excerpt(text, 80),
                                           kFlows.list(" and "))};
 }
 

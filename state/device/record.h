@@ -21,7 +21,7 @@ namespace reclaim {
 // The version of the layout described in docs/redis.md; stands in the key reclaim:schema.
 inline constexpr int kSchemaVersion = 2;
 
-// The highest epoch a stored record may bear. Lua's numbers are doubles and skip values beyond
+// The highest epoch a stored record may have. Lua's numbers are doubles and skip values beyond
 // 2^53; no record comes near by itself, but a hash can be edited by hand.
 inline constexpr std::uint64_t kStoredEpochMax = 1ULL << 52U;
 
@@ -92,15 +92,15 @@ struct Record {
   std::string provider_name;
   std::string resource_class;
 
-  // Where it stands in its life. Every persisted change raises the epoch; an answer that bears
+  // Where it stands in its life. Every persisted change raises the epoch; an answer that has
   // another epoch than the record's is dropped.
   Stage stage = Stage::available;
   std::uint64_t epoch = 0;
   WallMs created_at;  // of this record; 0 in one of an older version
   WallMs stage_since;
   WallMs updated_at;
-  bool held = false;         // reserved by an operator's hand: shown, never touched
-  bool maintenance = false;  // the operator's "hands off"
+  bool held = false;         // reserved by an operator: shown, never touched
+  bool maintenance = false;  // set by an operator: not cleaned until it is unset
   std::string waiting_for;   // why nothing happens though something should: one line
   std::string last_error;    // of the last failure: what, and what to do; cleared by a release
 

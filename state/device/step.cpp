@@ -103,7 +103,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
 void enter_pending(Record& record, Stage from, Trigger on) {
   record.held = false;
   if (from == Stage::error) record.erases = 0;
-  // The plan is locked in; in error, and where it cannot be carried out, it is made anew.
+  // The plan is locked in; in error, and where it cannot be carried out, it is made again.
   if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
   // Another drive, or another yardstick: what was begun before says nothing of this one.
   if (on == Trigger::operator_enrol) {
@@ -176,8 +176,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
   }
 }
 
-// The specification's conductor takes a device that is no NVMe from allocated straight to available
-// again; it is never pending, never busy, never in error, and no drive takes that way.
+// The specification's conductor takes a device that is not an NVMe from allocated straight to
+// available again; it is never pending, never busy, never in error, and no drive takes that way.
 bool is_its_way(const Record& record, const Row& row) {
   if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
   const auto at_rest = [](Stage stage) {
@@ -211,7 +211,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     next.tenancy_seen_at = now;
     next.accepted = false;  // as it was before this tenant
   }
-  // An error keeps its text while it lasts: a self-loop is no new error.
+  // An error keeps its text while it lasts: a self-loop is not a new error.
   if (row->to != record.stage || row->to != Stage::error) {
     enter(next, record.stage, *row, event.facts, now);
   }

@@ -79,7 +79,7 @@ enum class InterruptedCleaning : std::uint8_t { automatic, error, resume };
 [[nodiscard]] Trigger restart_trigger(const Record& record, InterruptedCleaning policy);
 
 // The date of the erasure on record: not before its cleaning began, and after the last certificate,
-// though the wall clock were set back. What became dirty later bears a later date.
+// though the wall clock were set back. What became dirty later has a later date.
 [[nodiscard]] WallMs erased_at(const Record& record);
 
 // Whether both are the same state of the device. Progress is written outside the epoch, so that it

@@ -9,18 +9,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "state/base/callback.h"
 #include "state/device/arq.h"
 #include "state/device/order.h"
 #include "state/device/record.h"
 
 namespace reclaim {
-
-template <typename T>
-using StoreCallback = std::function<void(Result<T>)>;
 
 // One line of the host's journal: every transition with its `why`.
 struct JournalEntry {
@@ -63,7 +60,7 @@ struct HostInfo {
   std::vector<std::string> nodes = {};  // what else it is called (state/base/host_names.h)
 };
 
-// A lock that was granted. Tokens only grow; a write that bears an older one is refused (fencing).
+// A lock that was granted. Tokens only grow; a write that has an older one is refused (fencing).
 struct LockToken {
   std::uint64_t token = 0;
 };
@@ -75,73 +72,71 @@ class Store {
   // All records of the host. One that cannot be decoded, or that this host's worker did not write,
   // comes as a record in error whose `damage` names key and field: guessing at a dirty drive's
   // record is not for us, and no reason to leave the others alone.
-  virtual void load(const std::string& host, StoreCallback<std::vector<Record>> done) = 0;
+  virtual void load(const std::string& host, Callback<std::vector<Record>> done) = 0;
 
   // Writes the record and its journal line in one step, if the stored epoch is not above
   // `record.epoch - 1` (below is accepted: Redis lost its last writes, ours are newer) and, when
   // `lock.token` is not 0, if that token is still the device's lock. Errc::conflict otherwise.
   virtual void save(const Record& record, LockToken lock, const JournalEntry& entry,
-                    StoreCallback<Ok> done) = 0;
+                    Callback<Ok> done) = 0;
 
   // Removes what is stored of the device, no matter who wrote it. For a worker that knows its own
   // record to be the right one, and writes it next.
-  virtual void discard(const std::string& host, const PciAddress& address,
-                       StoreCallback<Ok> done) = 0;
+  virtual void discard(const std::string& host, const PciAddress& address, Callback<Ok> done) = 0;
 
   // Progress of the running step: fields of the record outside the epoch, and not authenticated
   // (state/certificate/record_seal.h). Lost ones do no harm.
-  virtual void save_progress(const Record& record, StoreCallback<Ok> done) = 0;
+  virtual void save_progress(const Record& record, Callback<Ok> done) = 0;
 
   // Takes the device's lock for `ttl_ms`; Errc::busy names the holder when somebody else has it.
   virtual void acquire_lock(const std::string& host, const PciAddress& address,
                             const std::string& holder, std::int64_t ttl_ms,
-                            StoreCallback<LockToken> done) = 0;
+                            Callback<LockToken> done) = 0;
   // Renews it. Errc::conflict: it is not ours any more.
   virtual void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                          std::int64_t ttl_ms, StoreCallback<Ok> done) = 0;
+                          std::int64_t ttl_ms, Callback<Ok> done) = 0;
   virtual void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                            StoreCallback<Ok> done) = 0;
+                            Callback<Ok> done) = 0;
 
   // Appends to the host's stream of kicks; the notification is acked only after this succeeded.
-  virtual void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) = 0;
+  virtual void push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) = 0;
   // Kicks not yet acknowledged, oldest first, at most `count_max`; after a restart the ones read
   // but not acknowledged come again.
   virtual void read_kicks(const std::string& host, std::size_t count_max,
-                          StoreCallback<std::vector<Kick>> done) = 0;
+                          Callback<std::vector<Kick>> done) = 0;
   virtual void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
-                         StoreCallback<Ok> done) = 0;
+                         Callback<Ok> done) = 0;
 
   // Appends to the host's stream of orders.
-  virtual void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) = 0;
+  virtual void push_order(const std::string& host, const Order& order, Callback<Ok> done) = 0;
   // Takes what lies there, oldest first, at most `count_max`: it is gone from the stream then, so
   // that each is carried out once at the most, and one that was withdrawn is not. Until it is
   // answered it counts as taken.
   virtual void take_orders(const std::string& host, std::size_t count_max,
-                           StoreCallback<std::vector<Order>> done) = 0;
+                           Callback<std::vector<Order>> done) = 0;
   // Orders that were taken and not answered, by id and request id: a worker ended meanwhile.
-  virtual void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) = 0;
+  virtual void orders_left(const std::string& host, Callback<std::vector<Order>> done) = 0;
   // What became of an order, for whom it was issued by to read within the hour: empty for taken,
   // else why not. One whose request id cannot name a key (has_request_id) is only settled.
   virtual void answer_order(const std::string& host, const Order& order, const std::string& refusal,
-                            StoreCallback<Ok> done) = 0;
+                            Callback<Ok> done) = 0;
 
   // Says this host is alive. Errc::conflict: another machine-id claims the same host name.
-  virtual void heartbeat(const HostInfo& info, StoreCallback<Ok> done) = 0;
+  virtual void heartbeat(const HostInfo& info, Callback<Ok> done) = 0;
   // Every host that ever said so. One that does not live counts as burned: it may have missed what
   // a kick tells.
-  virtual void hosts(StoreCallback<std::vector<HostInfo>> done) = 0;
+  virtual void hosts(Callback<std::vector<HostInfo>> done) = 0;
 
   // The ARQs of a host, as far as they were heard of. One that cannot be decoded is left out, with
   // a line in the log: it carries no authority. How many are kept is the caller's business.
-  virtual void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) = 0;
-  virtual void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) = 0;
-  virtual void remove_arq(const std::string& host, const std::string& uuid,
-                          StoreCallback<Ok> done) = 0;
+  virtual void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) = 0;
+  virtual void save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) = 0;
+  virtual void remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) = 0;
 
   // The certificate of the last release, beside its file: reclaim:{HOST}:certificate:ADDRESS.
   // `sealed_text` is what the file holds, and what is stored.
   virtual void save_certificate(const Certificate& certificate, const std::string& sealed_text,
-                                StoreCallback<Ok> done) = 0;
+                                Callback<Ok> done) = 0;
 };
 
 }  // namespace reclaim

@@ -14,7 +14,7 @@
 namespace reclaim {
 
 enum class AuditEvent : std::uint8_t {
-  tenancy_seen,        // an instance holds it
+  tenancy_seen,        // an instance has it
   tenancy_ended,       // and does not any more
   quarantined,         // it is in error; `detail` says why
   released_elsewhere,  // another hand dropped `reserved` while it was not clean

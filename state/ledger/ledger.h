@@ -7,11 +7,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
+#include "state/base/callback.h"
 #include "state/base/clock.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
@@ -71,14 +71,13 @@ class Ledger {
   [[nodiscard]] virtual const std::map<PciAddress, LedgerEntry>& entries() const = 0;
   // Replaces what is remembered of the address. `done` after fsync; until then entries() shows the
   // new value already, since it only ever errs towards safety when it is asked for first.
-  virtual void put(const PciAddress& address, const LedgerEntry& entry,
-                   std::function<void(Status)> done) = 0;
+  virtual void put(const PciAddress& address, const LedgerEntry& entry, Callback<Ok> done) = 0;
   // Keeps the certificate: sealed, as a file of its own. `done` gets the sealed text once it is on
   // stable storage; one that was kept already keeps its text, whatever this one says.
   virtual void keep_certificate(const std::string& id, const std::string& json_text,
-                                std::function<void(Result<std::string>)> done) = 0;
+                                Callback<std::string> done) = 0;
   // Seals an entry of the audit journal in the same chain, behind what was asked for before.
-  virtual void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) = 0;
+  virtual void keep_audit(const AuditEntry& entry, Callback<Ok> done) = 0;
 };
 
 }  // namespace reclaim

@@ -13,26 +13,16 @@ constexpr std::string_view kLog = "reclaim.store";
 constexpr const char* kPieceCount = "500";
 constexpr std::size_t kLoadedArqsMax = 20'000;
 
-StoreCallback<RedisReply> written(std::string what, StoreCallback<Ok> done) {
-  return [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
-    if (reply.ok()) {
-      done(Ok{});
-    } else {
-      done(reply.error().wrap(what));
-    }
-  };
-}
-
 }  // namespace
 
 // In pieces: however many were written there, no answer is too long to be read.
-void RedisStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) {
+void RedisStore::load_arqs(const std::string& host, Callback<std::vector<Arq>> done) {
   remove_unreadable_keys();
   load_arqs_from(host, "0", {}, std::move(done));
 }
 
 void RedisStore::load_arqs_from(const std::string& host, const std::string& cursor,
-                                std::vector<Arq> arqs, StoreCallback<std::vector<Arq>> done) {
+                                std::vector<Arq> arqs, Callback<std::vector<Arq>> done) {
   client_->command(
       {"HSCAN", redis_keys::of_host(host, "arqs"), cursor, "COUNT", kPieceCount},
       [this, host, arqs = std::move(arqs),
@@ -60,7 +50,7 @@ void RedisStore::load_arqs_from(const std::string& host, const std::string& curs
         const std::string& next = reply->elements[0].text;
         if (arqs.size() > kLoadedArqsMax) {
           logger_.error(kLog, fmt::format("{} holds more than {} ARQs, of which no more are read; "
-                                          "somebody writes there, see docs/redis.md",
+                                          "another client writes there, see docs/redis.md",
                                           redis_keys::of_host(host, "arqs"), kLoadedArqsMax));
           return done(std::move(arqs));
         }
@@ -69,15 +59,16 @@ void RedisStore::load_arqs_from(const std::string& host, const std::string& curs
       });
 }
 
-void RedisStore::save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) {
-  client_->command({"HSET", redis_keys::of_host(host, "arqs"), arq.uuid, encode_arq(arq)},
-                   written(fmt::format("ARQ {} is not saved", arq.uuid), std::move(done)));
+void RedisStore::save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) {
+  client_->command(
+      {"HSET", redis_keys::of_host(host, "arqs"), arq.uuid, encode_arq(arq)},
+      without_value<RedisReply>(std::move(done), fmt::format("ARQ {} is not saved", arq.uuid)));
 }
 
-void RedisStore::remove_arq(const std::string& host, const std::string& uuid,
-                            StoreCallback<Ok> done) {
-  client_->command({"HDEL", redis_keys::of_host(host, "arqs"), uuid},
-                   written(fmt::format("ARQ {} is not removed", uuid), std::move(done)));
+void RedisStore::remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) {
+  client_->command(
+      {"HDEL", redis_keys::of_host(host, "arqs"), uuid},
+      without_value<RedisReply>(std::move(done), fmt::format("ARQ {} is not removed", uuid)));
 }
 
 }  // namespace reclaim

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kLog = "reclaim.redis";
 constexpr std::size_t kAddressesMax = 16;
-constexpr std::uint64_t kArrivingMs = 500;  // in which some of a long answer has to arrive
+constexpr std::int64_t kArrivingMs = 500;  // in which some of a long answer has to arrive
 
 std::int64_t now_ms() {
   return static_cast<std::int64_t>(uv_hrtime() / 1'000'000);
@@ -76,23 +76,21 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
 
   void start();
   void close();
-  void command(std::vector<std::string> args, Callback done, int timeout_ms);
-  void answer(Result<RedisReply> result, Callback done);
+  void command(std::vector<std::string> args, Callback<RedisReply> done, int timeout_ms);
+  void answer(Result<RedisReply> result, Callback<RedisReply> done);
 
-  const RedisOptions& options() const { return options_; }
-  const std::string& name() const { return name_; }
   const RedisState& state() const { return state_; }
   std::function<void(const RedisState&)> on_change;
 
  private:
   struct Pending {
     std::uint64_t ticket = 0;
-    Callback done;
+    Callback<RedisReply> done;
     std::int64_t deadline_ms = 0;
     std::string word;  // the command's first, for messages
   };
   struct Finished {
-    Callback done;
+    Callback<RedisReply> done;
     Result<RedisReply> result;
   };
   struct Resolving {
@@ -113,13 +111,13 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
   void on_deadline();
   void arm_deadline();
   void give_up();
-  void finish(Callback done, Result<RedisReply> result);
+  void finish(Callback<RedisReply> done, Result<RedisReply> result);
   void drain();
   void report(bool connected, const std::string& error);
 
   uv_loop_t* loop_;
   RedisOptions options_;
-  std::string name_;
+  std::string name_;  // "127.0.0.1:6379/0" or "/run/redis.sock/0", for messages
   Logger& logger_;
   RedisGreeting greeting_;
   RedisState state_;
@@ -214,7 +212,7 @@ void RedisClient::Core::connect_next() {
     return;
   }
   link_ = *std::move(link);
-  connect_timer_.start(static_cast<std::uint64_t>(options_.connect_timeout_ms), 0, [this] {
+  connect_timer_.after(options_.connect_timeout_ms, [this] {
     const auto self = shared_from_this();
     attempt_failed(fmt::format("no answer within {} ms", options_.connect_timeout_ms));
     drain();
@@ -308,7 +306,7 @@ void RedisClient::Core::attempt_failed(const std::string& why) {
   link_.reset();
   if (next_address_ < addresses_.size()) {
     // Another address of the same name: at once, but never deeper in the stack.
-    retry_timer_.start(0, 0, [this] {
+    retry_timer_.after(0, [this] {
       const auto self = shared_from_this();
       connect_next();
     });
@@ -339,7 +337,7 @@ void RedisClient::Core::retry_later() {
   // Half of it by chance, so that a cloud's hosts do not all come back in the same moment.
   const std::int64_t delay =
       full / 2 + std::uniform_int_distribution<std::int64_t>(0, full - full / 2)(random_);
-  retry_timer_.start(static_cast<std::uint64_t>(delay), 0, [this] {
+  retry_timer_.after(delay, [this] {
     const auto self = shared_from_this();
     resolve();
     drain();
@@ -353,7 +351,8 @@ void RedisClient::Core::report(bool connected, const std::string& error) {
   if (notify) notify(state_);
 }
 
-void RedisClient::Core::command(std::vector<std::string> args, Callback done, int timeout_ms) {
+void RedisClient::Core::command(std::vector<std::string> args, Callback<RedisReply> done,
+                                int timeout_ms) {
   CHECK(!args.empty() && done);
   std::size_t bytes = 0;
   for (const std::string& arg : args) bytes += arg.size();
@@ -389,8 +388,7 @@ void RedisClient::Core::arm_deadline() {
       pending_.begin(), pending_.end(),
       [](const Pending& a, const Pending& b) { return a.deadline_ms < b.deadline_ms; });
   deadline_armed_ms_ = first->deadline_ms;
-  const std::int64_t delay = std::max<std::int64_t>(0, first->deadline_ms - now_ms());
-  deadline_timer_.start(static_cast<std::uint64_t>(delay), 0, [this] { on_deadline(); });
+  deadline_timer_.after(first->deadline_ms - now_ms(), [this] { on_deadline(); });
 }
 
 void RedisClient::Core::on_deadline() {
@@ -406,15 +404,15 @@ void RedisClient::Core::on_deadline() {
   }
   if (link_ != nullptr && link_->arriving()) {
     // A long answer, on a slow line: it ends, or grows over the limit.
-    deadline_armed_ms_ = now + static_cast<std::int64_t>(kArrivingMs);
-    deadline_timer_.start(kArrivingMs, 0, [this] { on_deadline(); });
+    deadline_armed_ms_ = now + kArrivingMs;
+    deadline_timer_.after(kArrivingMs, [this] { on_deadline(); });
     return;
   }
   if (late->ticket != late_ticket_) {
     // When it was the loop that was late, the answer may be waiting to be read: one more round.
     late_ticket_ = late->ticket;
     deadline_armed_ms_ = now;
-    deadline_timer_.start(1, 0, [this] { on_deadline(); });
+    deadline_timer_.after(1, [this] { on_deadline(); });
     return;
   }
   const std::string why = fmt::format("no answer to {} in time", late->word);
@@ -425,13 +423,13 @@ void RedisClient::Core::on_deadline() {
   drain();
 }
 
-void RedisClient::Core::finish(Callback done, Result<RedisReply> result) {
+void RedisClient::Core::finish(Callback<RedisReply> done, Result<RedisReply> result) {
   finished_.push_back(Finished{std::move(done), std::move(result)});
 }
 
-void RedisClient::Core::answer(Result<RedisReply> result, Callback done) {
+void RedisClient::Core::answer(Result<RedisReply> result, Callback<RedisReply> done) {
   finish(std::move(done), std::move(result));
-  soon_timer_.start(0, 0, [this] { drain(); });
+  soon_timer_.after(0, [this] { drain(); });
 }
 
 // Calls back for what is finished now; what these callbacks finish in turn waits for the next
@@ -443,7 +441,7 @@ void RedisClient::Core::drain() {
     finished_.pop_front();
     finished.done(std::move(finished.result));
   }
-  if (!finished_.empty() && !closed_) soon_timer_.start(0, 0, [this] { drain(); });
+  if (!finished_.empty() && !closed_) soon_timer_.after(0, [this] { drain(); });
 }
 
 void RedisClient::Core::close() {
@@ -499,22 +497,17 @@ void RedisClient::close() {
 const RedisState& RedisClient::state() const {
   return core_->state();
 }
-const RedisOptions& RedisClient::options() const {
-  return core_->options();
-}
-const std::string& RedisClient::name() const {
-  return core_->name();
-}
 
 void RedisClient::on_state(std::function<void(const RedisState&)> on_change) {
   core_->on_change = std::move(on_change);
 }
 
-void RedisClient::command(std::vector<std::string> args, Callback done, int timeout_ms) {
+void RedisClient::command(std::vector<std::string> args, Callback<RedisReply> done,
+                          int timeout_ms) {
   core_->command(std::move(args), std::move(done), timeout_ms);
 }
 
-void RedisClient::answer(Result<RedisReply> result, Callback done) {
+void RedisClient::answer(Result<RedisReply> result, Callback<RedisReply> done) {
   core_->answer(std::move(result), std::move(done));
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "state/base/callback.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
 #include "state/base/uv.h"
@@ -40,8 +41,6 @@ struct RedisGreeting {
 
 class RedisClient final {
  public:
-  using Callback = std::function<void(Result<RedisReply>)>;
-
   // `logger` and the loop outlive the client. Nothing is done before start().
   static Result<std::unique_ptr<RedisClient>> create(uv_loop_t* loop, RedisOptions options,
                                                      Logger& logger, RedisGreeting greeting = {});
@@ -59,14 +58,10 @@ class RedisClient final {
 
   // `timeout_ms` 0: the option's. For commands that block in the server it is to be longer than
   // they do.
-  void command(std::vector<std::string> args, Callback done, int timeout_ms = 0);
+  void command(std::vector<std::string> args, Callback<RedisReply> done, int timeout_ms = 0);
 
   // Calls back with a result that needs no server, as late as any other.
-  void answer(Result<RedisReply> result, Callback done);
-
-  [[nodiscard]] const RedisOptions& options() const;
-  // "127.0.0.1:6379/0" or "/run/redis.sock/0", for messages; without secrets.
-  [[nodiscard]] const std::string& name() const;
+  void answer(Result<RedisReply> result, Callback<RedisReply> done);
 
  private:
   class Core;

@@ -33,13 +33,13 @@ HostInfo only_its_name(const std::string& host) {
 
 }  // namespace
 
-void RedisStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
-  announce(info, [this, info, done = std::move(done)](Result<Ok> announced) {
+void RedisStore::heartbeat(const HostInfo& info, Callback<Ok> done) {
+  announce(info, [this, info, done = std::move(done)](Result<Ok> announced) mutable {
     if (!announced.ok()) return done(std::move(announced));
     run(RedisScript::heartbeat,
         {redis_keys::of_host(info.host, "machine"), redis_keys::of_host(info.host, "alive")},
         {info.machine_id, redis_keys::encode_host(info), std::to_string(options_.alive_ms)},
-        "heartbeat", [host = info.host, done](Result<std::string> result) {
+        "heartbeat", [host = info.host, done = std::move(done)](Result<std::string> result) {
           if (result.ok()) return done(Ok{});
           const bool taken = result.error().code == Errc::conflict;
           done(taken ? anothers_name(host, result.error()) : std::move(result).error());
@@ -49,16 +49,16 @@ void RedisStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
 
 // The name is in the list before the host's own keys are written. Where a hash of the first layout
 // is in its place, that is upgraded.
-void RedisStore::announce(const HostInfo& info, StoreCallback<Ok> done) {
+void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
   client_->command({"SADD", redis_keys::kHosts, info.host}, [this, info, done = std::move(done)](
-                                                                Result<RedisReply> reply) {
+                                                                Result<RedisReply> reply) mutable {
     if (reply.ok()) return done(Ok{});
     if (reply.error().what.find("WRONGTYPE") == std::string::npos) {
       return done(std::move(reply).error().wrap("heartbeat"));
     }
     logger_.info(kLog, fmt::format("{} is upgraded", redis_keys::kHosts));
     run(RedisScript::upgrade_hosts, {redis_keys::kHosts}, {info.host, info.machine_id}, "heartbeat",
-        [host = info.host, done](Result<std::string> result) {
+        [host = info.host, done = std::move(done)](Result<std::string> result) {
           if (result.ok()) return done(Ok{});
           const bool taken = result.error().code == Errc::conflict;
           done(taken ? Error{Errc::conflict,
@@ -72,9 +72,9 @@ void RedisStore::announce(const HostInfo& info, StoreCallback<Ok> done) {
   });
 }
 
-void RedisStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
+void RedisStore::hosts(Callback<std::vector<HostInfo>> done) {
   client_->command({"SMEMBERS", redis_keys::kHosts}, [this, done = std::move(done)](
-                                                         Result<RedisReply> reply) {
+                                                         Result<RedisReply> reply) mutable {
     if (!reply.ok()) return done(reply.error().wrap("the list of hosts"));
     if (reply->elements.size() > options_.hosts_max) {
       return done(
@@ -93,12 +93,12 @@ void RedisStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
       }
     }
     std::sort(names.begin(), names.end());
-    read_alive(std::move(names), {}, done);
+    read_alive(std::move(names), {}, std::move(done));
   });
 }
 
 void RedisStore::read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
-                            StoreCallback<std::vector<HostInfo>> done) {
+                            Callback<std::vector<HostInfo>> done) {
   // Never inside the call: with nothing to ask for, this is an answer's turn already.
   if (read.size() == names.size()) return done(std::move(read));
   const auto from = names.begin() + static_cast<std::ptrdiff_t>(read.size());

@@ -14,19 +14,16 @@ std::string key_of(const std::string& name) {
 
 }  // namespace
 
-void RedisStore::mark_in_hand(const std::string& name, StoreCallback<bool> done) {
+void RedisStore::mark_in_hand(const std::string& name, Callback<bool> done) {
   client_->command({"SET", key_of(name), "1", "NX", "EX", kMarkSeconds},
-                   [done = std::move(done)](Result<RedisReply> reply) {
-                     if (!reply.ok()) return done(reply.error().wrap("a message is not marked"));
-                     done(!reply->is_nil());
-                   });
+                   reading<RedisReply>(std::move(done), "a message is not marked",
+                                       [](const RedisReply& reply) { return !reply.is_nil(); }));
 }
 
-void RedisStore::clear_in_hand(const std::string& name, StoreCallback<Ok> done) {
-  client_->command({"DEL", key_of(name)}, [done = std::move(done)](Result<RedisReply> reply) {
-    if (!reply.ok()) return done(reply.error().wrap("a message's mark is not taken away"));
-    done(Ok{});
-  });
+void RedisStore::clear_in_hand(const std::string& name, Callback<Ok> done) {
+  client_->command(
+      {"DEL", key_of(name)},
+      without_value<RedisReply>(std::move(done), "a message's mark is not taken away"));
 }
 
 }  // namespace reclaim

@@ -27,7 +27,7 @@ Result<JournalPage> page_from(const RedisReply& reply, const std::string& after_
 }  // namespace
 
 void RedisStore::read_journal(const std::string& host, const std::string& after_id,
-                              std::size_t count_max, StoreCallback<JournalPage> done) {
+                              std::size_t count_max, Callback<JournalPage> done) {
   const std::string key = redis_keys::of_host(host, "journal");
   const bool from_now = after_id == "$";
   std::vector<std::string> words =
@@ -35,16 +35,13 @@ void RedisStore::read_journal(const std::string& host, const std::string& after_
                : std::vector<std::string>{"XRANGE", key,     "(" + after_id,
                                           "+",      "COUNT", std::to_string(count_max)};
   client_->command(std::move(words),
-                   [host, after_id, from_now, done = std::move(done)](Result<RedisReply> reply) {
-                     if (!reply) {
-                       done(reply.error().wrap(fmt::format("the journal of host {}", host)));
-                       return;
-                     }
-                     Result<JournalPage> page = page_from(*reply, from_now ? "0-0" : after_id);
-                     // From now on: only where the journal ends is of interest.
-                     if (page && from_now) page->entries.clear();
-                     done(std::move(page));
-                   });
+                   reading<RedisReply>(std::move(done), fmt::format("the journal of host {}", host),
+                                       [after_id, from_now](const RedisReply& reply) {
+                                         auto page = page_from(reply, from_now ? "0-0" : after_id);
+                                         // From now on: only where the journal ends is of interest.
+                                         if (page && from_now) page->entries.clear();
+                                         return page;
+                                       }));
 }
 
 }  // namespace reclaim

@@ -97,10 +97,11 @@ Status check_host(std::string_view host) {
                       return c > ' ' && c < '\x7f' && c != '{' && c != '}';
                     });
   if (good) return Ok{};
-  return Error{Errc::invalid,
-               fmt::format("'{}' is no name of a host: 1 to {} printable ASCII characters without "
-                           "blanks and braces are",
-                           printable_excerpt(host, 80), kHostBytesMax)};
+  return Error{
+      Errc::invalid,
+      fmt::format("'{}' is not a name of a host: 1 to {} printable ASCII characters without "
+                  "blanks and braces are",
+                  printable_excerpt(host, 80), kHostBytesMax)};
 }
 
 std::string of_host(std::string_view host, std::string_view what) {

@@ -33,22 +33,16 @@ const std::vector<RedisReply>* entries_of(const RedisReply& reply) {
 
 }  // namespace
 
-void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) {
+void RedisStore::push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) {
   if (Status checked = redis_keys::check_host(host); !checked.ok()) {
-    client_->answer(checked.error(), [done = std::move(done)](Result<RedisReply> reply) {
-      done(std::move(reply).error());
-    });
-    return;
+    return client_->answer(checked.error(), without_value<RedisReply>(std::move(done)));
   }
   std::vector<std::string> words{"XADD", redis_keys::of_host(host, "kicks"),        "MAXLEN",
                                  "~",    std::to_string(options_.kicks_length_max), "*"};
   const std::vector<std::string> fields = redis_keys::kick_fields(kick);
   words.insert(words.end(), fields.begin(), fields.end());
   add_to_stream(redis_keys::of_host(host, "kicks"), std::move(words),
-                [host, done = std::move(done)](Status added) {
-                  if (!added.ok()) return done(added.error().wrap("the kick for host " + host));
-                  done(Ok{});
-                });
+                without_value<Ok>(std::move(done), "the kick for host " + host));
   // A notification may name a host that has no worker and never will. If this one is lost the next
   // push makes up for it, and the kick itself is written: nobody has to hear of it.
   client_->command(
@@ -60,14 +54,14 @@ void RedisStore::push_kick(const std::string& host, const Kick& kick, StoreCallb
 // and neither does a key of another type. It goes, and what was in it: no kick and no order is
 // worth as much as all that come after it. PEXPIRE, since a host may not use DEL for another's.
 void RedisStore::add_to_stream(const std::string& key, std::vector<std::string> words,
-                               StoreCallback<Ok> done) {
+                               Callback<Ok> done) {
   std::vector<std::string> first = words;
   client_->command(std::move(first), [this, key, words = std::move(words),
                                       done = std::move(done)](Result<RedisReply> reply) mutable {
     if (reply.ok()) return done(Ok{});
     if (reply.error().code != Errc::failed) return done(std::move(reply).error());
     logger_.error(kLog,
-                  fmt::format("{} takes no entries and is removed; somebody else wrote it: "
+                  fmt::format("{} takes no entries and is removed; another client wrote it: "
                               "find out who has this Redis's password",
                               key),
                   {{"why", reply.error().what}});
@@ -82,39 +76,39 @@ void RedisStore::add_to_stream(const std::string& key, std::vector<std::string> 
 }
 
 void RedisStore::read_kicks(const std::string& host, std::size_t count_max,
-                            StoreCallback<std::vector<Kick>> done) {
+                            Callback<std::vector<Kick>> done) {
   CHECK(count_max > 0);
   remove_unreadable_keys();
   read_kicks_from(host, count_max, true, std::move(done));
 }
 
 void RedisStore::read_kicks_from(const std::string& host, std::size_t count_max,
-                                 bool may_create_group, StoreCallback<std::vector<Kick>> done) {
+                                 bool may_create_group, Callback<std::vector<Kick>> done) {
   const std::string key = redis_keys::of_host(host, "kicks");
   const std::string from = cursors_.emplace(host, "0").first->second;
-  client_->command({"XREADGROUP", "GROUP", redis_keys::kKickGroup, host, "COUNT",
-                    std::to_string(count_max), "STREAMS", key, from},
-                   [this, host, key, from, count_max, may_create_group,
-                    done = std::move(done)](Result<RedisReply> reply) {
-                     const bool no_group = !reply.ok() && reply.error().code == Errc::not_found;
-                     if (!no_group || !may_create_group) {
-                       on_kicks(host, count_max, from, std::move(reply), done);
-                       return;
-                     }
-                     client_->command(
-                         {"XGROUP", "CREATE", key, redis_keys::kKickGroup, "0", "MKSTREAM"},
-                         [this, host, count_max, done](Result<RedisReply> created) {
-                           if (created.ok() || created.error().code == Errc::conflict) {
-                             read_kicks_from(host, count_max, false, done);
-                           } else {
-                             done(created.error().wrap(fmt::format("the kicks of host {}", host)));
-                           }
-                         });
-                   });
+  client_->command(
+      {"XREADGROUP", "GROUP", redis_keys::kKickGroup, host, "COUNT", std::to_string(count_max),
+       "STREAMS", key, from},
+      [this, host, key, from, count_max, may_create_group,
+       done = std::move(done)](Result<RedisReply> reply) mutable {
+        const bool no_group = !reply.ok() && reply.error().code == Errc::not_found;
+        if (!no_group || !may_create_group) {
+          return on_kicks(host, count_max, from, std::move(reply), std::move(done));
+        }
+        client_->command(
+            {"XGROUP", "CREATE", key, redis_keys::kKickGroup, "0", "MKSTREAM"},
+            [this, host, count_max, done = std::move(done)](Result<RedisReply> created) mutable {
+              if (created.ok() || created.error().code == Errc::conflict) {
+                read_kicks_from(host, count_max, false, std::move(done));
+              } else {
+                done(created.error().wrap(fmt::format("the kicks of host {}", host)));
+              }
+            });
+      });
 }
 
 void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
-                          Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done) {
+                          Result<RedisReply> reply, Callback<std::vector<Kick>> done) {
   if (!reply.ok()) {
     // What Redis handed out without our hearing of it is pending now: read that again.
     cursors_[host] = std::string("0");
@@ -153,32 +147,27 @@ void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const 
   }
   if (kicks.empty() && pending) {
     // Nothing left over in this batch: on with the next, and then with the new ones.
-    read_kicks_from(host, count_max, false, done);
-    return;
+    return read_kicks_from(host, count_max, false, std::move(done));
   }
   done(std::move(kicks));
 }
 
 void RedisStore::ack_kicks(const std::string& host, const std::vector<std::string>& ids,
-                           StoreCallback<Ok> done) {
+                           Callback<Ok> done) {
   if (ids.size() > kAcksMax) {
     // A script's arguments are bounded: in slices.
     const std::vector<std::string> head(ids.begin(), ids.begin() + kAcksMax);
     const std::vector<std::string> tail(ids.begin() + kAcksMax, ids.end());
-    ack_kicks(host, head, [this, host, tail, done = std::move(done)](Status acked) {
-      if (acked.ok()) {
-        ack_kicks(host, tail, done);
-      } else {
-        done(std::move(acked));
-      }
+    return ack_kicks(host, head, [this, host, tail, done = std::move(done)](Status acked) mutable {
+      if (!acked.ok()) return done(std::move(acked));
+      ack_kicks(host, tail, std::move(done));
     });
-    return;
   }
   std::vector<std::string> args{redis_keys::kKickGroup};
   args.insert(args.end(), ids.begin(), ids.end());
   run(RedisScript::ack_kicks, {redis_keys::of_host(host, "kicks")}, std::move(args),
       fmt::format("the kicks of host {} are not acknowledged", host),
-      without_detail(std::move(done)));
+      without_value<std::string>(std::move(done)));
 }
 
 }  // namespace reclaim

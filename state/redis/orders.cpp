@@ -39,44 +39,35 @@ Result<std::vector<Order>> orders_from(const RedisReply& reply) {
   return orders;
 }
 
-std::function<void(Result<RedisReply>)> reading_orders(const std::string& host,
-                                                       StoreCallback<std::vector<Order>> done) {
-  return [host, done = std::move(done)](Result<RedisReply> reply) {
-    if (!reply.ok()) return done(reply.error().wrap("the orders for host " + host));
-    done(orders_from(*reply));
-  };
+Callback<RedisReply> reading_orders(const std::string& host, Callback<std::vector<Order>> done) {
+  return reading<RedisReply>(std::move(done), "the orders for host " + host, orders_from);
 }
 
 }  // namespace
 
-void RedisStore::push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) {
+void RedisStore::push_order(const std::string& host, const Order& order, Callback<Ok> done) {
   if (Status checked = redis_keys::check_host(host); !checked.ok()) {
-    client_->answer(checked.error(), [done = std::move(done)](Result<RedisReply> reply) {
-      done(std::move(reply).error());
-    });
-    return;
+    return client_->answer(checked.error(), without_value<RedisReply>(std::move(done)));
   }
   std::vector<std::string> words{"XADD", orders_of(host), "MAXLEN", "~", kOrdersMax, "*"};
   for (const auto& [name, value] : order_fields(order)) {
     words.push_back(name);
     words.push_back(value);
   }
-  add_to_stream(orders_of(host), std::move(words), [host, done = std::move(done)](Status added) {
-    if (!added.ok()) return done(added.error().wrap("the order for host " + host));
-    done(Ok{});
-  });
+  add_to_stream(orders_of(host), std::move(words),
+                without_value<Ok>(std::move(done), "the order for host " + host));
   client_->command({"PEXPIRE", orders_of(host), std::to_string(kStreamLifeMs)},
                    [](const Result<RedisReply>&) {});
 }
 
 void RedisStore::take_orders(const std::string& host, std::size_t count_max,
-                             StoreCallback<std::vector<Order>> done) {
+                             Callback<std::vector<Order>> done) {
   call(RedisScript::take_orders, {orders_of(host), taken_of(host)},
        {std::to_string(count_max), std::to_string(kStreamLifeMs)},
        reading_orders(host, std::move(done)));
 }
 
-void RedisStore::orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) {
+void RedisStore::orders_left(const std::string& host, Callback<std::vector<Order>> done) {
   remove_unreadable_keys();
   client_->command({"HGETALL", taken_of(host)},
                    [this, host, done = std::move(done)](Result<RedisReply> reply) {
@@ -97,47 +88,43 @@ void RedisStore::orders_left(const std::string& host, StoreCallback<std::vector<
                    });
 }
 
-void RedisStore::list_orders(const std::string& host, StoreCallback<std::vector<Order>> done) {
+void RedisStore::list_orders(const std::string& host, Callback<std::vector<Order>> done) {
   client_->command({"XRANGE", orders_of(host), "-", "+", "COUNT", kOrdersMax},
                    reading_orders(host, std::move(done)));
 }
 
 void RedisStore::withdraw_order(const std::string& host, const std::string& id,
-                                StoreCallback<bool> done) {
+                                Callback<bool> done) {
   client_->command({"XDEL", orders_of(host), id},
-                   [id, done = std::move(done)](Result<RedisReply> reply) {
-                     if (!reply.ok()) return done(reply.error().wrap("order " + id));
-                     done(reply->integer > 0);
-                   });
+                   reading<RedisReply>(std::move(done), "order " + id,
+                                       [](const RedisReply& reply) { return reply.integer > 0; }));
 }
 
 void RedisStore::answer_order(const std::string& host, const Order& order,
-                              const std::string& refusal, StoreCallback<Ok> done) {
-  const auto settled = [done = std::move(done)](Result<RedisReply> reply) {
-    done(reply.ok() ? Status(Ok{}) : Status(std::move(reply).error()));
-  };
+                              const std::string& refusal, Callback<Ok> done) {
+  auto settled = without_value<RedisReply>(std::move(done));
   if (!has_request_id(order)) {
-    return client_->command({"HDEL", taken_of(host), order.id}, settled);
+    return client_->command({"HDEL", taken_of(host), order.id}, std::move(settled));
   }
   client_->command({"SET", answer_key(host, order.request_id),
                     refusal.empty() ? std::string(kTaken) : std::string(kRefused) + refusal, "PX",
                     std::to_string(kOrderLifeMs)},
-                   settled);
+                   std::move(settled));
   client_->command({"HDEL", taken_of(host), order.id}, [](const Result<RedisReply>&) {
     // Left there, it is told once more with the next start.
   });
 }
 
 void RedisStore::read_order_answer(const std::string& host, const std::string& request_id,
-                                   StoreCallback<std::optional<std::string>> done) {
-  client_->command(
-      {"GET", answer_key(host, request_id)}, [done = std::move(done)](Result<RedisReply> reply) {
-        if (!reply.ok()) return done(std::move(reply).error());
-        if (reply->is_nil()) return done(std::optional<std::string>());
-        const std::string& text = reply->text;
-        done(std::optional<std::string>(text.starts_with(kRefused) ? text.substr(kRefused.size())
-                                                                   : ""));
-      });
+                                   Callback<std::optional<std::string>> done) {
+  client_->command({"GET", answer_key(host, request_id)},
+                   reading<RedisReply>(std::move(done), "", [](const RedisReply& reply) {
+                     std::optional<std::string> answer;
+                     if (!reply.is_nil()) answer.emplace();
+                     if (reply.text.starts_with(kRefused))
+                       answer = reply.text.substr(kRefused.size());
+                     return answer;
+                   }));
 }
 
 }  // namespace reclaim

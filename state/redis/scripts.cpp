@@ -10,11 +10,11 @@
 namespace reclaim {
 namespace {
 
-// A stored epoch that is no number is nobody's to overwrite. An equal one was written by somebody
-// else (or by us, with the answer lost: then reading back shows it). A lower one means that Redis
-// lost its last writes, and ours is newer. A lock, a list of devices or a journal of another type
-// than it has to be, or a journal that takes no more, was made by somebody else, and would keep
-// records from being written for ever: it is removed.
+// A stored epoch that is not a number is nobody's to overwrite. An equal one was written by
+// somebody else (or by us, with the answer lost: then reading back shows it). A lower one means
+// that Redis lost its last writes, and ours is newer. A lock, a list of devices or a journal of
+// another type than it has to be, or a journal that takes no more, was made by somebody else, and
+// would keep records from being written for ever: it is removed.
 constexpr std::string_view kSave = R"lua(
 local function usable(key, answer)
   if type(answer) ~= 'table' or not answer.err then return answer end
@@ -35,7 +35,7 @@ end
 if ARGV[2] ~= '0' then
   local lock = usable(KEYS[4], redis.pcall('GET', KEYS[4]))
   if not lock or string.match(lock, '(%d+)$') ~= ARGV[2] then
-    return {'conflict', 'the lock is not ours any more: ' .. (lock or 'nobody holds it')}
+    return {'conflict', 'the lock is not ours any more: ' .. (lock or 'it has no holder')}
   end
 end
 local last = 4 + tonumber(ARGV[4])
@@ -73,8 +73,8 @@ return {'ok'}
 
 // The token is above every one given before, and above those that a Redis which lost its last
 // writes has forgotten: it never falls behind the caller's wall clock.
-// A lock without an expiry, a value of another type, a last token that is no number or beyond all
-// that were given: no worker wrote these, and they would stop every cleaning of the host.
+// A lock without an expiry, a value of another type, a last token that is not a number or beyond
+// all that were given: no worker wrote these, and they would stop every cleaning of the host.
 constexpr std::string_view kAcquireLock = R"lua(
 local function text_at(key)
   local value = redis.pcall('GET', key)
@@ -98,7 +98,7 @@ return {'ok', token}
 constexpr std::string_view kRenewLock = R"lua(
 local held = redis.call('GET', KEYS[1])
 if not held or string.match(held, '(%d+)$') ~= ARGV[1] then
-  return {'conflict', 'the lock is not ours any more: ' .. (held or 'nobody holds it')}
+  return {'conflict', 'the lock is not ours any more: ' .. (held or 'it has no holder')}
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return {'ok'}
@@ -121,7 +121,7 @@ end
 return {'ok'}
 )lua";
 
-// Read and gone in one step; what is no stream is gone too. The answer holds the entries, not a
+// Read and gone in one step; what is not a stream is gone too. The answer holds the entries, not a
 // text.
 constexpr std::string_view kTakeOrders = R"lua(
 local entries = redis.pcall('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])

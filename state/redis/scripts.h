@@ -5,12 +5,8 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
-
-#include "state/base/result.h"
 
 namespace reclaim {
 
@@ -42,13 +38,5 @@ class RedisScripts final {
  private:
   std::array<std::string, kRedisScriptCount> sha1s_;
 };
-
-// For a caller who only wants to know whether it went well.
-[[nodiscard]] inline std::function<void(Result<std::string>)> without_detail(
-    std::function<void(Result<Ok>)> done) {
-  return [done = std::move(done)](Result<std::string> result) {
-    done(result.ok() ? Status(Ok{}) : Status(std::move(result).error()));
-  };
-}
 
 }  // namespace reclaim

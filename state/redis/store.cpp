@@ -35,6 +35,12 @@ Errc code_of(std::string_view status) {
   return Errc::failed;
 }
 
+// Redis has not answered; what it would say may be heard yet.
+bool is_unheard(const Error& error) {
+  return error.code == Errc::unavailable || error.code == Errc::unknown ||
+         error.code == Errc::cancelled;
+}
+
 // {"ok", detail?} or {status, detail}.
 Result<std::string> judge_script(const RedisReply& reply) {
   if (!reply.is_array() || reply.elements.empty() || !reply.elements.front().is_text()) {
@@ -161,7 +167,7 @@ struct RedisStore::Loading {
   std::size_t outstanding = 0;
   std::vector<Record> records;
   std::optional<Error> problem;
-  StoreCallback<std::vector<Record>> done;
+  Callback<std::vector<Record>> done;
 };
 
 RedisStore::RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger)
@@ -206,7 +212,7 @@ void RedisStore::on_state(std::function<void(const RedisState&)> on_change) {
 }
 
 void RedisStore::call(RedisScript script, std::vector<std::string> keys,
-                      std::vector<std::string> args, std::function<void(Result<RedisReply>)> done) {
+                      std::vector<std::string> args, Callback<RedisReply> done) {
   std::vector<std::string> words{"EVALSHA", scripts_.sha1(script), std::to_string(keys.size())};
   words.insert(words.end(), std::make_move_iterator(keys.begin()),
                std::make_move_iterator(keys.end()));
@@ -214,23 +220,18 @@ void RedisStore::call(RedisScript script, std::vector<std::string> keys,
                std::make_move_iterator(args.end()));
   std::vector<std::string> first = words;
   client_->command(std::move(first), [this, script, words = std::move(words),
-                                      done = std::move(done)](Result<RedisReply> reply) {
+                                      done = std::move(done)](Result<RedisReply> reply) mutable {
     const bool unknown_script = !reply.ok() && reply.error().code == Errc::not_found;
-    if (!unknown_script) {
-      done(std::move(reply));
-      return;
-    }
+    if (!unknown_script) return done(std::move(reply));
     // A server that does not know the script has not run it: once more, with its text.
-    std::vector<std::string> again = words;
-    again[0] = "EVAL";
-    again[1] = std::string(RedisScripts::text(script));
-    client_->command(std::move(again), done);
+    words[0] = "EVAL";
+    words[1] = std::string(RedisScripts::text(script));
+    client_->command(std::move(words), std::move(done));
   });
 }
 
 void RedisStore::run(RedisScript script, std::vector<std::string> keys,
-                     std::vector<std::string> args, std::string what,
-                     StoreCallback<std::string> done) {
+                     std::vector<std::string> args, std::string what, Callback<std::string> done) {
   call(script, std::move(keys), std::move(args),
        [what = std::move(what), done = std::move(done)](Result<RedisReply> reply) {
          Result<std::string> judged =
@@ -240,7 +241,7 @@ void RedisStore::run(RedisScript script, std::vector<std::string> keys,
        });
 }
 
-void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>> done) {
+void RedisStore::load(const std::string& host, Callback<std::vector<Record>> done) {
   remove_unreadable_keys();
   auto loading = std::make_shared<Loading>();
   loading->host = host;
@@ -257,13 +258,10 @@ void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>
           if (remove_unreadable(loading->host, key, reply.error())) {
             return loading->done(std::vector<Record>{});
           }
-          loading->done(reply.error().wrap(fmt::format("the records of host {}", loading->host)));
-          return;
+          return loading->done(
+              reply.error().wrap(fmt::format("the records of host {}", loading->host)));
         }
-        if (reply->elements.empty()) {
-          loading->done(std::vector<Record>{});
-          return;
-        }
+        if (reply->elements.empty()) return loading->done(std::vector<Record>{});
         loading->outstanding = reply->elements.size();
         for (const RedisReply& element : reply->elements) {
           read_record(loading->host, redis_keys::of_device(loading->host, "device", element.text),
@@ -277,7 +275,7 @@ void RedisStore::load(const std::string& host, StoreCallback<std::vector<Record>
 // A host's own ones by a script, which answers with an error what is too long to be a record: as a
 // reply it would end the connection, each time.
 void RedisStore::read_record(const std::string& host, const std::string& key,
-                             std::function<void(Result<RedisReply>)> done) {
+                             Callback<RedisReply> done) {
   if (seal_of(host) == nullptr) return client_->command({"HGETALL", key}, std::move(done));
   call(RedisScript::read_record, {key}, {std::to_string(kRecordBytesMax)}, std::move(done));
 }
@@ -288,8 +286,8 @@ bool RedisStore::remove_unreadable(const std::string& host, const std::string& k
     return false;
   }
   logger_.error(kLog,
-                fmt::format("{} cannot be read and is removed; somebody else wrote it: find "
-                            "out who has this Redis's password",
+                fmt::format("{} cannot be read and is removed; another client wrote it: find out "
+                            "who has this Redis's password",
                             key),
                 {{"why", error.what}});
   unreadable_.insert(key);
@@ -309,10 +307,7 @@ void RedisStore::remove_unreadable_keys() {
 void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
                            Result<RedisReply> reply) {
   const std::string key = redis_keys::of_device(loading->host, "device", address);
-  const bool unheard =
-      !reply.ok() && (reply.error().code == Errc::unavailable ||
-                      reply.error().code == Errc::unknown || reply.error().code == Errc::cancelled);
-  if (unheard) {
+  if (!reply.ok() && is_unheard(reply.error())) {
     if (!loading->problem) loading->problem = reply.error().wrap(key);
   } else if (reply.ok() && reply->elements.empty()) {
     // As if Redis had lost it: Placement, the drive and the ledger decide what it is.
@@ -326,15 +321,12 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
     } else if (auto damaged = damaged_record(loading->host, address, record.error().wrap(key))) {
       loading->records.push_back(*std::move(damaged));
     } else {
-      logger_.error(kLog, fmt::format("{} is passed over: {} is no PCI address", key,
+      logger_.error(kLog, fmt::format("{} is passed over: {} is not a PCI address", key,
                                       printable_excerpt(address, 80)));
     }
   }
   if (--loading->outstanding > 0) return;
-  if (loading->problem) {
-    loading->done(*loading->problem);
-    return;
-  }
+  if (loading->problem) return loading->done(*loading->problem);
   std::sort(loading->records.begin(), loading->records.end(),
             [](const Record& a, const Record& b) { return a.address < b.address; });
   loading->done(std::move(loading->records));
@@ -345,7 +337,7 @@ const RecordSeal* RedisStore::seal_of(const std::string& host) const {
 }
 
 void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& entry,
-                      StoreCallback<Ok> done) {
+                      Callback<Ok> done) {
   CHECK(record.epoch <= kEpochMax);
   const std::string address = to_string(record.address);
   const std::vector<std::string> journal = redis_keys::journal_fields(entry, record.epoch);
@@ -362,18 +354,16 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
        redis_keys::of_host(record.host, "devices"), redis_keys::of_host(record.host, "journal"),
        redis_keys::of_device(record.host, "lock", address)},
       std::move(args), fmt::format("the record of {} is not saved", address),
-      without_detail(std::move(done)));
+      without_value<std::string>(std::move(done)));
 }
 
-void RedisStore::discard(const std::string& host, const PciAddress& address,
-                         StoreCallback<Ok> done) {
+void RedisStore::discard(const std::string& host, const PciAddress& address, Callback<Ok> done) {
   const std::string key = redis_keys::of_device(host, "device", to_string(address));
-  client_->command({"DEL", key}, [key, done = std::move(done)](Result<RedisReply> reply) {
-    done(reply.ok() ? Status(Ok{}) : Status(reply.error().wrap(key + " is not removed")));
-  });
+  client_->command({"DEL", key},
+                   without_value<RedisReply>(std::move(done), key + " is not removed"));
 }
 
-void RedisStore::save_progress(const Record& record, StoreCallback<Ok> done) {
+void RedisStore::save_progress(const Record& record, Callback<Ok> done) {
   const Fields all = encode_record(record);
   std::vector<std::string> args{std::to_string(record.epoch)};
   for (const char* name : {"clean_step", "progress", "progress_eta_s", "updated_at"}) {
@@ -383,76 +373,59 @@ void RedisStore::save_progress(const Record& record, StoreCallback<Ok> done) {
   const std::string address = to_string(record.address);
   run(RedisScript::save_progress, {redis_keys::of_device(record.host, "device", address)},
       std::move(args), fmt::format("the progress of {} is not saved", address),
-      without_detail(std::move(done)));
+      without_value<std::string>(std::move(done)));
 }
 
 void RedisStore::acquire_lock(const std::string& host, const PciAddress& address,
                               const std::string& holder, std::int64_t ttl_ms,
-                              StoreCallback<LockToken> done) {
+                              Callback<LockToken> done) {
   CHECK(ttl_ms > 0);
   const std::string text = to_string(address);
   run(RedisScript::acquire_lock,
       {redis_keys::of_device(host, "lock", text), redis_keys::of_host(host, "fence")},
       {holder, std::to_string(ttl_ms), std::to_string(clock_.now().wall.ms)},
       fmt::format("the lock of {} is not taken", text),
-      [text, done = std::move(done)](Result<std::string> token) {
-        if (!token.ok()) {
-          done(std::move(token).error());
-          return;
-        }
-        const LockToken lock{parse_number<std::uint64_t>(*token).value_or(0)};
-        if (lock.token == 0) {
-          done(Error{Errc::failed, fmt::format("the lock of {} has no token that is a number: '{}'",
-                                               text, printable_excerpt(*token, 40))});
-          return;
-        }
-        done(lock);
-      });
+      reading<std::string>(
+          std::move(done), "", [text](const std::string& token) -> Result<LockToken> {
+            const LockToken lock{parse_number<std::uint64_t>(token).value_or(0)};
+            if (lock.token != 0) return lock;
+            return Error{Errc::failed,
+                         fmt::format("the lock of {} has no token that is a number: '{}'", text,
+                                     printable_excerpt(token, 40))};
+          }));
 }
 
 void RedisStore::renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                            std::int64_t ttl_ms, StoreCallback<Ok> done) {
+                            std::int64_t ttl_ms, Callback<Ok> done) {
   CHECK(ttl_ms > 0);
   const std::string text = to_string(address);
   run(RedisScript::renew_lock, {redis_keys::of_device(host, "lock", text)},
       {std::to_string(lock.token), std::to_string(ttl_ms)},
-      fmt::format("the lock of {} is not renewed", text), without_detail(std::move(done)));
+      fmt::format("the lock of {} is not renewed", text),
+      without_value<std::string>(std::move(done)));
 }
 
 void RedisStore::release_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                              StoreCallback<Ok> done) {
+                              Callback<Ok> done) {
   const std::string text = to_string(address);
   run(RedisScript::release_lock, {redis_keys::of_device(host, "lock", text)},
       {std::to_string(lock.token)}, fmt::format("the lock of {} is not released", text),
-      without_detail(std::move(done)));
+      without_value<std::string>(std::move(done)));
 }
 
 void RedisStore::save_certificate(const Certificate& certificate, const std::string& sealed_text,
-                                  StoreCallback<Ok> done) {
+                                  Callback<Ok> done) {
   client_->command(
       {"SET", redis_keys::of_device(certificate.host, "certificate", certificate.address),
        sealed_text},
-      [done = std::move(done)](Result<RedisReply> reply) {
-        if (reply.ok()) {
-          done(Ok{});
-        } else {
-          done(reply.error().wrap("the certificate is not saved"));
-        }
-      });
+      without_value<RedisReply>(std::move(done), "the certificate is not saved"));
 }
 
-void RedisStore::check_persistence(StoreCallback<PersistenceReport> done) {
+void RedisStore::check_persistence(Callback<PersistenceReport> done) {
   // Not CONFIG GET: an ACL for a service, and most hosted servers, forbid it; INFO says the same.
   client_->command({"INFO"}, [done = std::move(done)](Result<RedisReply> reply) {
-    if (reply.ok()) {
-      done(judge_persistence(reply->text));
-      return;
-    }
-    if (reply.error().code == Errc::unavailable || reply.error().code == Errc::unknown ||
-        reply.error().code == Errc::cancelled) {
-      done(reply.error().wrap("whether Redis persists"));
-      return;
-    }
+    if (reply.ok()) return done(judge_persistence(reply->text));
+    if (is_unheard(reply.error())) return done(reply.error().wrap("whether Redis persists"));
     PersistenceReport report;
     report.text = fmt::format("cannot see whether Redis persists: {}", reply.error().what);
     done(report);

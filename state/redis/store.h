@@ -16,6 +16,7 @@
 
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/base/reading.h"
 #include "state/certificate/record_seal.h"
 #include "state/device/in_hand.h"
 #include "state/device/store.h"
@@ -49,6 +50,8 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
+// More than thirty methods: two thirds are those of Store and InHand, and each of the others is one
+// step of a conversation over the two connections that it owns.
 class RedisStore final : public Store, public InHand {
  public:
   // `loop`, `clock` and `logger` outlive the store.
@@ -70,49 +73,48 @@ class RedisStore final : public Store, public InHand {
   // The host's journal after `after_id` ("0-0": from the beginning, "$": from now on), at most
   // `count_max` entries. For `reclaim watch`.
   void read_journal(const std::string& host, const std::string& after_id, std::size_t count_max,
-                    StoreCallback<JournalPage> done);
+                    Callback<JournalPage> done);
 
-  void check_persistence(StoreCallback<PersistenceReport> done);
+  void check_persistence(Callback<PersistenceReport> done);
 
-  void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
+  void load(const std::string& host, Callback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
-            StoreCallback<Ok> done) override;
-  void discard(const std::string& host, const PciAddress& address, StoreCallback<Ok> done) override;
-  void save_progress(const Record& record, StoreCallback<Ok> done) override;
+            Callback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address, Callback<Ok> done) override;
+  void save_progress(const Record& record, Callback<Ok> done) override;
   void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
-                    std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
+                    std::int64_t ttl_ms, Callback<LockToken> done) override;
   void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                  std::int64_t ttl_ms, StoreCallback<Ok> done) override;
+                  std::int64_t ttl_ms, Callback<Ok> done) override;
   void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                    StoreCallback<Ok> done) override;
-  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
+                    Callback<Ok> done) override;
+  void push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) override;
   void read_kicks(const std::string& host, std::size_t count_max,
-                  StoreCallback<std::vector<Kick>> done) override;
-  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
+                  Callback<std::vector<Kick>> done) override;
+  void push_order(const std::string& host, const Order& order, Callback<Ok> done) override;
   void take_orders(const std::string& host, std::size_t count_max,
-                   StoreCallback<std::vector<Order>> done) override;
-  void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) override;
+                   Callback<std::vector<Order>> done) override;
+  void orders_left(const std::string& host, Callback<std::vector<Order>> done) override;
   void answer_order(const std::string& host, const Order& order, const std::string& refusal,
-                    StoreCallback<Ok> done) override;
+                    Callback<Ok> done) override;
   // For who issued them. Those that no worker has taken yet:
-  void list_orders(const std::string& host, StoreCallback<std::vector<Order>> done);
+  void list_orders(const std::string& host, Callback<std::vector<Order>> done);
   // False: it is not there any more.
-  void withdraw_order(const std::string& host, const std::string& id, StoreCallback<bool> done);
+  void withdraw_order(const std::string& host, const std::string& id, Callback<bool> done);
   // Nothing: not taken yet. Empty: taken; else why it was refused.
   void read_order_answer(const std::string& host, const std::string& request_id,
-                         StoreCallback<std::optional<std::string>> done);
+                         Callback<std::optional<std::string>> done);
   void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
-                 StoreCallback<Ok> done) override;
-  void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
-  void hosts(StoreCallback<std::vector<HostInfo>> done) override;
-  void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override;
-  void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) override;
-  void remove_arq(const std::string& host, const std::string& uuid,
-                  StoreCallback<Ok> done) override;
+                 Callback<Ok> done) override;
+  void heartbeat(const HostInfo& info, Callback<Ok> done) override;
+  void hosts(Callback<std::vector<HostInfo>> done) override;
+  void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override;
+  void save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) override;
+  void remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) override;
   void save_certificate(const Certificate& certificate, const std::string& sealed_text,
-                        StoreCallback<Ok> done) override;
-  void mark_in_hand(const std::string& name, StoreCallback<bool> done) override;
-  void clear_in_hand(const std::string& name, StoreCallback<Ok> done) override;
+                        Callback<Ok> done) override;
+  void mark_in_hand(const std::string& name, Callback<bool> done) override;
+  void clear_in_hand(const std::string& name, Callback<Ok> done) override;
 
  private:
   struct Loading;
@@ -122,30 +124,28 @@ class RedisStore final : public Store, public InHand {
   RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
 
   void call(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
-            std::function<void(Result<RedisReply>)> done);
+            Callback<RedisReply> done);
   // Answers the script's {"ok", detail} with the detail, and its refusals with an error that begins
   // with `what`.
   void run(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
-           std::string what, StoreCallback<std::string> done);
+           std::string what, Callback<std::string> done);
   // Of a key of this store's host that cannot be read, ever: whoever wrote it, it is removed, and
   // all goes on as if Redis had lost it. False: it may be read yet, or is not ours to remove.
   bool remove_unreadable(const std::string& host, const std::string& key, const Error& error);
   void remove_unreadable_keys();
-  void read_record(const std::string& host, const std::string& key,
-                   std::function<void(Result<RedisReply>)> done);
-  void add_to_stream(const std::string& key, std::vector<std::string> words,
-                     StoreCallback<Ok> done);
+  void read_record(const std::string& host, const std::string& key, Callback<RedisReply> done);
+  void add_to_stream(const std::string& key, std::vector<std::string> words, Callback<Ok> done);
   void read_kicks_from(const std::string& host, std::size_t count_max, bool may_create_group,
-                       StoreCallback<std::vector<Kick>> done);
+                       Callback<std::vector<Kick>> done);
   void on_kicks(const std::string& host, std::size_t count_max, const std::string& from,
-                Result<RedisReply> reply, const StoreCallback<std::vector<Kick>>& done);
+                Result<RedisReply> reply, Callback<std::vector<Kick>> done);
   void on_device(const std::shared_ptr<Loading>& loading, const std::string& address,
                  Result<RedisReply> reply);
-  void announce(const HostInfo& info, StoreCallback<Ok> done);
+  void announce(const HostInfo& info, Callback<Ok> done);
   void read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
-                  StoreCallback<std::vector<HostInfo>> done);
+                  Callback<std::vector<HostInfo>> done);
   void load_arqs_from(const std::string& host, const std::string& cursor, std::vector<Arq> arqs,
-                      StoreCallback<std::vector<Arq>> done);
+                      Callback<std::vector<Arq>> done);
   void wait_for_kick();
   void on_waited(Result<RedisReply> reply);
 

@@ -57,7 +57,7 @@ void RedisStore::on_waited(Result<RedisReply> reply) {
     if (code == Errc::unknown || code == Errc::cancelled || code == Errc::limit) return;
     logger_.warning(kLog, fmt::format("cannot wait for kicks: {}", reply.error().what));
     watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
-    // Who reads them finds out, and removes what is no stream.
+    // Who reads them finds out, and removes what is not a stream.
     const auto notify = on_kick_;
     if (notify) notify();
     return;

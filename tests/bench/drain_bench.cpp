@@ -94,7 +94,7 @@ Figures drain_with_link(const RabbitMqBroker& broker, std::uint64_t count) {
 }
 
 // In a process of its own; its figures come back through a pipe, its peak memory from the kernel.
-// The program is started anew, so that nothing of this process counts as the child's.
+// The program is started again, so that nothing of this process counts as the child's.
 Run in_child(const char* self, const char* how, int port, std::uint64_t count) {
   std::array<int, 2> pipe{};
   CHECK(::pipe(pipe.data()) == 0);

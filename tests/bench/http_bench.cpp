@@ -69,7 +69,7 @@ void serve_ours(int out) {
   options.bind = {"127.0.0.1:0"};
   auto server = listener::HttpServer::create(
       loop.raw(), options,
-      [](api::Request, const std::function<void(api::Response)>& done) {
+      [](api::Request, const Once<api::Response>& done) {
         api::Response response;
         response.headers = {{"Content-Type", "application/json"}};
         response.body.assign(kBodyBytes, 'x');

@@ -59,7 +59,7 @@ def wrong_with_quarantined(before, after, note):
     if after.reserved != 1:
         wrong.append("it was given back")
     if after.consumers:
-        wrong.append("an instance holds it")
+        wrong.append("an instance has it")
     if after.sanitizes != before.sanitizes or after.sha256 != before.sha256:
         wrong.append("it was erased though it is locked")
     if "opal" not in note or "PSID" not in note:

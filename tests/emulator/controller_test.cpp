@@ -111,7 +111,7 @@ TEST_F(ControllerTest, WriteZeroesAndDeallocate) {
 
 TEST_F(ControllerTest, FormatErasesOnlyWhenAskedTo) {
   EXPECT_EQ(admin({.opcode = nvme_admin_format_nvm, .nsid = 1}).status, kSuccess);
-  EXPECT_EQ(kept(), kBytes) << "SES = 0 is no erasure";
+  EXPECT_EQ(kept(), kBytes) << "SES = 0 is not an erasure";
   EXPECT_EQ(admin({.opcode = nvme_admin_format_nvm, .nsid = 1, .cdw10 = 1U << 9U | 1U}).status,
             kSuccess);
   EXPECT_EQ(kept(), 0U);

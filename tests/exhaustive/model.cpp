@@ -233,7 +233,7 @@ void Model::hear_worker() {
     verified_ = false;
     if (drive().guest != 0) broken_ = fmt::format("{}: a guest has the drive", what);
     if (!provider().consumers.empty() && !slot().blamed) {
-      broken_ = fmt::format("{}: an instance holds it in Placement", what);
+      broken_ = fmt::format("{}: an instance has it in Placement", what);
     }
     checks(at, what);
   };

@@ -29,7 +29,7 @@ void check_arq(const Arq& arq) {
   CHECK(arq.other_info.size() <= kArqOtherInfoBytesMax);
   const std::string kept = encode_arq(arq);
   CHECK(kept.size() <= kArqBytesMax);
-  // A surrogate that stands alone ("\\udc00") is no text: written again it is another one, and
+  // A surrogate that stands alone ("\\udc00") is not text: written again it is another one, and
   // stays.
   const Result<Arq> again = decode_arq(kept);
   CHECK(again.ok());
@@ -51,7 +51,7 @@ void check_payload(std::string_view payload, const ArqRow& row) {
     CHECK(fast.verdict == exact.verdict && fast.hosts == exact.hosts && fast.arq == exact.arq);
     CHECK(exact.verdict != Verdict::kick || exact.arq.has_value());
     CHECK(exact.verdict != Verdict::kick || exact.any_host == exact.hosts.empty());
-    // In an envelope bytes that are no UTF-8 are others than in `payload`.
+    // In an envelope bytes that are not UTF-8 are others than in `payload`.
     const bool same_bytes = &body == &bodies.front();
     if (same_bytes && arq && exact.verdict == Verdict::kick) CHECK(*arq == *exact.arq);
   }

@@ -131,7 +131,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       (void)placement::check_token_text(body);
       (void)placement::parse_subject_token({200, {}, std::string(body)}, placement::kBytesMax);
       break;
-    case 'p':  // what a provider bears
+    case 'p':  // what a provider has
       placement::read_traits(body);
       break;
     case 's':

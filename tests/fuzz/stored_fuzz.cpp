@@ -48,7 +48,7 @@ void check_order(const std::map<std::string, std::string>& fields) {
 void check_certificate(std::string_view text) {
   const Result<Certificate> certificate = decode_certificate(text);
   if (!certificate) return;
-  // A surrogate that stands alone ("\\udc00") is no text: written again it is another one, and
+  // A surrogate that stands alone ("\\udc00") is not text: written again it is another one, and
   // stays.
   const Result<Certificate> again = decode_certificate(encode_certificate(*certificate));
   CHECK(again.ok());

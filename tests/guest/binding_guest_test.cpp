@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "nvme/host/driver_binding.h"
-#include "tests/guest/lane_fixture.h"
+#include "tests/guest/drive_thread_fixture.h"
 #include "tests/guest/vfio_group.h"
 
 namespace reclaim::guest {
@@ -44,17 +44,17 @@ class Racer final {
   pid_t pid_ = -1;
 };
 
-class BindingGuestTest : public LaneTest {
+class BindingGuestTest : public DriveThreadTest {
  protected:
-  BindingGuestTest() : LaneTest(kPassed) {}
+  BindingGuestTest() : DriveThreadTest(kPassed) {}
   void SetUp() override {
-    LaneTest::SetUp();
+    DriveThreadTest::SetUp();
     const auto drive = look(kPassed);
     ASSERT_TRUE(drive.ok());
     group_ = drive->iommu_group;
   }
   void TearDown() override {
-    LaneTest::TearDown();
+    DriveThreadTest::TearDown();
     EXPECT_TRUE(bind(kPassed, "nvme"));
   }
   // As driverctl and the like leave it: bound, and the override says so.
@@ -79,7 +79,8 @@ class BindingGuestTest : public LaneTest {
     EXPECT_TRUE(nvme::drives_left_taken_over(options_).empty());
   }
   Status restore() {
-    return await<Ok>([this](auto done) { lanes_->restore_driver(address_, done); });
+    return await<Ok>(
+        [this](auto done) { drive_threads_->restore_driver(address_, std::move(done)); });
   }
 
   int group_ = -1;
@@ -88,7 +89,7 @@ class BindingGuestTest : public LaneTest {
 TEST_F(BindingGuestTest, TakenOverErasedGivenBackAndHeldUntilTheRelease) {
   fill(node(kPassed));
   give_to_vfio();
-  const auto claimed = claim_in_lane(unmanaged());
+  const auto claimed = claim_on_thread(unmanaged());
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
   EXPECT_EQ(driver(), "nvme");
   erase_and_verify(EraseMethod::write_zeroes);
@@ -110,7 +111,7 @@ TEST_F(BindingGuestTest, ADriveAGuestHasIsNotTouched) {
   for (const bool device : {false, true}) {
     const Holder guest(group_, kPassed, device);
     ASSERT_TRUE(guest.holds());
-    const auto claimed = claim_in_lane(unmanaged());
+    const auto claimed = claim_on_thread(unmanaged());
     ASSERT_FALSE(claimed.ok());
     EXPECT_EQ(claimed.error().code, Errc::busy) << claimed.error().what;
     drop();
@@ -124,7 +125,7 @@ TEST_F(BindingGuestTest, WhoeverRacesForTheDriveOneHasIt) {
   int ours = 0;
   for (unsigned round = 0; round < 10; ++round) {
     const Racer racer(group_, round * 10'000);
-    const auto claimed = claim_in_lane(unmanaged());
+    const auto claimed = claim_on_thread(unmanaged());
     if (!claimed.ok()) {
       EXPECT_EQ(claimed.error().code, Errc::busy) << claimed.error().what;
       EXPECT_TRUE(eventually([&racer] { return racer.won(); })) << claimed.error().what;
@@ -149,7 +150,7 @@ TEST_F(BindingGuestTest, WhoeverRacesForTheDriveOneHasIt) {
 
 TEST_F(BindingGuestTest, DroppedInTheMiddleItIsGivenBack) {
   give_to_vfio();
-  ASSERT_TRUE(claim_in_lane(unmanaged()).ok());
+  ASSERT_TRUE(claim_on_thread(unmanaged()).ok());
   EXPECT_EQ(driver(), "nvme");
   drop();
   expect_as_before();
@@ -159,7 +160,7 @@ TEST_F(BindingGuestTest, AfterAKillTheNextWorkerGivesItBack) {
   give_to_vfio();
   const pid_t worker = ::fork();
   if (worker == 0) {
-    if (!claim_in_lane(unmanaged()).ok()) ::_exit(1);
+    if (!claim_on_thread(unmanaged()).ok()) ::_exit(1);
     ::kill(::getpid(), SIGKILL);
   }
   int status = 0;
@@ -179,12 +180,12 @@ TEST_F(BindingGuestTest, AfterAKillTheNextWorkerCanGoOn) {
   give_to_vfio();
   const pid_t worker = ::fork();
   if (worker == 0) {
-    if (!claim_in_lane(unmanaged()).ok()) ::_exit(1);
+    if (!claim_on_thread(unmanaged()).ok()) ::_exit(1);
     ::kill(::getpid(), SIGKILL);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(worker, &status, 0), worker);
-  // Not through Lanes, whose first deed would be to give it back.
+  // Not through DriveThreads, whose first deed would be to give it back.
   auto again = claim(unmanaged());
   ASSERT_TRUE(again.ok()) << again.error().what;
   EXPECT_EQ(driver(), "nvme");
@@ -194,7 +195,7 @@ TEST_F(BindingGuestTest, AfterAKillTheNextWorkerCanGoOn) {
 
 TEST_F(BindingGuestTest, ReboundBehindOurBackIsNoticedBeforeTheRelease) {
   give_to_vfio();
-  ASSERT_TRUE(claim_in_lane(unmanaged()).ok());
+  ASSERT_TRUE(claim_on_thread(unmanaged()).ok());
   erase_and_verify(EraseMethod::write_zeroes);
   ASSERT_TRUE(restore().ok());
   write_sysfs(function(kPassed) + "/driver/unbind", kPassed);

@@ -58,7 +58,7 @@ TEST_F(ClaimGuestTest, ADriveMountedInAnotherMountNamespaceIsRefused) {
                 " </dev/null >/dev/null 2>&1 &"),
             0);
   ASSERT_TRUE(eventually([] { return ::access("/tmp/mounted", F_OK) == 0; }));
-  expect_error(claim(request(kPlain)), Errc::refused, "held exclusively by somebody");
+  expect_error(claim(request(kPlain)), Errc::refused, "held exclusively by something");
   ::unlink("/tmp/mounted");
   EXPECT_TRUE(eventually([this] { return claim(request(kPlain)).ok(); }));
 }

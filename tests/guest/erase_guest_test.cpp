@@ -1,6 +1,6 @@
 // The ways to erase without Sanitize, on QEMU's own drives; what is left is counted in the image
 // files by the host.
-#include "tests/guest/lane_fixture.h"
+#include "tests/guest/drive_thread_fixture.h"
 
 namespace reclaim::guest {
 namespace {
@@ -8,16 +8,16 @@ namespace {
 constexpr std::uint64_t kPlainFull = 32U << 10U;  // tenant texts on the full PLAIN
 constexpr std::uint64_t kTwoFull = 16U << 10U;    // and on each namespace of TWO
 
-class PlainEraseGuestTest : public LaneTest {
+class PlainEraseGuestTest : public DriveThreadTest {
  protected:
-  PlainEraseGuestTest() : LaneTest(kPlain) {}
+  PlainEraseGuestTest() : DriveThreadTest(kPlain) {}
   void SetUp() override {
-    LaneTest::SetUp();
+    DriveThreadTest::SetUp();
     fill(node(kPlain));
     ASSERT_EQ(kept("plain1"), kPlainFull);
   }
   void whole_way(EraseMethod method) {
-    const auto claimed = claim_in_lane(request(kPlain));
+    const auto claimed = claim_on_thread(request(kPlain));
     ASSERT_TRUE(claimed.ok()) << claimed.error().what;
     for (const char* name : {"check_health", "recover_sanitize", "reset_namespaces"}) {
       const auto report = step(name, method);
@@ -44,14 +44,14 @@ TEST_F(PlainEraseGuestTest, FormatLeavesNothing) {
 TEST_F(PlainEraseGuestTest, EveryBlockReadBackIsZero) {
   nvme::ClaimRequest asked = request(kPlain);
   asked.rules.verify = nvme::VerifyLevel::full;
-  ASSERT_TRUE(claim_in_lane(asked).ok());
+  ASSERT_TRUE(claim_on_thread(asked).ok());
   erase_and_verify(EraseMethod::write_zeroes);
   EXPECT_GE(report_.bytes_read, 32U << 20U);
   EXPECT_EQ(report_.bytes_nonzero, 0U);
 }
 
 TEST_F(PlainEraseGuestTest, AStrangersWriteAfterTheEraseIsNoticed) {
-  ASSERT_TRUE(claim_in_lane(request(kPlain)).ok());
+  ASSERT_TRUE(claim_on_thread(request(kPlain)).ok());
   const auto baseline = take_baseline();
   ASSERT_TRUE(baseline.ok()) << baseline.error().what;
   EraseRequest request;
@@ -65,16 +65,16 @@ TEST_F(PlainEraseGuestTest, AStrangersWriteAfterTheEraseIsNoticed) {
   expect_error(still_ours(verified->counters), Errc::refused, "written to since it was verified");
 }
 
-class TwoEraseGuestTest : public LaneTest {
+class TwoEraseGuestTest : public DriveThreadTest {
  protected:
-  TwoEraseGuestTest() : LaneTest(kTwo) {}
+  TwoEraseGuestTest() : DriveThreadTest(kTwo) {}
 };
 
 TEST_F(TwoEraseGuestTest, EveryNamespaceIsZeroed) {
   fill(node(kTwo, 1));
   fill(node(kTwo, 2));
   ASSERT_EQ(kept("two1") + kept("two2"), 2 * kTwoFull);
-  ASSERT_TRUE(claim_in_lane(shared(kTwo)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kTwo)).ok());
   erase_and_verify(EraseMethod::write_zeroes);
   EXPECT_EQ(kept("two1") + kept("two2"), 0U);
 }
@@ -82,7 +82,7 @@ TEST_F(TwoEraseGuestTest, EveryNamespaceIsZeroed) {
 TEST_F(TwoEraseGuestTest, ANamespaceThatGoesBeforeTheEraseStopsIt) {
   fill(node(kTwo, 1));
   fill(node(kTwo, 2));
-  ASSERT_TRUE(claim_in_lane(shared(kTwo)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kTwo)).ok());
   ASSERT_TRUE(take_baseline().ok());
   const std::string controller = controller_node(kTwo);
   ASSERT_EQ(run("nvme detach-ns " + controller + " -n 2 -c 0 && nvme ns-rescan " + controller), 0);
@@ -96,11 +96,11 @@ TEST_F(TwoEraseGuestTest, ANamespaceThatGoesBeforeTheEraseStopsIt) {
   EXPECT_TRUE(eventually([this] { return claim(shared(kTwo)).ok(); }));
 }
 
-class PulledEraseGuestTest : public LaneTest {
+class PulledEraseGuestTest : public DriveThreadTest {
  protected:
-  PulledEraseGuestTest() : LaneTest(kPulled) {}
+  PulledEraseGuestTest() : DriveThreadTest(kPulled) {}
   void TearDown() override {
-    LaneTest::TearDown();
+    DriveThreadTest::TearDown();
     write_sysfs("/sys/bus/pci/rescan", "1");
     EXPECT_TRUE(wait_for_driver(kPulled, "nvme"));
   }
@@ -110,7 +110,7 @@ TEST_F(PulledEraseGuestTest, ADriveRemovedWhileItIsZeroedIsNeverOk) {
   fill(node(kPulled));
   nvme::ClaimRequest asked = request(kPulled);
   asked.rules.zero_bytes_per_s_max = 4U << 20U;  // slow enough to be in the middle
-  ASSERT_TRUE(claim_in_lane(asked).ok());
+  ASSERT_TRUE(claim_on_thread(asked).ok());
   ASSERT_TRUE(take_baseline().ok());
   EraseRequest request;
   request.method = EraseMethod::overwrite;

@@ -1,5 +1,5 @@
-// The whole way of a drive through Lanes, Sanitize included, on real blocks behind a real PCI
-// function (hybrid/hybrid.h).
+// The whole way of a drive through DriveThreads, Sanitize included, on real blocks behind a real
+// PCI function (hybrid/hybrid.h).
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -11,7 +11,7 @@ namespace {
 class HybridGuestTest : public HybridTest {
  protected:
   void whole_way(EraseMethod method) {
-    const auto claimed = claim_in_lane(shared(kHybrid));
+    const auto claimed = claim_on_thread(shared(kHybrid));
     ASSERT_TRUE(claimed.ok()) << claimed.error().what;
     all_steps(method);
     erase_and_verify(method);
@@ -40,7 +40,7 @@ TEST_F(HybridGuestTest, NvmeCliSeesTheSameDrive) {
 
 TEST_F(HybridGuestTest, ADriveThatKeepsTheDataIsNotVerified) {
   with_hybrid([](auto& drive) { drive.faults.lies_keeps_data = true; });
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   const auto baseline = take_baseline();
   ASSERT_TRUE(baseline.ok()) << baseline.error().what;
   const auto evidence = erase({});
@@ -51,14 +51,14 @@ TEST_F(HybridGuestTest, ADriveThatKeepsTheDataIsNotVerified) {
 
 TEST_F(HybridGuestTest, ASanitizeThatFailsHalfwayIsFailed) {
   with_hybrid([](auto& drive) { drive.faults.fails_at = 60; });
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   ASSERT_TRUE(take_baseline().ok());
   expect_error(erase({}), Errc::failed, "");
   EXPECT_GT(kept(kImage), 0U);
 }
 
 TEST_F(HybridGuestTest, AWriteAfterTheEraseIsNoticed) {
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   const auto baseline = take_baseline();
   ASSERT_TRUE(baseline.ok()) << baseline.error().what;
   const auto evidence = erase({});
@@ -72,7 +72,7 @@ TEST_F(HybridGuestTest, AWriteAfterTheEraseIsNoticed) {
 
 TEST_F(HybridGuestTest, ADriveRemovedInTheMiddleEndsUnknown) {
   set_duration_ms(3'600'000);
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   ASSERT_TRUE(take_baseline().ok());
   bool removed = false;
   const auto evidence = erase({}, [&removed] {
@@ -90,7 +90,7 @@ TEST_F(HybridGuestTest, AfterAKillInTheMiddleTheSanitizeIsAdopted) {
   set_duration_ms(3'600'000);
   const pid_t worker = ::fork();
   if (worker == 0) {
-    if (!claim_in_lane(shared(kHybrid)).ok() || !take_baseline().ok()) ::_exit(1);
+    if (!claim_on_thread(shared(kHybrid)).ok() || !take_baseline().ok()) ::_exit(1);
     (void)erase({}, [] { ::kill(::getpid(), SIGKILL); });
     ::_exit(2);
   }
@@ -98,7 +98,7 @@ TEST_F(HybridGuestTest, AfterAKillInTheMiddleTheSanitizeIsAdopted) {
   ASSERT_EQ(::waitpid(worker, &status, 0), worker);
   ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
   EXPECT_GT(kept(kImage), 0U);
-  const auto claimed = claim_in_lane(shared(kHybrid));
+  const auto claimed = claim_on_thread(shared(kHybrid));
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
   EraseRequest adopt;
   adopt.adopt_ours = true;

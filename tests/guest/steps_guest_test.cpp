@@ -10,9 +10,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class HealthGuestTest : public LaneTest {
+class HealthGuestTest : public DriveThreadTest {
  protected:
-  HealthGuestTest() : LaneTest(kSick) {}
+  HealthGuestTest() : DriveThreadTest(kSick) {}
   void warn(int bits) {
     const auto said = host_->monitor("qom-set /machine/peripheral/sick smart_critical_warning " +
                                      std::to_string(bits));
@@ -22,7 +22,7 @@ class HealthGuestTest : public LaneTest {
 };
 
 TEST_F(HealthGuestTest, ADriveWithACriticalWarningIsNotGivenBack) {
-  ASSERT_TRUE(claim_in_lane(request(kSick)).ok());
+  ASSERT_TRUE(claim_on_thread(request(kSick)).ok());
   const auto well = step("check_health", EraseMethod::overwrite);
   ASSERT_TRUE(well.ok()) << well.error().what;
   warn(4);  // reliability is degraded
@@ -35,17 +35,17 @@ TEST_F(HealthGuestTest, ADriveWithACriticalWarningIsNotGivenBack) {
 
 TEST_F(HealthGuestTest, AFirmwareLogThatContradictsIdentifyQuarantines) {
   // QEMU's own flaw: its slot 1 says 1.0, its Identify the version of QEMU.
-  ASSERT_TRUE(claim_in_lane(request(kSick)).ok());
+  ASSERT_TRUE(claim_on_thread(request(kSick)).ok());
   expect_error(step("reset_controller_state", EraseMethod::overwrite), Errc::failed,
                "firmware: Identify says");
 }
 
 // Memory that no write to a block reaches.
-class MemoryGuestTest : public LaneTest {
+class MemoryGuestTest : public DriveThreadTest {
  protected:
-  MemoryGuestTest() : LaneTest(kMemory) {}
+  MemoryGuestTest() : DriveThreadTest(kMemory) {}
   void TearDown() override {
-    LaneTest::TearDown();
+    DriveThreadTest::TearDown();
     EXPECT_TRUE(bind(kMemory, "nvme"));
   }
   // Refused either way, for QEMU's firmware log.
@@ -56,7 +56,7 @@ class MemoryGuestTest : public LaneTest {
 };
 
 TEST_F(MemoryGuestTest, IsClearedByASanitizeAlone) {
-  ASSERT_TRUE(claim_in_lane(request(kMemory)).ok());
+  ASSERT_TRUE(claim_on_thread(request(kMemory)).ok());
   for (const EraseMethod method :
        {EraseMethod::overwrite, EraseMethod::write_zeroes, EraseMethod::format_user_data}) {
     const std::string said = refusal(method);
@@ -114,7 +114,7 @@ class StepsGuestTest : public HybridTest {
 TEST_F(StepsGuestTest, ATenantsNamespacesBecomeOneAgainAndHideNothing) {
   split();
   ASSERT_EQ(kept(kImage), kFull);
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   all_steps(EraseMethod::sanitize_crypto);
   expect_one_namespace();
   EXPECT_EQ(kept(kImage), kFull) << "the new namespace is over the old blocks";
@@ -127,7 +127,7 @@ TEST_F(StepsGuestTest, AHiddenNamespaceIsFoundAndGoes) {
   ASSERT_EQ(nvme_cli("detach-ns", "-c 0 -n 3"), 0);
   rescan();
   ASSERT_TRUE(wait_for_namespaces({2}));
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   all_steps(EraseMethod::sanitize_crypto);
   expect_one_namespace();
   erase_and_verify(EraseMethod::sanitize_crypto);
@@ -142,7 +142,7 @@ TEST_F(StepsGuestTest, AChangedLbaFormatIsPutBack) {
     return drive.ok() && !drive->namespaces.empty() && drive->namespaces[0].block_bytes == 4096;
   }));
   fill(node(kHybrid));
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   all_steps(EraseMethod::sanitize_crypto);
   erase_and_verify(EraseMethod::sanitize_crypto);
   EXPECT_EQ(kept(kImage), 0U);
@@ -156,7 +156,7 @@ TEST_F(StepsGuestTest, ASanitizeThatATenantLeftFailedIsRecovered) {
   ASSERT_EQ(nvme_cli("sanitize -a 2"), 0);
   ASSERT_NE(nvme_cli("format", "-n 1 -f"), 0) << "the drive bars all else";
   with_hybrid([](auto& drive) { drive.faults.fails_at = -1; });
-  ASSERT_TRUE(claim_in_lane(shared(kHybrid)).ok());
+  ASSERT_TRUE(claim_on_thread(shared(kHybrid)).ok());
   const auto recovered = step("recover_sanitize", EraseMethod::sanitize_crypto);
   ASSERT_TRUE(recovered.ok()) << recovered.error().what;
   EXPECT_EQ(kept(kImage), 0U);

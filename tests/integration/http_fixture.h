@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "state/base/uv_timers.h"
 #include "tests/integration/http_harness.h"
 
 namespace reclaim::testing {
 
-// /later?ms=N answers by a timer, /held when release_held() is called, /twice at once and then as
-// /held again, /large?bytes=N with so many,
+// /later?ms=N answers by a timer, /held when release_held() is called, /large?bytes=N with so many,
 // /status?N with that status and no body, /id with the request's id, /who as user u1 of p1; all
 // else at once. The answer tells what was asked: "GET /x of http://host [body]".
 class HttpTest : public ::testing::Test {
@@ -45,7 +45,7 @@ class HttpTest : public ::testing::Test {
     });
     return what;
   }
-  // Why certificate and key could not be read anew; "" if they could.
+  // Why certificate and key could not be read again; "" if they could.
   std::string reload_tls() {
     std::string what;
     thread_.call([&] {
@@ -65,7 +65,7 @@ class HttpTest : public ::testing::Test {
   void destroy() {
     thread_.call([&] {
       server_.reset();
-      timers_.clear();
+      timers_.cancel_all();
     });
     stopped_ = false;
   }
@@ -112,7 +112,7 @@ class HttpTest : public ::testing::Test {
   Result<std::unique_ptr<listener::HttpServer>> create(const listener::HttpServerOptions& options) {
     return listener::HttpServer::create(
         thread_.raw(), options,
-        [this](api::Request request, std::function<void(api::Response)> done) {
+        [this](api::Request request, Once<api::Response> done) {
           handle(request, std::move(done));
         },
         clock_, log_);
@@ -122,7 +122,7 @@ class HttpTest : public ::testing::Test {
     return std::stoul(target.substr(target.find_first_of("0123456789")));
   }
 
-  void handle(const api::Request& request, std::function<void(api::Response)> done) {
+  void handle(const api::Request& request, Once<api::Response> done) {
     api::Response response;
     const std::string& target = request.target;
     response.body =
@@ -138,17 +138,11 @@ class HttpTest : public ::testing::Test {
       response.status = static_cast<int>(number_in(target));
       response.body.clear();
     }
-    if (is("/twice")) done(response);
-    if (is("/held") || is("/twice")) {
+    if (is("/held")) {
       held_.emplace_back([done = std::move(done), response] { done(response); });
     } else if (is("/later")) {
-      const std::uint64_t key = ++last_timer_;
-      auto& timer = timers_[key] = std::make_unique<uv::Timer>(thread_.raw());
-      timer->start(number_in(target), 0, [this, key, done = std::move(done), response] {
-        const auto fired = std::move(timers_[key]);
-        timers_.erase(key);
-        done(response);
-      });
+      timers_.after(static_cast<std::int64_t>(number_in(target)),
+                    [done = std::move(done), response] { done(response); });
     } else {
       done(std::move(response));
     }
@@ -160,9 +154,8 @@ class HttpTest : public ::testing::Test {
   LoopThread thread_;
   std::unique_ptr<listener::HttpServer> server_;
   std::vector<std::string> addresses_;
-  std::vector<std::function<void()>> held_;
-  std::map<std::uint64_t, std::unique_ptr<uv::Timer>> timers_;
-  std::uint64_t last_timer_ = 0;
+  std::vector<Once<>> held_;
+  UvTimers timers_{thread_.raw()};
   std::atomic<bool> stopped_ = false;
 };
 

@@ -260,7 +260,7 @@ TEST_F(HttpHostile, TlsThatIsBrokenOffOrNeverBegunIsClosed) {
   serve(wanted);
   EXPECT_THAT(said(""), Not(HasSubstr("SILENCE")));
   EXPECT_THAT(said(std::string("\x16\x03\x01\x02\x00\x01", 6)), Not(HasSubstr("SILENCE")));
-  EXPECT_THAT(said("\x16\x03\x01\xff\xff garbage that is no record at all"),
+  EXPECT_THAT(said("\x16\x03\x01\xff\xff garbage that is not a record at all"),
               Not(HasSubstr("SILENCE")));
   EXPECT_TRUE(eventually([&] { return connections() == 0; }));
   EXPECT_THAT(curl("--cacert " + cert_file() + " '" + url() + "/x'").output, HasSubstr("GET /x"));

@@ -121,7 +121,7 @@ TEST_F(EraseTest, AStallIsUnknownNotFailed) {
   make_drive("stalls_at=1");
   EraseRequest request;
   request.stall_timeout_ms = 200;
-  expect_erase_error(Errc::unknown, "stands still", request);
+  expect_erase_error(Errc::unknown, "is stalled", request);
 }
 
 TEST_F(EraseTest, TheDeadlineIsUnknownNotFailed) {

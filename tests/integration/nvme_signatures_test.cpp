@@ -1,4 +1,4 @@
-// What the media of a drive bears, found by the real libblkid over the emulated drive: tables and
+// What the media of a drive has, found by the real libblkid over the emulated drive: tables and
 // filesystems that tools made or that are written here byte by byte, and what cannot be read.
 #include "nvme/host/signatures.h"
 
@@ -12,7 +12,6 @@ namespace reclaim::nvme {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr std::uint64_t kDiskBytes = 16U << 20U;

@@ -10,11 +10,6 @@
 namespace reclaim::nvme {
 namespace {
 
-TEST_F(SurfacesTest, AnUnknownStepIsSaidSo) {
-  take();
-  expect_error(step("nothing"), Errc::invalid, "nvme.nothing");
-}
-
 TEST_F(SurfacesTest, AHealthyDriveIsToldOf) {
   take("percent_used=3");
   const auto report = step("check_health");
@@ -57,7 +52,7 @@ TEST_F(SurfacesTest, ABaselineOfAnotherDriveIsNoYardstick) {
   for (const char* name : {"check_health", "reset_controller_state", "reset_namespaces"}) {
     expect_error(step(name, before), Errc::failed, "serial S2");
   }
-  expect_error(step("check_health", "{}"), Errc::failed, "enrol the drive anew");
+  expect_error(step("check_health", "{}"), Errc::failed, "enrol the drive again");
 }
 
 TEST_F(SurfacesTest, ASanitizeThatWasLeftRunningIsWaitedFor) {
@@ -300,9 +295,9 @@ TEST_F(SurfacesTest, AStepThatIsOverItsTimeEnds) {
   make_drive("boot_partition=1M", true);
   ASSERT_TRUE(host_->add_namespace(kAddress, 8 * kMiB, false).ok());
   take_again();
-  for (const char* name : {"reset_controller_state", "reset_namespaces"}) {
+  for (const DriveStep step : {DriveStep::reset_controller_state, DriveStep::reset_namespaces}) {
     StepRequest request;
-    request.step = name;
+    request.step = step;
     request.timeout_ms = 0;
     const auto late = drive_->run_step(
         request, [](EraseProgress) {}, stop_);
@@ -315,7 +310,7 @@ TEST_F(SurfacesTest, AStepThatIsOverItsTimeEnds) {
   }
 }
 
-// What the drive says it has and does not let us read is no surface to pass over.
+// What the drive says it has and does not let us read is not a surface to pass over.
 TEST_F(SurfacesTest, AClaimedSurfaceThatCannotBeReadQuarantines) {
   take("rpmbs=1", false);
   expect_error(step("reset_controller_state"), Errc::failed, "rpmb: the drive says it has it");

@@ -216,7 +216,7 @@ TEST_P(ZeroTest, NothingIsAdopted) {
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
   EraseRequest request = by(GetParam());
   request.adopt_ours = true;
-  expect_error(erase(**claimed, request), Errc::not_found, "begins anew");
+  expect_error(erase(**claimed, request), Errc::not_found, "begins again");
   EXPECT_GT(media().tenant_blocks_kept, 0U);
 }
 
@@ -336,7 +336,7 @@ TEST_F(FormatTest, StoppedOrAdoptedNothingIsSent) {
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
   EraseRequest request = by(EraseMethod::format_user_data);
   request.adopt_ours = true;
-  expect_error(erase(**claimed, request), Errc::not_found, "begins anew");
+  expect_error(erase(**claimed, request), Errc::not_found, "begins again");
   stop_.request();
   request.adopt_ours = false;
   expect_error(erase(**claimed, request), Errc::cancelled, "before the format was sent");

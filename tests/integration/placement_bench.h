@@ -14,7 +14,7 @@
 #include "placement/http/curl_transport.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
-#include "state/base/uv.h"
+#include "state/base/uv_timers.h"
 
 namespace reclaim::testing {
 
@@ -24,8 +24,7 @@ class NotingTransport final : public placement::HttpTransport {
 
   std::vector<placement::HttpRequest> sent;
 
-  void send(placement::HttpRequest request,
-            std::function<void(Result<placement::HttpResponse>)> done) override {
+  void send(placement::HttpRequest request, Callback<placement::HttpResponse> done) override {
     sent.push_back(request);
     if (left_ && (*left_)-- <= 0) request.url = "http://127.0.0.1:1/";  // where nobody answers
     inner_.send(std::move(request), std::move(done));
@@ -50,7 +49,7 @@ class NotingTransport final : public placement::HttpTransport {
 // A real loop with the ports of a client, and calls that wait for their answer.
 class LoopBench {
  public:
-  explicit LoopBench(const placement::Options& options) : pauses_(loop_.raw()) {
+  explicit LoopBench(const placement::Options& options) : timers_(loop_.raw()) {
     auto transport = placement::CurlTransport::create(loop_.raw(), options);
     CHECK(transport.ok());
     curl_ = *std::move(transport);
@@ -59,13 +58,13 @@ class LoopBench {
 
   [[nodiscard]] NotingTransport& transport() { return *noting_; }
   [[nodiscard]] uv::Loop& loop() { return loop_; }
-  [[nodiscard]] placement::Ports ports() { return {*noting_, pauses_, clock_, logger_}; }
+  [[nodiscard]] placement::Ports ports() { return {*noting_, timers_, clock_, logger_}; }
 
   // `start` is given a callback and calls something with it.
   template <typename T, typename Start>
   Result<T> wait(Start start) {
     std::optional<Result<T>> result;
-    start(placement::Callback<T>([&](Result<T> came) {
+    start(Callback<T>([&](Result<T> came) {
       result = std::move(came);
       loop_.stop();
     }));
@@ -84,7 +83,7 @@ class LoopBench {
   uv::Loop loop_;
   SystemClock clock_;
   NullLogger logger_;
-  placement::UvPauses pauses_;
+  UvTimers timers_;
   std::unique_ptr<placement::CurlTransport> curl_;
   std::unique_ptr<NotingTransport> noting_;
 };
@@ -92,7 +91,7 @@ class LoopBench {
 class PlacementBench final : public LoopBench {
  public:
   explicit PlacementBench(const placement::Options& options) : LoopBench(options) {
-    auto client = placement::Client::create(options, ports().transport, ports().pauses,
+    auto client = placement::Client::create(options, ports().transport, ports().timers,
                                             ports().clock, ports().logger);
     CHECK(client.ok());
     client_ = *std::move(client);

@@ -15,10 +15,8 @@ using placement::NewDevice;
 using placement::Options;
 using placement::ProviderRow;
 using placement::ProviderView;
-using placement::RequestKind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr const char* kConsumer = "11111111-1111-4111-8111-111111111111";

@@ -9,7 +9,6 @@
 namespace reclaim::testing {
 namespace {
 
-using placement::HttpRequest;
 using placement::Options;
 using placement::ProviderView;
 using ::testing::HasSubstr;

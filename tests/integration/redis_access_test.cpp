@@ -23,7 +23,7 @@ TEST(RedisAccess, AForeignMachineIsToldHowToEndIt) {
   const contract::World world = redis.world("compute-1");
   contract::a_host_name_belongs_to_one_machine(world);
   const auto beat = [&](const std::string& machine_id) {
-    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+    return contract::ask<Ok>(world, [&](Callback<Ok> done) {
       redis.store->heartbeat(HostInfo{world.host, WallMs{1}, "0.1.0", machine_id, 0},
                              std::move(done));
     });
@@ -40,7 +40,7 @@ TEST(RedisAccess, AForeignMachineIsToldHowToEndIt) {
 Result<std::vector<HostInfo>> hosts_of(StoreOnRedis& redis) {
   return contract::ask<std::vector<HostInfo>>(
       redis.world("x"),
-      [&](StoreCallback<std::vector<HostInfo>> done) { redis.store->hosts(std::move(done)); });
+      [&](Callback<std::vector<HostInfo>> done) { redis.store->hosts(std::move(done)); });
 }
 
 TEST(RedisAccess, AHostLivesUntilItsHeartbeatExpires) {
@@ -50,7 +50,7 @@ TEST(RedisAccess, AHostLivesUntilItsHeartbeatExpires) {
   ASSERT_TRUE(redis.connected());
   EXPECT_TRUE(hosts_of(redis)->empty());
   const auto beat = [&](const std::string& host) {
-    return contract::ask<Ok>(redis.world(host), [&](StoreCallback<Ok> done) {
+    return contract::ask<Ok>(redis.world(host), [&](Callback<Ok> done) {
       redis.store->heartbeat(HostInfo{host, WallMs{1'000}, "0.1.0", "m-" + host, 0, {"node"}},
                              std::move(done));
     });
@@ -108,7 +108,7 @@ TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
   ASSERT_TRUE(redis.connected());
   EXPECT_EQ(redis.server.cli({"GET", "reclaim:schema"}), "2");
   const auto beat = [&](const std::string& machine_id) {
-    return contract::ask<Ok>(redis.world("compute-1"), [&](StoreCallback<Ok> done) {
+    return contract::ask<Ok>(redis.world("compute-1"), [&](Callback<Ok> done) {
       redis.store->heartbeat(HostInfo{"compute-1", WallMs{1}, "0.2.0", machine_id, 0},
                              std::move(done));
     });
@@ -161,9 +161,8 @@ TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {
     ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
     check.run(redis.world(host));
     const auto persistence = contract::ask<PersistenceReport>(
-        redis.world(host), [&](StoreCallback<PersistenceReport> done) {
-          redis.store->check_persistence(std::move(done));
-        });
+        redis.world(host),
+        [&](Callback<PersistenceReport> done) { redis.store->check_persistence(std::move(done)); });
     ASSERT_TRUE(persistence.ok());
     EXPECT_TRUE(persistence->known);
   }
@@ -258,7 +257,7 @@ TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
   ASSERT_TRUE(contract::save(world, record).ok());
   EXPECT_EQ(damage(), "");
   // Progress is written beside it.
-  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](Callback<Ok> done) {
                 redis_.store->save_progress(record, std::move(done));
               }).ok());
   EXPECT_EQ(damage(), "");
@@ -270,7 +269,7 @@ TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
   redis_.server.cli({"HSET", kKey, "epoch", "many"});
   EXPECT_EQ(contract::code_of(contract::save(world, record)), Errc::conflict);
   const auto discard = [&] {
-    return contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+    return contract::ask<Ok>(world, [&](Callback<Ok> done) {
       redis_.store->discard(world.host, record.address, std::move(done));
     });
   };
@@ -309,25 +308,25 @@ TEST(RedisOrders, AreListedWithdrawnAndAnswered) {
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
   const auto list = [&] {
-    return *contract::ask<std::vector<Order>>(world, [&](StoreCallback<std::vector<Order>> done) {
+    return *contract::ask<std::vector<Order>>(world, [&](Callback<std::vector<Order>> done) {
       redis.store->list_orders(world.host, std::move(done));
     });
   };
   const auto withdraw = [&](const std::string& id) {
-    return *contract::ask<bool>(world, [&](StoreCallback<bool> done) {
+    return *contract::ask<bool>(world, [&](Callback<bool> done) {
       redis.store->withdraw_order(world.host, id, std::move(done));
     });
   };
   const auto answer = [&] {
     return *contract::ask<std::optional<std::string>>(
-        world, [&](StoreCallback<std::optional<std::string>> done) {
+        world, [&](Callback<std::optional<std::string>> done) {
           redis.store->read_order_answer(world.host, "req-1", std::move(done));
         });
   };
   Order order;
   order.order = "clean";
   order.request_id = "req-1";
-  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](Callback<Ok> done) {
                 redis.store->push_order(world.host, order, std::move(done));
               }).ok());
   EXPECT_EQ(answer(), std::nullopt);
@@ -337,7 +336,7 @@ TEST(RedisOrders, AreListedWithdrawnAndAnswered) {
   EXPECT_FALSE(withdraw(id));
   EXPECT_TRUE(list().empty());
   for (const std::string refusal : {"no such device", ""}) {
-    ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+    ASSERT_TRUE(contract::ask<Ok>(world, [&](Callback<Ok> done) {
                   redis.store->answer_order(world.host, order, refusal, std::move(done));
                 }).ok());
     EXPECT_EQ(answer(), refusal);
@@ -359,7 +358,7 @@ TEST(RedisOrders, AreHeardAtOnce) {
   const int before = heard;
   Order order;
   order.order = "clean";
-  ASSERT_TRUE(contract::ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  ASSERT_TRUE(contract::ask<Ok>(world, [&](Callback<Ok> done) {
                 redis.store->push_order(world.host, order, std::move(done));
               }).ok());
   world.run_until([&] { return heard > before; });

@@ -32,14 +32,14 @@ TEST(RedisStore, AMarkOfAMessageIsSeenByTheNextWorkerUntilItIsTakenAway) {
   const std::string name = message_uuid("a body");
   const auto mark = [&] {
     return contract::ask<bool>(
-        world, [&](StoreCallback<bool> done) { redis.store->mark_in_hand(name, std::move(done)); });
+        world, [&](Callback<bool> done) { redis.store->mark_in_hand(name, std::move(done)); });
   };
   EXPECT_TRUE(*mark());
   EXPECT_FALSE(*mark());
   world.restart();
   EXPECT_FALSE(*mark());
   ASSERT_TRUE(contract::ask<Ok>(
-      world, [&](StoreCallback<Ok> done) { redis.store->clear_in_hand(name, std::move(done)); }));
+      world, [&](Callback<Ok> done) { redis.store->clear_in_hand(name, std::move(done)); }));
   EXPECT_TRUE(*mark());
 }
 
@@ -57,10 +57,9 @@ TEST(RedisStore, HoweverManyArqsWereWrittenTheyAreLoaded) {
     redis.store->save_arq("compute-1", arq, [&answered](const Result<Ok>&) { ++answered; });
     if (i % 100 == 99) world.run_until([&] { return answered == i + 1; });
   }
-  const auto loaded =
-      contract::ask<std::vector<Arq>>(world, [&](StoreCallback<std::vector<Arq>> done) {
-        redis.store->load_arqs("compute-1", std::move(done));
-      });
+  const auto loaded = contract::ask<std::vector<Arq>>(world, [&](Callback<std::vector<Arq>> done) {
+    redis.store->load_arqs("compute-1", std::move(done));
+  });
   ASSERT_TRUE(loaded.ok()) << loaded.error().what;
   EXPECT_EQ(loaded->size(), kCount);
 }
@@ -313,9 +312,8 @@ TEST(RedisStore, AKickIsHeardAtOnce) {
 
 PersistenceReport persistence(StoreOnRedis& redis) {
   const auto report = contract::ask<PersistenceReport>(
-      redis.world("x"), [&](StoreCallback<PersistenceReport> done) {
-        redis.store->check_persistence(std::move(done));
-      });
+      redis.world("x"),
+      [&](Callback<PersistenceReport> done) { redis.store->check_persistence(std::move(done)); });
   EXPECT_TRUE(report.ok());
   return report.ok() ? *report : PersistenceReport{};
 }

@@ -28,7 +28,7 @@ struct World {
 
 // Asks and waits; the callback has to come later than the call, and once.
 template <typename T>
-Result<T> ask(const World& world, const std::function<void(StoreCallback<T>)>& question) {
+Result<T> ask(const World& world, const std::function<void(Callback<T>)>& question) {
   struct Answer {
     std::optional<Result<T>> result;
     int calls = 0;
@@ -65,31 +65,30 @@ inline Result<Ok> save(const World& world, const Record& record, LockToken lock 
   const JournalEntry entry{to_string(record.address), "available", "dirty_seen",
                            "pending_cleaning",        "why",       "detail",
                            WallMs{1'763'640'000'000}};
-  return ask<Ok>(world, [&](StoreCallback<Ok> done) {
-    world.store().save(record, lock, entry, std::move(done));
-  });
+  return ask<Ok>(
+      world, [&](Callback<Ok> done) { world.store().save(record, lock, entry, std::move(done)); });
 }
 
 inline Result<std::vector<Record>> load(const World& world) {
-  return ask<std::vector<Record>>(world, [&](StoreCallback<std::vector<Record>> done) {
+  return ask<std::vector<Record>>(world, [&](Callback<std::vector<Record>> done) {
     world.store().load(world.host, std::move(done));
   });
 }
 
 inline Result<LockToken> lock(const World& world, const std::string& holder, std::int64_t ttl_ms) {
-  return ask<LockToken>(world, [&](StoreCallback<LockToken> done) {
+  return ask<LockToken>(world, [&](Callback<LockToken> done) {
     world.store().acquire_lock(world.host, address_of(1), holder, ttl_ms, std::move(done));
   });
 }
 
 inline Result<Ok> renew(const World& world, LockToken token, std::int64_t ttl_ms) {
-  return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  return ask<Ok>(world, [&](Callback<Ok> done) {
     world.store().renew_lock(world.host, address_of(1), token, ttl_ms, std::move(done));
   });
 }
 
 inline Result<Ok> unlock(const World& world, LockToken token) {
-  return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  return ask<Ok>(world, [&](Callback<Ok> done) {
     world.store().release_lock(world.host, address_of(1), token, std::move(done));
   });
 }
@@ -100,13 +99,13 @@ inline Result<Ok> push(const World& world, const std::string& reason) {
   kick.instance = "an-instance";
   kick.mark_allocated = true;
   kick.delays_s = {0, 5, 30};
-  return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  return ask<Ok>(world, [&](Callback<Ok> done) {
     world.store().push_kick(world.host, kick, std::move(done));
   });
 }
 
 inline std::vector<Kick> read(const World& world, std::size_t count_max) {
-  const auto kicks = ask<std::vector<Kick>>(world, [&](StoreCallback<std::vector<Kick>> done) {
+  const auto kicks = ask<std::vector<Kick>>(world, [&](Callback<std::vector<Kick>> done) {
     world.store().read_kicks(world.host, count_max, std::move(done));
   });
   EXPECT_TRUE(kicks.ok()) << (kicks.ok() ? "" : kicks.error().what);
@@ -114,9 +113,8 @@ inline std::vector<Kick> read(const World& world, std::size_t count_max) {
 }
 
 inline Result<Ok> ack(const World& world, const std::vector<std::string>& ids) {
-  return ask<Ok>(world, [&](StoreCallback<Ok> done) {
-    world.store().ack_kicks(world.host, ids, std::move(done));
-  });
+  return ask<Ok>(
+      world, [&](Callback<Ok> done) { world.store().ack_kicks(world.host, ids, std::move(done)); });
 }
 
 inline Errc code_of(const Result<Ok>& result) {
@@ -208,9 +206,8 @@ inline void progress_belongs_to_its_epoch(const World& world) {
   record.progress_percent = 42.5;
   record.progress_eta_s = 17;
   const auto save_progress = [&] {
-    return ask<Ok>(world, [&](StoreCallback<Ok> done) {
-      world.store().save_progress(record, std::move(done));
-    });
+    return ask<Ok>(
+        world, [&](Callback<Ok> done) { world.store().save_progress(record, std::move(done)); });
   };
   EXPECT_TRUE(save_progress().ok());
   EXPECT_EQ(load(world)->front(), record);
@@ -250,7 +247,7 @@ inline void kicks_come_in_order_until_acknowledged(const World& world) {
 
 inline void an_order_is_taken_once(const World& world) {
   const auto take = [&] {
-    const auto orders = ask<std::vector<Order>>(world, [&](StoreCallback<std::vector<Order>> done) {
+    const auto orders = ask<std::vector<Order>>(world, [&](Callback<std::vector<Order>> done) {
       world.store().take_orders(world.host, 2, std::move(done));
     });
     EXPECT_TRUE(orders.ok()) << (orders.ok() ? "" : orders.error().what);
@@ -262,7 +259,7 @@ inline void an_order_is_taken_once(const World& world) {
       "a-nonce", "a-code", "a-serial",     "dsn=00-01"};
   for (const char* what : {"enrol", "clean", "abort"}) {
     order.order = what;
-    ASSERT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+    ASSERT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {
                   world.store().push_order(world.host, order, std::move(done));
                 }).ok());
   }
@@ -279,7 +276,7 @@ inline void an_order_is_taken_once(const World& world) {
   EXPECT_EQ(taken[0].order, "abort");
   EXPECT_TRUE(take().empty());
   const auto left = [&] {
-    const auto orders = ask<std::vector<Order>>(world, [&](StoreCallback<std::vector<Order>> done) {
+    const auto orders = ask<std::vector<Order>>(world, [&](Callback<std::vector<Order>> done) {
       world.store().orders_left(world.host, std::move(done));
     });
     EXPECT_TRUE(orders.ok());
@@ -291,12 +288,12 @@ inline void an_order_is_taken_once(const World& world) {
     return ids;
   };
   EXPECT_EQ(left().size(), 3U) << "until it is told what became of it";
-  EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  EXPECT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {
                 world.store().answer_order(world.host, order, "", std::move(done));
               }).ok());
   EXPECT_EQ(left().size(), 2U);
   taken[0].request_id.clear();
-  EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  EXPECT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {
                 world.store().answer_order(world.host, taken[0], "", std::move(done));
               }).ok());
   const std::vector<std::string> ids = left();
@@ -308,7 +305,7 @@ inline void a_host_name_belongs_to_one_machine(const World& world) {
   HostInfo info{world.host, WallMs{1'763'640'000'000}, "0.1.0", "machine-a", 2};
   const auto beat = [&] {
     return ask<Ok>(world,
-                   [&](StoreCallback<Ok> done) { world.store().heartbeat(info, std::move(done)); });
+                   [&](Callback<Ok> done) { world.store().heartbeat(info, std::move(done)); });
   };
   EXPECT_TRUE(beat().ok());
   info.burned = 3;
@@ -316,8 +313,7 @@ inline void a_host_name_belongs_to_one_machine(const World& world) {
   info.machine_id = "machine-b";
   EXPECT_EQ(code_of(beat()), Errc::conflict);
   const auto hosts = ask<std::vector<HostInfo>>(
-      world,
-      [&](StoreCallback<std::vector<HostInfo>> done) { world.store().hosts(std::move(done)); });
+      world, [&](Callback<std::vector<HostInfo>> done) { world.store().hosts(std::move(done)); });
   ASSERT_TRUE(hosts.ok());
   int found = 0;
   for (const HostInfo& host : *hosts) {
@@ -336,13 +332,13 @@ inline void a_certificate_is_kept(const World& world) {
   certificate.id = "an-id";
   certificate.host = world.host;
   certificate.address = to_string(address_of(1));
-  EXPECT_TRUE(ask<Ok>(world, [&](StoreCallback<Ok> done) {
+  EXPECT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {
                 world.store().save_certificate(certificate, "{}", std::move(done));
               }).ok());
 }
 
 inline Result<std::vector<Arq>> load_arqs(const World& world) {
-  return ask<std::vector<Arq>>(world, [&](StoreCallback<std::vector<Arq>> done) {
+  return ask<std::vector<Arq>>(world, [&](Callback<std::vector<Arq>> done) {
     world.store().load_arqs(world.host, std::move(done));
   });
 }
@@ -358,12 +354,12 @@ inline void an_arq_is_kept_until_it_is_removed(const World& world) {
   arq.heard_at = arq.held_at = WallMs{1'763'640'000'123};
   arq.allocation_seen = arq.listed = true;
   const auto save = [&](const Arq& what) {
-    return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+    return ask<Ok>(world, [&](Callback<Ok> done) {
       world.store().save_arq(world.host, what, std::move(done));
     });
   };
   const auto remove = [&] {
-    return ask<Ok>(world, [&](StoreCallback<Ok> done) {
+    return ask<Ok>(world, [&](Callback<Ok> done) {
       world.store().remove_arq(world.host, arq.uuid, std::move(done));
     });
   };

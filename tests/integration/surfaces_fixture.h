@@ -26,7 +26,7 @@ class SurfacesTest : public NvmeFixture {
   [[nodiscard]] Result<StepReport> step(const std::string& name, const std::string& enrolment = "",
                                         EraseMethod method = EraseMethod::sanitize_crypto) {
     StepRequest request;
-    request.step = name;
+    request.step = parse_drive_step(name).value();
     request.enrolment = enrolment;
     request.method = method;
     request.accept_found = accept_found_;

@@ -17,7 +17,8 @@ unit_mutant(swapped_in_the_middle claim nvme/host/claim.cpp AppearsInTheMiddle.A
   [[  if (identity->serial == identity_.serial) return Ok{};]] [[  return Ok{};]])
 unit_mutant(resets_what_is_used claim nvme/host/claim.cpp ClaimTest.NothingIsReset*
   "a drive that the host uses is reset"
-  [[    return result.finding.passed || guard == "live" || (let_go && guard == "driver");]]
+  [[    return result.finding.passed || result.by == guard_live ||
+           (let_go && result.by == guard_driver);]]
   [[    return true;]])
 unit_mutant(takes_what_a_guest_has claim nvme/host/driver_binding.cpp BindingTest.AGuest*
   "a guest's drive is taken away"

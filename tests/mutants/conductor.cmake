@@ -1,12 +1,13 @@
 # Faults in the conductor that its own tests see, in the single situations where they do harm.
-unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor/steps.cpp *StepEnds.*
+unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor/cleaning_steps.cpp
+  *StepEnds.*
   "a step that may have happened or not is run once more"
   [[report.error().code == Errc::cancelled;]]
   [[report.error().code == Errc::cancelled || report.error().code == Errc::unknown;]])
-unit_mutant(guarded_steps_fail conductor handlers/conductor/steps.cpp Dirty.AStepThat*
+unit_mutant(guarded_steps_fail conductor handlers/conductor/cleaning_steps.cpp Dirty.AStepThat*
   "a mount of a moment puts a drive into error"
   [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
-unit_mutant(damaged_records_are_offered conductor handlers/conductor/release.cpp
+unit_mutant(damaged_records_are_offered conductor handlers/conductor/assessor.cpp
   Dirty.ADirtyDrive*
   "a dirty drive whose record is damaged stays on offer"
   [[  if ((dirty || bound) && sighting.view && ]] [[  if (false && sighting.view && ]])
@@ -49,14 +50,14 @@ unit_mutant(doubts_are_kept_to_oneself conductor handlers/survey/admission.cpp C
   "a drive that was never cleaned is held for ever, and no word of an operator helps"
   [[  if (record.certificate_id.empty()) {]]
   [[  if (record.uuid.empty()) {]])
-unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor/conductor.cpp LateRelease.*
+unit_mutant(fence_waits_for_a_cleaning conductor handlers/conductor/assessor.cpp LateRelease.*
   "a release of an earlier worker comes late and offers a drive that waits for an operator"
-  [[  if (device.fence_first && device.sighting]]
-  [[  if (device.fence_first && !device.sighting]])
+  [[  if (fence_.is_needed_first(address) && sighting &&]]
+  [[  if (false &&]])
 unit_mutant(no_fence_after_a_restart conductor handlers/conductor/conductor.cpp LateRelease.*
   "a release that the worker before sent is made while the drive is being erased"
-  [[  device.fence_first = device.record.stage]]
-  [[  device.fence = false && device.record.stage]])
+  [[  fence_.need_first(address, device.record.stage]]
+  [[  fence_.need(address, false && device.record.stage]])
 unit_mutant(late_answers_are_believed conductor handlers/conductor/release.cpp Dirty.NothingIs*
   "a drive is given back on what it said before the process was frozen"
   [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])
@@ -64,9 +65,9 @@ unit_mutant(offers_are_forgotten conductor handlers/conductor/ledger_gate.cpp *O
   "an erasure is adopted though a tenant whom nobody saw came after it"
   [[  if (is_busy(record.stage) || known) return next();]]
   [[  if (!known || known) return next();]])
-unit_mutant(reservations_wait_for_records conductor handlers/conductor/conductor.cpp *Unrecorded.*
+unit_mutant(reservations_wait_for_records conductor handlers/conductor/assessor.cpp *Unrecorded.*
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
-  [[    reserve_unrecorded(device, sighting);
+  [[    reserve_unrecorded(sighting);
 ]] "")
 unit_mutant(silence_is_consent conductor handlers/conductor/cyborg_watch.cpp
   DoubtOfCyborg.IsNotGivenBack*
@@ -74,23 +75,22 @@ unit_mutant(silence_is_consent conductor handlers/conductor/cyborg_watch.cpp
   [[  if (!status) return "Cyborg's API does not answer";
 ]] "  if (!status) return {};
 ")
-unit_mutant(maintaining_not_asked_again conductor handlers/conductor/effects.cpp
+unit_mutant(maintaining_not_asked_again conductor handlers/conductor/recheck.cpp
   DoubtOfCyborg.IsNotTouched*
   "what Cyborg took under maintenance after the admission is erased"
-  [[  ask_cyborg_once_more(address, epoch,
-                       [this, address, epoch] { recheck_placement(address, epoch); });]]
-  [[  recheck_placement(address, epoch);]])
+  [[  arqs_.ask_once_more(address, epoch, [this, address, epoch] { read(address, epoch); });]]
+  [[  read(address, epoch);]])
 unit_mutant(certificate_overtaken handlers handlers/survey/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
-unit_mutant(foreign_records_are_adopted conductor handlers/conductor/inbox.cpp
+unit_mutant(foreign_records_are_adopted conductor handlers/conductor/record_writer.cpp
   ForeignRedis.ARecordReplaced*
   "what somebody wrote into Redis is taken over by a running worker"
-  [[          return overwrite(address, *stored, next, entry, saved);
+  [[      return overwrite(address, *stored, change);
 ]]
-  [[          device.saving = false;
-          device.record = *stored;
-          return;
+  [[      device.saving = false;
+      device.record = *stored;
+      return;
 ]])
 unit_mutant(older_versions_are_believed conductor handlers/conductor/conductor.cpp
   ForeignRedis.*Older*
@@ -121,10 +121,12 @@ unit_mutant(tenants_put_back_are_believed conductor state/ledger/trust.cpp Forei
   "a certificate names the tenant before"
   [[    record.instance.clear();
 ]] "")
-unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/effects.cpp
+unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/drive_claims.cpp
   ForeignRedis.APlan*
   "a drive is erased by a method that is not allowed any more"
-  [[    if (!allowed) return answer(]] [[    if (false) return answer(]])
+  [[    if (!allowed)
+]] [[    if (false)
+]])
 unit_mutant(anyone_may_enrol conductor handlers/conductor/order_desk.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
   [[  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {]]
@@ -134,15 +136,18 @@ unit_mutant(orders_accept_any_drive conductor handlers/survey/identity.cpp
   "an operator accepts one drive, and another one is erased"
   [[  return is.empty() ? is : other_than_accepted(]]
   [[  return true ? std::string() : other_than_accepted(]])
-unit_mutant(opened_drives_are_not_compared conductor handlers/conductor/effects.cpp
+unit_mutant(opened_drives_are_not_compared conductor handlers/conductor/drive_claims.cpp
   Managed/OrdersOfAnyDrive.AcceptNoDriveThatIsPutThereBefore*
   "a drive that is put there after an order for another one is erased"
-  [[  if (!accepted) return answer(]] [[  if (false) return answer(]])
-unit_mutant(holds_are_cleaned conductor handlers/conductor/commands.cpp OrdersOfAHeldDevice.*Clean*
+  [[  if (!accepted)
+]] [[  if (false)
+]])
+unit_mutant(holds_are_cleaned conductor handlers/conductor/device_orders.cpp
+  OrdersOfAHeldDevice.*Clean*
   "an operator's `clean` erases what another operator reserved by hand"
-  [[  if (device.record.stage == Stage::available && !device.unsure) {]]
+  [[  if (device.record.stage == Stage::available && !assessor_.is_unsure(address)) {]]
   [[  if (device.record.stage == Stage::available && !device.record.held) {]])
-unit_mutant(holds_are_enrolled conductor handlers/conductor/commands.cpp
+unit_mutant(holds_are_enrolled conductor handlers/conductor/device_orders.cpp
   OrdersOfAHeldDevice.*Enrol*
   "an operator's --enrol erases what another operator has just reserved by hand"
   [[(!view->is_device() || !view->free() || view->burned())) {]]
@@ -179,9 +184,9 @@ unit_mutant(serials_are_learnt_across_boots conductor handlers/survey/identity.c
 unit_mutant(guests_are_not_looked_for conductor handlers/survey/admission.cpp Managed/Guest.*
   "a drive that a guest has by Nova's mistake stays on offer"
   [[sighting.drive && !sighting.drive->guest.empty()) {]] [[false) {]])
-unit_mutant(peeks_believe_anything conductor handlers/conductor/identity.cpp Unseen.ATenancy*
+unit_mutant(peeks_believe_anything conductor handlers/conductor/assessor.cpp Unseen.ATenancy*
   "what a tenant left whom nobody saw is taken for an operator's hold"
-  [[peeked->host_writes};]] [[*device.record.certified_host_writes};]])
+  [[peeked->host_writes};]] [[*record.certified_host_writes};]])
 unit_mutant(nobody_watches conductor handlers/survey/close_watch.cpp OnOffer.What*
   "a dirty drive that somebody un-reserves is on offer until the next survey"
   [[        if (offered) on_offer_(]] [[        if (false) on_offer_(]])
@@ -190,23 +195,23 @@ unit_mutant(providers_made_again_are_not_found conductor handlers/survey/close_w
   "a dirty drive whose provider is made again is on offer until the next survey"
   [[          if (gone && !at.provider_name.empty()) return look_for(at);]]
   [[          if (gone && false) return look_for(at);]])
-unit_mutant(lanes_stay_empty conductor handlers/conductor/watch.cpp Schedule.ADriveThatWaits*
-  "a drive that waits for a lane waits for the next survey"
-  [[  if (one_waits) want_survey(0);]] "")
-unit_mutant(orders_are_refused_unseen conductor handlers/conductor/watch.cpp Given/Ordered.*
+unit_mutant(threads_stay_idle conductor handlers/conductor/admissions.cpp Schedule.ADriveThatWaits*
+  "a drive that waits for a drive thread waits for the next survey"
+  [[  if (one_waits) context_.want_survey(0);]] "")
+unit_mutant(orders_are_refused_unseen conductor handlers/conductor/device_orders.cpp Given/Ordered.*
   "an order right after a restart is refused, on what nobody has looked at yet"
-  [[  if (order.order != "clean" && order.order != "enrol") return false;]]
+  [[  if (kind != OrderKind::clean && kind != OrderKind::enrol) return false;]]
   [[  return false;]])
 unit_mutant(other_addresses_dirt_is_ignored conductor handlers/survey/identity.cpp *TooIsNotErased
   "the drive of an instance that is shut off is erased at an address that had it before"
   [[    if (!same || !entry.dirty || entry.dirty_since <= record.certificate_at) continue;]]
   [[    continue;]])
-unit_mutant(news_of_others_is_kept conductor handlers/conductor/arqs.cpp DoubtOfTwo.*
+unit_mutant(news_of_others_is_kept conductor handlers/conductor/arq_desk.cpp DoubtOfTwo.*
   "a drive that Cyborg has bound is erased, for it was told while another was asked about"
   [[      stop_what_is_bound();
-      if (binding_of(device)) return;]]
-  [[      if (binding_of(device)) return;]])
-unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/release.cpp
+      if (binding_of(record)) return;]]
+  [[      if (binding_of(record)) return;]])
+unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/assessor.cpp
   Doubt.ATenancyIsOnTheLedger*
   "a tenancy that Redis could not be told of is forgotten with the worker"
   [[  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {]]
@@ -214,7 +219,7 @@ unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/release.cpp
 unit_mutant(old_orders_are_carried_out conductor handlers/conductor/inbox.cpp
   Doubt.ACleanThatIsOrdered*
   "a device that was just given back is taken to our driver while it is on offer"
-  [[    if (is_over(device, event)) {]] [[    if (false) {]])
+  [[    if (hooks_.is_over(address, event)) {]] [[    if (false) {]])
 unit_mutant(enrolments_are_forgotten conductor state/ledger/trust.cpp ForeignRedis.AnEnrolment*
   "an enrolment that Redis has forgotten is undone"
   [[  if (enrolled_since) {]] [[  if (false) {]])

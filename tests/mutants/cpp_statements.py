@@ -22,7 +22,7 @@ _NO_DECLARATION = {"if", "for", "while", "switch", "do", "return", "break", "con
 
 
 class Unbalanced(Exception):
-    """The text is no sequence of whole statements."""
+    """The text is not a sequence of whole statements."""
 
 
 class Code:

@@ -218,7 +218,7 @@ void World::host_trouble(Slot& slot) {
       break;
     case 1:
       if (drive.guest != 0 || !drive.present || !slot.managed) return;
-      say(fmt::format("host: the driver of {} is bound anew", to_string(address)));
+      say(fmt::format("host: the driver of {} is bound again", to_string(address)));
       drive.driver.clear();
       if (drives) drives->breaks(address);
       rebind_later(address, rng.between(0, 20'000));
@@ -388,7 +388,7 @@ void World::operator_tidies() {
       slot.operator_tries += 1;
       const bool other =
           (!record.serial.empty() && record.serial != drive_of(slot).serial) ||
-          record.last_error.find("look at it, then order again") != std::string::npos ||
+          record.last_error.find("check it, then issue the order again") != std::string::npos ||
           record.last_error.find("enrol this one") != std::string::npos ||
           record.last_error.find("--enrol` accepts it") != std::string::npos;
       command(other ? "enrol" : "clean", record.address);

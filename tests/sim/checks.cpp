@@ -26,7 +26,7 @@ void World::wire_checks() {
     if (slot == nullptr || !slot->cyborg || !slot->ours) return fail("registered, and not ours");
     say(to_string(slot->address) + " is registered");
     if (!drive_of(*slot).signatures.empty() && !slot->enrolled && !slot->given) {
-      fail(to_string(slot->address) + " is registered, and bears what somebody may miss");
+      fail(to_string(slot->address) + " is registered, and has what somebody may miss");
     }
   };
   placement.on_released = [this](Provider& provider) { check_released(provider); };
@@ -141,7 +141,7 @@ void World::check_release_asked(const placement::ProviderView& view) {
     return fail(where + ": before the record says so");
   }
   if (saved->evidence.empty() || saved->verification.empty()) {
-    return fail(where + ": the record bears no evidence");
+    return fail(where + ": the record has no evidence");
   }
 }
 
@@ -193,7 +193,7 @@ void World::check_saved(const Record& record) {
   if (!options_.scripted) remember_record(record);
   chaos_at(record);
   Slot& slot = slot_at(record.address);
-  // As long as it cannot be told from a missed tenancy it is no hold yet.
+  // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
                       record.waiting_for.find("cannot be claimed to read") != std::string::npos;
   slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure && !slot.bound);
@@ -283,7 +283,7 @@ void World::check_offered() {
   }
 }
 
-// What cannot be cleaned as configured is no device of the pool.
+// What cannot be cleaned as configured is not a device of the pool.
 void World::check_unfit(Slot& slot, const Provider* provider) {
   const Drive& drive = drive_of(slot);
   const bool unfit = provider != nullptr && provider->inventory.reserved == 0 &&

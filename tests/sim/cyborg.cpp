@@ -104,7 +104,7 @@ void World::cyborg_unbinds(Slot& slot) {
   notify_arq(slot, "accelerator_request.unbind.end");
   notify_arq(slot, "accelerator_request.delete.end");
   cyborg.remove(slot.arq);
-  // The specification's conductor gives what is no drive back at once.
+  // The specification's conductor gives what is not a drive back at once.
   Provider* provider = provider_of(slot);
   if (!slot.is_drive && provider != nullptr) offer(slot, *provider, 0);
 }
@@ -166,7 +166,7 @@ void World::tell_arq(Slot& slot, const std::string& event) {
   hand_over(slot, event, cyborg.arq(slot.arq), 0);
 }
 
-// The agent's report, each minute: where it finds its inventory changed, it writes it anew, and
+// The agent's report, each minute: where it finds its inventory changed, it writes it again, and
 // knows nothing of `reserved`.
 void World::cyborg_periodic() {
   if (quiet_) return;
@@ -224,7 +224,7 @@ void World::check_written(const Provider& provider) {
   slot->reserved_unnoted =
       provider.inventory.reserved != 0 && !noted && disk.unwritten.contains(slot->address);
   if (!slot->cyborg) return;
-  if (!slot->is_drive) return fail(to_string(slot->address) + " is no drive, and was written");
+  if (!slot->is_drive) return fail(to_string(slot->address) + " is not a drive, and was written");
   if (slot->taken_ms != 0 && provider.inventory.reserved == 1) {
     windows_ms.push_back(scheduler.now_ms() - std::exchange(slot->taken_ms, 0));
   }
@@ -248,7 +248,7 @@ std::string World::check_cyborg_touch(const Slot& slot, const Drive& drive) {
   if (slot.interrupted) return ": after a restart, and no operator said so";
   if (is_bound_by_hand(slot)) return ": an ARQ binds it";
   if (!drive.signatures.empty() && !slot.enrolled && !slot.given) {
-    return ": it bears what somebody may miss, and nobody enrolled it";
+    return ": it has what somebody may miss, and nobody enrolled it";
   }
   if (cyborg_api_ && slot.maintaining && cyborg.told_maintaining(slot.address) &&
       store.last_saved(slot.address)->cyborg_status == "maintaining") {

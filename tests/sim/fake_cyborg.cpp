@@ -21,24 +21,25 @@ void FakeCyborg::changing() {
   changed_ms_ = scheduler_.now_ms();
 }
 
-void FakeCyborg::read(const HostNames& /*names*/, placement::Callback<placement::CyborgView> done) {
-  scheduler_.answer(slow_ms + faults_.delay_ms(rng_), [this, done = std::move(done)] {
+void FakeCyborg::read(const HostNames& /*names*/, Callback<placement::CyborgView> done) {
+  scheduler_.answer(slow_ms + faults_.delay_ms(rng_), [this, done = std::move(done)]() mutable {
     Result<placement::CyborgView> result = Error{Errc::unavailable, "Cyborg is away"};
     if (!away_ && !rng_.chance(faults_.cyborg_away)) {
       const bool lags = scheduler_.now_ms() - changed_ms_ < kReplicaLagMs;
       result = lags && rng_.chance(faults_.cyborg_stale) ? before_ : view();
     }
-    scheduler_.answer(faults_.delay_ms(rng_), [this, done, result = std::move(result)] {
-      if (told_worker_ != scheduler_.worker()) told_.clear();
-      told_worker_ = scheduler_.worker();
-      if (result) {
-        told_.clear();
-        for (const placement::CyborgDevice& device : result->devices) {
-          if (device.status == "maintaining") told_.insert(*device.address);
-        }
-      }
-      done(result);
-    });
+    scheduler_.answer(faults_.delay_ms(rng_),
+                      [this, done = std::move(done), result = std::move(result)] {
+                        if (told_worker_ != scheduler_.worker()) told_.clear();
+                        told_worker_ = scheduler_.worker();
+                        if (result) {
+                          told_.clear();
+                          for (const placement::CyborgDevice& device : result->devices) {
+                            if (device.status == "maintaining") told_.insert(*device.address);
+                          }
+                        }
+                        done(result);
+                      });
   });
 }
 

@@ -18,7 +18,7 @@ class FakeCyborg final : public placement::Accelerators {
   FakeCyborg(Scheduler& scheduler, Rng& rng, const Faults& faults)
       : scheduler_(scheduler), rng_(rng), faults_(faults) {}
 
-  void read(const HostNames& names, placement::Callback<placement::CyborgView> done) override;
+  void read(const HostNames& names, Callback<placement::CyborgView> done) override;
 
   // The database.
   Arq& arq(const std::string& uuid) { return arqs_[uuid]; }

@@ -50,8 +50,8 @@ void FakeDrives::put_back(const PciAddress& address) {
 }
 
 bool FakeDrives::holds_group(const PciAddress& address) const {
-  const auto it = lanes_.find(address);
-  return it != lanes_.end() && it->second.claimed && it->second.restored;
+  const auto it = drive_threads_.find(address);
+  return it != drive_threads_.end() && it->second.claimed && it->second.restored;
 }
 
 Drive* FakeDrives::find(const PciAddress& address) {
@@ -62,75 +62,75 @@ Drive* FakeDrives::find(const PciAddress& address) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Lanes: one thing after the other on each drive.
+// DriveThreads: one thing after the other on each drive.
 
-void FakeDrives::in_lane(const PciAddress& address, std::function<void(std::uint64_t op)> what) {
-  Lane& lane = lanes_[address];
-  const std::uint64_t op = ++lane.asked;
-  std::function<void()> run = [what = std::move(what), op] { what(op); };
-  if (lane.busy) {
-    lane.queue.push_back(std::move(run));
+void FakeDrives::on_thread(const PciAddress& address, Once<std::uint64_t> what) {
+  DriveThread& thread = drive_threads_[address];
+  const std::uint64_t op = ++thread.asked;
+  Once<> run = [what = std::move(what), op] { what(op); };
+  if (thread.busy) {
+    thread.queue.push_back(std::move(run));
     return;
   }
-  lane.busy = true;
+  thread.busy = true;
   scheduler_.answer(faults_.delay_ms(rng_), std::move(run));
 }
 
-void FakeDrives::finish(const PciAddress& address, std::function<void()> answer) {
-  Lane& lane = lanes_[address];
-  lane.busy = false;
-  if (!lane.queue.empty()) {
-    lane.busy = true;
-    scheduler_.answer(0, std::move(lane.queue.front()));
-    lane.queue.pop_front();
+void FakeDrives::finish(const PciAddress& address, Once<> answer) {
+  DriveThread& thread = drive_threads_[address];
+  thread.busy = false;
+  if (!thread.queue.empty()) {
+    thread.busy = true;
+    scheduler_.answer(0, std::move(thread.queue.front()));
+    thread.queue.pop_front();
   }
   scheduler_.answer(faults_.delay_ms(rng_), std::move(answer));
 }
 
 bool FakeDrives::stopped(const PciAddress& address, std::uint64_t op) const {
-  return op <= lanes_.at(address).stopped_upto;
+  return op <= drive_threads_.at(address).stopped_upto;
 }
 
 void FakeDrives::stop(const PciAddress& address) {
-  Lane& lane = lanes_[address];
-  lane.stopped_upto = lane.asked;
+  DriveThread& thread = drive_threads_[address];
+  thread.stopped_upto = thread.asked;
 }
 
-void FakeDrives::drop(const PciAddress& address, std::function<void()> done) {
-  in_lane(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) {
-    Lane& lane = lanes_[address];
-    lane.claimed = false;
-    lane.counters.reset();
-    lane.proof = Proof{};
+void FakeDrives::drop(const PciAddress& address, Once<> done) {
+  on_thread(address, [this, address, done = std::move(done)](std::uint64_t /*op*/) mutable {
+    DriveThread& thread = drive_threads_[address];
+    thread.claimed = false;
+    thread.counters.reset();
+    thread.proof = Proof{};
     put_back(address);
-    finish(address, done);
+    finish(address, std::move(done));
   });
 }
 
 void FakeDrives::breaks(const PciAddress& address) {
-  lanes_[address].broken = true;
+  drive_threads_[address].broken = true;
 }
 
 bool FakeDrives::claimed(const PciAddress& address) const {
-  const auto it = lanes_.find(address);
-  return it != lanes_.end() && it->second.claimed;
+  const auto it = drive_threads_.find(address);
+  return it != drive_threads_.end() && it->second.claimed;
 }
 
 bool FakeDrives::intact(const PciAddress& address) const {
-  const auto it = lanes_.find(address);
-  return it != lanes_.end() && it->second.claimed && !it->second.broken;
+  const auto it = drive_threads_.find(address);
+  return it != drive_threads_.end() && it->second.claimed && !it->second.broken;
 }
 
 Proof FakeDrives::proof(const PciAddress& address) const {
-  const auto it = lanes_.find(address);
-  return it == lanes_.end() ? Proof{} : it->second.proof;
+  const auto it = drive_threads_.find(address);
+  return it == drive_threads_.end() ? Proof{} : it->second.proof;
 }
 
 // -------------------------------------------------------------------------------------------------
 // Looking.
 
 void FakeDrives::find_signatures(const PciAddress& address,
-                                 nvme::Callback<std::vector<std::string>> done) {
+                                 Callback<std::vector<std::string>> done) {
   scheduler_.answer(faults_.delay_ms(rng_), [this, address, done = std::move(done)] {
     const Drive* drive = find(address);
     if (drive == nullptr || !drive->present || drive->driver != "nvme") {
@@ -142,9 +142,9 @@ void FakeDrives::find_signatures(const PciAddress& address,
 }
 
 void FakeDrives::discover(const std::set<PciAddress>& others,
-                          nvme::Callback<std::vector<nvme::DriveFacts>> done) {
-  if (hardware_.discovery_hangs) return;
-  scheduler_.answer(faults_.delay_ms(rng_), [this, others, done = std::move(done)] {
+                          Callback<std::vector<nvme::DriveFacts>> done) {
+  if (hardware_.discovery_hangs) return hung_.push_back(std::move(done));
+  scheduler_.answer(faults_.delay_ms(rng_), [this, others, done = std::move(done)]() mutable {
     std::vector<nvme::DriveFacts> out;
     for (auto& [address, drive] : hardware_.drives) {
       settle_sanitize(drive, scheduler_.now_ms(), rng_);
@@ -161,11 +161,11 @@ void FakeDrives::discover(const std::set<PciAddress>& others,
         if (others.contains(address)) out.push_back(std::move(facts));
         continue;
       }
-      // A drive in a lane is not opened again; what its claim learnt is told instead.
-      const Lane& lane = lanes_[address];
+      // A drive in a drive thread is not opened again; what its claim learnt is told instead.
+      const DriveThread& thread = drive_threads_[address];
       if (drive.hangs) {
         facts.problem = "it does not answer in time";
-      } else if (drive.driver == "nvme" && (!lane.busy || lane.counters)) {
+      } else if (drive.driver == "nvme" && (!thread.busy || thread.counters)) {
         facts.controller = "nvme0";
         facts.controller_state = "live";
         nvme::Identity identity;
@@ -175,47 +175,49 @@ void FakeDrives::discover(const std::set<PciAddress>& others,
         identity.capabilities = drive.capabilities;
         facts.identity = identity;
         facts.counters = nvme::Counters{drive.host_reads, drive.host_writes};
-        if (lane.counters) {
-          facts.identity->serial = lane.serial;
-          facts.counters = lane.counters;
+        if (thread.counters) {
+          facts.identity->serial = thread.serial;
+          facts.counters = thread.counters;
         }
       } else {
-        facts.problem = drive.driver == "nvme" ? "busy in a lane" : "the nvme driver is not bound";
+        facts.problem =
+            drive.driver == "nvme" ? "busy in a drive thread" : "the nvme driver is not bound";
       }
       out.push_back(std::move(facts));
     }
     Result<std::vector<nvme::DriveFacts>> result = std::move(out);
     if (rng_.chance(faults_.discover_fails)) result = Error{Errc::failed, "sysfs cannot be read"};
-    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
+    scheduler_.answer(faults_.delay_ms(rng_),
+                      [done = std::move(done), result = std::move(result)] { done(result); });
   });
 }
 
 void FakeDrives::inspect(const nvme::ClaimRequest& /*request*/,
-                         nvme::Callback<std::vector<nvme::GuardFinding>> done) {
-  scheduler_.answer(0, [done] { done(std::vector<nvme::GuardFinding>{}); });
+                         Callback<std::vector<nvme::GuardFinding>> done) {
+  scheduler_.answer(0, [done = std::move(done)] { done(std::vector<nvme::GuardFinding>{}); });
 }
 
 // The guards that can change between the claim and the command.
-std::optional<Error> FakeDrives::guard(const Drive* drive, const Lane& lane) const {
-  if (!lane.claimed) return Error{Errc::refused, "it is not claimed"};
-  if (lane.broken || drive == nullptr || !drive->present || drive->serial != lane.serial) {
+std::optional<Error> FakeDrives::guard(const Drive* drive, const DriveThread& thread) const {
+  if (!thread.claimed) return Error{Errc::refused, "it is not claimed"};
+  if (thread.broken || drive == nullptr || !drive->present || drive->serial != thread.serial) {
     return Error{Errc::refused, "the claimed descriptors do not answer any more"};
   }
-  if (drive->guest != 0 || drive->driver != (lane.restored ? drive->home : "nvme")) {
+  if (drive->guest != 0 || drive->driver != (thread.restored ? drive->home : "nvme")) {
     return Error{Errc::refused, "a guest has it"};
   }
   if (drive->guarded) return Error{Errc::refused, "it is mounted"};
   return std::nullopt;
 }
 
-void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) {
+void FakeDrives::claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimReport> done) {
   const PciAddress address = request.address;
-  in_lane(address, [this, address, request, done = std::move(done)](std::uint64_t op) {
+  on_thread(address, [this, address, request, done = std::move(done)](std::uint64_t op) mutable {
     if (on_claim) on_claim(address);
-    Lane& lane = lanes_[address];
+    DriveThread& thread = drive_threads_[address];
     Drive* drive = find(address);
     const auto refuse = [&](Errc code, const char* why) {
-      finish(address, [done, code, why] { done(Error{code, why}); });
+      finish(address, [done = std::move(done), code, why] { done(Error{code, why}); });
     };
     if (stopped(address, op)) return refuse(Errc::cancelled, "told to stop");
     if (drive == nullptr || !drive->present) return refuse(Errc::busy, "nothing at this address");
@@ -225,7 +227,7 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     }
     if (drive->hangs) return refuse(Errc::busy, "it does not answer in time");
     if (drive->guarded) return refuse(Errc::refused, "it is mounted");
-    if (lane.claimed) return refuse(Errc::busy, "it is claimed already");
+    if (thread.claimed) return refuse(Errc::busy, "it is claimed already");
     if (rng_.chance(faults_.command_fails)) return refuse(Errc::refused, "EBUSY");
     if (!request.expected_serial.empty() && request.expected_serial != drive->serial) {
       return refuse(Errc::failed, "another serial than recorded: enrol the new drive");
@@ -234,12 +236,12 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
       drive->driver = "nvme";
       drive->taken_over = true;
     }
-    lane.claimed = true;
-    lane.broken = false;
-    lane.restored = false;
-    lane.serial = drive->serial;
-    lane.counters = nvme::Counters{drive->host_reads, drive->host_writes};
-    lane.proof = Proof{};
+    thread.claimed = true;
+    thread.broken = false;
+    thread.restored = false;
+    thread.serial = drive->serial;
+    thread.counters = nvme::Counters{drive->host_reads, drive->host_writes};
+    thread.proof = Proof{};
     nvme::ClaimReport report;
     report.findings.push_back(nvme::GuardFinding{"claim", true, "every node is open"});
     nvme::Identity identity;
@@ -249,54 +251,54 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::C
     identity.capabilities = drive->capabilities;
     report.facts.identity = identity;
     report.facts.hardware = drive->hardware;
-    report.facts.counters = lane.counters;
+    report.facts.counters = thread.counters;
     // What a tenant left of it; the rest is hidden.
     report.facts.namespaces.push_back(nvme::NamespaceFacts{
         1, "nvme0n1", drive->hidden_owner != 0 ? kWholeBytes / 2 : kWholeBytes, 512, 0});
-    finish(address, [done, report] { done(report); });
+    finish(address, [done = std::move(done), report] { done(report); });
   });
 }
 
 // -------------------------------------------------------------------------------------------------
 // After the work.
 
-void FakeDrives::restore_driver(const PciAddress& address, nvme::Callback<Ok> done) {
-  in_lane(address, [this, address, done = std::move(done)](std::uint64_t op) {
-    Lane& lane = lanes_[address];
+void FakeDrives::restore_driver(const PciAddress& address, Callback<Ok> done) {
+  on_thread(address, [this, address, done = std::move(done)](std::uint64_t op) mutable {
+    DriveThread& thread = drive_threads_[address];
     const Drive* drive = find(address);
     const auto refuse = [&](const Error& error) {
-      finish(address, [done, error] { done(error); });
+      finish(address, [done = std::move(done), error] { done(error); });
     };
     if (stopped(address, op)) return refuse(cancelled());
-    if (auto refused = guard(drive, lane)) return refuse(*refused);
+    if (auto refused = guard(drive, thread)) return refuse(*refused);
     if (drive->taken_over) {
       if (rng_.chance(faults_.command_fails)) {
         return refuse(Error{Errc::failed, "its former driver does not come back"});
       }
       put_back(address);
-      lane.restored = true;
+      thread.restored = true;
     }
-    finish(address, [done] { done(Ok{}); });
+    finish(address, [done = std::move(done)] { done(Ok{}); });
   });
 }
 
 void FakeDrives::still_ours(const PciAddress& address, const nvme::Counters& since,
-                            nvme::Callback<nvme::Counters> done) {
-  in_lane(address, [this, address, since, done = std::move(done)](std::uint64_t op) {
-    Lane& lane = lanes_[address];
+                            Callback<nvme::Counters> done) {
+  on_thread(address, [this, address, since, done = std::move(done)](std::uint64_t op) mutable {
+    DriveThread& thread = drive_threads_[address];
     const Drive* drive = find(address);
     const auto refuse = [&](const Error& error) {
-      finish(address, [done, error] { done(error); });
+      finish(address, [done = std::move(done), error] { done(error); });
     };
     if (stopped(address, op)) return refuse(cancelled());
-    if (auto refused = guard(drive, lane)) return refuse(*refused);
+    if (auto refused = guard(drive, thread)) return refuse(*refused);
     if (drive->host_writes != since.host_writes) {
       return refuse(Error{Errc::refused, "somebody wrote to it since it was verified"});
     }
     const nvme::Counters counters{drive->host_reads, drive->host_writes};
-    finish(address, [this, done, counters] {
+    finish(address, [this, done = std::move(done), counters]() mutable {
       scheduler_.answer(std::exchange(next_last_answer_late_ms, 0),
-                        [done, counters] { done(counters); });
+                        [done = std::move(done), counters] { done(counters); });
     });
   });
 }

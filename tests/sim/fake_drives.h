@@ -1,6 +1,6 @@
 // The host's drives as the simulation has them. A Drive is hardware: whose data it holds, what its
-// sanitize log says, whether it lies. FakeDrives is one worker's hand on them: claims, lanes, and
-// the guards of the host; it dies with its worker, a running sanitize does not.
+// sanitize log says, whether it lies. FakeDrives is one worker's hand on them: claims, drive
+// threads, and the guards of the host; it dies with its worker, a running sanitize does not.
 #pragma once
 
 #include <deque>
@@ -72,7 +72,7 @@ void write_media(Drive& drive, std::uint64_t owner, std::uint64_t content);
 // Lets a sanitize whose time has come end.
 void settle_sanitize(Drive& drive, std::int64_t now_ms, Rng& rng);
 
-// What a lane answers after stop().
+// What a drive thread answers after stop().
 Error cancelled();
 
 class Hardware final {
@@ -96,28 +96,27 @@ class FakeDrives final : public nvme::Drives {
   FakeDrives(Scheduler& scheduler, Rng& rng, const Faults& faults, Hardware& hardware);
 
   void discover(const std::set<PciAddress>& others,
-                nvme::Callback<std::vector<nvme::DriveFacts>> done) override;
-  void find_signatures(const PciAddress& address,
-                       nvme::Callback<std::vector<std::string>> done) override;
-  void claim(const nvme::ClaimRequest& request, nvme::Callback<nvme::ClaimReport> done) override;
+                Callback<std::vector<nvme::DriveFacts>> done) override;
+  void find_signatures(const PciAddress& address, Callback<std::vector<std::string>> done) override;
+  void claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimReport> done) override;
   void inspect(const nvme::ClaimRequest& request,
-               nvme::Callback<std::vector<nvme::GuardFinding>> done) override;
+               Callback<std::vector<nvme::GuardFinding>> done) override;
   void run_step(const PciAddress& address, const nvme::StepRequest& request,
                 std::function<void(nvme::EraseProgress)> on_progress,
-                nvme::Callback<nvme::StepReport> done) override;
-  void take_baseline(const PciAddress& address, nvme::Callback<nvme::Baseline> done) override;
+                Callback<nvme::StepReport> done) override;
+  void take_baseline(const PciAddress& address, Callback<nvme::Baseline> done) override;
   void erase(const PciAddress& address, const nvme::EraseRequest& request,
              std::function<void(nvme::EraseProgress)> on_progress,
-             nvme::Callback<nvme::EraseEvidence> done) override;
+             Callback<nvme::EraseEvidence> done) override;
   void verify(const PciAddress& address, const nvme::Baseline& baseline,
               const nvme::EraseEvidence& evidence,
               std::function<void(nvme::EraseProgress)> on_progress,
-              nvme::Callback<nvme::VerifyReport> done) override;
-  void restore_driver(const PciAddress& address, nvme::Callback<Ok> done) override;
+              Callback<nvme::VerifyReport> done) override;
+  void restore_driver(const PciAddress& address, Callback<Ok> done) override;
   void still_ours(const PciAddress& address, const nvme::Counters& since,
-                  nvme::Callback<nvme::Counters> done) override;
+                  Callback<nvme::Counters> done) override;
   void stop(const PciAddress& address) override;
-  void drop(const PciAddress& address, std::function<void()> done) override;
+  void drop(const PciAddress& address, Once<> done) override;
 
   std::int64_t next_last_answer_late_ms = 0;  // of still_ours, once
   // The world's side. The open descriptors of the address are dead from now on.
@@ -139,7 +138,7 @@ class FakeDrives final : public nvme::Drives {
   std::function<void(const Drive&)> on_verified;
 
  private:
-  struct Lane {
+  struct DriveThread {
     bool claimed = false;
     bool broken = false;
     bool restored = false;  // on its former driver again, the group held
@@ -149,20 +148,20 @@ class FakeDrives final : public nvme::Drives {
     bool busy = false;
     std::uint64_t asked = 0;         // operations ever asked for
     std::uint64_t stopped_upto = 0;  // of these, all up to here were told to stop
-    std::deque<std::function<void()>> queue;
+    std::deque<Once<>> queue;
   };
   struct Erasing;
 
-  // Runs `what` when the lane is free; it ends by calling `finish`.
-  void in_lane(const PciAddress& address, std::function<void(std::uint64_t op)> what);
-  void finish(const PciAddress& address, std::function<void()> answer);
+  // Runs `what` when the drive thread is free; it ends by calling `finish`.
+  void on_thread(const PciAddress& address, Once<std::uint64_t> what);
+  void finish(const PciAddress& address, Once<> answer);
   [[nodiscard]] bool stopped(const PciAddress& address, std::uint64_t op) const;
-  [[nodiscard]] std::optional<Error> guard(const Drive* drive, const Lane& lane) const;
+  [[nodiscard]] std::optional<Error> guard(const Drive* drive, const DriveThread& thread) const;
   [[nodiscard]] Drive* find(const PciAddress& address);
   void baseline_when_idle(const PciAddress& address, std::uint64_t op, std::int64_t deadline_ms,
-                          const nvme::Callback<nvme::Baseline>& done);
+                          Callback<nvme::Baseline> done);
   void step_when_idle(const PciAddress& address, std::uint64_t op, const nvme::StepRequest& request,
-                      std::int64_t deadline_ms, const nvme::Callback<nvme::StepReport>& done);
+                      std::int64_t deadline_ms, Callback<nvme::StepReport> done);
   void put_back(const PciAddress& address);
   void overwrite_to_end(const std::shared_ptr<Erasing>& job);
   void begin_erase(const std::shared_ptr<Erasing>& job);
@@ -173,7 +172,8 @@ class FakeDrives final : public nvme::Drives {
   Rng& rng_;
   const Faults& faults_;
   Hardware& hardware_;
-  std::map<PciAddress, Lane> lanes_;
+  std::vector<Callback<std::vector<nvme::DriveFacts>>> hung_;  // looks that never end
+  std::map<PciAddress, DriveThread> drive_threads_;
 };
 
 }  // namespace reclaim::sim

@@ -31,31 +31,30 @@ class FakeLedger final : public Ledger {
   [[nodiscard]] const std::map<PciAddress, LedgerEntry>& entries() const override {
     return entries_;
   }
-  void put(const PciAddress& address, const LedgerEntry& entry,
-           std::function<void(Status)> done) override {
+  void put(const PciAddress& address, const LedgerEntry& entry, Callback<Ok> done) override {
     entries_[address] = entry;
-    const auto told = [this, address, done = std::move(done)](const Status& kept) {
+    auto told = [this, address, done = std::move(done)](const Status& kept) {
       if (kept) disk_.unwritten.erase(address);
       if (!kept) disk_.unwritten.insert(address);
       done(kept);
     };
-    write(told, [this, address, entry] {
+    write(std::move(told), [this, address, entry] {
       disk_.entries[address] = entry;
       if (on_durable) on_durable(address, entry);
     });
   }
   void keep_certificate(const std::string& id, const std::string& json_text,
-                        std::function<void(Result<std::string>)> done) override {
-    const auto kept = [done = std::move(done), json_text](Status status) {
+                        Callback<std::string> done) override {
+    auto kept = [done = std::move(done), json_text](Status status) {
       done(status ? Result<std::string>(json_text) : Result<std::string>(status.error()));
     };
-    write(kept, [this, id, json_text] {
+    write(std::move(kept), [this, id, json_text] {
       disk_.certificates[id] = json_text;
       if (on_certificate) on_certificate(id, json_text);
     });
   }
 
-  void keep_audit(const AuditEntry& entry, std::function<void(Status)> done) override {
+  void keep_audit(const AuditEntry& entry, Callback<Ok> done) override {
     disk_.audit.push_back(entry);
     done(Ok{});
   }
@@ -64,16 +63,17 @@ class FakeLedger final : public Ledger {
   std::function<void(const std::string& id, const std::string& json_text)> on_certificate;
 
  private:
-  void write(std::function<void(Status)> done, std::function<void()> carry_out) {
+  void write(Callback<Ok> done, std::function<void()> carry_out) {
     scheduler_.answer_in_order(
         line_, faults_.delay_ms(rng_),
-        [this, done = std::move(done), carry_out = std::move(carry_out)] {
+        [this, done = std::move(done), carry_out = std::move(carry_out)]() mutable {
           const bool failed = disk_.full || rng_.chance(faults_.ledger_fails);
           if (!failed) carry_out();
-          scheduler_.answer_in_order(answers_, faults_.delay_ms(rng_), [done, failed] {
-            if (failed) return done(Error{Errc::failed, "disk full"});
-            done(Ok{});
-          });
+          scheduler_.answer_in_order(answers_, faults_.delay_ms(rng_),
+                                     [done = std::move(done), failed] {
+                                       if (failed) return done(Error{Errc::failed, "disk full"});
+                                       done(Ok{});
+                                     });
         });
   }
 

@@ -18,9 +18,9 @@ placement::ProviderView FakePlacement::view_of(const Provider& provider) const {
       provider.row.uuid, provider.row.generation, {provider.inventory}, provider.consumers};
 }
 
-void FakePlacement::list_tree(placement::Callback<placement::Tree> done) {
+void FakePlacement::list_tree(Callback<placement::Tree> done) {
   requests_.list_tree += 3;
-  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)] {
+  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)]() mutable {
     Result<placement::Tree> result = Error{Errc::unavailable, "Placement is away"};
     if (!away_ && !rng_.chance(faults_.placement_away)) {
       placement::Tree tree;
@@ -30,46 +30,49 @@ void FakePlacement::list_tree(placement::Callback<placement::Tree> done) {
       result = std::move(tree);
       if (rng_.chance(faults_.placement_odd)) result = Error{Errc::refused, "403 Forbidden"};
     }
-    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
+    scheduler_.answer(faults_.delay_ms(rng_),
+                      [done = std::move(done), result = std::move(result)] { done(result); });
   });
 }
 
-void FakePlacement::read(const std::string& provider_uuid,
-                         placement::Callback<placement::ProviderView> done) {
+void FakePlacement::read(const std::string& provider_uuid, Callback<placement::ProviderView> done) {
   requests_.read += 2;
-  scheduler_.answer(faults_.delay_ms(rng_), [this, provider_uuid, done = std::move(done)] {
-    Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
-    if (!away_ && !rng_.chance(faults_.placement_away)) {
-      const Provider* provider = find(provider_uuid);
-      if (provider == nullptr) {
-        result = Error{Errc::not_found, "no such provider"};
-      } else if (rng_.chance(faults_.placement_odd)) {
-        constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
-        result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
-      } else {
-        result = view_of(*provider);
-      }
-    }
-    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
-  });
+  scheduler_.answer(
+      faults_.delay_ms(rng_), [this, provider_uuid, done = std::move(done)]() mutable {
+        Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
+        if (!away_ && !rng_.chance(faults_.placement_away)) {
+          const Provider* provider = find(provider_uuid);
+          if (provider == nullptr) {
+            result = Error{Errc::not_found, "no such provider"};
+          } else if (rng_.chance(faults_.placement_odd)) {
+            constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
+            result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
+          } else {
+            result = view_of(*provider);
+          }
+        }
+        scheduler_.answer(faults_.delay_ms(rng_),
+                          [done = std::move(done), result = std::move(result)] { done(result); });
+      });
 }
 
 template <typename T>
-void FakePlacement::watched(std::function<Result<T>()> look, placement::Callback<T> done) {
+void FakePlacement::watched(std::function<Result<T>()> look, Callback<T> done) {
   requests_.watch += 1;
   requests_.watching_at_most = std::max(requests_.watching_at_most, ++requests_.watching);
   const std::uint64_t worker = scheduler_.worker();
-  scheduler_.outside(faults_.delay_ms(rng_), [this, worker, look = std::move(look), done] {
+  scheduler_.outside(faults_.delay_ms(rng_), [this, worker, look = std::move(look),
+                                              done = std::move(done)]() mutable {
     requests_.watching -= 1;
     Result<T> result = Error{Errc::unavailable, "Placement is away"};
     if (!away_ && !rng_.chance(faults_.placement_away)) result = look();
-    if (worker != scheduler_.worker()) return;
-    scheduler_.answer(0, [done, result = std::move(result)] { done(result); });
+    if (worker != scheduler_.worker()) return done.drop();
+    scheduler_.answer(0, [done = std::move(done), result = std::move(result)] { done(result); });
   });
 }
 
 void FakePlacement::read_inventories(const std::string& provider_uuid,
-                                     placement::Callback<std::vector<placement::Inventory>> done) {
+                                     Callback<std::vector<placement::Inventory>> done) {
   watched<std::vector<placement::Inventory>>(
       [this, provider_uuid]() -> Result<std::vector<placement::Inventory>> {
         const Provider* provider = find(provider_uuid);
@@ -79,7 +82,7 @@ void FakePlacement::read_inventories(const std::string& provider_uuid,
       std::move(done));
 }
 
-void FakePlacement::find(const std::string& name, placement::Callback<std::string> done) {
+void FakePlacement::find(const std::string& name, Callback<std::string> done) {
   watched<std::string>(
       [this, name]() -> Result<std::string> {
         const Provider* provider = find_by_name(name);
@@ -109,33 +112,37 @@ Status FakePlacement::write(const placement::ProviderView& view, std::int64_t re
 // What the real client does after a write: reads it back, and says `conflict` where somebody else
 // has written since.
 void FakePlacement::confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,
-                            placement::Callback<placement::ProviderView> done) {
-  scheduler_.answer(faults_.delay_ms(rng_), [this, uuid, reserved, generation, done] {
-    const Provider* provider = find(uuid);
-    if (away_ || rng_.chance(faults_.placement_away)) {
-      return done(Error{Errc::unknown, "written, but could not be read back"});
-    }
-    if (provider == nullptr) return done(Error{Errc::not_found, "gone after it was written"});
-    if (provider->inventory.reserved == reserved) return done(view_of(*provider));
-    const bool moved = provider->row.generation > generation;
-    done(Error{moved ? Errc::conflict : Errc::unknown, "written, but a read shows otherwise"});
-  });
+                            Callback<placement::ProviderView> done) {
+  scheduler_.answer(
+      faults_.delay_ms(rng_), [this, uuid, reserved, generation, done = std::move(done)] {
+        const Provider* provider = find(uuid);
+        if (away_ || rng_.chance(faults_.placement_away)) {
+          return done(Error{Errc::unknown, "written, but could not be read back"});
+        }
+        if (provider == nullptr) return done(Error{Errc::not_found, "gone after it was written"});
+        if (provider->inventory.reserved == reserved) return done(view_of(*provider));
+        const bool moved = provider->row.generation > generation;
+        done(Error{moved ? Errc::conflict : Errc::unknown, "written, but a read shows otherwise"});
+      });
 }
 
 void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64_t reserved,
-                                 placement::Callback<placement::ProviderView> done) {
+                                 Callback<placement::ProviderView> done) {
   requests_.set_reserved += 2;
   if (reserved == 0 && on_release_asked) on_release_asked(view);
   if (reserved == 0 && !view.free()) {
-    return scheduler_.answer(0, [done] { done(Error{Errc::refused, "it has an allocation"}); });
+    return scheduler_.answer(0, [done = std::move(done)] {
+      done(Error{Errc::refused, "it has an allocation"});
+    });
   }
   const std::uint64_t worker = scheduler_.worker();
-  const auto answer = [this, done, worker](Result<placement::ProviderView> result) {
-    if (worker != scheduler_.worker()) return;
-    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
-  };
   // Sent is sent: the write happens even if the worker dies before it does.
-  scheduler_.outside(faults_.delay_ms(rng_), [this, view, reserved, done, worker, answer] {
+  auto carry_out = [this, view, reserved, worker, done = std::move(done)]() mutable {
+    const auto answer = [&](Result<placement::ProviderView> result) {
+      if (worker != scheduler_.worker()) return done.drop();
+      scheduler_.answer(faults_.delay_ms(rng_),
+                        [done = std::move(done), result = std::move(result)] { done(result); });
+    };
     if (away_ || rng_.chance(faults_.placement_away)) {
       return answer(Error{Errc::unavailable, "503"});
     }
@@ -159,8 +166,10 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
       constexpr std::array kLost{Errc::unknown, Errc::unknown, Errc::invalid};
       return answer(Error{kLost.at(rng_.below(kLost.size())), "lost (done)"});
     }
-    if (worker == scheduler_.worker()) confirm(view.uuid, reserved, view.generation + 1, done);
-  });
+    if (worker != scheduler_.worker()) return done.drop();
+    confirm(view.uuid, reserved, view.generation + 1, std::move(done));
+  };
+  scheduler_.outside(faults_.delay_ms(rng_), std::move(carry_out));
 }
 
 Provider& FakePlacement::create(const std::string& name, bool one_time_use, bool owner_cyborg) {
@@ -198,23 +207,25 @@ void FakePlacement::deallocate(const std::string& uuid, const std::string& consu
 }
 
 void FakePlacement::register_device(const placement::NewDevice& device,
-                                    placement::Callback<placement::ProviderView> done) {
+                                    Callback<placement::ProviderView> done) {
   const std::uint64_t worker = scheduler_.worker();
   // Sent is sent, here as well; the real client's crashes in the middle have a test of their own.
-  scheduler_.outside(faults_.delay_ms(rng_), [this, device, worker, done = std::move(done)] {
-    Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
-    const bool lost = rng_.chance(faults_.put_lost_done);
-    if (!away_ && !rng_.chance(faults_.placement_away)) result = make(device);
-    if (lost && result.ok()) result = Error{Errc::unknown, "lost (done)"};
-    if (worker != scheduler_.worker()) return;
-    scheduler_.answer(faults_.delay_ms(rng_), [done, result = std::move(result)] { done(result); });
-  });
+  scheduler_.outside(
+      faults_.delay_ms(rng_), [this, device, worker, done = std::move(done)]() mutable {
+        Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
+        const bool lost = rng_.chance(faults_.put_lost_done);
+        if (!away_ && !rng_.chance(faults_.placement_away)) result = make(device);
+        if (lost && result.ok()) result = Error{Errc::unknown, "lost (done)"};
+        if (worker != scheduler_.worker()) return done.drop();
+        scheduler_.answer(faults_.delay_ms(rng_),
+                          [done = std::move(done), result = std::move(result)] { done(result); });
+      });
 }
 
 Result<placement::ProviderView> FakePlacement::make(const placement::NewDevice& device) {
   if (const Provider* there = find_by_name(device.name)) {
     if (there->row.uuid == device.uuid) return view_of(*there);
-    return Error{Errc::refused, "another provider bears that name"};
+    return Error{Errc::refused, "another provider has that name"};
   }
   Provider& provider = providers_[device.uuid];
   provider.row =

@@ -27,17 +27,16 @@ class FakePlacement final : public placement::Providers {
   FakePlacement(Scheduler& scheduler, Rng& rng, const Faults& faults)
       : scheduler_(scheduler), rng_(rng), faults_(faults) {}
 
-  void list_tree(placement::Callback<placement::Tree> done) override;
-  void read(const std::string& provider_uuid,
-            placement::Callback<placement::ProviderView> done) override;
+  void list_tree(Callback<placement::Tree> done) override;
+  void read(const std::string& provider_uuid, Callback<placement::ProviderView> done) override;
   void read_inventories(const std::string& provider_uuid,
-                        placement::Callback<std::vector<placement::Inventory>> done) override;
-  void find(const std::string& name, placement::Callback<std::string> done) override;
+                        Callback<std::vector<placement::Inventory>> done) override;
+  void find(const std::string& name, Callback<std::string> done) override;
   void set_reserved(const placement::ProviderView& view, std::int64_t reserved,
-                    placement::Callback<placement::ProviderView> done) override;
+                    Callback<placement::ProviderView> done) override;
 
   void register_device(const placement::NewDevice& device,
-                       placement::Callback<placement::ProviderView> done) override;
+                       Callback<placement::ProviderView> done) override;
 
   // What Nova and operators do.
   Provider& create(const std::string& name, bool one_time_use, bool owner_cyborg = false);
@@ -86,11 +85,11 @@ class FakePlacement final : public placement::Providers {
   [[nodiscard]] placement::ProviderView view_of(const Provider& provider) const;
   // A request of the close watch: begun, and answered.
   template <typename T>
-  void watched(std::function<Result<T>()> look, placement::Callback<T> done);
+  void watched(std::function<Result<T>()> look, Callback<T> done);
   Result<placement::ProviderView> make(const placement::NewDevice& device);
   Status write(const placement::ProviderView& view, std::int64_t reserved);
   void confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,
-               placement::Callback<placement::ProviderView> done);
+               Callback<placement::ProviderView> done);
 
   Scheduler& scheduler_;
   Rng& rng_;

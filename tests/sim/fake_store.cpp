@@ -20,31 +20,31 @@ Error conflict(std::string why) {
 // A command that was sent is carried out even if its worker dies meanwhile; its answer then has
 // nobody to go to. Commands of one connection keep their order.
 template <typename T>
-void FakeStore::command(std::function<Result<T>()> run, StoreCallback<T> done) {
+void FakeStore::command(std::function<Result<T>()> run, Callback<T> done) {
   const std::int64_t at = std::max(*line_ + 1, scheduler_.now_ms() + faults_.delay_ms(rng_));
   *line_ = at;
   const std::uint64_t worker = scheduler_.worker();
-  scheduler_.outside(
-      at - scheduler_.now_ms(), [this, worker, run = std::move(run), done = std::move(done)] {
-        Result<T> result = Error{Errc::unavailable, "Redis is away"};
-        if (!away_ && !rng_.chance(faults_.store_away)) {
-          if (rng_.chance(faults_.store_lost_not)) {
-            result = Error{Errc::unknown, "no answer from Redis (not done)"};
-          } else if (rng_.chance(faults_.store_lost_done)) {
-            (void)run();
-            result = Error{Errc::unknown, "no answer from Redis (done)"};
-          } else {
-            result = run();
-          }
-        }
-        if (worker != scheduler_.worker()) return;
-        auto answer = [done, result = std::move(result)] { done(result); };
-        if (faults_.store_reorders) {
-          scheduler_.answer(faults_.delay_ms(rng_), std::move(answer));
-        } else {
-          scheduler_.answer_in_order(answers_, faults_.delay_ms(rng_), std::move(answer));
-        }
-      });
+  scheduler_.outside(at - scheduler_.now_ms(), [this, worker, run = std::move(run),
+                                                done = std::move(done)]() mutable {
+    Result<T> result = Error{Errc::unavailable, "Redis is away"};
+    if (!away_ && !rng_.chance(faults_.store_away)) {
+      if (rng_.chance(faults_.store_lost_not)) {
+        result = Error{Errc::unknown, "no answer from Redis (not done)"};
+      } else if (rng_.chance(faults_.store_lost_done)) {
+        (void)run();
+        result = Error{Errc::unknown, "no answer from Redis (done)"};
+      } else {
+        result = run();
+      }
+    }
+    if (worker != scheduler_.worker()) return done.drop();
+    auto answer = [done = std::move(done), result = std::move(result)] { done(result); };
+    if (faults_.store_reorders) {
+      scheduler_.answer(faults_.delay_ms(rng_), std::move(answer));
+    } else {
+      scheduler_.answer_in_order(answers_, faults_.delay_ms(rng_), std::move(answer));
+    }
+  });
 }
 
 template <typename Key, typename Value>
@@ -60,7 +60,7 @@ void FakeStore::remember(std::map<Key, Value>& map, const Key& key) {
   }
 }
 
-void FakeStore::load(const std::string& host, StoreCallback<std::vector<Record>> done) {
+void FakeStore::load(const std::string& host, Callback<std::vector<Record>> done) {
   command<std::vector<Record>>(
       [this, host]() -> Result<std::vector<Record>> {
         std::vector<Record> out;
@@ -90,8 +90,7 @@ void FakeStore::load(const std::string& host, StoreCallback<std::vector<Record>>
       std::move(done));
 }
 
-void FakeStore::discard(const std::string& host, const PciAddress& address,
-                        StoreCallback<Ok> done) {
+void FakeStore::discard(const std::string& host, const PciAddress& address, Callback<Ok> done) {
   command<Ok>(
       [this, host, address]() -> Result<Ok> {
         const auto it = records_.find(address);
@@ -107,7 +106,7 @@ void FakeStore::discard(const std::string& host, const PciAddress& address,
 }
 
 void FakeStore::save(const Record& record, LockToken lock, const JournalEntry& entry,
-                     StoreCallback<Ok> done) {
+                     Callback<Ok> done) {
   command<Ok>(
       [this, copy = std::make_shared<const Record>(record), lock, entry,
        worker = scheduler_.worker()]() -> Result<Ok> {
@@ -133,7 +132,7 @@ void FakeStore::save(const Record& record, LockToken lock, const JournalEntry& e
       std::move(done));
 }
 
-void FakeStore::save_progress(const Record& record, StoreCallback<Ok> done) {
+void FakeStore::save_progress(const Record& record, Callback<Ok> done) {
   command<Ok>(
       [this, address = record.address, epoch = record.epoch, step = record.clean_step,
        percent = record.progress_percent, eta = record.progress_eta_s]() -> Result<Ok> {
@@ -156,7 +155,7 @@ const FakeStore::Lock* FakeStore::live_lock(const PciAddress& address) const {
 
 void FakeStore::acquire_lock(const std::string& /*host*/, const PciAddress& address,
                              const std::string& holder, std::int64_t ttl_ms,
-                             StoreCallback<LockToken> done) {
+                             Callback<LockToken> done) {
   const std::uint64_t worker = scheduler_.worker();
   command<LockToken>(
       [this, address, holder, ttl_ms, worker]() -> Result<LockToken> {
@@ -176,7 +175,7 @@ void FakeStore::acquire_lock(const std::string& /*host*/, const PciAddress& addr
 }
 
 void FakeStore::renew_lock(const std::string& /*host*/, const PciAddress& address, LockToken lock,
-                           std::int64_t ttl_ms, StoreCallback<Ok> done) {
+                           std::int64_t ttl_ms, Callback<Ok> done) {
   command<Ok>(
       [this, address, lock, ttl_ms]() -> Result<Ok> {
         const Lock* held = live_lock(address);
@@ -188,7 +187,7 @@ void FakeStore::renew_lock(const std::string& /*host*/, const PciAddress& addres
 }
 
 void FakeStore::release_lock(const std::string& /*host*/, const PciAddress& address, LockToken lock,
-                             StoreCallback<Ok> done) {
+                             Callback<Ok> done) {
   command<Ok>(
       [this, address, lock]() -> Result<Ok> {
         const Lock* held = live_lock(address);
@@ -201,7 +200,7 @@ void FakeStore::release_lock(const std::string& /*host*/, const PciAddress& addr
       std::move(done));
 }
 
-void FakeStore::push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) {
+void FakeStore::push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) {
   command<Ok>(
       [this, host, kick]() -> Result<Ok> {
         Kick stored = kick;
@@ -213,7 +212,7 @@ void FakeStore::push_kick(const std::string& host, const Kick& kick, StoreCallba
 }
 
 void FakeStore::read_kicks(const std::string& host, std::size_t count_max,
-                           StoreCallback<std::vector<Kick>> done) {
+                           Callback<std::vector<Kick>> done) {
   command<std::vector<Kick>>(
       [this, host, count_max]() -> Result<std::vector<Kick>> {
         Stream& stream = streams_[host];
@@ -227,7 +226,7 @@ void FakeStore::read_kicks(const std::string& host, std::size_t count_max,
 }
 
 void FakeStore::ack_kicks(const std::string& host, const std::vector<std::string>& ids,
-                          StoreCallback<Ok> done) {
+                          Callback<Ok> done) {
   command<Ok>(
       [this, host, ids]() -> Result<Ok> {
         std::deque<Kick>& kicks = streams_[host].kicks;
@@ -239,7 +238,7 @@ void FakeStore::ack_kicks(const std::string& host, const std::vector<std::string
       std::move(done));
 }
 
-void FakeStore::push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) {
+void FakeStore::push_order(const std::string& host, const Order& order, Callback<Ok> done) {
   command<Ok>(
       [this, host, order]() -> Result<Ok> {
         orders_[host].push_back(order);
@@ -250,7 +249,7 @@ void FakeStore::push_order(const std::string& host, const Order& order, StoreCal
 }
 
 void FakeStore::take_orders(const std::string& host, std::size_t count_max,
-                            StoreCallback<std::vector<Order>> done) {
+                            Callback<std::vector<Order>> done) {
   command<std::vector<Order>>(
       [this, host, count_max]() -> Result<std::vector<Order>> {
         std::deque<Order>& orders = orders_[host];
@@ -264,14 +263,14 @@ void FakeStore::take_orders(const std::string& host, std::size_t count_max,
       std::move(done));
 }
 
-void FakeStore::orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) {
+void FakeStore::orders_left(const std::string& host, Callback<std::vector<Order>> done) {
   command<std::vector<Order>>(
       [this, host]() -> Result<std::vector<Order>> { return orders_taken_[host]; },
       std::move(done));
 }
 
 void FakeStore::answer_order(const std::string& host, const Order& order,
-                             const std::string& refusal, StoreCallback<Ok> done) {
+                             const std::string& refusal, Callback<Ok> done) {
   command<Ok>(
       [this, host, order, refusal]() -> Result<Ok> {
         std::erase_if(orders_taken_[host], [&](const Order& one) { return one.id == order.id; });
@@ -281,7 +280,7 @@ void FakeStore::answer_order(const std::string& host, const Order& order,
       std::move(done));
 }
 
-void FakeStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
+void FakeStore::heartbeat(const HostInfo& info, Callback<Ok> done) {
   command<Ok>(
       [this, info]() -> Result<Ok> {
         const auto it = hosts_.find(info.host);
@@ -294,7 +293,7 @@ void FakeStore::heartbeat(const HostInfo& info, StoreCallback<Ok> done) {
       std::move(done));
 }
 
-void FakeStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
+void FakeStore::hosts(Callback<std::vector<HostInfo>> done) {
   command<std::vector<HostInfo>>(
       [this]() -> Result<std::vector<HostInfo>> {
         std::vector<HostInfo> out;
@@ -304,7 +303,7 @@ void FakeStore::hosts(StoreCallback<std::vector<HostInfo>> done) {
       std::move(done));
 }
 
-void FakeStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) {
+void FakeStore::load_arqs(const std::string& host, Callback<std::vector<Arq>> done) {
   command<std::vector<Arq>>(
       [this, host]() -> Result<std::vector<Arq>> {
         std::vector<Arq> out;
@@ -316,7 +315,7 @@ void FakeStore::load_arqs(const std::string& host, StoreCallback<std::vector<Arq
       std::move(done));
 }
 
-void FakeStore::save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) {
+void FakeStore::save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) {
   command<Ok>(
       [this, host, arq]() -> Result<Ok> {
         const auto key = std::make_pair(host, arq.uuid);
@@ -327,8 +326,7 @@ void FakeStore::save_arq(const std::string& host, const Arq& arq, StoreCallback<
       std::move(done));
 }
 
-void FakeStore::remove_arq(const std::string& host, const std::string& uuid,
-                           StoreCallback<Ok> done) {
+void FakeStore::remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) {
   command<Ok>(
       [this, host, uuid]() -> Result<Ok> {
         const auto key = std::make_pair(host, uuid);
@@ -341,7 +339,7 @@ void FakeStore::remove_arq(const std::string& host, const std::string& uuid,
 }
 
 void FakeStore::save_certificate(const Certificate& certificate, const std::string& /*sealed_text*/,
-                                 StoreCallback<Ok> done) {
+                                 Callback<Ok> done) {
   command<Ok>(
       [this, certificate]() -> Result<Ok> {
         certificates_[certificate.address] = certificate;

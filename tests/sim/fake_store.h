@@ -23,36 +23,35 @@ class FakeStore final : public Store {
   FakeStore(Scheduler& scheduler, Rng& rng, const Faults& faults)
       : scheduler_(scheduler), rng_(rng), faults_(faults) {}
 
-  void load(const std::string& host, StoreCallback<std::vector<Record>> done) override;
+  void load(const std::string& host, Callback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
-            StoreCallback<Ok> done) override;
-  void discard(const std::string& host, const PciAddress& address, StoreCallback<Ok> done) override;
-  void save_progress(const Record& record, StoreCallback<Ok> done) override;
+            Callback<Ok> done) override;
+  void discard(const std::string& host, const PciAddress& address, Callback<Ok> done) override;
+  void save_progress(const Record& record, Callback<Ok> done) override;
   void acquire_lock(const std::string& host, const PciAddress& address, const std::string& holder,
-                    std::int64_t ttl_ms, StoreCallback<LockToken> done) override;
+                    std::int64_t ttl_ms, Callback<LockToken> done) override;
   void renew_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                  std::int64_t ttl_ms, StoreCallback<Ok> done) override;
+                  std::int64_t ttl_ms, Callback<Ok> done) override;
   void release_lock(const std::string& host, const PciAddress& address, LockToken lock,
-                    StoreCallback<Ok> done) override;
-  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override;
+                    Callback<Ok> done) override;
+  void push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) override;
   void read_kicks(const std::string& host, std::size_t count_max,
-                  StoreCallback<std::vector<Kick>> done) override;
-  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override;
+                  Callback<std::vector<Kick>> done) override;
+  void push_order(const std::string& host, const Order& order, Callback<Ok> done) override;
   void take_orders(const std::string& host, std::size_t count_max,
-                   StoreCallback<std::vector<Order>> done) override;
-  void orders_left(const std::string& host, StoreCallback<std::vector<Order>> done) override;
+                   Callback<std::vector<Order>> done) override;
+  void orders_left(const std::string& host, Callback<std::vector<Order>> done) override;
   void answer_order(const std::string& host, const Order& order, const std::string& refusal,
-                    StoreCallback<Ok> done) override;
+                    Callback<Ok> done) override;
   void ack_kicks(const std::string& host, const std::vector<std::string>& ids,
-                 StoreCallback<Ok> done) override;
-  void heartbeat(const HostInfo& info, StoreCallback<Ok> done) override;
-  void hosts(StoreCallback<std::vector<HostInfo>> done) override;
-  void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override;
-  void save_arq(const std::string& host, const Arq& arq, StoreCallback<Ok> done) override;
-  void remove_arq(const std::string& host, const std::string& uuid,
-                  StoreCallback<Ok> done) override;
+                 Callback<Ok> done) override;
+  void heartbeat(const HostInfo& info, Callback<Ok> done) override;
+  void hosts(Callback<std::vector<HostInfo>> done) override;
+  void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override;
+  void save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) override;
+  void remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) override;
   void save_certificate(const Certificate& certificate, const std::string& sealed_text,
-                        StoreCallback<Ok> done) override;
+                        Callback<Ok> done) override;
 
   // The world's side.
   void set_away(bool away) { away_ = away; }
@@ -109,7 +108,7 @@ class FakeStore final : public Store {
   };
 
   template <typename T>
-  void command(std::function<Result<T>()> run, StoreCallback<T> done);
+  void command(std::function<Result<T>()> run, Callback<T> done);
   template <typename Key, typename Value>
   void remember(std::map<Key, Value>& map, const Key& key);
   const Lock* live_lock(const PciAddress& address) const;

@@ -30,25 +30,25 @@ std::string enrolment_of(const Drive& drive) {
 
 void FakeDrives::run_step(const PciAddress& address, const nvme::StepRequest& request,
                           std::function<void(nvme::EraseProgress)> /*on_progress*/,
-                          nvme::Callback<nvme::StepReport> done) {
-  in_lane(address, [this, address, request, done = std::move(done)](std::uint64_t op) {
-    step_when_idle(address, op, request, scheduler_.now_ms() + request.timeout_ms, done);
+                          Callback<nvme::StepReport> done) {
+  on_thread(address, [this, address, request, done = std::move(done)](std::uint64_t op) mutable {
+    step_when_idle(address, op, request, scheduler_.now_ms() + request.timeout_ms, std::move(done));
   });
 }
 
 void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
                                 const nvme::StepRequest& request, std::int64_t deadline_ms,
-                                const nvme::Callback<nvme::StepReport>& done) {
-  Lane& lane = lanes_[address];
+                                Callback<nvme::StepReport> done) {
+  DriveThread& thread = drive_threads_[address];
   Drive* drive = find(address);
   const auto refuse = [&](const Error& error) {
     const bool ends_it = error.code == Errc::failed || error.code == Errc::unknown;
-    lane.proof.step_failed = lane.proof.step_failed || ends_it;
-    finish(address, [done, error] { done(error); });
+    thread.proof.step_failed = thread.proof.step_failed || ends_it;
+    finish(address, [done = std::move(done), error] { done(error); });
   };
   if (stopped(address, op)) return refuse(cancelled());
-  if (const auto refused = guard(drive, lane)) return refuse(*refused);
-  if (lane.proof.step_failed) on_broken(address, "a step after one that failed");
+  if (const auto refused = guard(drive, thread)) return refuse(*refused);
+  if (thread.proof.step_failed) on_broken(address, "a step after one that failed");
   if (!request.enrolment.empty() && request.enrolment != enrolment_of(*drive)) {
     if (is_accepted(address)) on_broken(address, "it is measured by another drive's enrolment");
     return refuse(Error{Errc::failed, "the enrolment baseline is another drive's: enrol this one"});
@@ -59,19 +59,20 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
     return refuse(Error{kAnswers.at(rng_.below(kAnswers.size())), "no completion"});
   }
   nvme::StepReport report;
-  if (request.step == "recover_sanitize" && drive->running) {
+  if (request.step == nvme::DriveStep::recover_sanitize && drive->running) {
     if (scheduler_.now_ms() >= deadline_ms) {
       return refuse(Error{Errc::failed, "a sanitize of somebody else does not end"});
     }
-    scheduler_.answer(1'000, [this, address, op, request, deadline_ms, done] {
-      step_when_idle(address, op, request, deadline_ms, done);
-    });
+    scheduler_.answer(1'000,
+                      [this, address, op, request, deadline_ms, done = std::move(done)]() mutable {
+                        step_when_idle(address, op, request, deadline_ms, std::move(done));
+                      });
     return;
   }
-  if (request.step == "reset_controller_state" && drive->locked) {
+  if (request.step == nvme::DriveStep::reset_controller_state && drive->locked) {
     return refuse(Error{Errc::failed, "opal: locked by a tenant; revert it with its PSID"});
   }
-  if (request.step == "reset_namespaces") {
+  if (request.step == nvme::DriveStep::reset_namespaces) {
     if (on_touch) on_touch(address, "reset_namespaces");
     report.findings.push_back({"namespaces", "one hidden", drive->hidden_owner != 0});
     // What stood in the hidden one is a part of the whole again, where an erase reaches it.
@@ -79,38 +80,39 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
     drive->hidden_owner = 0;
     drive->version += 1;
   }
-  lane.proof.steps.insert(request.step);
-  finish(address, [done, report] { done(report); });
+  thread.proof.steps.insert(std::string(to_string(request.step)));
+  finish(address, [done = std::move(done), report] { done(report); });
 }
 
-void FakeDrives::take_baseline(const PciAddress& address, nvme::Callback<nvme::Baseline> done) {
-  in_lane(address, [this, address, done = std::move(done)](std::uint64_t op) {
-    baseline_when_idle(address, op, scheduler_.now_ms() + kForeignSanitizeMs, done);
+void FakeDrives::take_baseline(const PciAddress& address, Callback<nvme::Baseline> done) {
+  on_thread(address, [this, address, done = std::move(done)](std::uint64_t op) mutable {
+    baseline_when_idle(address, op, scheduler_.now_ms() + kForeignSanitizeMs, std::move(done));
   });
 }
 
 void FakeDrives::baseline_when_idle(const PciAddress& address, std::uint64_t op,
-                                    std::int64_t deadline_ms,
-                                    const nvme::Callback<nvme::Baseline>& done) {
-  Lane& lane = lanes_[address];
+                                    std::int64_t deadline_ms, Callback<nvme::Baseline> done) {
+  DriveThread& thread = drive_threads_[address];
   Drive* drive = find(address);
-  const auto refuse = [&](const Error& error) { finish(address, [done, error] { done(error); }); };
+  const auto refuse = [&](const Error& error) {
+    finish(address, [done = std::move(done), error] { done(error); });
+  };
   if (stopped(address, op)) return refuse(cancelled());
-  if (const auto refused = guard(drive, lane)) return refuse(*refused);
+  if (const auto refused = guard(drive, thread)) return refuse(*refused);
   if (drive->running) {
     if (scheduler_.now_ms() >= deadline_ms) {
       return refuse(Error{Errc::failed, "a sanitize of somebody else does not end"});
     }
-    scheduler_.answer(1'000, [this, address, op, deadline_ms, done] {
-      baseline_when_idle(address, op, deadline_ms, done);
+    scheduler_.answer(1'000, [this, address, op, deadline_ms, done = std::move(done)]() mutable {
+      baseline_when_idle(address, op, deadline_ms, std::move(done));
     });
     return;
   }
   if (rng_.chance(faults_.command_fails)) return refuse(Error{Errc::failed, "read error"});
   for (const char* step : {"recover_sanitize", "reset_controller_state", "reset_namespaces"}) {
-    if (!lane.proof.steps.contains(step)) on_broken(address, "a baseline before every step");
+    if (!thread.proof.steps.contains(step)) on_broken(address, "a baseline before every step");
   }
-  if (lane.proof.step_failed) on_broken(address, "a baseline after a step that failed");
+  if (thread.proof.step_failed) on_broken(address, "a baseline after a step that failed");
   if (on_touch) on_touch(address, "canary");
   nvme::Baseline baseline;
   nvme::Sample sample{1, kSampleAt, 4096, digest(drive->content), drive->content == 0};
@@ -121,8 +123,8 @@ void FakeDrives::baseline_when_idle(const PciAddress& address, std::uint64_t op,
   drive->host_writes += 1;
   if (drive->kind != Kind::gde_stuck) drive->global_data_erased = false;
   baseline.canaries.push_back(nvme::Sample{1, kCanaryAt, 4096, digest(drive->canary), false});
-  lane.proof.erased = lane.proof.verified = false;
-  finish(address, [done, baseline] { done(baseline); });
+  thread.proof.erased = thread.proof.verified = false;
+  finish(address, [done = std::move(done), baseline] { done(baseline); });
 }
 
 struct FakeDrives::Erasing {
@@ -133,18 +135,18 @@ struct FakeDrives::Erasing {
   std::int64_t started_ms = 0;
   std::int64_t polls = 0;
   std::function<void(nvme::EraseProgress)> on_progress;
-  nvme::Callback<nvme::EraseEvidence> done;
+  Callback<nvme::EraseEvidence> done;
 };
 
 void FakeDrives::erase(const PciAddress& address, const nvme::EraseRequest& request,
                        std::function<void(nvme::EraseProgress)> on_progress,
-                       nvme::Callback<nvme::EraseEvidence> done) {
+                       Callback<nvme::EraseEvidence> done) {
   auto job = std::make_shared<Erasing>();
   job->address = address;
   job->request = request;
   job->on_progress = std::move(on_progress);
   job->done = std::move(done);
-  in_lane(address, [this, job](std::uint64_t op) {
+  on_thread(address, [this, job](std::uint64_t op) {
     job->op = op;
     begin_erase(job);
   });
@@ -152,16 +154,16 @@ void FakeDrives::erase(const PciAddress& address, const nvme::EraseRequest& requ
 
 void FakeDrives::end_erase(const std::shared_ptr<Erasing>& job,
                            Result<nvme::EraseEvidence> result) {
-  if (result) lanes_[job->address].proof.erased = true;
+  if (result) drive_threads_[job->address].proof.erased = true;
   finish(job->address, [job, result = std::move(result)] { job->done(result); });
 }
 
 void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
-  Lane& lane = lanes_[job->address];
+  DriveThread& thread = drive_threads_[job->address];
   Drive* drive = find(job->address);
   if (stopped(job->address, job->op)) return end_erase(job, cancelled());
-  if (auto refused = guard(drive, lane)) return end_erase(job, *refused);
-  lane.proof.erased = lane.proof.verified = false;
+  if (auto refused = guard(drive, thread)) return end_erase(job, *refused);
+  thread.proof.erased = thread.proof.verified = false;
   job->started_ms = scheduler_.now_ms();
   const bool sanitize = nvme::is_sanitize(job->request.method);
   if (job->request.adopt_ours) {
@@ -190,13 +192,13 @@ void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
 
 // What the host, or commands one by one, do: it ends with the worker, and with what it has reached.
 void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
-  const Lane& lane = lanes_[job->address];
+  const DriveThread& thread = drive_threads_[job->address];
   Drive* drive = find(job->address);
   const std::int64_t spent_ms = scheduler_.now_ms() - job->started_ms;
   if (stopped(job->address, job->op)) {
     return end_erase(job, Error{Errc::unknown, "told to stop in the middle"});
   }
-  if (lane.broken || drive == nullptr || !drive->present) {
+  if (thread.broken || drive == nullptr || !drive->present) {
     return end_erase(job, Error{Errc::unknown, "the drive does not answer any more"});
   }
   if (drive->kind == Kind::stalls ? spent_ms >= job->request.stall_timeout_ms
@@ -227,13 +229,13 @@ void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
 }
 
 void FakeDrives::poll_erase(const std::shared_ptr<Erasing>& job) {
-  const Lane& lane = lanes_[job->address];
+  const DriveThread& thread = drive_threads_[job->address];
   const Drive* drive = find(job->address);
   const std::int64_t spent_ms = scheduler_.now_ms() - job->started_ms;
   if (stopped(job->address, job->op)) {
     return end_erase(job, Error{Errc::unknown, "told to stop; the sanitize goes on"});
   }
-  if (lane.broken || drive == nullptr || !drive->present) {
+  if (thread.broken || drive == nullptr || !drive->present) {
     return end_erase(job, Error{Errc::unknown, "the drive does not answer any more"});
   }
   if (!drive->running) {
@@ -267,46 +269,48 @@ void FakeDrives::poll_erase(const std::shared_ptr<Erasing>& job) {
 void FakeDrives::verify(const PciAddress& address, const nvme::Baseline& baseline,
                         const nvme::EraseEvidence& evidence,
                         std::function<void(nvme::EraseProgress)> /*on_progress*/,
-                        nvme::Callback<nvme::VerifyReport> done) {
+                        Callback<nvme::VerifyReport> done) {
   const bool sanitized = nvme::is_sanitize(evidence.method);
-  in_lane(address, [this, address, baseline, sanitized, done = std::move(done)](std::uint64_t op) {
-    Lane& lane = lanes_[address];
-    Drive* drive = find(address);
-    const auto refuse = [&](const Error& error) {
-      finish(address, [done, error] { done(error); });
-    };
-    if (stopped(address, op)) return refuse(cancelled());
-    if (auto refused = guard(drive, lane)) return refuse(*refused);
-    if (rng_.chance(faults_.command_fails)) return refuse(Error{Errc::failed, "read error"});
-    if (drive->running) return refuse(Error{Errc::failed, "a sanitize runs"});
-    nvme::VerifyReport report;
-    for (const nvme::Sample& sample : baseline.samples) {
-      report.samples_read += 1;
-      if (sample.blank) continue;
-      report.samples_counted += 1;
-      if (sample.sha256 == digest(drive->content)) report.samples_unchanged += 1;
-    }
-    for (const nvme::Sample& canary : baseline.canaries) {
-      report.samples_read += 1;
-      report.samples_counted += 1;
-      if (canary.sha256 == digest(drive->canary)) report.canaries_found += 1;
-    }
-    drive->host_reads += 2;
-    report.bytes_read = 8192;
-    report.global_data_erased = drive->global_data_erased;
-    report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
-    report.expectation = "changed";
-    report.enrolment = enrolment_of(*drive);
-    report.capacity_bytes = kWholeBytes;
-    if (report.samples_counted == 0 || report.samples_unchanged != 0 ||
-        report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
-      return refuse(Error{Errc::failed, "the old content is still there"});
-    }
-    lane.proof.verified = true;
-    lane.proof.version = drive->version;
-    if (on_verified) on_verified(*drive);
-    finish(address, [done, report] { done(report); });
-  });
+  on_thread(address,
+            [this, address, baseline, sanitized, done = std::move(done)](std::uint64_t op) mutable {
+              DriveThread& thread = drive_threads_[address];
+              Drive* drive = find(address);
+              const auto refuse = [&](const Error& error) {
+                finish(address, [done = std::move(done), error] { done(error); });
+              };
+              if (stopped(address, op)) return refuse(cancelled());
+              if (auto refused = guard(drive, thread)) return refuse(*refused);
+              if (rng_.chance(faults_.command_fails))
+                return refuse(Error{Errc::failed, "read error"});
+              if (drive->running) return refuse(Error{Errc::failed, "a sanitize runs"});
+              nvme::VerifyReport report;
+              for (const nvme::Sample& sample : baseline.samples) {
+                report.samples_read += 1;
+                if (sample.blank) continue;
+                report.samples_counted += 1;
+                if (sample.sha256 == digest(drive->content)) report.samples_unchanged += 1;
+              }
+              for (const nvme::Sample& canary : baseline.canaries) {
+                report.samples_read += 1;
+                report.samples_counted += 1;
+                if (canary.sha256 == digest(drive->canary)) report.canaries_found += 1;
+              }
+              drive->host_reads += 2;
+              report.bytes_read = 8192;
+              report.global_data_erased = drive->global_data_erased;
+              report.counters = nvme::Counters{drive->host_reads, drive->host_writes};
+              report.expectation = "changed";
+              report.enrolment = enrolment_of(*drive);
+              report.capacity_bytes = kWholeBytes;
+              if (report.samples_counted == 0 || report.samples_unchanged != 0 ||
+                  report.canaries_found != 0 || (sanitized && !report.global_data_erased)) {
+                return refuse(Error{Errc::failed, "the old content is still there"});
+              }
+              thread.proof.verified = true;
+              thread.proof.version = drive->version;
+              if (on_verified) on_verified(*drive);
+              finish(address, [done = std::move(done), report] { done(report); });
+            });
 }
 
 }  // namespace reclaim::sim

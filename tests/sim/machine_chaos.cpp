@@ -214,7 +214,7 @@ std::string World::living_owner(const Slot& slot, const Drive& drive) const {
   return "";
 }
 
-// A dirty drive that stands where a clean one was is no device of the pool.
+// A dirty drive that stands where a clean one was is not a device of the pool.
 bool World::offers_another(const Slot& slot) {
   const Provider* provider = provider_of(slot);
   const Drive& drive = drive_of(slot);

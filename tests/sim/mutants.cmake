@@ -8,14 +8,13 @@ sim_mutant(unconfirmed_is_available state/device/machine.cpp
   [[Row{S::confirming, T::still_reserved, S::available, E::finish,]])
 sim_mutant(acts_before_it_persists handlers/conductor/inbox.cpp
   "the drive is touched before the record says so"
-  [[      save(address, update.record, entry, [this, address, update, before, detail] {
-        transitioned(address, before, update, detail);
-      });
-]]
-  [[      devices_.at(address).record = update.record;
-      transitioned(address, before, update, detail);
-      save(address, update.record, entry, [] {});
-]])
+  [[{ writer_.save(address, change); };]]
+  [[{
+      RecordChange early = change;
+      devices_.at(address).record = early.next;
+      std::exchange(early.saved, [] {})();
+      writer_.save(address, early);
+    };]])
 sim_mutant(ledger_not_awaited handlers/conductor/ledger_gate.cpp
   "a ledger line counts before it is on stable storage"
   [[      line.dirty_durable && known->dirty_since > record]]
@@ -29,57 +28,56 @@ sim_mutant(ledger_failure_ignored handlers/conductor/ledger_gate.cpp
       Line& now]]
   [[    if (kept || true) {
       Line& now]])
-sim_mutant(lost_answers_mean_saved handlers/conductor/inbox.cpp
+sim_mutant(lost_answers_mean_saved handlers/conductor/record_writer.cpp
   "a record whose write nobody answered counts as written"
   [[    if (!result) return save_failed(]]
   [[    if (!result && result.error().code != Errc::unknown) return save_failed(]])
-sim_mutant(waiting_ends_are_overtaken handlers/conductor/inbox.cpp
+sim_mutant(waiting_ends_are_overtaken handlers/conductor/conduct.cpp
   "a lost lock waits in the inbox while the drive is written to"
-  [[  if (!goes_on(update.effect) || !ends_are_waiting(address)) carry_out]]
-  [[  carry_out]])
+  [[  if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address))
+]] "")
 
 # Lock, claim, Placement.
-sim_mutant(no_lock handlers/conductor/effects.cpp
+sim_mutant(no_lock handlers/conductor/drive_claims.cpp
   "the drive is claimed without the lock"
-  [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
+  [[void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
 ]]
-  [[void Conductor::take_lock_and_claim(const PciAddress& address, std::uint64_t epoch) {
+  [[void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
   return claim(address, epoch);
 ]])
 sim_mutant(late_lock_is_used handlers/conductor/lock_keeper.cpp
   "a lock that comes after an abort leads to a claim that nobody gives back"
   [[    if (context_.is_stale(address, epoch)) return give_back(address, *lock);
 ]] "")
-sim_mutant(claim_not_given_back handlers/conductor/effects.cpp
+sim_mutant(claim_not_given_back handlers/conductor/drive_claims.cpp
   "a drive is never closed again"
-  [[  ports_.drives.drop(address, [this, address, lock] {
-    Device&]]
-  [[  ports_.timers.after(1, [this, address, lock] {
-    Device&]])
-sim_mutant(any_serial handlers/conductor/effects.cpp
+  [[  context_.ports.drives.drop(address, [this, address, closed]]
+  [[  context_.ports.timers.after(1, [this, address, closed]])
+sim_mutant(any_serial handlers/conductor/drive_claims.cpp
   "a drive that nobody enrolled is erased"
   [[  request.expected_serial = record.serial;
 ]] "")
-sim_mutant(no_fence handlers/conductor/effects.cpp
+sim_mutant(no_fence handlers/conductor/release_fence.cpp
   "a release whose answer was lost is made while the drive is being erased"
   [[  CHECK(view.burned());
-  ports_.providers.set_reserved(]]
-  [[  devices_.at(address).fence = false;
+  context_.ports.providers.set_reserved(]]
+  [[  devices_[address].needed = false;
   return done(view);
-  ports_.providers.set_reserved(]])
+  context_.ports.providers.set_reserved(]])
 sim_mutant(lost_release_means_released handlers/conductor/release.cpp
   "a release whose answer was lost counts as made"
-  [[            return answer(address, epoch, Trigger::release_unknown, said(error));]]
+  [[            return context_.answer(address, epoch, Trigger::release_unknown, said(error));]]
   [[            return released(address, epoch, Trigger::released, said("hopefully"));]])
 sim_mutant(release_not_dated handlers/conductor/release.cpp
   "an erasure that Redis remembers after its release was lost is taken for this one"
   [[  ledger_.put(address, entry, [this, address, epoch](Status kept) {
     if (context_.is_stale]]
-  [[  ports_.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
+  [[  context_.ports.timers.after(1, [this, address, epoch, kept = Status(Ok{})] {
     if (context_.is_stale]])
 sim_mutant(drive_not_asked_again handlers/conductor/release.cpp
   "minutes pass between the last look at the drive and its release"
-  [[        if (!now) return answer(address, epoch, Trigger::release_conflict, said(now.error()));
+  [[        if (!now)
+          return context_.answer(address, epoch, Trigger::release_conflict, said(now.error()));
 ]] "")
 sim_mutant(never_reserves handlers/conductor/reserver.cpp
   "a dirty drive that Nova offers again stays on offer"
@@ -94,7 +92,8 @@ sim_mutant(struck_too_early handlers/conductor/ledger_gate.cpp
   [[    return;
   }
   // What is being recorded now may be the next tenancy: its dirt must stay remembered.
-  if (devices_.is_recording(address)) return strike_later(address, certificate_id);]]
+  const Device& device = context_.devices.at(address);
+  if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);]]
   [[  }
   if (false) return strike_later(address, certificate_id);]])
 sim_mutant(certificate_not_awaited handlers/conductor/certificate_keeper.cpp
@@ -107,7 +106,7 @@ sim_mutant(certificate_tried_once handlers/conductor/conductor.cpp
   "a certificate that could not be kept at once is forgotten"
   [[    if (!device.quarantined) certificates_.keep(device.record);
 ]] "")
-sim_mutant(capacity_as_claimed handlers/conductor/steps.cpp
+sim_mutant(capacity_as_claimed handlers/conductor/cleaning_steps.cpp
   "a certificate says another size than was verified"
   [[        facts.capacity_bytes = report->capacity_bytes;
 ]] "")
@@ -122,7 +121,7 @@ sim_mutant(erase_of_an_earlier_life state/ledger/trust.cpp
   [[  return known != nullptr && known->dirty &&]]
   [[  if (record.epoch != 0) return true;
   return known != nullptr && known->dirty &&]])
-sim_mutant(lost_records_stay_lost handlers/conductor/conductor.cpp
+sim_mutant(lost_records_stay_lost handlers/conductor/record_writer.cpp
   "what Redis lost is never written again"
   [[    device.persisted = false;
 ]] "")
@@ -141,19 +140,19 @@ sim_mutant(ledger_not_asked handlers/survey/admission.cpp
   [[    return;
 ]])
 
-sim_mutant(strangers_records_stay handlers/conductor/inbox.cpp
+sim_mutant(strangers_records_stay handlers/conductor/record_writer.cpp
   "what a stranger wrote over the record of a device in work stays in Redis"
   [[  if (is_of_this_host(stored)) {
-    next.epoch]]
+    change.next.epoch]]
   [[  if (is_of_this_host(stored) || !stored.damage.empty()) {
-    next.epoch]])
+    change.next.epoch]])
 
 # Clean steps, drivers, policies.
 sim_mutant(steps_skipped state/device/machine.cpp
   "a drive is erased as its tenant left it, hidden namespaces and all"
   [[Row{S::rechecking, T::still_burned, S::preparing, E::run_step,]]
   [[Row{S::rechecking, T::still_burned, S::baselining, E::take_baseline,]])
-sim_mutant(only_the_first_step handlers/conductor/steps.cpp
+sim_mutant(only_the_first_step handlers/conductor/cleaning_steps.cpp
   "the steps after the first one are left out"
   [[  const bool last = record.step_index + 1 >= steps_before_erase(record.plan);
 ]]
@@ -167,7 +166,7 @@ sim_mutant(damaged_records_are_believed handlers/conductor/conductor.cpp
   "a record that nobody can read is taken for one of a drive in error"
   [[  if (!record.damage.empty()) return quarantine(device, record);
 ]] "")
-sim_mutant(failed_steps_wait handlers/conductor/steps.cpp
+sim_mutant(failed_steps_wait handlers/conductor/cleaning_steps.cpp
   "a drive that has to be quarantined is tried again and again"
   [[passes ? Trigger::guards_wait : Trigger::step_failed,]]
   [[Trigger::guards_wait,]])
@@ -175,7 +174,7 @@ sim_mutant(a_step_left_out handlers/survey/plan.cpp
   "plans lack the step that resets namespaces"
   [[    if (priority <= 0 && kind.may_be_disabled) continue;
 ]]
-  [[    if (kind.step == "reset_namespaces") continue;
+  [[    if (kind.step == nvme::DriveStep::reset_namespaces) continue;
 ]])
 sim_mutant(driver_not_restored state/device/machine.cpp
   "an unmanaged drive is given back on our driver"
@@ -185,14 +184,14 @@ sim_mutant(failed_restore_does_not_matter state/device/machine.cpp
   "an unmanaged drive whose driver did not come back is given back"
   [[Row{S::restoring, T::restore_failed, S::error, E::drop,]]
   [[Row{S::restoring, T::restore_failed, S::looking, E::look,]])
-sim_mutant(everything_is_managed handlers/conductor/effects.cpp
+sim_mutant(everything_is_managed handlers/conductor/drive_claims.cpp
   "an unmanaged drive is never taken over"
   [[  request.managed = policy->managed;
 ]] "")
-sim_mutant(zeroing_is_adopted handlers/conductor/effects.cpp
+sim_mutant(zeroing_is_adopted handlers/conductor/recheck.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
-  [[device.record.erase_begun && method && nvme::is_sanitize(*method);]]
-  [[device.record.erase_begun;]])
+  [[record.erase_begun && method && nvme::is_sanitize(*method);]]
+  [[record.erase_begun;]])
 sim_mutant(plan_outlives_its_drive state/device/step.cpp
   "an enrolled drive is cleaned by the plan of the one before it"
   [[  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
@@ -201,7 +200,7 @@ sim_mutant(enrolment_outlives_its_drive state/device/step.cpp
   "an enrolled drive is measured by the one before it"
   [[    record.enrolment.clear();
 ]] "")
-sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor/commands.cpp
+sim_mutant(unopened_drives_cannot_be_enrolled handlers/conductor/device_orders.cpp
   "an unmanaged drive that was replaced stays in error for ever"
   [[  return policy && !policy->managed;]]
   [[  return false;]])
@@ -218,22 +217,22 @@ sim_mutant(arqs_bind_nothing handlers/arq/book.cpp
   "a drive is cleaned although an ARQ binds it"
   [[  if (!arq.holds_device() || arq.released) return false;]]
   [[  return false;]])
-sim_mutant(binding_while_cleaning handlers/conductor/arqs.cpp
+sim_mutant(binding_while_cleaning handlers/conductor/arq_desk.cpp
   "a cleaning goes on although an ARQ came to bind the drive"
   [[  if (!changed) return;
-  save_arqs();
+  save();
   stop_what_is_bound();]]
   [[  if (!changed) return;
-  save_arqs();]])
-sim_mutant(nobody_binds_it handlers/conductor/arqs.cpp
+  save();]])
+sim_mutant(nobody_binds_it handlers/conductor/arq_desk.cpp
   "a drive that an ARQ comes to bind is cleaned to the end, and given back"
-  [[  if (device.record.flow != Flow::cyborg) return std::nullopt;
-  return arqs_]]
-  [[  if (device.record.flow != Flow::cyborg || true) return std::nullopt;
-  return arqs_]])
-sim_mutant(binding_while_admitted handlers/conductor/arqs.cpp
+  [[  if (record.flow != Flow::cyborg) return std::nullopt;
+  return book_]]
+  [[  if (record.flow != Flow::cyborg || true) return std::nullopt;
+  return book_]])
+sim_mutant(binding_while_admitted handlers/conductor/arq_desk.cpp
   "a drive that an ARQ came to bind while its admission was recorded is erased"
-  [[    if (bound_meanwhile(address, epoch)) return;
+  [[    if (is_bound_meanwhile(address, epoch)) return;
     return next();]]
   [[    return next();]])
 sim_mutant(cyborgs_holds_ignored handlers/survey/admission.cpp
@@ -258,10 +257,12 @@ sim_mutant(cyborg_resumes state/device/step.cpp
   "what a restart found at work goes on by itself"
   [[record.flow == Flow::cyborg ? InterruptedCleaning::error :]]
   [[false ? InterruptedCleaning::error :]])
-sim_mutant(restart_said_once handlers/conductor/inbox.cpp
+sim_mutant(restart_said_once state/device/machine.cpp
   "a restart that Redis did not take is forgotten"
-  [[  return trigger.starts_with("operator_") || trigger.starts_with("restarted_");]]
-  [[  return trigger.starts_with("operator_");]])
+  [[    case T::restarted_resume:
+    case T::restarted_error:
+    case T::operator_clean:]]
+  [[    case T::operator_clean:]])
 sim_mutant(everything_of_novas_is_ours handlers/survey/device_kind.cpp
   "a one-time-use device that no device_spec matches is reserved again after its operator"
   [[  if (!sighting.drive) return;
@@ -280,10 +281,10 @@ sim_mutant(drives_are_no_drives handlers/survey/device_kind.cpp
     base.type = "PCI";
     if (is_listed]])
 sim_mutant(signatures_ignored handlers/conductor/registration.cpp
-  "a drive that bears what somebody may miss is registered and erased"
+  "a drive that has what somebody may miss is registered and erased"
   [[        if (!found->empty()) {]]
   [[        if (false) {]])
 sim_mutant(registered_at_once handlers/conductor/registration.cpp
-  "a drive is registered before anybody has looked what it bears"
+  "a drive is registered before anybody has looked what it has"
   [[  if ((same && (record.accepted || tenants)) || drives_[address].blank) {]]
   [[  {]])

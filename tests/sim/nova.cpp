@@ -178,7 +178,7 @@ void World::nova_periodic() {
     slot.missed = drive.present ? 0 : slot.missed + 1;
     if (provider == nullptr) {
       if (!drive.present || slot.unregistered) continue;
-      say(fmt::format("nova: provider of {} created anew, unreserved", to_string(slot.address)));
+      say(fmt::format("nova: provider of {} created again, unreserved", to_string(slot.address)));
       placement.create(slot.provider_name, !slot.cyborg, slot.cyborg);
       continue;
     }

@@ -16,7 +16,7 @@ void Scheduler::push(Item item) {
   std::push_heap(heap_.begin(), heap_.end(), Later{});
 }
 
-std::uint64_t Scheduler::after(std::int64_t delay_ms, std::function<void()> on_fire) {
+std::uint64_t Scheduler::after(std::int64_t delay_ms, Once<> on_fire) {
   const std::uint64_t id = next_timer_++;
   live_timers_.insert(id);
   push(Item{now_ms_ + std::max<std::int64_t>(delay_ms, 0), 0, worker_, id, std::move(on_fire)});
@@ -27,16 +27,15 @@ void Scheduler::cancel(std::uint64_t id) {
   live_timers_.erase(id);
 }
 
-void Scheduler::outside(std::int64_t delay_ms, std::function<void()> what) {
+void Scheduler::outside(std::int64_t delay_ms, Once<> what) {
   push(Item{now_ms_ + delay_ms, 0, 0, 0, std::move(what)});
 }
 
-void Scheduler::answer(std::int64_t delay_ms, std::function<void()> what) {
+void Scheduler::answer(std::int64_t delay_ms, Once<> what) {
   push(Item{now_ms_ + delay_ms, 0, worker_, 0, std::move(what)});
 }
 
-void Scheduler::answer_in_order(std::int64_t& line, std::int64_t delay_ms,
-                                std::function<void()> what) {
+void Scheduler::answer_in_order(std::int64_t& line, std::int64_t delay_ms, Once<> what) {
   line = std::max(line + 1, now_ms_ + delay_ms);
   push(Item{line, 0, worker_, 0, std::move(what)});
 }
@@ -60,6 +59,7 @@ bool Scheduler::step(std::int64_t until_ms) {
     if (item.timer != 0 && live_timers_.erase(item.timer) == 0) continue;
     now_ms_ = std::max(now_ms_, item.at_ms);
     steps_ += 1;
+    const CallsOwed owed(true);
     item.what();
     return true;
   }

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <queue>
 #include <set>
 #include <vector>
 
-#include "handlers/timers.h"
 #include "state/base/clock.h"
+#include "state/base/timers.h"
 #include "tests/sim/rng.h"
 
 namespace reclaim::sim {
@@ -25,15 +24,15 @@ class Scheduler final : public Clock, public Timers {
   void shift_wall_clock(std::int64_t by_ms) { wall_offset_ms_ += by_ms; }
 
   // Timers of the worker now running.
-  std::uint64_t after(std::int64_t delay_ms, std::function<void()> on_fire) override;
+  std::uint64_t after(std::int64_t delay_ms, Once<> on_fire) override;
   void cancel(std::uint64_t id) override;
 
   // The outside world's doings: survive the worker's death.
-  void outside(std::int64_t delay_ms, std::function<void()> what);
+  void outside(std::int64_t delay_ms, Once<> what);
   // An answer to the worker now running; dropped when it is gone by then. Never at once.
-  void answer(std::int64_t delay_ms, std::function<void()> what);
+  void answer(std::int64_t delay_ms, Once<> what);
   // The same in the order asked: never before what was queued on `line` earlier.
-  void answer_in_order(std::int64_t& line, std::int64_t delay_ms, std::function<void()> what);
+  void answer_in_order(std::int64_t& line, std::int64_t delay_ms, Once<> what);
 
   [[nodiscard]] std::uint64_t worker() const { return worker_; }
   // From here on answers belong to a new worker (or to none).
@@ -51,7 +50,7 @@ class Scheduler final : public Clock, public Timers {
     std::uint64_t tie = 0;
     std::uint64_t worker = 0;  // 0: the outside world's
     std::uint64_t timer = 0;
-    std::function<void()> what;
+    Once<> what;
   };
   struct Later {
     bool operator()(const Item& a, const Item& b) const {

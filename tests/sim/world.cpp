@@ -216,6 +216,7 @@ void World::start_worker() {
 void World::kill_worker() {
   if (!conductor) return;
   say(fmt::format("worker {} dies", incarnation_));
+  const CallsOwed none(false);  // its callbacks die with it
   scheduler.worker_died();
   store.worker_died();
   conductor.reset();

@@ -53,14 +53,14 @@ def defined(text):
     return names
 
 
-def batches(paths):
+def batches(paths, bytes_max=BYTES_MAX):
     """Lists of paths, in the order given, that do not disturb each other."""
     made = []  # paths, bytes, what they define, what they use
     for path in paths:
         text = read(path)
         names, uses = defined(text), set(USE.findall(text))
         for batch in made:
-            if (batch["bytes"] + len(text) <= BYTES_MAX and not batch["names"] & (names | uses)
+            if (batch["bytes"] + len(text) <= bytes_max and not batch["names"] & (names | uses)
                     and not names & batch["uses"]):
                 break
         else:

@@ -59,7 +59,7 @@ def look_at_archive(path):
     members = output("ar", "t", path).split()
     for member in members:
         if not member.endswith(".o"):
-            yield f"{path} holds {member}, which is no object"
+            yield f"{path} holds {member}, which is not an object"
     marked = len(re.findall(r"IBT, SHSTK", output("readelf", "-nW", path)))
     if marked != len(members):
         yield f"{marked} of {len(members)} objects of {path} have marked jumps (-fcf-protection)"

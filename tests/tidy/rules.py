@@ -38,10 +38,10 @@ ROOMS = {
                   "cyborg": {"http", "keystone", "options.h", "providers.h", "conversations.h"}},
     "nvme": {"controller": {"rules.h", "stop_flag.h"},
              "verify": {"controller"},
-             "erase": {"controller", "verify", "rules.h", "stop_flag.h"},
+             "erase": {"controller", "verify", "host", "rules.h", "stop_flag.h", "drive_context.h"},
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"}},
-    "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"options.h", "timers.h"},
-                 "conductor": {"arq", "survey", "options.h", "timers.h"}, "api": set()},
+    "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"options.h"},
+                 "conductor": {"arq", "survey", "options.h"}, "api": set()},
     "config": {"oslo": set(), "device_spec": {"oslo"}},
     "listener": {"amqp": set(), "http": set()},
 }
@@ -61,14 +61,14 @@ FILE_LINES_MAX = 600
 # (pattern over code without comments and literals, what to use instead, paths where it is at home)
 BANNED = [
     (r"\bco_(await|yield|return)\b", "a state machine and events (g++ 12 breaks coroutines)", ()),
-    (r"\buv_queue_work\b", "a lane (thread) and uv::Mailbox: the shared pool is not ours", ()),
+    (r"\buv_queue_work\b", "a drive thread and uv::Mailbox: the shared pool is not ours", ()),
     (r"hiredis/adapters/", "our own adapter in state/: the packaged one loses errors", ()),
     (r"\b(std::)?s?rand\s*\(|\bstd::(mt19937|random_device)\b",
      "an injected generator: a failing run is a seed", ("tests/",)),
     (r"\b(system|steady|high_resolution)_clock::now\b", "the injected Clock",
      ("state/base/clock.cpp", "tests/")),
     (r"\b(sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>])sleep\s*\(",
-     "a timer on the loop (only a drive's lane may wait)", ("nvme/lane", "tests/")),
+     "a timer on the loop (only a drive's thread may wait)", ("nvme/drive_thread", "tests/")),
     # What RapidJSON asserts on while it parses has no other way out of it.
     (r"\bthrow\b", "Result<T>: nothing here throws", ("state/base/json.cpp",)),
     (r"#\s*include <rapidjson/", "state/base/rapidjson.h: its assertion is ours",
@@ -95,6 +95,8 @@ _BANNED = [(re.compile(p), instead, homes) for p, instead, homes in BANNED]
 _LEFT_UNDONE = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 _MACHINE_PATH = re.compile(r"(?<![\w.$}{/-])/(wor" + r"k/|roo" + r"t/|hom" + r"e/[a-z])")
 _SMART_POINTER = re.compile(r"(?<=unique)_ptr<[\w:]+>(?: \w+)?\(\s*(?=new )")
+_SHORTHAND = re.compile(r"^\s*(?:using +(?!namespace)[\w:]+::(\w+) *;|namespace +(\w+) *=)",
+                        re.MULTILINE)
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 CPP = (".cpp", ".h")
@@ -179,6 +181,18 @@ def check_banned_words(path, text):
         yield Finding(path, line_of(text, offset), "block comment; use //")
 
 
+def check_shorthands_are_used(path, text):
+    """clang-tidy looks for these only in a file that it reads by itself."""
+    if not path.endswith(".cpp"):
+        return
+    code = code_only(text)
+    for match in _SHORTHAND.finditer(code):
+        name = match.group(1) or match.group(2)
+        if len(re.findall(rf"\b{name}\b", code)) == 1:
+            yield Finding(path, line_of(code, match.start(match.lastindex)),
+                          f'"{name}" is declared here and not used')
+
+
 def check_header(path, text):
     if path.endswith(".h") and "#pragma once" not in text:
         yield Finding(path, 1, "header without #pragma once")
@@ -233,8 +247,8 @@ def check_markdown(path, text):
                       f'{len(titles)} titles ("# "), exactly one is wanted')
 
 
-FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_header, check_layout,
-              check_markdown)
+FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_shorthands_are_used,
+              check_header, check_layout, check_markdown)
 
 
 def check_file(path, text):

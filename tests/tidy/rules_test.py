@@ -70,7 +70,7 @@ class Rooms(unittest.TestCase):
 class BannedWords(unittest.TestCase):
     BAD = [
         ("state/a.cpp", "co_await x;", "coroutines"),
-        ("nvme/a.cpp", "uv_queue_work(loop, &r, f, g);", "lane"),
+        ("nvme/a.cpp", "uv_queue_work(loop, &r, f, g);", "thread"),
         ("state/a.cpp", "#include <hiredis/adapters/libuv.h>", "adapter"),
         ("state/a.cpp", "int i = std::rand();", "seed"),
         ("handlers/a.cpp", "std::mt19937 g;", "seed"),
@@ -106,7 +106,7 @@ class BannedWords(unittest.TestCase):
 
     def test_where_they_are_at_home(self):
         self.assertEqual(file_findings("state/base/clock.cpp", cpp("system_clock::now();")), [])
-        self.assertEqual(file_findings("nvme/lane.cpp", cpp("sleep_for(1s);")), [])
+        self.assertEqual(file_findings("nvme/drive_threads.cpp", cpp("sleep_for(1s);")), [])
         self.assertEqual(file_findings("state/base/uv.cpp", cpp("auto* t = new uv_timer_t;")), [])
         self.assertEqual(file_findings("handlers/a.cpp", cpp(
             "return std::unique_ptr<Client>(new Client(x));")), [])
@@ -174,6 +174,14 @@ class Layout(unittest.TestCase):
     def test_headers(self):
         self.assertEqual(file_findings("nvme/a.h", "// What.\n#pragma once\n"), [])
         self.assertEqual(len(file_findings("nvme/a.h", "int i;\n")), 2)
+
+    def test_a_shorthand_that_is_not_used(self):
+        for line in ("using json::Token;", "namespace fs = std::filesystem;"):
+            name = "Token" if "Token" in line else "fs"
+            unused = f'"{name}" is declared here and not used'
+            self.assertIn(unused, file_findings("state/a.cpp", cpp(line)))
+            self.assertNotIn(unused, file_findings("state/a.cpp", cpp(f"{line}\n{name} a;")))
+            self.assertNotIn(unused, file_findings("state/a.h", cpp(line)))
 
     def test_markdown_has_one_title(self):
         self.assertEqual(file_findings("docs/a.md", "# One\n```\n# a shell comment\n```\n"), [])

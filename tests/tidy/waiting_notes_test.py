@@ -19,9 +19,9 @@ SOURCES = ["handlers/survey/admission.cpp",
            "handlers/survey/device_kind.cpp",
            "nvme/host/discovery.cpp"]
 # Of these only what is said of a device that waits.
-SINGLE = {"handlers/conductor/conductor.cpp": ["cleanings run on this host"],
+SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
           "handlers/conductor/registration.cpp": ["not registered:"],
-          "nvme/lanes.cpp": ["drives are being worked on"],
+          "nvme/drive_threads.cpp": ["drives are being worked on"],
           "nvme/host/claim.cpp": ["is held exclusively"]}
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
             "device_state is {}", "it was in error before its record was lost",

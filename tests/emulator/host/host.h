@@ -49,7 +49,8 @@ class Host final {
   Status set(const std::string& address, const std::string& key, const std::string& value);
   // A second namespace of `bytes`; hidden = allocated, but attached to nobody.
   Result<std::uint32_t> add_namespace(const std::string& address, std::uint64_t bytes, bool hidden);
-  // What writing to a driver's bind and unbind files does; "" is no driver. Opened nodes go dead.
+  // What writing to a driver's bind and unbind files does; "" is not a driver. Opened nodes go
+  // dead.
   Status bind(const std::string& address, const std::string& driver);
   Status reset(const std::string& address);
   // What is due by now after a bind or reset with settle_ms: nodes appear, the controller is live.

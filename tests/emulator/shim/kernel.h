@@ -37,7 +37,7 @@ struct OpenNode {
   DriveFile* drive = nullptr;
   std::uint32_t nsid = 0;
   std::uint32_t generation = 0;
-  std::array<std::uint8_t, 8> eui64{};  // a namespace made anew under the same number is another
+  std::array<std::uint8_t, 8> eui64{};  // a namespace made again under the same number is another
   bool direct = false;
   bool writable = false;
   dev_t backing_device = 0;

@@ -1,19 +1,19 @@
 // A test on the drive HYBRID, which starts honest, with one namespace full of a tenant's data.
 #pragma once
 
+#include "tests/guest/drive_thread_fixture.h"
 #include "tests/guest/hybrid/hybrid.h"
-#include "tests/guest/lane_fixture.h"
 
 namespace reclaim::guest {
 
-class HybridTest : public LaneTest {
+class HybridTest : public DriveThreadTest {
  protected:
   static constexpr const char* kImage = "hybrid1";
   static constexpr std::uint64_t kFull = 16U << 10U;  // tenant texts on a full medium
 
-  HybridTest() : LaneTest(kHybrid) {}
+  HybridTest() : DriveThreadTest(kHybrid) {}
   void SetUp() override {
-    LaneTest::SetUp();
+    DriveThreadTest::SetUp();
     with_controller([](int fd) { reset_hybrid(fd); });
     rescan();
     ASSERT_TRUE(wait_for_namespaces({1}));

@@ -2,6 +2,7 @@
 """The device API, answered by a process without drives or privileges, and asked by what nobody here
 wrote: the OpenStack SDK, the openstack client with Cyborg's plugin, and curl, with tokens of a real
 Keystone."""
+import contextlib
 import datetime
 import json
 import os
@@ -34,9 +35,18 @@ def tearDownModule():
     tear_down_services()
 
 
+def open_files(pid):
+    """What a process has open; it may close some of it in the meantime."""
+    found = set()
+    for entry in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(FileNotFoundError):
+            found.add(os.readlink("/proc/%d/fd/%s" % (pid, entry)))
+    return found
+
+
 def listening(pid):
     """The sockets that a process listens at: ADDRESS:PORT as the kernel writes it, or a path."""
-    inodes = {os.readlink(entry.path) for entry in os.scandir("/proc/%d/fd" % pid)}
+    inodes = open_files(pid)
     found = []
     for table, state, inode, name, wanted in (("tcp", 3, 9, 1, "0A"), ("tcp6", 3, 9, 1, "0A"),
                                               ("unix", 3, 6, 7, "00010000")):
@@ -442,7 +452,7 @@ class Tokens(DeviceApi):
         self.assertEqual(self.get("/v2/devices", token=nobody).status, 200)
         write('"cyborg:device:clean": "role:admin"\n')
         node.process.send_signal(signal.SIGHUP)
-        node.wait_log(r"reclaim.api .*policy file %s was read anew" % path)
+        node.wait_log(r"reclaim.api .*policy file %s was read again" % path)
         self.assertEqual(clean(), 409)
         self.assertEqual(self.get("/v2/devices", token=nobody).status, 403)
 
@@ -530,8 +540,7 @@ class Doors(DeviceApi):
             status = dict(line.split(":\t", 1) for line in file.read().splitlines())
         self.assertEqual((status["CapEff"], status["NoNewPrivs"]), ("0" * 16, "1"))
         self.assertEqual(self.get("/v2/devices").status, 200)
-        files = [os.readlink(entry.path) for entry in
-                 os.scandir("/proc/%d/fd" % self.node.process.pid)]
+        files = open_files(self.node.process.pid)
         self.assertFalse([file for file in files if file.startswith("/dev/nvme")], files)
         self.assertEqual(len(listening(self.node.process.pid)), 1)
 
@@ -578,7 +587,7 @@ class Doors(DeviceApi):
         # A certificate of another authority, rotated in place.
         openstack_tls.make_certificates(made.folder)
         node.process.send_signal(signal.SIGHUP)
-        node.wait_log(r"TLS certificate %s was read anew" % pem)
+        node.wait_log(r"TLS certificate %s was read again" % pem)
         self.assertEqual(curl("https://localhost:%d/v2/devices" % port, "--cacert", authority,
                               token=token).status, 200)
 

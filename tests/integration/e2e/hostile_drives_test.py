@@ -179,8 +179,8 @@ class HostileDrives(EndToEnd):
         address = address_of(number)
         try:
             self.made.worker.wait_log(
-                "ERROR.*%s: .*and Placement shows nobody: it is reserved now, and cleaned when "
-                "the guest is gone" % address, ONCE_S)
+                "ERROR.*%s: .*and Placement shows no allocation: it is reserved now, and cleaned "
+                "when the guest is gone" % address, ONCE_S)
             wait_until(lambda: self.made.reserved(address) == 1, "it is reserved", ONCE_S)
         except AssertionError as problem:
             self.tell(number, row, "stays on offer while a guest has it: %s" % problem)

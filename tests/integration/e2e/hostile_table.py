@@ -55,7 +55,7 @@ ERASING = [
         words="reports that the sanitize failed .*; clean the device again",
         mended_by={"fails_at": "off"}),
     Row("stands still at 30 %", {"stalls_at": 30},
-        words="stands still at 30.* since 30 s; it cannot be aborted: power-cycle the drive"),
+        words="is stalled at 30.* since 30 s; it cannot be aborted: power-cycle the drive"),
     Row("loses power at 50 %", {"power_loss_at": 50}, words="how the sanitize ended is not known",
         mended_by={}),
     Row("is reset at 50 %", {"reset_at": 50}, RELEASED),
@@ -109,7 +109,7 @@ ZEROING = [
     Row("drops writes of zeroes", {"drops_zero_writes": 1}, spec=ZERO,
         made={**NO_SANITIZE, "oncs": ONCS_WITHOUT_WRITE_ZEROES}, words=OLD_CONTENT),
     Row("ignores all writes", {"never_writes": 1}, spec=ZERO, made=NO_SANITIZE, words=OLD_CONTENT),
-    # A namespace made anew would bring other blocks there.
+    # A namespace made again would bring other blocks there.
     Row("keeps a region when zeroed", {"keeps_region": "1:9437184:1048576"},
         made={**NO_SANITIZE, "lacks_namespace_commands": 1}, spec={**ZERO, **FULL},
         words=OLD_CONTENT),
@@ -184,7 +184,7 @@ SURFACES = [
         words="rpmb: an authentication key was programmed since enrolment .*replace the drive"),
     Row("boot partition changed", {"boot_seed": "0:8"},
         made={"boot_partition": "128K", "boot_seed": "0:7"},
-        words="boot_partitions: their content is not that of the enrolment; write them anew",
+        words="boot_partitions: their content is not that of the enrolment; write them again",
         mended_by={"boot_seed": "0:7"}),
     Row("firmware changed", {"firmware": "EVIL01"},
         words="firmware: slot 1 holds revision 'EVIL01'.*install the former revision"),

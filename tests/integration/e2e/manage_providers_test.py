@@ -41,8 +41,8 @@ class ManageProviders(CyborgEndToEnd):
 
     def wait_refused(self, made):
         """Why it is not registered."""
-        return wait_until(lambda: (lambda note: note if "it bears" in note else "")(
-            made.worker.field(FIRST, "waiting_for")), "it says what it bears")
+        return wait_until(lambda: (lambda note: note if "it has" in note else "")(
+            made.worker.field(FIRST, "waiting_for")), "it says what it has")
 
     def test_a_blank_drive_is_registered_reserved_cleaned_and_offered(self):
         door = PlacementDoor(services().endpoints["placement_url"])

@@ -102,7 +102,7 @@ class Commands(EndToEnd):
         _, out, _ = worker.command("device", "list")
         self.assertTrue(out.startswith("+---"), out)
         code, _, err = worker.command("device", "list", "--host", "compute-7")
-        self.assertEqual((code, err), (1, "reclaim: no worker of a host 'compute-7' is known here; "
+        self.assertEqual((code, err), (1, "reclaim: Redis knows no worker of host 'compute-7'; "
                                           "known: %s\n" % worker.name))
         _, out, _ = worker.command("device", "list", "-f", "csv")
         rows = list(csv.DictReader(io.StringIO(out)))

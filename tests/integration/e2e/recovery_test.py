@@ -105,7 +105,7 @@ class InterruptedSteps(EndToEnd):
         self.assert_reserved(made)
         made.host.set(FIRST, duration_ms=300)
         self.finish_sanitize(made)
-        # The step's own is no erasure of ours: that comes after it.
+        # The step's own is not an erasure of ours: that comes after it.
         self.assert_released(made, sanitizes=2)
         self.assertFalse(self.certificate(made)["evidence"]["adopted"])
         self.assert_verified_once_from_the_first_step(made)

@@ -10,7 +10,7 @@
 a catalog names}. It serves GET /, /v2, /v2/accelerator_requests[/UUID], /v2/devices[/UUID],
 /v2/deployables[/UUID] and POST /v2/devices/UUID/disable|enable, in the shapes of Cyborg's own
 samples (tests/data/cyborg-samples; cyborg_samples_test.py holds it against them). As in Cyborg,
-whoever is no admin sees the ARQs of its own project only, an ARQ's attach handle is shown while it
+who is not an admin sees the ARQs of its own project only, an ARQ's attach handle is shown while it
 is Bound only, and unbinding wipes its host, provider and instance.
 
 --max-version 2.4 adds `managed` to attach handles. --bare-version reads and writes the header

@@ -47,7 +47,7 @@ TEST(Explain, OneLineForEachThatIsNotBlank) {
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_THAT(lines[0], HasSubstr(R"("verdict": "ignore", "hosts": [], "delays_s": [])"));
   EXPECT_THAT(lines[1], HasSubstr(R"({"event_type": null, "verdict": "reject")"));
-  EXPECT_THAT(lines[2], HasSubstr("no UTF-8"));
+  EXPECT_THAT(lines[2], HasSubstr("not UTF-8"));
   EXPECT_THAT(lines[3], HasSubstr(R"("verdict": "kick", "hosts": "any")"));
   for (const std::string& line : lines) EXPECT_TRUE(json::parse(line, 65536).ok()) << line;
 }

@@ -20,7 +20,7 @@ std::string list(const Table& table, std::size_t width, std::vector<std::string>
 }
 
 TEST(Wrap, BreaksBehindBlanksAndDashes) {
-  EXPECT_THAT(wrap("an instance holds it", 12), ElementsAre("an instance", "holds it"));
+  EXPECT_THAT(wrap("an instance has its", 12), ElementsAre("an instance", "has its"));
   EXPECT_THAT(wrap("c1c9a1de-9c39-4f0a", 14), ElementsAre("c1c9a1de-9c39-", "4f0a"));
   EXPECT_THAT(wrap("exactly this", 12), ElementsAre("exactly this"));
 }

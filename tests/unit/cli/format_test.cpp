@@ -149,7 +149,7 @@ TEST(Format, Width) {
   EXPECT_EQ(display_width("e\xCC\x81"), 1U);         // e and a combining acute
   EXPECT_EQ(display_width("\xF0\x9F\x92\xBE"), 2U);  // a floppy disk
   EXPECT_EQ(display_width("\xFF\xC3"), 2U);
-  EXPECT_EQ(display_width("\xED\xA0\x80"), 3U);  // a surrogate is no character
+  EXPECT_EQ(display_width("\xED\xA0\x80"), 3U);  // a surrogate is not a character
 }
 
 TEST(Format, JsonTypesAndEscapes) {

@@ -63,8 +63,8 @@ TEST(CleanRules, WhatIsAcceptedIsSaid) {
   EXPECT_THAT(error(R"({"percentage_used_max": 256})"),
               HasSubstr("'percentage_used_max' is 256, a whole number from 0 to 255"));
   EXPECT_THAT(error(R"({"media_errors_max": -1})"), HasSubstr("'media_errors_max' is -1"));
-  EXPECT_THAT(error(R"({"zero_rate": -1})"), HasSubstr("'zero_rate': '-1' is no rate"));
-  EXPECT_THAT(error(R"({"zero_rate": "fast"})"), HasSubstr("'zero_rate': 'fast' is no rate"));
+  EXPECT_THAT(error(R"({"zero_rate": -1})"), HasSubstr("'zero_rate': '-1' is not a rate"));
+  EXPECT_THAT(error(R"({"zero_rate": "fast"})"), HasSubstr("'zero_rate': 'fast' is not a rate"));
 }
 
 TEST(CleanRules, Rates) {

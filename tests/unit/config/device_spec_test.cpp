@@ -143,7 +143,7 @@ TEST(DeviceSpec, RegexForms) {
 
 TEST(DeviceSpec, RegexErrors) {
   EXPECT_THAT(error(R"({"address": {"bus": "[0"}})"),
-              HasSubstr("the bus '[0' is no usable regular expression: a '[' without its ']'"));
+              HasSubstr("the bus '[0' is not a usable regular expression: a '[' without its ']'"));
   EXPECT_THAT(error(R"({"address": {"bus": "zz"}})"), HasSubstr("matches no value from 00 to ff"));
   EXPECT_THAT(error(R"({"address": {"function": "8"}})"),
               HasSubstr("matches no value from 0 to 7"));
@@ -188,7 +188,7 @@ TEST(DeviceSpec, ManagedIsAFlexibleBoolean) {
   for (const char* bad : {"\"maybe\"", "2", "null", "[]", "\"\"", "1.0"}) {
     EXPECT_THAT(
         error(std::string(R"({"managed": )") + bad + "}"),
-        HasSubstr("is no boolean, accepted: 1, t, true, on, y, yes, 0, f, false, off, n, no"))
+        HasSubstr("is not a boolean, accepted: 1, t, true, on, y, yes, 0, f, false, off, n, no"))
         << bad;
   }
 }
@@ -341,10 +341,10 @@ TEST(PassthroughWhitelist, ManagedIsFlexibleAndABadValueIsRefused) {
     EXPECT_EQ(specs[0].managed, true) << yes;
   }
   EXPECT_EQ(listed_error(R"({"managed": "maybe"})"),
-            "reclaim.conf:7: [pci] passthrough_whitelist: 'managed' 'maybe' is no boolean, "
+            "reclaim.conf:7: [pci] passthrough_whitelist: 'managed' 'maybe' is not a boolean, "
             "accepted: 1, t, true, on, y, yes, 0, f, false, off, n, no");
-  EXPECT_THAT(listed_error(R"({"managed": null})"), HasSubstr("is no boolean"));
-  EXPECT_THAT(listed_error(R"({"managed": []})"), HasSubstr("is no boolean"));
+  EXPECT_THAT(listed_error(R"({"managed": null})"), HasSubstr("is not a boolean"));
+  EXPECT_THAT(listed_error(R"({"managed": []})"), HasSubstr("is not a boolean"));
 }
 
 TEST(PassthroughWhitelist, OtherKeysOfCyborgsAndNovasAreAccepted) {

@@ -98,7 +98,7 @@ TEST(Ini, PercentAndDollarArePlain) {
 TEST(Ini, AllThatIsWrongIsSeenAtOnce) {
   const IniFile file =
       parse_ini("k=1\n[DEFAULT] # c\nx=1\n[]\n[a]\nnothing\n  more\n: v\nok=1\n", "f.conf");
-  EXPECT_THAT(problems(file), ElementsAre("f.conf:1: option 'k' stands before the first [section]",
+  EXPECT_THAT(problems(file), ElementsAre("f.conf:1: option 'k' is before the first [section]",
                                           HasSubstr("f.conf:2: invalid section '[DEFAULT] # c'"),
                                           "f.conf:4: empty section name",
                                           "f.conf:6: no ':' or '=' found in assignment",

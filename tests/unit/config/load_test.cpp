@@ -209,11 +209,11 @@ TEST_F(Load, APolicyThatLetsEverybodyCleanIsWarnedOf) {
   for (const char* rule : {"", "@", "rule:allow", "not role:tenant"}) {
     write("p.yaml", std::string("# ours\n\"cyborg:device:clean\": \"") + rule + "\"\n");
     EXPECT_THAT(warnings(), Contains(HasSubstr(policy + ":2: policy rule 'cyborg:device:clean': "
-                                                        "whoever has a token may")))
+                                                        "every user with a token may")))
         << rule;
   }
   write("p.yaml", "\"cyborg:device:clean\": \"role:cleaner\"\n\"cyborg:device:get_all\": \"@\"\n");
-  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("whoever has a token"))));
+  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("every user with a token"))));
 }
 
 TEST_F(Load, APolicyFileThatOthersMayWriteIsWarnedOf) {

@@ -74,7 +74,7 @@ TEST(ModuleOptions, TheHostsLimitsReachNvme) {
       settings_of("[nvme]\nzero_rate_max = 3G\nverify_samples = 100\nmax_parallel = 3\n").nvme;
   EXPECT_EQ(options.zero_bytes_per_s_max, 3ULL << 30U);
   EXPECT_EQ(options.samples_max, 100U);
-  EXPECT_EQ(options.lanes_max, 3U);
+  EXPECT_EQ(options.threads_max, 3U);
   EXPECT_EQ(settings_of("").nvme.zero_bytes_per_s_max, 0U);
   EXPECT_EQ(settings_of("[nvme]\ncleanup_timeout = 70\n").nvme.foreign_sanitize_timeout_ms, 70'000);
 }

@@ -61,8 +61,8 @@ TEST(PolicyFile, WhatIsNoMappingIsRefused) {
 TEST(PolicyFile, ARuleWithoutATextIsRefused) {
   for (const char* nothing : {"", "~", "null", "NULL"}) {
     EXPECT_THAT(problems("a: b\nrule: " + std::string(nothing) + "\n"),
-                ElementsAre("p:2: rule 'rule': it has no text: write \"!\" for nobody, \"@\" for "
-                            "everybody"))
+                ElementsAre("p:2: rule 'rule': it has no text: write \"!\" for no user, \"@\" for "
+                            "every user"))
         << nothing;
   }
 }
@@ -72,7 +72,7 @@ TEST(PolicyFile, AllThatIsWrongIsSeenAtOnce) {
               ElementsAre(HasSubstr("p:1: rule 'a': its text must be a string; lists"),
                           HasSubstr("p:2: rule 'b': its text must be a string"),
                           HasSubstr("p:3: no rule's name: "),
-                          HasSubstr("p:5: rule 'a': it stands in line 1 already")));
+                          HasSubstr("p:5: rule 'a': it is in line 1 already")));
 }
 
 TEST(PolicyFile, AnchorsAliasesAndTagsAreRefused) {

@@ -8,7 +8,6 @@ namespace reclaim::config {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 RedisOptions redis(std::string_view url) {
   RedisOptions settings;

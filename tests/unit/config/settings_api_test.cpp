@@ -57,9 +57,10 @@ TEST(ApiSettings, WithoutAuthenticationOnlyThisHostMayConnect) {
               IsEmpty());
   for (const char* open : {"0.0.0.0:6667", "192.0.2.7:6667", "[::]:6667", "[2001:db8::1]:6667",
                            "126.255.255.255:1", "128.0.0.1:1"}) {
-    EXPECT_THAT(api(std::string("auth = none\nbind = 127.0.0.1:1,") + open + "\n"),
-                ElementsAre(AllOf(HasSubstr("r.conf:3: [api] bind: '" + std::string(open) + "'"),
-                                  HasSubstr("is no loopback address"), HasSubstr("auth = none"))))
+    EXPECT_THAT(
+        api(std::string("auth = none\nbind = 127.0.0.1:1,") + open + "\n"),
+        ElementsAre(AllOf(HasSubstr("r.conf:3: [api] bind: '" + std::string(open) + "'"),
+                          HasSubstr("is not a loopback address"), HasSubstr("auth = none"))))
         << open;
   }
   EXPECT_THAT(api("auth = anybody\n"),

@@ -78,8 +78,8 @@ TEST(CyborgSettings, ALoginWithoutAuthTypeIsRefusedAsPlacementsIs) {
         "[" + group + "]\n" + (group == "cyborg" ? "enabled = true\n" : "insecure = false\n");
     EXPECT_THAT(problems(open + "auth_url = http://k\nusername = u\npassword = p\n"),
                 ElementsAre("r.conf:3: [" + group +
-                            "] auth_url is set but auth_type is not, so that nobody would log in "
-                            "with it (accepted: auth_type = password, v3password or "
+                            "] auth_url is set but auth_type is not, so it is not used to log in "
+                            "(accepted: auth_type = password, v3password or "
                             "v3applicationcredential; or an auth_section that has it)"));
     EXPECT_THAT(problems(open + "auth_section = other\n[other]\npassword = hunter2\n"),
                 ElementsAre(AllOf(HasSubstr("r.conf:5: [other] password is set but auth_type"),
@@ -103,8 +103,8 @@ TEST(CyborgSettings, ABadValueNamesItsLine) {
   EXPECT_THAT(problems("[cyborg]\nlisten_rpc = 2\nserve_rpc = x\n"),
               ElementsAre(HasSubstr("[cyborg] listen_rpc: '2'"), HasSubstr("serve_rpc: 'x'")));
   EXPECT_THAT(problems("[cyborg]\nrpc_exchange =\nrpc_topic = a b\n"),
-              ElementsAre(HasSubstr("r.conf:2: [cyborg] rpc_exchange: '' is no usable name"),
-                          HasSubstr("r.conf:3: [cyborg] rpc_topic: 'a b' is no usable name")));
+              ElementsAre(HasSubstr("r.conf:2: [cyborg] rpc_exchange: '' is not a usable name"),
+                          HasSubstr("r.conf:3: [cyborg] rpc_topic: 'a b' is not a usable name")));
   EXPECT_THAT(problems("[cyborg]\nservice_typ = x\n"),
               ElementsAre(HasSubstr("did you mean 'service_type'?")));
   EXPECT_THAT(problems("[nvme]\nmanage_providers = maybe\n"),
@@ -168,7 +168,7 @@ TEST(CyborgSettings, WhatIsWrongInCyborgConfNamesThatFile) {
                         .problems),
               ElementsAre(HasSubstr("cyborg.conf:4: [nvme] device_spec: unknown key 'devname'"),
                           HasSubstr("cyborg.conf:2: [pci] passthrough_whitelist: 'managed' "
-                                    "'perhaps' is no boolean")));
+                                    "'perhaps' is not a boolean")));
   std::string many = "[pci]\n";
   for (std::size_t i = 0; i <= kDeviceSpecsMax; ++i) many += "passthrough_whitelist = {}\n";
   EXPECT_THAT(problems(many), ElementsAre(HasSubstr("more than 256 entries")));

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 class ApiDevicesTest : public ApiTest {
  protected:
-  // The two devices of the specification's examples, and one that is no drive.
+  // The two devices of the specification's examples, and one that is not a drive.
   void examples() {
     available = drive("compute-1", "0000:01:00.0", Stage::available).uuid;
     Record& broken = drive("compute-2", "0000:02:00.0", Stage::error, "144d", "a808");
@@ -169,7 +169,7 @@ TEST_F(ApiCleanTest, BadRequestWhenNoLiveWorkerCanCleanIt) {
   EXPECT_THAT(fault_of(response), HasSubstr("301 s ago"));
   store.workers[1].heartbeat_at = WallMs{};
   clock.advance(2'000);
-  EXPECT_THAT(fault_of(clean(error)), HasSubstr("never heard of"));
+  EXPECT_THAT(fault_of(clean(error)), HasSubstr("no heartbeat"));
 }
 
 TEST_F(ApiCleanTest, ForbiddenWithoutThePolicy) {
@@ -209,7 +209,7 @@ TEST_F(ApiCleanTest, ConflictWhenAllocatedNamesTheAcceleratorRequest) {
   record.instance_source = InstanceSource::allocation;
   EXPECT_THAT(fault_of(clean(record.uuid)),
               HasSubstr("to instance a11a5487-696b-4d4e-a487-6b9ec9d7e458 by accelerator request " +
-                        arq + ": it is cleaned by itself"));
+                        arq + ": it is cleaned automatically"));
   // Placement never showed an instance: nothing but the ARQ holds it, and a word on the host ends
   // that.
   record.instance.clear();

@@ -7,8 +7,6 @@
 namespace reclaim::api {
 namespace {
 
-using ::testing::HasSubstr;
-
 // The fault inside, read as the clients read it: twice.
 rapidjson::Document fault_of(const std::string& body) {
   const auto outer = json::parse(body, 65'536);

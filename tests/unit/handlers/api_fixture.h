@@ -46,7 +46,7 @@ class TestLogger final : public Logger {
   std::vector<std::string> lines;
 };
 
-using Queue = std::deque<std::function<void()>>;
+using Queue = std::deque<Once<>>;
 
 // What the API asks of a store; the rest must never be asked.
 class MemoryStore final : public Store {
@@ -64,11 +64,11 @@ class MemoryStore final : public Store {
   std::size_t loads_under_way = 0;
   std::size_t loads_under_way_most = 0;
 
-  void hosts(StoreCallback<std::vector<HostInfo>> done) override {
+  void hosts(Callback<std::vector<HostInfo>> done) override {
     hosts_asked += 1;
     later(std::move(done), workers);
   }
-  void load(const std::string& host, StoreCallback<std::vector<Record>> done) override {
+  void load(const std::string& host, Callback<std::vector<Record>> done) override {
     loaded.push_back(host);
     loads_under_way += 1;
     loads_under_way_most = std::max(loads_under_way_most, loads_under_way);
@@ -79,81 +79,81 @@ class MemoryStore final : public Store {
         },
         records[host], host == broken_host);
   }
-  void load_arqs(const std::string& host, StoreCallback<std::vector<Arq>> done) override {
+  void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override {
     later(std::move(done), books[host]);
   }
   void push_kick(const std::string& /*host*/, const Kick& /*kick*/,
-                 StoreCallback<Ok> /*done*/) override {
+                 Callback<Ok> /*done*/) override {
     never();
   }
   void take_orders(const std::string& /*host*/, std::size_t /*count_max*/,
-                   StoreCallback<std::vector<Order>> /*done*/) override {
+                   Callback<std::vector<Order>> /*done*/) override {
     never();
   }
-  void orders_left(const std::string& /*host*/,
-                   StoreCallback<std::vector<Order>> /*done*/) override {
+  void orders_left(const std::string& /*host*/, Callback<std::vector<Order>> /*done*/) override {
     FAIL() << "the device API takes no orders";
   }
   void answer_order(const std::string& /*host*/, const Order& /*order*/,
-                    const std::string& /*refusal*/, StoreCallback<Ok> /*done*/) override {
+                    const std::string& /*refusal*/, Callback<Ok> /*done*/) override {
     never();
   }
-  void push_order(const std::string& host, const Order& order, StoreCallback<Ok> done) override {
+  void push_order(const std::string& host, const Order& order, Callback<Ok> done) override {
     if (!away) orders.emplace_back(host, order);
     later(std::move(done), Ok{});
   }
 
   void save(const Record& /*record*/, LockToken /*lock*/, const JournalEntry& /*entry*/,
-            StoreCallback<Ok> /*done*/) override {
+            Callback<Ok> /*done*/) override {
     never();
   }
   void discard(const std::string& /*host*/, const PciAddress& /*address*/,
-               StoreCallback<Ok> /*done*/) override {
+               Callback<Ok> /*done*/) override {
     never();
   }
-  void save_progress(const Record& /*record*/, StoreCallback<Ok> /*done*/) override { never(); }
+  void save_progress(const Record& /*record*/, Callback<Ok> /*done*/) override { never(); }
   void acquire_lock(const std::string& /*host*/, const PciAddress& /*address*/,
                     const std::string& /*holder*/, std::int64_t /*ttl_ms*/,
-                    StoreCallback<LockToken> /*done*/) override {
+                    Callback<LockToken> /*done*/) override {
     never();
   }
   void renew_lock(const std::string& /*host*/, const PciAddress& /*address*/, LockToken /*lock*/,
-                  std::int64_t /*ttl_ms*/, StoreCallback<Ok> /*done*/) override {
+                  std::int64_t /*ttl_ms*/, Callback<Ok> /*done*/) override {
     never();
   }
   void release_lock(const std::string& /*host*/, const PciAddress& /*address*/, LockToken /*lock*/,
-                    StoreCallback<Ok> /*done*/) override {
+                    Callback<Ok> /*done*/) override {
     never();
   }
   void read_kicks(const std::string& /*host*/, std::size_t /*count_max*/,
-                  StoreCallback<std::vector<Kick>> /*done*/) override {
+                  Callback<std::vector<Kick>> /*done*/) override {
     never();
   }
   void ack_kicks(const std::string& /*host*/, const std::vector<std::string>& /*ids*/,
-                 StoreCallback<Ok> /*done*/) override {
+                 Callback<Ok> /*done*/) override {
     never();
   }
-  void heartbeat(const HostInfo& /*info*/, StoreCallback<Ok> /*done*/) override { never(); }
-  void save_arq(const std::string& /*host*/, const Arq& /*arq*/,
-                StoreCallback<Ok> /*done*/) override {
+  void heartbeat(const HostInfo& /*info*/, Callback<Ok> /*done*/) override { never(); }
+  void save_arq(const std::string& /*host*/, const Arq& /*arq*/, Callback<Ok> /*done*/) override {
     never();
   }
   void remove_arq(const std::string& /*host*/, const std::string& /*uuid*/,
-                  StoreCallback<Ok> /*done*/) override {
+                  Callback<Ok> /*done*/) override {
     never();
   }
   void save_certificate(const Certificate& /*certificate*/, const std::string& /*sealed_text*/,
-                        StoreCallback<Ok> /*done*/) override {
+                        Callback<Ok> /*done*/) override {
     never();
   }
 
  private:
   template <typename T>
-  void later(StoreCallback<T> done, T value, bool broken = false) {
+  void later(Callback<T> done, T value, bool broken = false) {
     if (away || broken) {
-      queue_.push_back([done] { done(Error{Errc::unavailable, "127.0.0.1:6379 refuses"}); });
+      queue_.push_back([done = std::move(done)] {
+        done(Error{Errc::unavailable, "127.0.0.1:6379 refuses"});
+      });
     } else {
-      queue_.push_back([done, value] { done(value); });
+      queue_.push_back([done = std::move(done), value] { done(value); });
     }
   }
   static void never() { ADD_FAILURE() << "the API only reads, and pushes orders"; }
@@ -170,7 +170,7 @@ class CountedTurns final : public LoopBudget {
   int turns = 0;
 
   [[nodiscard]] bool may_begin() const override { return left_-- > 0; }
-  void wait(std::function<void()> go) override {
+  void wait(Once<> go) override {
     queue_.push_back([this, go = std::move(go)] {
       turns += 1;
       left_ = pieces_a_turn;
@@ -193,10 +193,10 @@ class MemoryTokens final : public placement::Tokens {
   std::string last_service_token;
 
   void validate(const std::string& token, const std::string& service_token,
-                placement::Callback<placement::Identity> done) override {
+                Callback<placement::Identity> done) override {
     last_token = token;
     last_service_token = service_token;
-    queue_.push_back([this, token, done] {
+    queue_.push_back([this, token, done = std::move(done)] {
       if (trouble) return done(*trouble);
       const auto found = known.find(token);
       if (found == known.end()) return done(Error{Errc::refused, "404"});

@@ -71,14 +71,14 @@ TEST(ApiPolicyTest, AFactThatIsNotThereEqualsNothing) {
 TEST(ApiPolicyTest, AWrongRuleIsAnErrorThatNamesIt) {
   const std::vector<std::pair<std::string, std::string>> table{
       {"role:admin and", "it ends where a check is expected"},
-      {"and role:admin", "'and' stands where a check is expected"},
+      {"and role:admin", "'and' is where a check is expected"},
       {"(role:admin", "a parenthesis is not closed"},
-      {"role:admin)", "')' stands where"},
-      {"()", "')' stands where a check is expected"},
+      {"role:admin)", "')' is where"},
+      {"()", "')' is where a check is expected"},
       {"not", "it ends where"},
       {" ", "it ends where"},
-      {"admin", "'admin' is no check"},
-      {"role:a role:b", "'role:b' stands where `and`, `or` or the end is expected"},
+      {"admin", "'admin' is not a check"},
+      {"role:a role:b", "'role:b' is where `and`, `or` or the end is expected"},
       {"http://example.org/%(x)s", "asks for 'http'"},
       {"is_admin_project:True", "asks for 'is_admin_project'"},
       {"tenant:%(x)s", "accepted are role, rule, a literal such as 'all', and is_admin"},
@@ -98,7 +98,7 @@ TEST(ApiPolicyTest, AWrongRuleIsAnErrorThatNamesIt) {
 TEST(ApiPolicyTest, ACheckThatCanNeverHoldIsAnError) {
   for (const char* text : {"role:%(foo)s", "not (role:a or 'x':%(foo)s)", "user_id:%(foo)s"}) {
     EXPECT_THAT(error_of({{"cyborg:device:clean", text}}),
-                AllOf(HasSubstr("policy rule 'cyborg:device:clean': '%(foo)s' is no fact"),
+                AllOf(HasSubstr("policy rule 'cyborg:device:clean': '%(foo)s' is not a fact"),
                       HasSubstr("accepted are project_id, user_id")))
         << text;
   }

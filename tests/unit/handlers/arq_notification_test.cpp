@@ -188,7 +188,7 @@ TEST(ArqNotification, WhatIsWrongIsSaidWithItsName) {
   EXPECT_THAT(why("{}"), HasSubstr("'uuid' is '', an ARQ's UUID is needed"));
   EXPECT_THAT(why(flat(R"("uuid": "x", )")), HasSubstr("'uuid' is 'x'"));
   EXPECT_THAT(why(flat(R"("uuid": 7, )")), HasSubstr("'uuid' is a number"));
-  EXPECT_THAT(why(flat(R"("state": "Bond", )")), HasSubstr("'state': 'Bond' is no state"));
+  EXPECT_THAT(why(flat(R"("state": "Bond", )")), HasSubstr("'state': 'Bond' is not a state"));
   EXPECT_THAT(why(flat(R"("hostname": ["a"], )")), HasSubstr("'hostname' is a list"));
   EXPECT_THAT(why(flat(R"("hostname": "a\nb", )")), HasSubstr("'hostname' holds control"));
   EXPECT_THAT(why(flat("\"project_id\": \"" + std::string(300, 'p') + "\", ")),
@@ -215,7 +215,7 @@ TEST(ArqNotification, AnotherMajorVersionIsRefused) {
     EXPECT_EQ(decision.event_type, "accelerator_request.bind.end");
   }
   EXPECT_TRUE(decode(object(flat(), "1.0", "any_thing")).ok());
-  EXPECT_THAT(decode(object("[]")).error().what, HasSubstr("object data is no object"));
+  EXPECT_THAT(decode(object("[]")).error().what, HasSubstr("object data is not an object"));
 }
 
 TEST(ArqNotification, ThePhaseIsTheStateWhereThePayloadNamesNone) {

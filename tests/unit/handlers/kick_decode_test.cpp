@@ -109,7 +109,7 @@ TEST(Decode, EnvelopeVersions) {
   expect_reject(with("2.0"), "oslo.version is a number");
   expect_reject(R"({"oslo.version": "2.0", "oslo.message": {"event_type": "x"}})",
                 "oslo.message is an object");
-  // Without both members it is no envelope, as oslo.messaging has it.
+  // Without both members it is not an envelope, as oslo.messaging has it.
   expect_reject(R"({"oslo.message": "{}"})", "event_type is absent");
 }
 
@@ -184,7 +184,7 @@ TEST(Decode, MalformedTextsAreRejected) {
   expect_reject(enveloped(""), "the message is not JSON: an empty text");
   std::string bad_utf8 = kGood;
   bad_utf8.replace(bad_utf8.find("InstanceAction"), 4, "\xc0\xaf\xfe\xff");
-  expect_reject(bad_utf8, "no UTF-8");
+  expect_reject(bad_utf8, "not UTF-8");
   std::string control = kGood;
   control[control.find("InstanceAction")] = '\n';
   expect_reject(control, "a control character");

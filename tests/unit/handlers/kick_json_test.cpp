@@ -142,7 +142,7 @@ TEST(JsonRead, ErrorsSayWhere) {
                                   {"", "an empty text at byte 0"},
                                   {"{}{}", "more text after the end of the value at byte 2"},
                                   {"\"\t\"", "a control character in a string at byte"},
-                                  {"[\"\xc3\"]", "bytes that are no UTF-8 at byte 2"}}) {
+                                  {"[\"\xc3\"]", "bytes that are not UTF-8 at byte 2"}}) {
     Rewriter parts;
     const Status read = json::read(text, parts);
     ASSERT_FALSE(read.ok()) << text;

@@ -27,7 +27,7 @@ std::vector<std::string> recorded_bodies() {
   return bodies;
 }
 
-// "event_type host,host" or nothing for a message that is no kick.
+// "event_type host,host" or nothing for a message that is not a kick.
 std::string slow_reading(const std::string& body) {
   static const std::set<std::string> kNames{
       "instance.delete.end", "instance.shelve_offload.end", "instance.resize_confirm.end",

@@ -220,7 +220,7 @@ TEST_F(OrdersOfAStart, AreToldWhenTheWorkerDies) {
   world->placement.set_away(false);
   world->start_worker();
   world->pass(kMinuteMs);
-  EXPECT_THAT(told(order), HasSubstr("the worker ended before it told what became of it"));
+  EXPECT_THAT(told(order), HasSubstr("the worker ended before it answered"));
   EXPECT_FALSE(world->record().accepted);
   world->store.order_answers.clear();
   world->kill_worker();
@@ -281,7 +281,7 @@ TEST_P(OrdersOfAnyDrive, AcceptNoDriveThatWasPutThereSince) {
   look();
   const std::string name = GetParam() ? "serial looked-at" : "dsn=dsn-looked-at";
   EXPECT_THAT(answer(order), AllOf(HasSubstr("the order accepts"), HasSubstr(name),
-                                   HasSubstr("look at it, then order again")));
+                                   HasSubstr("check it, then issue the order again")));
   EXPECT_EQ(refusals(), 1U);
   world->pass(10 * kMinuteMs);
   EXPECT_TRUE(untouched());

@@ -122,7 +122,7 @@ TEST_F(Reboot, AnExchangedDriveIsNoticedInTheSameBootToo) {
   world->pass(kLongMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_EQ(world->erases, 0U);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive is at this address"));
 }
 
 TEST_F(Reboot, AnExchangedDriveThatTellsNoSerialNumberIsNoticedInTheSameBootToo) {
@@ -160,7 +160,7 @@ TEST_F(Reboot, ADriveThatIsExchangedUnderAHoldStaysReservedAndTheNoteSaysSo) {
     if (*order != 0) world->command(order, world->slots[0].address);
     world->pass(kLongMs);
     EXPECT_EQ(world->provider().inventory.reserved, 1) << order;
-    EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
+    EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive is at this address"));
     EXPECT_THAT(world->record().waiting_for, HasSubstr("it stays reserved"));
   }
   // His hold ends, and the drive is still another.
@@ -194,7 +194,7 @@ TEST_F(Reboot, CountersOfOneDriveSayNothingOfTheNext) {
   world->pass(kLongMs);
   EXPECT_FALSE(world->record().held) << "nothing is known of the drive that is there now";
   EXPECT_EQ(world->provider().inventory.reserved, 1);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive stands at this address"));
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive is at this address"));
 }
 
 TEST_F(Reboot, OfWhichNothingButTheSerialIsKnownIsCleanedOnceMore) {

@@ -133,7 +133,7 @@ TEST(RpcMessage, TheDeviceIsTakenByNameAndVersion) {
   EXPECT_THAT(failure(args_of(device(kData, "Device", "2.0"))),
               HasSubstr("IncompatibleObjectVersion: Version 2.0"));
   EXPECT_THAT(failure(args_of(device(R"({"uuid": 7})"))),
-              HasSubstr("ValueError: the Device's uuid is no text"));
+              HasSubstr("ValueError: the Device's uuid is not text"));
   // A device of another host's in this host's queue is nobody's order to this host.
   EXPECT_THAT(failure(args_of(device(R"({"hostname": "cmp2"})"))), HasSubstr("of host 'cmp2'"));
   EXPECT_EQ(decide(request("1.1", args_of(device(R"({"hostname": "CMP1"})")))).verdict,
@@ -160,12 +160,12 @@ TEST(RpcMessage, WhatNobodyCanReadIsRejected) {
   };
   EXPECT_THAT(why(""), HasSubstr("not JSON"));
   EXPECT_THAT(why("[]"), HasSubstr("a JSON object is needed"));
-  EXPECT_THAT(why(enveloped("[]")), HasSubstr("the message is no JSON object"));
+  EXPECT_THAT(why(enveloped("[]")), HasSubstr("the message is not a JSON object"));
   EXPECT_THAT(why(enveloped("{}")), HasSubstr("method is absent"));
-  EXPECT_THAT(why(enveloped(R"({"method": 7})")), HasSubstr("method is no text"));
-  EXPECT_THAT(why(enveloped(R"({"method": "x", "args": []})")), HasSubstr("args is no object"));
+  EXPECT_THAT(why(enveloped(R"({"method": 7})")), HasSubstr("method is not text"));
+  EXPECT_THAT(why(enveloped(R"({"method": "x", "args": []})")), HasSubstr("args is not an object"));
   EXPECT_THAT(why(enveloped(R"({"method": "x", "version": 1.1})")),
-              HasSubstr("version is no text"));
+              HasSubstr("version is not text"));
   EXPECT_THAT(why(R"({"oslo.version": "3.0", "oslo.message": "{}"})"), HasSubstr("'3.0'"));
   EXPECT_THAT(why(std::string(kRpcBodyBytesMax + 1, ' ')), HasSubstr("over the limit"));
 }

@@ -115,9 +115,7 @@ TEST_F(Schedule, AnOrderIsNotStarvedByKicks) {
 }
 
 struct NoTimers final : Timers {
-  std::uint64_t after(std::int64_t /*delay_ms*/, std::function<void()> /*fire*/) override {
-    return 1;
-  }
+  std::uint64_t after(std::int64_t /*delay_ms*/, Once<> /*fire*/) override { return 1; }
   void cancel(std::uint64_t /*id*/) override {}
 };
 
@@ -135,7 +133,7 @@ TEST(ManyKicks, AreRememberedAsFewSurveys) {
 // -------------------------------------------------------------------------------------------------
 // cleanings_max.
 
-TEST_F(Schedule, ADriveThatWaitsForALaneStartsWhenOneIsFree) {
+TEST_F(Schedule, ADriveThatWaitsForAThreadStartsWhenOneIsFree) {
   world.conductor_options.cleanings_max = 1;
   world.conductor_options.survey_interval_ms = 24 * 60 * kMinuteMs;
   start();

@@ -11,7 +11,6 @@ namespace reclaim::sim {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::int64_t kMinuteMs = 60'000;
 

@@ -61,7 +61,7 @@ TEST_P(Guest, OnADeviceThatIsOnOfferTakesItOutOfThePoolUntilItIsGone) {
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
   EXPECT_THAT(world->log.text, HasSubstr("ERROR reclaim.cyborg 0000:c1:00.0: libvirt domain "
-                                         "tenant names it, and Placement shows nobody"));
+                                         "tenant names it, and Placement shows no allocation"));
   world->pass(kLongMs);
   EXPECT_EQ(world->erases, 1U);
   EXPECT_EQ(world->drive().owner, 4711U);

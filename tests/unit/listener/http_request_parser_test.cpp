@@ -201,7 +201,7 @@ TEST(HttpRequestParser, RefusesWhatCouldBeReadInTwoWays) {
       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, ""},
       {"BREW /pot HTTP/1.1\r\nHost: h\r\n\r\n", 400, "method"},
       {"CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", 405, "proxy"},
-      {"\x16\x03\x01\x02", 400, "no HTTP request"},
+      {"\x16\x03\x01\x02", 400, "not an HTTP request"},
       {"\r\n\r\n\r\nGET / HTTP/1.1\r\n", 400, "empty lines"},
       {"POST / HTTP/1.1\r\nHost: h\r\nExpect: 200-ok\r\nContent-Length: 1\r\n\r\na", 417, "100"},
   };

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "handlers/timers.h"
+#include "state/base/timers.h"
 #include "state/device/in_hand.h"
 #include "state/device/store.h"
 
@@ -20,76 +20,71 @@ namespace reclaim::testing {
 class OnlyKicks final : public Store {
  public:
   std::vector<HostInfo> known;
-  std::set<std::string> refused;  // hosts whose name no key can bear
+  std::set<std::string> refused;  // hosts whose name no key can have
   bool away = false;
   bool too_many_hosts = false;  // more than are read
   int hosts_asked = 0;
   std::vector<std::string> told;
   std::vector<Kick> kicks;  // as `told`
 
-  void push_kick(const std::string& host, const Kick& kick, StoreCallback<Ok> done) override {
+  void push_kick(const std::string& host, const Kick& kick, Callback<Ok> done) override {
     if (away) return done(Error{Errc::unavailable, "Redis is away"});
-    if (refused.contains(host)) return done(Error{Errc::invalid, "no name of a host"});
+    if (refused.contains(host)) return done(Error{Errc::invalid, "not a name of a host"});
     told.push_back(host);
     kicks.push_back(kick);
     done(Ok{});
   }
-  void hosts(StoreCallback<std::vector<HostInfo>> done) override {
+  void hosts(Callback<std::vector<HostInfo>> done) override {
     hosts_asked += 1;
     if (too_many_hosts) return done(Error{Errc::limit, "too many hosts"});
     done(known);
   }
 
-  void load(const std::string&, StoreCallback<std::vector<Record>>) override { FAIL(); }
-  void save(const Record&, LockToken, const JournalEntry&, StoreCallback<Ok>) override { FAIL(); }
-  void push_order(const std::string&, const Order&, StoreCallback<Ok>) override { FAIL(); }
-  void take_orders(const std::string&, std::size_t, StoreCallback<std::vector<Order>>) override {
+  void load(const std::string&, Callback<std::vector<Record>>) override { FAIL(); }
+  void save(const Record&, LockToken, const JournalEntry&, Callback<Ok>) override { FAIL(); }
+  void push_order(const std::string&, const Order&, Callback<Ok>) override { FAIL(); }
+  void take_orders(const std::string&, std::size_t, Callback<std::vector<Order>>) override {
     FAIL();
   }
-  void orders_left(const std::string&, StoreCallback<std::vector<Order>>) override { FAIL(); }
-  void answer_order(const std::string&, const Order&, const std::string&,
-                    StoreCallback<Ok>) override {
+  void orders_left(const std::string&, Callback<std::vector<Order>>) override { FAIL(); }
+  void answer_order(const std::string&, const Order&, const std::string&, Callback<Ok>) override {
     FAIL();
   }
-  void discard(const std::string&, const PciAddress&, StoreCallback<Ok>) override { FAIL(); }
-  void save_progress(const Record&, StoreCallback<Ok>) override { FAIL(); }
+  void discard(const std::string&, const PciAddress&, Callback<Ok>) override { FAIL(); }
+  void save_progress(const Record&, Callback<Ok>) override { FAIL(); }
   void acquire_lock(const std::string&, const PciAddress&, const std::string&, std::int64_t,
-                    StoreCallback<LockToken>) override {
+                    Callback<LockToken>) override {
     FAIL();
   }
   void renew_lock(const std::string&, const PciAddress&, LockToken, std::int64_t,
-                  StoreCallback<Ok>) override {
+                  Callback<Ok>) override {
     FAIL();
   }
-  void release_lock(const std::string&, const PciAddress&, LockToken, StoreCallback<Ok>) override {
+  void release_lock(const std::string&, const PciAddress&, LockToken, Callback<Ok>) override {
     FAIL();
   }
-  void read_kicks(const std::string&, std::size_t, StoreCallback<std::vector<Kick>>) override {
+  void read_kicks(const std::string&, std::size_t, Callback<std::vector<Kick>>) override { FAIL(); }
+  void ack_kicks(const std::string&, const std::vector<std::string>&, Callback<Ok>) override {
     FAIL();
   }
-  void ack_kicks(const std::string&, const std::vector<std::string>&, StoreCallback<Ok>) override {
-    FAIL();
-  }
-  void heartbeat(const HostInfo&, StoreCallback<Ok>) override { FAIL(); }
-  void load_arqs(const std::string&, StoreCallback<std::vector<Arq>>) override { FAIL(); }
-  void save_arq(const std::string&, const Arq&, StoreCallback<Ok>) override { FAIL(); }
-  void remove_arq(const std::string&, const std::string&, StoreCallback<Ok>) override { FAIL(); }
-  void save_certificate(const Certificate&, const std::string&, StoreCallback<Ok>) override {
-    FAIL();
-  }
+  void heartbeat(const HostInfo&, Callback<Ok>) override { FAIL(); }
+  void load_arqs(const std::string&, Callback<std::vector<Arq>>) override { FAIL(); }
+  void save_arq(const std::string&, const Arq&, Callback<Ok>) override { FAIL(); }
+  void remove_arq(const std::string&, const std::string&, Callback<Ok>) override { FAIL(); }
+  void save_certificate(const Certificate&, const std::string&, Callback<Ok>) override { FAIL(); }
 };
 
 // No worker has died with anything.
 class NoMarks final : public InHand {
  public:
-  void mark_in_hand(const std::string&, StoreCallback<bool> done) override { done(true); }
-  void clear_in_hand(const std::string&, StoreCallback<Ok> done) override { done(Ok{}); }
+  void mark_in_hand(const std::string&, Callback<bool> done) override { done(true); }
+  void clear_in_hand(const std::string&, Callback<Ok> done) override { done(Ok{}); }
 };
 
 // Fires when the test says so.
 class HandTimers final : public Timers {
  public:
-  std::uint64_t after(std::int64_t /*delay_ms*/, std::function<void()> fire) override {
+  std::uint64_t after(std::int64_t /*delay_ms*/, Once<> fire) override {
     waiting.push_back(std::move(fire));
     return waiting.size();
   }
@@ -97,7 +92,7 @@ class HandTimers final : public Timers {
   void fire_all() {
     for (const auto& fire : std::exchange(waiting, {})) fire();
   }
-  std::vector<std::function<void()>> waiting;
+  std::vector<Once<>> waiting;
 };
 
 }  // namespace reclaim::testing

@@ -20,13 +20,13 @@ using ::testing::IsEmpty;
 // What all workers see. Answers when the test says so.
 class Marks final : public InHand {
  public:
-  void mark_in_hand(const std::string& name, StoreCallback<bool> done) override {
+  void mark_in_hand(const std::string& name, Callback<bool> done) override {
     asked.push_back([this, name, done = std::move(done)] {
       if (away) return done(Error{Errc::unavailable, "Redis is away"});
       done(names.insert(name).second);
     });
   }
-  void clear_in_hand(const std::string& name, StoreCallback<Ok> done) override {
+  void clear_in_hand(const std::string& name, Callback<Ok> done) override {
     names.erase(name);
     done(Ok{});
   }
@@ -36,7 +36,7 @@ class Marks final : public InHand {
     }
   }
   std::set<std::string> names;
-  std::vector<std::function<void()>> asked;
+  std::vector<Once<>> asked;
   bool away = false;
 };
 
@@ -86,7 +86,7 @@ TEST(Redeliveries, AMessageThatEndsWorkersEndsTwoAtMost) {
     // A process that dies does nothing more: the mark it made stays.
     const std::set<std::string> before = marks.names;
     if (!marks.asked.empty()) {
-      const auto answer = marks.asked.front();
+      const auto answer = std::move(marks.asked.front());
       marks.asked.clear();
       std::set<std::string> marked = before;
       marked.insert(message_uuid("deadly"));

@@ -100,13 +100,13 @@ TEST(ControllerState, BrokenTextIsRefusedByName) {
   for (const Broken& each : {
            Broken{"\"version\":1", "\"version\":2", "version 2"},
            Broken{"\"version\":1", "\"vorsion\":1", "version"},
-           Broken{"\"oacs\":31", "\"oacs\":70000", "'oacs' is no number of 16 bits"},
+           Broken{"\"oacs\":31", "\"oacs\":70000", "'oacs' is not a number of 16 bits"},
            Broken{"\"oacs\":31", "\"oacs\":-1", "'oacs'"},
            Broken{"\"oacs\":31", "\"oacs\":\"31\"", "'oacs'"},
            Broken{"\"nsid\":9", "\"nsod\":9", "'namespaces[0].nsid' is absent"},
            Broken{"\"locked\":true", "\"locked\":1", "'opal.locked'"},
-           Broken{"\"serial\":", "\"serial\":1,\"x\":", "'serial' is no string"},
-           Broken{"\"secondary\":[", "\"secondary\":[1,", "'secondary[0]' is no object"},
+           Broken{"\"serial\":", "\"serial\":1,\"x\":", "'serial' is not a string"},
+           Broken{"\"secondary\":[", "\"secondary\":[1,", "'secondary[0]' is not an object"},
            Broken{"\"locked_commands\":[132]", "\"locked_commands\":{}", "'locked_commands'"},
        }) {
     std::string broken = text;

@@ -107,7 +107,7 @@ TEST(NamespacePlan, AMethodThatClearsAlwaysGetsANewNamespace) {
       EXPECT_EQ(plan->remove, std::vector<std::uint32_t>{1});
       ASSERT_TRUE(plan->make.has_value());
       EXPECT_EQ(plan->make->block_bytes, 512U);
-      EXPECT_NE(plan->findings[0].found.find("made anew"), std::string::npos);
+      EXPECT_NE(plan->findings[0].found.find("made again"), std::string::npos);
       EXPECT_FALSE(plan->findings[0].reset);
     }
   }
@@ -202,7 +202,7 @@ TEST(NamespacePlan, AFormatThatMovedInTheTableIsFound) {
   const auto gone = plan_namespaces(now, &enrolled, kPurge, true);
   ASSERT_FALSE(gone.ok());
   EXPECT_EQ(gone.error().code, Errc::failed);
-  EXPECT_NE(gone.error().what.find("enrol it anew"), std::string::npos);
+  EXPECT_NE(gone.error().what.find("enrol it again"), std::string::npos);
 }
 
 TEST(NamespacePlan, WithoutAYardstickTheFormatInUseOrTheFastestIsTaken) {

@@ -76,7 +76,7 @@ TEST(StallWatchdog, ProgressMustMoveWithinTheTimeout) {
   StallWatch watch(1000);
   EXPECT_FALSE(watch.stalled(655, MonoMs{0}));
   EXPECT_FALSE(watch.stalled(655, MonoMs{999}));
-  EXPECT_FALSE(watch.stalled(656, MonoMs{1000}));  // it moved: the clock starts anew
+  EXPECT_FALSE(watch.stalled(656, MonoMs{1000}));  // it moved: the clock starts again
   EXPECT_FALSE(watch.stalled(656, MonoMs{1999}));
   EXPECT_TRUE(watch.stalled(656, MonoMs{2000}));
 }

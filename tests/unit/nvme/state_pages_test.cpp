@@ -106,9 +106,9 @@ TEST(StatePages, ANamespaceIsReadWithItsTable) {
   expect_invalid(parse_namespace_state(id, 3, formats), "LBA format 2");
   store_le(id, 26, std::uint8_t{0});
   store_le(id, 0, ~std::uint64_t{0});
-  expect_invalid(parse_namespace_state(id, 3, formats), "no size");
+  expect_invalid(parse_namespace_state(id, 3, formats), "not a size");
   store_le(id, 0, std::uint64_t{0});
-  expect_invalid(parse_namespace_state(id, 3, formats), "no size");
+  expect_invalid(parse_namespace_state(id, 3, formats), "not a size");
 }
 
 TEST(StatePages, MoreThanSixteenFormatsUseTheUpperIndexBits) {

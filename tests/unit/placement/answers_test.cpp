@@ -69,7 +69,7 @@ TEST(Answers, NamesTheMemberThatIsWrong) {
   EXPECT_THAT(text_of("\"total\": 1", "\"total\": 99999999999999999999"), HasSubstr("'total'"));
   EXPECT_THAT(text_of("\"max_unit\": 1,", ""), HasSubstr("'max_unit'"));
   EXPECT_THAT(text_of("1.0", "null"), HasSubstr("'allocation_ratio'"));
-  EXPECT_THAT(text_of("CUSTOM_PCI_1B36_0010", "../../traits"), HasSubstr("no resource class"));
+  EXPECT_THAT(text_of("CUSTOM_PCI_1B36_0010", "../../traits"), HasSubstr("not a resource class"));
   EXPECT_THAT(text_of("_generation\": 15", "_generation\": null"),
               HasSubstr("resource_provider_generation"));
   EXPECT_THAT(text_of("\"inventories\": {", "\"inventory\": {"), HasSubstr("'inventories'"));

@@ -35,7 +35,7 @@ class ClientTest : public ::testing::Test {
 
   void make_client() {
     client_.reset();
-    auto created = Client::create(options_, transport_, pauses_, clock_, logger_);
+    auto created = Client::create(options_, transport_, timers_, clock_, logger_);
     ASSERT_TRUE(created.ok()) << created.error().what;
     client_ = *std::move(created);
   }
@@ -47,7 +47,7 @@ class ClientTest : public ::testing::Test {
   }
 
   void run() {
-    while (pauses_.wake_one() || transport_.deliver()) {
+    while (timers_.wake_one() || transport_.deliver()) {
     }
   }
 
@@ -68,7 +68,7 @@ class ClientTest : public ::testing::Test {
 
   Options options_;
   ScriptedTransport transport_;
-  InstantPauses pauses_;
+  InstantTimers timers_;
   SetClock clock_;
   NullLogger logger_;
   std::unique_ptr<Client> client_;
@@ -87,7 +87,7 @@ class NotingLogger final : public Logger {
 
 TEST_F(ClientTest, SaysOnceWhichTraitsPlacementDoesNotKnow) {
   NotingLogger noting;
-  client_ = *Client::create(options_, transport_, pauses_, clock_, noting);
+  client_ = *Client::create(options_, transport_, timers_, clock_, noting);
   script_login("T1");
   const std::string row = std::string(R"({"resource_providers": [{"uuid": ")") + kProvider +
                           R"(", "name": "n", "generation": 0, "parent_provider_uuid": ")" + kOther +
@@ -115,7 +115,7 @@ TEST_F(ClientTest, SaysOnceWhichTraitsPlacementDoesNotKnow) {
 
 TEST_F(ClientTest, RefusesOptionsThatCannotWork) {
   options_.password.clear();
-  const auto created = Client::create(options_, transport_, pauses_, clock_, logger_);
+  const auto created = Client::create(options_, transport_, timers_, clock_, logger_);
   EXPECT_EQ(created.error().code, Errc::invalid);
 }
 
@@ -133,7 +133,7 @@ TEST_F(ClientTest, OneLoginHoweverManyWait) {
   View second;
   client_->read(kProvider, into(first));
   client_->read(kOther, into(second));
-  while (pauses_.wake_one()) {
+  while (timers_.wake_one()) {
   }
   EXPECT_EQ(transport_.outstanding(), 1U);
   script_login("T1");
@@ -161,7 +161,7 @@ TEST_F(ClientTest, AFailedLoginFailsAllWhoWaitAndTheNextOneTriesAgain) {
   run();
   EXPECT_EQ(first->error().code, Errc::unavailable);
   EXPECT_EQ(second->error().code, Errc::unavailable);
-  EXPECT_THAT(pauses_.delays_ms, ::testing::ElementsAre(500));
+  EXPECT_THAT(timers_.delays_ms, ::testing::ElementsAre(500));
   script_login("T1");
   transport_.then(inventories(15, 1));
   transport_.then(allocations(15));

@@ -308,7 +308,7 @@ TEST(SetReserved, NoFailureAfterTheWriteIsNotDone) {
   EXPECT_EQ(
       release({written, recorded("placement-16/get-provider-not-found.http")}).result.error().code,
       Errc::not_found);
-  // The same generation, but not our value: that is no Placement's doing.
+  // The same generation, but not our value: that is not a Placement's doing.
   EXPECT_EQ(release({written, inventories(16, 1)}).result.error().code, Errc::unknown);
 }
 

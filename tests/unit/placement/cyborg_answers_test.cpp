@@ -131,7 +131,7 @@ TEST(CyborgArqs, OneThatCannotBeReadFailsThemAll) {
       HasSubstr("over the limit of 255"));
   EXPECT_THAT(arqs(R"({"arqs": [{"hostname": "h", "state": "Bound"}]})").error().what,
               HasSubstr("'uuid' is missing"));
-  EXPECT_THAT(arqs(R"({"arqs": [7]})").error().what, HasSubstr("no object"));
+  EXPECT_THAT(arqs(R"({"arqs": [7]})").error().what, HasSubstr("not an object"));
 }
 
 TEST(CyborgArqs, WhatIsWrongOnAnotherHostIsNoTroubleHere) {

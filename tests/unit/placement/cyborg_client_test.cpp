@@ -50,7 +50,7 @@ class CyborgClientTest : public ::testing::Test {
   }
   void make_client() {
     client_.reset();
-    auto made = CyborgClient::create(options_, {transport_, pauses_, clock_, logger_});
+    auto made = CyborgClient::create(options_, {transport_, timers_, clock_, logger_});
     ASSERT_TRUE(made.ok()) << made.error().what;
     client_ = *std::move(made);
   }
@@ -66,7 +66,7 @@ class CyborgClientTest : public ::testing::Test {
       slot = std::move(view);
     });
     EXPECT_FALSE(slot.has_value()) << "called at once";
-    while (pauses_.wake_one() || transport_.deliver()) {
+    while (timers_.wake_one() || transport_.deliver()) {
     }
     return slot ? *std::move(slot) : Result<CyborgView>(Error{Errc::failed, "never called"});
   }
@@ -87,7 +87,7 @@ class CyborgClientTest : public ::testing::Test {
 
   CyborgOptions options_;
   ScriptedTransport transport_;
-  InstantPauses pauses_;
+  InstantTimers timers_;
   SetClock clock_;
   NullLogger logger_;
   std::unique_ptr<CyborgClient> client_;
@@ -95,7 +95,7 @@ class CyborgClientTest : public ::testing::Test {
 
 TEST_F(CyborgClientTest, RefusesOptionsThatCannotWork) {
   options_.session.password.clear();
-  EXPECT_EQ(CyborgClient::create(options_, {transport_, pauses_, clock_, logger_}).error().code,
+  EXPECT_EQ(CyborgClient::create(options_, {transport_, timers_, clock_, logger_}).error().code,
             Errc::invalid);
 }
 
@@ -263,7 +263,7 @@ TEST_F(CyborgClientTest, AnOverloadedOneIsTriedAgainAndThenUnavailable) {
   EXPECT_TRUE(read().ok());
   for (int i = 0; i <= options_.session.status_code_retries; ++i) transport_.then(answer(502, ""));
   EXPECT_EQ(read().error().code, Errc::unavailable);
-  EXPECT_EQ(pauses_.delays_ms.size(), 3U);
+  EXPECT_EQ(timers_.delays_ms.size(), 3U);
 }
 
 TEST_F(CyborgClientTest, NoHostNoQuestion) {

@@ -1,5 +1,5 @@
 // What the tests of placement/ speak to instead of a network: recorded answers, a transport that
-// plays a script, and pauses that pass at once.
+// plays a script, and timers that fire at once.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@
 
 #include "placement/http/http.h"
 #include "state/base/clock.h"
+#include "state/base/timers.h"
 
 namespace reclaim::placement {
 
@@ -76,7 +77,7 @@ class ScriptedTransport final : public HttpTransport {
 
   void then(Result<HttpResponse> next) { script_.push_back(std::move(next)); }
 
-  void send(HttpRequest request, std::function<void(Result<HttpResponse>)> done) override {
+  void send(HttpRequest request, Callback<HttpResponse> done) override {
     sent.push_back(std::move(request));
     outstanding_.push_back(std::move(done));
   }
@@ -101,17 +102,19 @@ class ScriptedTransport final : public HttpTransport {
 
  private:
   std::deque<Result<HttpResponse>> script_;
-  std::deque<std::function<void(Result<HttpResponse>)>> outstanding_;
+  std::deque<Callback<HttpResponse>> outstanding_;
 };
 
-class InstantPauses final : public Pauses {
+class InstantTimers final : public Timers {
  public:
-  std::vector<int> delays_ms;  // the real ones, without the zeros
+  std::vector<std::int64_t> delays_ms;  // the real ones, without the zeros
 
-  void after(int delay_ms, std::function<void()> wake) override {
+  std::uint64_t after(std::int64_t delay_ms, Once<> wake) override {
     if (delay_ms > 0) delays_ms.push_back(delay_ms);
     waiting_.push_back(std::move(wake));
+    return ++last_id_;
   }
+  void cancel(std::uint64_t /*id*/) override { ADD_FAILURE() << "a pause is not cancelled"; }
   bool wake_one() {
     if (waiting_.empty()) return false;
     auto wake = std::move(waiting_.front());
@@ -121,7 +124,8 @@ class InstantPauses final : public Pauses {
   }
 
  private:
-  std::deque<std::function<void()>> waiting_;
+  std::deque<Once<>> waiting_;
+  std::uint64_t last_id_ = 0;
 };
 
 class SetClock final : public Clock {

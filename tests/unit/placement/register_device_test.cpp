@@ -12,7 +12,6 @@ namespace reclaim::placement {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -141,8 +140,8 @@ TEST(RegisterDevice, AnInventoryThatVanishedIsMadeAnewReserved) {
 }
 
 TEST(RegisterDevice, AProviderWithoutOwnerCyborgIsSomebodyElsesAndNeverWritten) {
-  for (const char* bears : {"", "\"COMPUTE_MANAGED_PCI_DEVICE\"", "\"OWNER_NOVA\""}) {
-    const auto played = registered({known(), found(kTheirs), traits(3, bears)});
+  for (const char* has : {"", "\"COMPUTE_MANAGED_PCI_DEVICE\"", "\"OWNER_NOVA\""}) {
+    const auto played = registered({known(), found(kTheirs), traits(3, has)});
     EXPECT_EQ(played.result.error().code, Errc::refused);
     EXPECT_THAT(played.result.error().what, AllOf(HasSubstr(kTheirs), HasSubstr(kName)));
     EXPECT_THAT(writes(played), IsEmpty());
@@ -161,8 +160,8 @@ TEST(RegisterDevice, ANameOfOtherCaseIsTheSameName) {
 }
 
 TEST(RegisterDevice, OursWithNovasTraitsHasTwoOwners) {
-  for (const char* bears : {"\"OWNER_NOVA\"", "\"OWNER_CYBORG\", \"HW_PCI_ONE_TIME_USE\""}) {
-    const auto played = registered({known(), found(), traits(3, bears)});
+  for (const char* has : {"\"OWNER_NOVA\"", "\"OWNER_CYBORG\", \"HW_PCI_ONE_TIME_USE\""}) {
+    const auto played = registered({known(), found(), traits(3, has)});
     EXPECT_EQ(played.result.error().code, Errc::refused);
     EXPECT_THAT(played.result.error().what, HasSubstr("Nova has the device too"));
     EXPECT_THAT(writes(played), IsEmpty());

@@ -55,13 +55,13 @@ class TokenValidatorTest : public ::testing::Test {
   }
   void make_validator() {
     validator_.reset();
-    auto made = TokenValidator::create(options_, {transport_, pauses_, clock_, logger_});
+    auto made = TokenValidator::create(options_, {transport_, timers_, clock_, logger_});
     ASSERT_TRUE(made.ok()) << made.error().what;
     validator_ = *std::move(made);
   }
   void script_login() { transport_.then(recorded("keystone-30/post-auth-tokens.http")); }
   void run() {
-    while (pauses_.wake_one() || transport_.deliver()) {
+    while (timers_.wake_one() || transport_.deliver()) {
     }
   }
   // Begins a validation; its result is results_[i] once it is there.
@@ -97,7 +97,7 @@ class TokenValidatorTest : public ::testing::Test {
 
   TokenOptions options_;
   ScriptedTransport transport_;
-  InstantPauses pauses_;
+  InstantTimers timers_;
   SetClock clock_;
   RecordingLogger logger_;
   std::vector<std::optional<Result<Identity>>> results_;
@@ -245,7 +245,7 @@ TEST_F(TokenValidatorTest, OnlySoManyAreAskedAboutAtOnceAndOnlySoManyWait) {
   results_.clear();
   for (const char* token : {"A", "B", "C"}) ask(token);
   const std::size_t over = ask("D");
-  while (pauses_.wake_one()) {
+  while (timers_.wake_one()) {
   }
   EXPECT_EQ(results_[over]->error().code, Errc::unavailable);
   EXPECT_EQ(transport_.outstanding(), 2U);
@@ -403,7 +403,7 @@ TEST_F(TokenValidatorTest, CallersAreDroppedWithIt) {
 
 TEST_F(TokenValidatorTest, RefusesOptionsThatCannotWork) {
   options_.in_flight_max = 0;
-  EXPECT_EQ(TokenValidator::create(options_, {transport_, pauses_, clock_, logger_}).error().code,
+  EXPECT_EQ(TokenValidator::create(options_, {transport_, timers_, clock_, logger_}).error().code,
             Errc::invalid);
 }
 

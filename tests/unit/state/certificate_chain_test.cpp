@@ -91,13 +91,13 @@ TEST_F(ChainTest, NothingIsSealedBehindADamagedEnd) {
   write(folder_ + "/head", "torn");
   EXPECT_THAT(refused(), AllOf(HasSubstr(folder_ + "/head"), HasSubstr("SHA-256")));
   fs::remove(folder_ + "/head");
-  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("there is no head")));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("no head names")));
   // One behind, as after a crash, but the new end is torn, or another's.
   const std::string head_of_two =
       sha256_of(content(path_of(2))) + "  " + sealed_name(2, id_of(2)) + "\n";
   write(folder_ + "/head", head_of_two);
   write(path_of(3), last.substr(0, last.size() - 1));
-  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("no whole sealed certificate")));
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("not a whole sealed certificate")));
   const auto key = SigningKey::load(key_path_);
   write(path_of(3), *seal(*key, 3, std::string(64, 'b'), certificate_text(3)));
   EXPECT_THAT(refused(), AllOf(HasSubstr(path_of(3)), HasSubstr("is not the one that follows")));
@@ -119,7 +119,7 @@ TEST_F(ChainTest, AChangedFileIsFound) {
     ASSERT_THAT(problems(), Contains(HasSubstr(sealed_name(2, id_of(2))))) << at;
   }
   write(path_of(2), text.substr(0, 100));
-  EXPECT_THAT(problems(), Contains(HasSubstr("no whole sealed certificate")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("not a whole sealed certificate")));
 }
 
 TEST_F(ChainTest, OneThatWasSealedAnewIsFound) {
@@ -191,7 +191,7 @@ TEST_F(ChainTest, WhatDoesNotBelongThereIsFound) {
   write(folder_ + "/note.txt", "hello");
   write(folder_ + "/" + sealed_name(2, id_of(8)), content(path_of(2)));
   EXPECT_THAT(problems(),
-              AllOf(Contains(HasSubstr("note.txt: is no certificate of this chain")),
+              AllOf(Contains(HasSubstr("note.txt: is not a certificate of this chain")),
                     Contains(HasSubstr("has the place of " + sealed_name(2, id_of(2))))));
   EXPECT_THAT(chain().keep(id_of(3), certificate_text(3)).error().what, HasSubstr("as well"));
 }

@@ -57,7 +57,7 @@ TEST_F(SealTest, NoPrefixAndNothingLongerPassesForIt) {
   for (std::size_t length = 0; length < text.size(); ++length) {
     const auto opened = open_seal(text.substr(0, length));
     ASSERT_FALSE(opened.ok()) << length;
-    ASSERT_THAT(opened.error().what, HasSubstr("this is no whole sealed certificate"));
+    ASSERT_THAT(opened.error().what, HasSubstr("this is not a whole sealed certificate"));
   }
   EXPECT_FALSE(open_seal(text + " ").ok());
   EXPECT_FALSE(open_seal(text + text).ok());

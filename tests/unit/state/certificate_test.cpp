@@ -68,7 +68,7 @@ TEST(Certificate, NoPrefixOfItPassesForIt) {
   for (std::size_t length = 0; length < text.size(); ++length) {
     const Result<Certificate> decoded = decode_certificate(text.substr(0, length));
     ASSERT_FALSE(decoded.ok()) << length;
-    ASSERT_EQ(decoded.error().what.find("this is no whole certificate: "), 0U);
+    ASSERT_EQ(decoded.error().what.find("this is not a whole certificate: "), 0U);
   }
 }
 
@@ -98,7 +98,7 @@ TEST(Certificate, AnotherSchemaIsRefused) {
   std::string text = encode_certificate(sample());
   text.replace(text.find("\"schema\":1"), 10, "\"schema\":2");
   EXPECT_EQ(decode_certificate(text).error().what,
-            "this is no whole certificate: 'schema' is 2, this version reads 1");
+            "this is not a whole certificate: 'schema' is 2, this version reads 1");
 }
 
 TEST(Certificate, IsBoundedInSizeAndDepth) {

@@ -414,7 +414,7 @@ TEST_F(FileLedgerTest, ACertificateIsNoPathAndNoFlood) {
   for (const auto& entry : fs::directory_iterator(options_.state_path + "/certificates")) {
     ADD_FAILURE() << entry.path() << " was left behind";
   }
-  EXPECT_TRUE(put(**ledger, 1, dirty("a failed certificate is no damage to the ledger")).ok());
+  EXPECT_TRUE(put(**ledger, 1, dirty("a failed certificate is not a damage to the ledger")).ok());
 }
 
 TEST_F(FileLedgerTest, ADeviceIsLockedByOneProcess) {

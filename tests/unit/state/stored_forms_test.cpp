@@ -18,7 +18,7 @@ constexpr WallMs kAt{1'763'673'764'123};
 constexpr WallMs kLater{1'763'673'765'000};
 const PciAddress kAddress{0, 0xc1, 0, 1};
 
-// A text that JSON has to escape, and one that is no UTF-8.
+// A text that JSON has to escape, and one that is not UTF-8.
 constexpr const char* kOdd = "a\"b\\\n\xC3\xA9";
 constexpr const char* kForeign = "X\xFFY";
 
@@ -274,7 +274,7 @@ TEST(StoredForms, ErrorsOfAnArqNameTheMember) {
   EXPECT_EQ(why(R"({"state":"Bound"})"), "'uuid' is absent, a string is needed");
   EXPECT_EQ(why(R"({"uuid":"u"})"), "'state' is absent, a string is needed");
   EXPECT_EQ(why(R"({"uuid":"u","state":"bound"})"),
-            "'state': 'bound' is no state of an ARQ; Initial, BindStarted, Bound, Unbound, "
+            "'state': 'bound' is not a state of an ARQ; Initial, BindStarted, Bound, Unbound, "
             "BindFailed, UnbindFailed and Deleting are");
   EXPECT_EQ(why(R"({"uuid":"u","state":"Bound","address":"x"})"),
             "'address': 'x' is not a PCI address like 0000:c1:00.0");
@@ -465,10 +465,10 @@ TEST(StoredForms, AHost) {
   EXPECT_EQ(why(R"({"heartbeat_at":"x"})"),
             "'heartbeat_at': 'x' is not a time like 2026-11-20T21:22:44Z");
   EXPECT_EQ(why(R"({"heartbeat_at":"2026-11-20T21:22:44.123Z","version":1})"),
-            "'version' is no string");
+            "'version' is not a string");
   EXPECT_EQ(why(R"({"heartbeat_at":"2026-11-20T21:22:44.123Z","version":"1",)"
                 R"("machine_id":"m","burned":-1})"),
-            "'burned' is no number of 32 bits");
+            "'burned' is not a number of 32 bits");
 }
 
 TEST(StoredForms, ALineOfTheJournal) {

@@ -65,7 +65,7 @@ TEST(Text, Utf8IsWhatUnicodeSaysAndTheFirstBadByteIsNamed) {
   for (const std::string_view bad :
        {"\x80", "\xC1\xBF", "\xC2", "\xC2 ", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xE2\x82",
         "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"}) {
-    EXPECT_EQ(find_no_utf8("ab" + std::string(bad)), 2U) << bad;
+    EXPECT_EQ(find_invalid_utf8("ab" + std::string(bad)), 2U) << bad;
   }
   EXPECT_EQ(first_utf8_char("\xE2\x82\xAC").code, U'\u20AC');
   EXPECT_EQ(first_utf8_char("\xE2\x82").bytes, 1U);

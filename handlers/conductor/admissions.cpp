@@ -1,0 +1,150 @@
+#include "handlers/conductor/admissions.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "handlers/conductor/policy_of.h"
+#include "state/ledger/trust.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kMayPassSoonMs = 5'000;
+
+}  // namespace
+
+void Admissions::provider_moved(const PciAddress& address, const placement::ProviderView& view) {
+  if (auto& sighting = waiting_[address].sighting) sighting->view = view;
+}
+
+void Admissions::try_admit(const PciAddress& address) {
+  const Device& device = devices_.at(address);
+  Waiting& waiting = waiting_[address];
+  if (context_.stopping || device.saving || device.record.stage != Stage::pending_cleaning ||
+      !waiting.sighting || maintenance_begins_(address) || fence_.is_needed_first(address)) {
+    return;
+  }
+  const Sighting sighting = *std::exchange(waiting.sighting, std::nullopt);
+  if (device.record.erases >= context_.options.erases_max) {
+    Facts facts;
+    facts.detail =
+        fmt::format("{} erases; last: {}", device.record.erases, device.record.waiting_for);
+    return context_.post(address, Event{Trigger::erases_exhausted, 0, std::move(facts)});
+  }
+  if (!sighting.view || !sighting.view->burned() || !sighting.view->free()) return;
+  // What an operator said stands in the ledger before it does in the record.
+  Record decided = device.record;
+  const auto remembered = context_.ports.ledger.entries().find(address);
+  if (remembered != context_.ports.ledger.entries().end()) {
+    decided.maintenance = decided.maintenance || remembered->second.maintenance;
+  }
+  certificates_.forget_kept(decided);
+  auto plan = admit(sighting, decided, context_.survey.host, planning_for(context_, sighting));
+  waiting.for_thread = plan && busy_count() >= context_.options.cleanings_max;
+  if (waiting.for_thread) {
+    plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
+                                         context_.options.cleanings_max)};
+  }
+  if (!plan) {
+    Assessment refused;
+    refused.waiting_for = plan.error().what;
+    // What has just come up may pass within seconds: a driver that is being bound.
+    if (refused.waiting_for != device.record.waiting_for) context_.want_survey(kMayPassSoonMs);
+    return annotate(address, refused);
+  }
+  forget_earlier_life(address);
+  waiting.admitting = true;
+  waiting.admitted_view = sighting.view;
+  waiting.arqs_over = book_
+                          .about({address, sighting.view->uuid, true, device.record.consumer(),
+                                  context_.survey.began})
+                          .over;
+  Facts facts;
+  facts.plan = *plan;
+  facts.cyborg_status = sighting.cyborg_status;
+  facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
+  facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
+  facts.provider = sighting.view->uuid;
+  facts.provider_name = sighting.rows.front().name;
+  facts.resource_class = sighting.view->inventories.front().resource_class;
+  context_.post(address, Event{Trigger::admitted, 0, std::move(facts)});
+}
+
+void Admissions::annotate(const PciAddress& address, const Assessment& assessment) {
+  const Device& device = devices_.at(address);
+  if (is_busy(device.record.stage) || device.saving) return;
+  waiting_[address].admitting = false;
+  Record next = device.record;
+  next.held = assessment.held;
+  const auto remembered = context_.ports.ledger.entries().find(device.record.address);
+  if (remembered != context_.ports.ledger.entries().end()) {
+    next.maintenance = next.maintenance || remembered->second.maintenance;
+  }
+  // While pending, what admission or a guard said stands until they say otherwise.
+  if (!assessment.waiting_for.empty() || next.stage != Stage::pending_cleaning) {
+    next.waiting_for = assessment.waiting_for;
+  }
+  if (assessment.plan) next.plan = *assessment.plan;
+  // The next instance of a device whose release was seen only by its being taken.
+  if (next.stage == Stage::allocated && assessment.facts.instance) {
+    next.instance = *assessment.facts.instance;
+    next.instance_source = assessment.facts.instance_source.value_or(InstanceSource::allocation);
+  }
+  if (next.stage != Stage::available && assessment.facts.arq) {
+    next.arq = *assessment.facts.arq;
+    next.managed = assessment.facts.managed.value_or(next.managed);
+  }
+  if (assessment.facts.flow) next.flow = *assessment.facts.flow;
+  if (assessment.facts.type) next.type = *assessment.facts.type;
+  if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
+  if (assessment.counters) {
+    next.certified_host_reads = assessment.counters->host_reads;
+    next.certified_host_writes = assessment.counters->host_writes;
+  }
+  if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
+  if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
+  next.hardware = assessment.facts.hardware.value_or(next.hardware);
+  next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);
+  next.found = device.found;
+  if (next == device.record && device.persisted) return;
+  if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
+    context_.ports.log.warning(kLog,
+                               fmt::format("{} waits: {}", to_string(address), next.waiting_for));
+  }
+  const char* why = device.persisted ? "a survey saw it" : "Redis had no record of it";
+  const auto saved = [this, address] {
+    if (context_.record_of(address).stage == Stage::pending_cleaning) try_admit(address);
+  };
+  writer_.save_note(next, device.persisted ? "noted" : "first_seen", why,
+                    next.held ? "held by an operator" : next.waiting_for, IfUnsaved::given_up,
+                    saved);
+}
+
+std::size_t Admissions::busy_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(devices_.begin(), devices_.end(), [this](const auto& entry) {
+        const auto& [address, device] = entry;
+        return is_busy(device.record.stage) || (device.saving && is_admitting(address));
+      }));
+}
+
+// Since its record was loaded, or written, the ledger may have learnt that it was on offer.
+void Admissions::forget_earlier_life(const PciAddress& address) {
+  Device& device = devices_.at(address);
+  if (!knows_erase(context_.on_ledger(device.record.address), device.record,
+                   context_.policies.digest)) {
+    device.record.erase_begun = false;
+  }
+}
+
+void Admissions::thread_is_free() {
+  const bool one_waits = std::any_of(waiting_.begin(), waiting_.end(), [this](const auto& entry) {
+    return entry.second.for_thread &&
+           context_.record_of(entry.first).stage == Stage::pending_cleaning;
+  });
+  if (one_waits) context_.want_survey(0);
+}
+
+}  // namespace reclaim

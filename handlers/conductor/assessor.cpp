@@ -1,0 +1,276 @@
+#include "handlers/conductor/assessor.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "handlers/conductor/policy_of.h"
+#include "handlers/survey/identity.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::string_view kCyborgLog = "reclaim.cyborg";
+constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
+
+// Not clean, and the conductor is not about to read or write its provider by itself.
+bool is_left_to_others(const Record& record) {
+  const Stage stage = record.stage;
+  return record.cleanable() && (stage == Stage::pending_cleaning || stage == Stage::error ||
+                                stage == Stage::guarding || may_last_long(stage));
+}
+
+}  // namespace
+
+const Assessor::Seen& Assessor::seen(const PciAddress& address) const {
+  static const Seen kNothing;
+  const auto found = seen_.find(address);
+  return found == seen_.end() ? kNothing : found->second;
+}
+
+void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) {
+  Sighting sighting = seen;
+  const PciAddress& address = sighting.address;
+  const auto found = devices_.find(address);
+  Device* device = found == devices_.end() ? nullptr : &found->second;
+  Seen& seen_here = seen_[address];
+  arqs_.fill_in(sighting, device == nullptr ? nullptr : &device->record);
+  if (device != nullptr) {
+    seen_here.other_kind = sighting.drive && !sighting.is_drive();
+    seen_here.providers.clear();
+    for (const auto& row : sighting.rows) seen_here.providers.push_back(row.uuid);
+  }
+  const bool met_anew = device != nullptr && seen_here.met_anew && !claims_.is_open(address);
+  if (device != nullptr && device->quarantined && !met_anew) {
+    return reserve_quarantined(sighting);
+  }
+  if (device != nullptr && !met_anew && moved_meanwhile(sighting, epoch)) return;
+  const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
+  const LedgerEntry* line = know_standing(sighting, record);
+  if (record != nullptr) know_what_was_seen(sighting, *record);
+  auto assessment = reclaim::assess(sighting, record, line, context_.survey.host,
+                                    context_.ports.clock.now().wall);
+  if (registration_.is_wanted(sighting, device == nullptr ? nullptr : &device->record)) {
+    register_drive(sighting);
+    seen_here.surveyed = true;
+    return;
+  }
+  if (!assessment) return registration_.say_foreign(sighting);
+  resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
+                 sighting, planning_for(context_, sighting));
+  if (assessment->first_seen) {
+    device = &devices_[address];
+    const LedgerEntry* known = context_.on_ledger(address);
+    const bool dirty = known != nullptr && known->dirty;
+    ledger_.set_dirty_durable(address, dirty && !device->quarantined);
+    fence_.need_first(address, dirty);
+    device->quarantined = device->persisted = seen_here.met_anew = false;
+    device->record = *assessment->first_seen;
+    if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
+  }
+  const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
+  if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&
+      !assessment->facts.arq) {
+    assessment->facts.arq = "";
+  }
+  if (assessment->facts.arq) {
+    assessment->facts.managed =
+        arq && arq->managed ? *arq->managed : is_managed(context_.policies, sighting);
+  }
+  admissions_.see(address, sighting);
+  seen_here.surveyed = true;
+  seen_here.unsure = assessment->unsure;
+  const std::string& refused = claims_.peek_refused(address);
+  if (seen_here.unsure && !refused.empty()) assessment->waiting_for = not_peeked(refused);
+  device->found = found_drive(sighting.drive);
+  const bool listed_now = assessment->facts.type == kTypeNvme && !device->record.cleanable();
+  note_in_ledger(address, assessment->facts);
+  const bool peeks = claims_.may_peek(device->record, *assessment, sighting);
+  apply(address, *assessment);
+  if (peeks) claims_.peek(address);
+  if (listed_now) context_.want_survey(kLookAgainMs);
+}
+
+// It moved while the survey was reading: what was read may be older than what is recorded. What is
+// being cleaned reads for itself.
+bool Assessor::moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch) {
+  Device& device = devices_.at(sighting.address);
+  if (epoch && *epoch == device.record.epoch && !device.saving) return false;
+  if (device.saving) {
+    device.look_again = !is_busy(device.record.stage);
+    reserve_unrecorded(sighting);
+  } else if (!is_busy(device.record.stage)) {
+    context_.want_survey(kLookAgainMs);
+  }
+  return true;
+}
+
+void Assessor::apply(const PciAddress& address, const Assessment& assessment) {
+  // Towards safety, and made again if it is made twice: this waits for no record, so that Redis
+  // being away leaves no dirty device on offer.
+  const Device& device = devices_.at(address);
+  if (assessment.reserve) reserver_.reserve(address, *assessment.facts.provider);
+  for (const std::string& provider : assessment.reserve_too) reserver_.reserve(address, provider);
+  if (!assessment.reserve && assessment.reserve_too.empty()) {
+    reserver_.nothing_to_reserve(address);
+    audits_.forget_last(address);
+  }
+  say_mismatch(address, assessment);
+  const auto& sighting = admissions_.sighting(address);
+  if (fence_.is_needed_first(address) && sighting && sighting->view) {
+    fence_.raise_first(address, *sighting->view);
+  }
+  if (assessment.trigger) {
+    context_.post(address, Event{*assessment.trigger, 0, assessment.facts});
+    return;
+  }
+  if (inbox_.write_missing_line(address)) return;
+  if (assessment.strike && !certificates_.is_owed(device.record)) {
+    ledger_.strike(address, device.record.certificate_id);
+  }
+  admissions_.annotate(address, assessment);
+  if (device.record.stage == Stage::pending_cleaning && !device.saving)
+    admissions_.try_admit(address);
+}
+
+// Towards safety only: what the ledger knows to be dirty must not be offered.
+void Assessor::reserve_quarantined(const Sighting& sighting) {
+  const LedgerEntry* known = context_.on_ledger(sighting.address);
+  const bool dirty = known != nullptr && known->dirty && !seen_[sighting.address].other_kind;
+  const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
+                     sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
+                     (sighting.holder || !sighting.view->free());
+  if ((dirty || bound) && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {
+    reserver_.reserve(sighting.address, sighting.view->uuid);
+  }
+}
+
+// The half of an assessment that goes towards safety waits for no record: one that was being saved
+// when the survey began may not be for long.
+void Assessor::reserve_unrecorded(const Sighting& sighting) {
+  const Device& device = devices_.at(sighting.address);
+  if (device.saving_since > context_.survey.began) return;
+  const bool taken = sighting.view && !sighting.view->free();
+  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {
+    ledger_.note_offered(sighting.address, [] {});
+  }
+  const auto& remembered = context_.ports.ledger.entries();
+  const auto entry = remembered.find(sighting.address);
+  const Record& record = device.unsaved ? *device.unsaved : device.record;
+  if (must_be_reserved(sighting, record, entry == remembered.end() ? nullptr : &entry->second,
+                       context_.survey.host, context_.ports.clock.now().wall)) {
+    reserver_.reserve(sighting.address, sighting.view->uuid);
+  }
+}
+
+void Assessor::register_drive(const Sighting& sighting) {
+  const PciAddress address = sighting.address;
+  const auto found = devices_.find(address);
+  Device* device = found == devices_.end() ? nullptr : &found->second;
+  const nvme::DriveFacts& drive = *sighting.drive;
+  if (device == nullptr) {
+    const auto entry = context_.ports.ledger.entries().find(address);
+    const bool remembered = entry != context_.ports.ledger.entries().end();
+    Record record = first_record(sighting, remembered ? &entry->second : nullptr,
+                                 context_.survey.host, context_.ports.clock.now().wall);
+    record.flow = Flow::cyborg;
+    device = &devices_[address];
+    device->record = std::move(record);
+    ledger_.set_dirty_durable(address, remembered && entry->second.dirty);
+  }
+  device->found = found_drive(drive);
+  admissions_.forget_sighting(address);
+  if (device->saving || registration_.is_under_way(address)) return;
+  if (device->record.stage == Stage::available) {
+    Facts facts;
+    facts.detail = "Placement has no provider for it";
+    facts.flow = Flow::cyborg;
+    if (drive.identity && device->record.serial.empty()) facts.serial = drive.identity->serial;
+    return context_.post(address, Event{Trigger::unregistered_seen, 0, std::move(facts)});
+  }
+  if (inbox_.write_missing_line(address) || device->record.stage == Stage::error) return;
+  registration_.begin(device->record, drive);
+}
+
+// Whether the drive is the one on record, and the ledger's line that speaks of it; null: none does.
+const LedgerEntry* Assessor::know_standing(Sighting& sighting, const Record* record) const {
+  const auto& remembered = context_.ports.ledger.entries();
+  sighting.standing = standing_of(sighting, record, remembered, context_.survey.seen_drives,
+                                  context_.options.boot_id);
+  const LedgerEntry* line = line_of_drive(sighting, remembered);
+  const LedgerEntry* own = context_.on_ledger(sighting.address);
+  sighting.standing.brought_dirt = line != nullptr && line != own;
+  if (sighting.standing.brought_dirt && own != nullptr) {
+    sighting.standing.home_serial = serial_of(*own);
+    sighting.standing.home_enrolment = own->enrolment;
+  }
+  return line;
+}
+
+// Counts for one survey. The take-over lets the kernel read, and nobody's data comes by reading: of
+// the counters only the writes tell.
+void Assessor::know_what_was_seen(Sighting& sighting, const Record& record) {
+  const auto peeked = claims_.take_peeked(sighting.address);
+  if (!peeked || !sighting.drive || sighting.drive->counters) return;
+  if (sighting.standing.match == nvme::Match::different) return;  // they are another drive's
+  sighting.drive->counters =
+      nvme::Counters{record.certified_host_reads.value_or(peeked->host_reads), peeked->host_writes};
+}
+
+// A line of an earlier boot says where the drive stood then. Where there is no line the record
+// alone has it, as long as the device was never dirty.
+void Assessor::note_in_ledger(const PciAddress& address, const Facts& facts) {
+  const auto line = context_.ports.ledger.entries().find(address);
+  if (!facts.boot_id || facts.boot_id->empty() || line == context_.ports.ledger.entries().end())
+    return;
+  LedgerEntry entry = line->second;
+  entry.hardware = facts.hardware.value_or(entry.hardware);
+  entry.boot_id = *facts.boot_id;
+  if (entry == line->second) return;
+  context_.ports.ledger.put(address, entry, [this, address](Status kept) {
+    if (kept || context_.stopping) return;
+    context_.ports.log.error(kLog, to_string(address) + ": the ledger cannot be written",
+                             {{"why", kept.error().what}});
+  });
+}
+
+// Told once, until it is another one, or over.
+void Assessor::say_mismatch(const PciAddress& address, const Assessment& assessment) {
+  if (!assessment.alarm.empty()) {
+    context_.ports.log.error(kCyborgLog,
+                             fmt::format("{}: {}", to_string(address), assessment.alarm));
+  }
+  if (seen_[address].mismatch_told == assessment.mismatch) return;
+  seen_[address].mismatch_told = assessment.mismatch;
+  if (assessment.mismatch.empty()) return;
+  context_.ports.log.warning(kCyborgLog,
+                             fmt::format("{}: {}", to_string(address), assessment.mismatch));
+}
+
+bool Assessor::is_watched(const PciAddress& address) const {
+  if (context_.survey.not_ours) return false;
+  const Device& device = devices_.at(address);
+  if (!device.quarantined) return is_left_to_others(device.record);
+  const auto entry = context_.ports.ledger.entries().find(address);
+  return entry != context_.ports.ledger.entries().end() && entry->second.dirty &&
+         !seen(address).other_kind;
+}
+
+std::vector<Watched> Assessor::to_be_watched() const {
+  std::vector<Watched> out;
+  for (const auto& [address, device] : devices_) {
+    if (!is_watched(address)) continue;
+    const Record& record = device.record;
+    const std::vector<std::string>& providers = seen(address).providers;
+    for (const std::string& provider : providers) {
+      out.push_back({address, provider, record.provider_name});
+    }
+    if (providers.empty() && !record.provider.empty()) {
+      out.push_back({address, record.provider, record.provider_name});
+    }
+  }
+  return out;
+}
+
+}  // namespace reclaim

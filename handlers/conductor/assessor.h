@@ -1,0 +1,111 @@
+// What a survey's sighting means for one device: its record, its reservation, its admission. What
+// goes towards safety is done at once; all else goes through the inbox.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/conductor/admissions.h"
+#include "handlers/conductor/arq_desk.h"
+#include "handlers/conductor/audit_keeper.h"
+#include "handlers/conductor/certificate_keeper.h"
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/drive_claims.h"
+#include "handlers/conductor/inbox.h"
+#include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/registration.h"
+#include "handlers/conductor/release_fence.h"
+#include "handlers/conductor/reserver.h"
+#include "handlers/survey/close_watch.h"
+
+namespace reclaim {
+
+// The objects of the conductor that an assessment sets to work.
+struct AssessorHands {
+  LedgerGate& ledger;
+  CertificateKeeper& certificates;
+  Reserver& reserver;
+  Registration& registration;
+  ReleaseFence& fence;
+  DriveClaims& claims;
+  ArqDesk& arqs;
+  Inbox& inbox;
+  Admissions& admissions;
+  AuditKeeper& audits;
+};
+
+// Thread: the loop's.
+class Assessor final {
+ public:
+  Assessor(const ConductorContext& context, DeviceTable& devices, const AssessorHands& hands)
+      : context_(context),
+        devices_(devices),
+        ledger_(hands.ledger),
+        certificates_(hands.certificates),
+        reserver_(hands.reserver),
+        registration_(hands.registration),
+        fence_(hands.fence),
+        claims_(hands.claims),
+        arqs_(hands.arqs),
+        inbox_(hands.inbox),
+        admissions_(hands.admissions),
+        audits_(hands.audits) {}
+
+  // `epoch`: of its record when the survey began, unless it is not to be compared.
+  void assess(const Sighting& seen, std::optional<std::uint64_t> epoch);
+  // Its unreadable record was deleted: the next survey begins another.
+  void begin_another(const PciAddress& address) { seen_[address].met_anew = true; }
+  // Its record was quarantined.
+  void keep_record(const PciAddress& address) { seen_[address].met_anew = false; }
+  // Its record has moved.
+  void moved(const PciAddress& address) { seen_[address].unsure = false; }
+
+  // Since this worker started.
+  [[nodiscard]] bool is_surveyed(const PciAddress& address) const { return seen(address).surveyed; }
+  // Reserved, and nothing tells a hold from a tenancy that nobody saw.
+  [[nodiscard]] bool is_unsure(const PciAddress& address) const { return seen(address).unsure; }
+
+  // What the close watch looks at between two surveys: what is not clean.
+  [[nodiscard]] std::vector<Watched> to_be_watched() const;
+  [[nodiscard]] bool is_watched(const PciAddress& address) const;
+
+ private:
+  struct Seen {
+    std::vector<std::string> providers;  // of its address, in the last survey
+    bool other_kind = false;             // what stands there is no drive, as the last survey saw
+    bool surveyed = false;
+    bool unsure = false;
+    bool met_anew = false;
+    std::string mismatch_told;  // so that each is told once
+  };
+
+  [[nodiscard]] const Seen& seen(const PciAddress& address) const;
+  bool moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch);
+  void apply(const PciAddress& address, const Assessment& assessment);
+  void reserve_quarantined(const Sighting& sighting);
+  void reserve_unrecorded(const Sighting& sighting);
+  void register_drive(const Sighting& sighting);
+  const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
+  void know_what_was_seen(Sighting& sighting, const Record& record);
+  void note_in_ledger(const PciAddress& address, const Facts& facts);
+  void say_mismatch(const PciAddress& address, const Assessment& assessment);
+
+  const ConductorContext& context_;
+  DeviceTable& devices_;
+  LedgerGate& ledger_;
+  CertificateKeeper& certificates_;
+  Reserver& reserver_;
+  Registration& registration_;
+  ReleaseFence& fence_;
+  DriveClaims& claims_;
+  ArqDesk& arqs_;
+  Inbox& inbox_;
+  Admissions& admissions_;
+  AuditKeeper& audits_;
+  std::map<PciAddress, Seen> seen_;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,173 @@
+#include "handlers/conductor/cleaning_steps.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "handlers/conductor/error_facts.h"
+#include "handlers/conductor/evidence.h"
+#include "handlers/survey/plan.h"
+
+namespace reclaim {
+
+void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
+  const Record& record = context_.record_of(address);
+  const auto method = erase_of(record.plan);
+  if (!method || !is_whole(record.plan)) {
+    return context_.answer(
+        address, epoch, Trigger::step_failed,
+        said("stored plan is incomplete; run `reclaim device clean` to build it again"));
+  }
+  if (record.step_index >= steps_before_erase(record.plan)) {
+    return context_.answer(address, epoch, Trigger::steps_done);
+  }
+  const CleanStep& step = record.plan[record.step_index];
+  const auto kind = nvme::parse_drive_step(step.step);
+  CHECK(kind);  // a whole plan has no other
+  nvme::StepRequest request;
+  request.step = *kind;
+  request.method = *method;
+  request.enrolment = record.enrolment;
+  request.accept_found = record.accepted;
+  request.timeout_ms = step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms);
+  context_.ports.drives.run_step(
+      address, request,
+      [this, address, epoch](nvme::EraseProgress progress) {
+        writer_.show_progress(address, epoch, progress);
+      },
+      [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
+        step_answered(address, epoch, name, report);
+      });
+}
+
+void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch,
+                                  const std::string& name, const Result<nvme::StepReport>& report) {
+  if (context_.is_stale(address, epoch)) return;
+  if (!report) {
+    // Told to stop is not a finding: what told it ends the cleaning.
+    const bool passes = may_pass(report.error()) || report.error().code == Errc::cancelled;
+    return context_.answer(address, epoch, passes ? Trigger::guards_wait : Trigger::step_failed,
+                           said(fmt::format("{}: {}", name, report.error().what)));
+  }
+  for (const nvme::StepFinding& finding : report->findings) {
+    context_.ports.log.info("reclaim.steps",
+                            fmt::format("{} {} {}: {}", to_string(address), name, finding.surface,
+                                        finding.reset ? "reset" : "looked at"),
+                            {{"detail", finding.found}});
+  }
+  const Record& record = context_.record_of(address);
+  Facts facts = said(fmt::format("{}: {}", name, summary(*report)));
+  facts.findings = with_findings(record.findings, name, *report);
+  const bool last = record.step_index + 1 >= steps_before_erase(record.plan);
+  context_.answer(address, epoch, last ? Trigger::steps_done : Trigger::step_done,
+                  std::move(facts));
+}
+
+void CleaningSteps::take_baseline(const PciAddress& address, std::uint64_t epoch) {
+  context_.ports.drives.take_baseline(address, [this, address,
+                                                epoch](Result<nvme::Baseline> baseline) {
+    if (context_.stopping) return;
+    if (!baseline) {
+      return context_.answer(
+          address, epoch,
+          may_pass(baseline.error()) ? Trigger::guards_wait : Trigger::baseline_failed,
+          said(baseline.error()));
+    }
+    Facts facts =
+        said(fmt::format("{} samples read and {} canaries written, {} of them count",
+                         baseline->samples.size(), baseline->canaries.size(), baseline->counted()));
+    facts.baseline = nvme::encode_baseline(*baseline);
+    facts.cleaning_nonce = context_.policies.make_id();
+    baseline_taken(address, epoch, std::move(facts));
+  });
+}
+
+// Before anything is erased the ledger knows what this cleaning began with: Redis cannot say
+// otherwise after a restart.
+void CleaningSteps::baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+  if (context_.is_stale(address, epoch)) return;
+  const Record& record = context_.record_of(address);
+  const LedgerEntry* known = context_.on_ledger(address);
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  entry.cleaning = CleaningOnLedger{*facts.cleaning_nonce,
+                                    context_.policies.digest(*facts.baseline), record.findings};
+  ledger_.put(address, entry, [this, address, epoch, facts](Status kept) {
+    if (context_.is_stale(address, epoch)) return;
+    if (kept) return context_.answer(address, epoch, Trigger::baseline_taken, facts);
+    context_.ports.log.error(
+        "reclaim.conductor",
+        fmt::format("{}: the ledger cannot be written, not erased", to_string(address)),
+        {{"why", kept.error().what}});
+    context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, facts] {
+      baseline_taken(address, epoch, facts);
+    });
+  });
+}
+
+void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
+  const Record& record = context_.record_of(address);
+  const auto method = erase_of(record.plan);
+  if (!method) return context_.answer(address, epoch, Trigger::erase_failed, said(method.error()));
+  const CleanStep& step = record.plan.back();
+  nvme::EraseRequest request;
+  request.method = *method;
+  request.adopt_ours = std::exchange(adopting_[address], false);
+  request.timeout_ms = step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms);
+  request.stall_timeout_ms =
+      step_time_ms(step, "stall_timeout_ms", context_.options.stall_timeout_ms);
+  const bool adopting = request.adopt_ours;
+  context_.ports.drives.erase(
+      address, request,
+      [this, address, epoch](nvme::EraseProgress progress) {
+        writer_.show_progress(address, epoch, progress);
+      },
+      [this, address, epoch, adopting](Result<nvme::EraseEvidence> evidence) {
+        if (evidence) {
+          Facts facts = said(summary(*evidence));
+          facts.evidence = to_json(*evidence);
+          return context_.answer(address, epoch, Trigger::erased, std::move(facts));
+        }
+        const Error& error = evidence.error();
+        Trigger trigger = Trigger::erase_failed;
+        if (error.code == Errc::unknown) trigger = Trigger::erase_unknown;
+        if (error.code == Errc::cancelled || may_pass(error)) trigger = Trigger::erase_not_started;
+        if (adopting && error.code == Errc::not_found) trigger = Trigger::nothing_to_adopt;
+        context_.answer(address, epoch, trigger, said(error));
+      });
+}
+
+void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
+  const Record& record = context_.record_of(address);
+  const auto baseline = nvme::decode_baseline(record.baseline);
+  const auto evidence = evidence_of_json(record.evidence);
+  if (!baseline)
+    return context_.answer(address, epoch, Trigger::verify_failed, said(baseline.error()));
+  if (!evidence)
+    return context_.answer(address, epoch, Trigger::verify_failed, said(evidence.error()));
+  context_.ports.drives.verify(
+      address, *baseline, *evidence,
+      [this, address, epoch](nvme::EraseProgress progress) {
+        writer_.show_progress(address, epoch, progress);
+      },
+      [this, address, epoch](Result<nvme::VerifyReport> report) {
+        if (!report) {
+          return context_.answer(address, epoch, Trigger::verify_failed, said(report.error()));
+        }
+        Facts facts = said(summary(*report));
+        facts.verification = to_json(*report);
+        // What was verified, not what a tenant had left of it.
+        facts.capacity_bytes = report->capacity_bytes;
+        // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
+        if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
+        context_.answer(address, epoch, Trigger::verified, std::move(facts));
+      });
+}
+
+void CleaningSteps::restore_driver(const PciAddress& address, std::uint64_t epoch) {
+  context_.ports.drives.restore_driver(address, [this, address, epoch](Result<Ok> restored) {
+    context_.answer(address, epoch, restored ? Trigger::driver_restored : Trigger::restore_failed,
+                    restored ? Facts{} : said(restored.error()));
+  });
+}
+
+}  // namespace reclaim

@@ -1,0 +1,42 @@
+// The steps of a cleaning, from the first clean step to the former driver's return: what the drive
+// is asked for, and which trigger its answer is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/record_writer.h"
+
+namespace reclaim {
+
+// Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
+class CleaningSteps final {
+ public:
+  CleaningSteps(const ConductorContext& context, LedgerGate& ledger, RecordWriter& writer)
+      : context_(context), ledger_(ledger), writer_(writer) {}
+
+  // The step that the record names. Each can be run again, so that an interrupted cleaning begins
+  // with the first one.
+  void run_step(const PciAddress& address, std::uint64_t epoch);
+  void take_baseline(const PciAddress& address, std::uint64_t epoch);
+  // Whether the erase asked for next may be running since before a restart. Said before each.
+  void adopt_next_erase(const PciAddress& address, bool adopting) { adopting_[address] = adopting; }
+  void erase(const PciAddress& address, std::uint64_t epoch);
+  void verify(const PciAddress& address, std::uint64_t epoch);
+  void restore_driver(const PciAddress& address, std::uint64_t epoch);
+
+ private:
+  void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
+                     const Result<nvme::StepReport>& report);
+  void baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts);
+
+  const ConductorContext& context_;
+  LedgerGate& ledger_;
+  RecordWriter& writer_;
+  std::map<PciAddress, bool> adopting_;
+};
+
+}  // namespace reclaim

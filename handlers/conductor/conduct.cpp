@@ -1,0 +1,234 @@
+// The conductor's own part in a device's life: what follows from a durable record, what it is told,
+// and the planned stop.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "handlers/conductor/audit_trail.h"
+#include "handlers/conductor/conductor.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
+constexpr std::int64_t kGuardsAgainMs = 2'500;
+constexpr std::uint32_t kWaitsDoubledMax = 8;
+constexpr std::int64_t kGatherMs = 100;  // how long a kick waits for its likes
+
+// These begin something; the others end it.
+bool goes_on(EffectKind effect) {
+  return effect != EffectKind::none && effect != EffectKind::drop && effect != EffectKind::finish &&
+         effect != EffectKind::reserve;
+}
+
+}  // namespace
+
+// An order "clean" from before the device was given back. A device in the pool is cleaned only
+// while it is reserved and the reason is unknown.
+bool Conductor::is_over(const PciAddress& address, const Event& event) const {
+  return event.trigger == Trigger::operator_clean &&
+         devices_.at(address).record.stage == Stage::available && !assessor_.is_unsure(address);
+}
+
+// What is due for a device of which nothing is being saved.
+void Conductor::settle(const PciAddress& address) {
+  const Device& device = devices_.at(address);
+  if (!device.saving) settle_certificate(address);
+  if (!device.saving) device_orders_.settle_maintenance(address);
+}
+
+// A device at rest has no next transition that would say so.
+void Conductor::settle_certificate(const PciAddress& address) {
+  const Device& device = devices_.at(address);
+  if (device.quarantined || is_busy(device.record.stage)) return;
+  const auto next = certificates_.settle(device.record);
+  if (!next) return;
+  const auto saved = [this, address] {
+    if (devices_.at(address).record.stage == Stage::pending_cleaning) want_survey(0);
+  };
+  writer_.save_note(*next, "certificate_kept",
+                    "the certificate of its last release is sealed and kept", next->certificate_id,
+                    IfUnsaved::try_again, saved);
+}
+
+void Conductor::transitioned(const PciAddress& address, const Record& before, const Update& update,
+                             const std::string& detail) {
+  counters_.transitions += 1;
+  admissions_.moved(address);
+  assessor_.moved(address);
+  watch_.attend();
+  const Record& record = update.record;
+  const std::string line =
+      fmt::format("{} {} -> {} ({}): {}{}{}", to_string(address), to_string(before.stage),
+                  to_string(record.stage), to_string(update.row->on), update.row->why,
+                  detail.empty() ? "" : "; ", detail);
+  const bool bad = record.stage == Stage::error || update.row->on == Trigger::policy_unsatisfied;
+  ports_.log.write(bad ? LogLevel::error : LogLevel::info, kLog, line,
+                   {{"request_id", record.request_id}, {"instance", record.instance}});
+  if ((record.stage == Stage::error) != (before.stage == Stage::error)) {
+    if (record.stage == Stage::error) counters_.errors += 1;
+    LedgerEntry entry = ports_.ledger.entries().at(address);
+    entry.error = record.stage == Stage::error;
+    if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
+    ledger_.put(address, entry, [this](Status kept) {
+      if (!kept)
+        ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
+    });
+  }
+  if (update.row->on == Trigger::released || update.row->on == Trigger::released_taken) {
+    arq_book_.bury(address, record.provider, admissions_.take_arqs_over(address));
+    arqs_.save();
+  }
+  audits_.keep(address, audit_of(before, update, detail));
+  // A restart's error is owed by what it found being released, and by nothing after that.
+  const bool interrupted = before.stage == Stage::confirming && interrupted_[address];
+  if (record.stage != Stage::releasing && record.stage != Stage::confirming) {
+    interrupted_[address] = false;
+  }
+  // Whoever waits in the inbox to end the cleaning goes first: nothing more is begun.
+  if (!goes_on(update.effect) || !inbox_.ends_are_waiting(address))
+    carry_out(address, update.effect);
+  if (record.stage == Stage::pending_cleaning) {
+    if (before.stage == Stage::available || before.stage == Stage::allocated) {
+      schedule_.settle(record.instance);
+      admissions_.try_admit(address);
+      if (update.row->on == Trigger::unregistered_seen) want_survey(kLookAgainMs);
+    } else if (before.stage == Stage::error || update.row->on == Trigger::operator_enrol) {
+      want_survey(0);
+    } else if (update.row->on == Trigger::guards_wait || update.row->on == Trigger::lock_refused) {
+      // libvirt and udev take their seconds; what lasts longer is looked at less and less often.
+      const auto waits = static_cast<std::int64_t>(std::min(record.attempts, kWaitsDoubledMax));
+      want_survey(std::min(kGuardsAgainMs << waits, options_.survey_interval_ms));
+    } else if (interrupted) {
+      // It was interrupted, and what it was interrupted in did not happen.
+      inbox_.post(address, Event{Trigger::restarted_error, 0, {}});
+    } else if (update.row->on == Trigger::look_changed ||
+               update.row->on == Trigger::placement_changed ||
+               update.row->on == Trigger::restarted_resume) {
+      want_survey(kLookAgainMs);
+    }
+  }
+}
+
+void Conductor::carry_out(const PciAddress& address, EffectKind effect) {
+  const std::uint64_t epoch = devices_.at(address).record.epoch;
+  switch (effect) {
+    case EffectKind::none:
+      return;
+    case EffectKind::claim:
+      return claims_.take(address, epoch);
+    case EffectKind::recheck:
+      return recheck_.begin(address, epoch);
+    case EffectKind::run_step:
+      return steps_.run_step(address, epoch);
+    case EffectKind::take_baseline:
+      return steps_.take_baseline(address, epoch);
+    case EffectKind::erase:
+      return steps_.erase(address, epoch);
+    case EffectKind::verify:
+      return steps_.verify(address, epoch);
+    case EffectKind::restore_driver:
+      return steps_.restore_driver(address, epoch);
+    case EffectKind::look:
+      return release_.look(address, epoch);
+    case EffectKind::release:
+      return release_.begin(address, epoch);
+    case EffectKind::confirm:
+      return release_.confirm(address, epoch);
+    case EffectKind::finish:
+      return finish(address);
+    case EffectKind::drop:
+      return drop(address);
+    case EffectKind::reserve:
+      return reserver_.reserve(address, devices_.at(address).record.provider);
+  }
+}
+
+// Gives up the claim.
+void Conductor::drop(const PciAddress& address) {
+  release_.forget_look(address);
+  claims_.drop(address);
+}
+
+// The certificate has been in the record since the release was.
+void Conductor::finish(const PciAddress& address) {
+  drop(address);
+  certificates_.keep(devices_.at(address).record);
+}
+
+void Conductor::take(const Kick& kick) {
+  if (stopping_) return;
+  counters_.kicks += 1;
+  if (!kick.arq.empty() && !arqs_.has_devices()) {
+    // Its device may be one that the next survey is the first to show.
+    arqs_.hear(kick);
+    return ports_.log.debug(kLog, fmt::format("{}: no device of Cyborg's is here", kick.reason));
+  }
+  ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
+                  {{"request_id", kick.request_id}, {"instance", kick.instance}});
+  arqs_.hear(kick);
+  if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
+  for (const int delay_s : kick.delays_s) {
+    // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
+    // shall be one survey.
+    const std::int64_t delay_ms = std::max<std::int64_t>(delay_s * 1000LL, kGatherMs);
+    want_survey(delay_ms, delay_s == 0 ? "" : kick.instance);
+  }
+  if (kick.delays_s.empty()) want_survey(0);
+}
+
+void Conductor::take(const Order& order) {
+  if (!stopping_) orders_.take(order);
+}
+
+void Conductor::stop(std::function<void()> stopped) {
+  stopping_.begin();
+  stopped_ = std::move(stopped);
+  schedule_.stop();
+  watch_.stop();
+  stops_pending_ = 1;
+  const auto one_done = [this] {
+    if (--stops_pending_ == 0) stopped_();
+  };
+  stops_pending_ += orders_.waiting();
+  orders_.refuse_waiting(one_done);
+  for (auto& [address, device] : devices_) {
+    if (claims_.is_peeking(address)) ports_.drives.drop(address, [] {});
+    if (!is_busy(device.record.stage)) continue;
+    stops_pending_ += 1;
+    const LockToken lock = locks_.let_go(address);
+    // The lock is given back last, when the record is written and the drive is closed.
+    const auto left = std::make_shared<int>(2);
+    const auto leave = [this, at = address, lock, left, one_done] {
+      if (--*left > 0) return;
+      if (lock.token == 0) return one_done();
+      locks_.give_back(at, lock, one_done);
+    };
+    ports_.drives.stop(address);
+    ports_.drives.drop(address, leave);
+    const Record next = planned_stop(device.record, ports_.clock.now().wall);
+    JournalEntry entry{to_string(address),
+                       std::string(to_string(next.stage)),
+                       "planned_stop",
+                       std::string(to_string(next.stage)),
+                       "the worker was told to stop",
+                       "a running sanitize goes on in the drive",
+                       next.updated_at};
+    if (!ledger_.is_dirty_durable(address)) {
+      leave();  // its record is not to be believed as long as the ledger does not say the same
+      continue;
+    }
+    ports_.store.save(next, lock, entry, [this, leave](Result<Ok> saved) {
+      if (!saved) {
+        ports_.log.warning(kLog, "planned stop not recorded", {{"why", saved.error().what}});
+      }
+      leave();
+    });
+  }
+  one_done();
+}
+
+}  // namespace reclaim

@@ -1,0 +1,233 @@
+#include "handlers/conductor/device_orders.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "handlers/conductor/audit_trail.h"
+#include "handlers/conductor/policy_of.h"
+#include "handlers/survey/device_kind.h"
+#include "handlers/survey/identity.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::string_view kLog = "reclaim.conductor";
+constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
+// Each is carried out by itself, and recorded: more than an operator gives is a flood.
+constexpr std::size_t kEventsWaitingMax = 8;
+
+}  // namespace
+
+void DeviceOrders::cleanup_device(const Kick& kick) {
+  const auto address = parse_pci_address(kick.address);
+  const auto found = address ? context_.devices.find(*address) : context_.devices.end();
+  if (found == context_.devices.end() || found->second.quarantined ||
+      found->second.record.flow != Flow::cyborg || found->second.record.stage != Stage::error) {
+    return;
+  }
+  const std::int64_t written = written_at_ms(kick.id);
+  const bool old = written > 0 && context_.ports.clock.now().wall.ms - written > kCleanupAgeMaxMs;
+  // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
+  if (old || (written > 0 && written < found->second.record.stage_since.ms)) {
+    context_.ports.log.warning(
+        kLog, fmt::format("cleanup_device for {}: asked before the device went to error, or too "
+                          "long ago by Redis's clock; it stays in error",
+                          kick.address));
+    return;
+  }
+  Facts facts;
+  facts.detail = "Cyborg's cleanup_device";
+  if (!kick.request_id.empty()) facts.request_id = kick.request_id;
+  context_.post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+}
+
+std::string DeviceOrders::why_refused(const Order& order) const {
+  const auto address = parse_pci_address(order.address);
+  const auto device = address ? context_.devices.find(*address) : context_.devices.end();
+  if (device == context_.devices.end()) {
+    return "no such device on this host: `reclaim device list` shows which there are";
+  }
+  if (device->second.quarantined) return device->second.record.last_error;
+  if (!accepts_something(order) && device->second.inbox.size() >= kEventsWaitingMax) {
+    return "too many orders wait for it already; issue it again when they are carried out";
+  }
+  return {};
+}
+
+bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& address) const {
+  const auto kind = kind_of(order);
+  if (kind != OrderKind::clean && kind != OrderKind::enrol) return false;
+  const auto found = context_.devices.find(address);
+  if (found == context_.devices.end()) return !context_.survey.gone_through;
+  const Device& device = found->second;
+  const Stage stage = device.record.stage;
+  const bool asks = stage == Stage::available || (kind == OrderKind::enrol && !is_busy(stage));
+  return !assessor_.is_surveyed(address) && !device.quarantined && asks;
+}
+
+void DeviceOrders::carry_out(const Order& order, const PciAddress& address, const Done& done) {
+  const Device& device = context_.devices.at(address);
+  Facts facts;
+  facts.detail = "operator " + printable_excerpt(order.who, kOrderWordBytesMax);
+  if (has_request_id(order)) facts.request_id = order.request_id;
+  const auto kind = kind_of(order);
+  if (!kind) {
+    return done(
+        fmt::format("'{}' is not an order this version knows", printable_excerpt(order.order, 40)));
+  }
+  switch (*kind) {
+    case OrderKind::clean:
+      return done(clean(device, std::move(facts)));
+    case OrderKind::abort:
+      context_.post(address, Event{Trigger::operator_abort, 0, std::move(facts)});
+      return done("");
+    case OrderKind::enrol:
+      return enrol(device, order, std::move(facts), done);
+    case OrderKind::maintenance_on:
+    case OrderKind::maintenance_off:
+      maintenance_wanted_[address] = *kind == OrderKind::maintenance_on;
+  }
+  if (is_busy(device.record.stage)) {
+    context_.ports.log.warning(kLog,
+                               fmt::format("{} is being cleaned: {} when that is over; abort it if "
+                                           "it must not go on",
+                                           order.address, order.order));
+  }
+  inbox_.pump(address);
+  done("");
+}
+
+// Empty, or why not.
+std::string DeviceOrders::clean(const Device& device, Facts facts) {
+  const PciAddress address = device.record.address;
+  // One in the pool is clean, unless nobody can tell why it is reserved.
+  if (device.record.stage == Stage::available && !assessor_.is_unsure(address)) {
+    return "it is available, and nothing says that it is not clean";
+  }
+  // While an instance has it, an ARQ that is let go would be missed when that is gone.
+  const Stage stage = device.record.stage;
+  const auto& sighting = admissions_.sighting(address);
+  const bool by_arq_only =
+      stage == Stage::allocated && sighting && sighting->view && sighting->view->free();
+  if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
+      book_.let_go(address, device.record.provider)) {
+    context_.ports.log.warning(
+        kLog,
+        fmt::format("{}: an operator says that no ARQ binds it any more", to_string(address)));
+    arqs_.save();
+  }
+  context_.post(address, Event{Trigger::operator_clean, 0, std::move(facts)});
+  return {};
+}
+
+// Nothing is forgotten before it is known that the word means something here.
+void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, const Done& done) {
+  const PciAddress address = device.record.address;
+  const Stage stage = device.record.stage;
+  std::string why;
+  if (stage == Stage::allocated) {
+    why = "an instance has it; enrol it after the instance is deleted, before it is cleaned";
+  } else if (find_row(stage, Trigger::operator_enrol) == nullptr) {
+    why = "it is being cleaned; enrol it when that is over, or abort it first";
+  } else if (device.record.held) {
+    why = "an operator holds it; un-reserve it first";
+  } else if (device.found.serial.empty() && !stands_unopened(device.record)) {
+    why = "no drive answers there";
+  } else if (why = not_the_drive_of(order, device.found); !why.empty()) {
+    audits_.keep(address, {audit_entry(AuditEvent::enrol_refused, device.record, why)});
+  }
+  if (!why.empty()) {
+    refuse_enrolment(address, why);
+    return done(why);
+  }
+  facts.serial = order.serial.empty() ? device.found.serial : order.serial;
+  facts.hardware = device.found.hardware;
+  facts.boot_id = context_.options.boot_id;
+  if (stage == Stage::available) {
+    return enrol_from_pool(address, std::move(facts), done);
+  }
+  context_.post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+  done("");
+}
+
+// Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.
+void DeviceOrders::enrol_from_pool(const PciAddress& address, Facts facts, const Done& done) {
+  context_.ports.providers.read(
+      context_.record_of(address).provider,
+      [this, address, facts = std::move(facts), done](Result<placement::ProviderView> view) {
+        if (context_.stopping) return;
+        std::string why = view ? "" : view.error().what;
+        if (why.empty() && (!view->is_device() || !view->free() || view->burned())) {
+          why = "Placement shows it reserved or taken";
+        }
+        if (!why.empty()) {
+          refuse_enrolment(address, why);
+          return done(why);
+        }
+        context_.post(address, Event{Trigger::operator_enrol, 0, facts});
+        done("");
+      });
+}
+
+void DeviceOrders::refuse_enrolment(const PciAddress& address, const std::string& reason) {
+  const Device& device = context_.devices.at(address);
+  const Stage stage = device.record.stage;
+  const std::string why = "not enrolled: " + reason;
+  context_.ports.log.warning(kLog, fmt::format("{}: {}", to_string(address), why));
+  // A record of Redis that is older than the ledger is not written again before the ledger knows.
+  const bool older =
+      device.record.cleanable() && stage != Stage::available && !ledger_.is_dirty_durable(address);
+  if (is_busy(stage) || device.saving || older) return;
+  Record next = device.record;
+  next.waiting_for = why;
+  writer_.save_note(next, "enrol_refused", "an operator asked for it", why, IfUnsaved::given_up);
+}
+
+// An unmanaged drive does not say its serial before it is claimed; the claim compares what the
+// operator accepted (is_the_accepted_one).
+bool DeviceOrders::stands_unopened(const Record& record) const {
+  const auto policy = policy_of(context_.policies, record);
+  return policy && !policy->managed;
+}
+
+void DeviceOrders::settle_maintenance(const PciAddress& address) {
+  const Device& device = context_.devices.at(address);
+  const auto wanted = maintenance_wanted_.find(address);
+  if (wanted == maintenance_wanted_.end() || device.quarantined) return;
+  if (is_busy(device.record.stage)) return;
+  set_maintenance(address, maintenance_wanted_.extract(wanted).mapped());
+}
+
+// The ledger first: what stands there survives Redis, and admission looks there too.
+void DeviceOrders::set_maintenance(const PciAddress& address, bool on) {
+  const Device& device = context_.devices.at(address);
+  const auto& entries = context_.ports.ledger.entries();
+  LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
+  // A record of Redis that is older than the ledger is not written again before the ledger knows.
+  if (device.record.cleanable() && device.record.stage != Stage::available &&
+      !ledger_.is_dirty_durable(address)) {
+    remembered = ledger_.dirty_now(device.record);
+  }
+  remembered.maintenance = on;
+  writer_.hold(address);
+  ledger_.put(address, remembered, [this, address, on](Status kept) {
+    if (context_.stopping) return;
+    if (!kept) {
+      context_.ports.log.error(kLog, "the ledger cannot be written, trying again",
+                               {{"why", kept.error().what}});
+      context_.ports.timers.after(context_.backoff(address), [this, address, on] {
+        if (!context_.stopping) set_maintenance(address, on);
+      });
+      return;
+    }
+    Record next = context_.record_of(address);
+    next.maintenance = on;
+    next.updated_at = context_.ports.clock.now().wall;
+    audits_.keep(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});
+    writer_.save_note(next, on ? "maintenance_on" : "maintenance_off", "set by an operator", "",
+                      IfUnsaved::try_again);
+  });
+}
+
+}  // namespace reclaim

@@ -1,0 +1,79 @@
+// Carries out operators' orders, and Cyborg's: clean, abort, enrol, and maintenance, which begins
+// and ends between two cleanings.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "handlers/arq/book.h"
+#include "handlers/conductor/assessor.h"
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/order_desk.h"
+#include "handlers/conductor/record_writer.h"
+
+namespace reclaim {
+
+// The objects of the conductor that an order sets to work.
+struct OrderHands {
+  LedgerGate& ledger;
+  RecordWriter& writer;
+  Inbox& inbox;
+  ArqBook& book;
+  ArqDesk& arqs;
+  Admissions& admissions;
+  Assessor& assessor;
+  AuditKeeper& audits;
+};
+
+// Thread: the loop's.
+class DeviceOrders final : public OrderDesk::Devices {
+ public:
+  DeviceOrders(const ConductorContext& context, const OrderHands& hands)
+      : context_(context),
+        ledger_(hands.ledger),
+        writer_(hands.writer),
+        inbox_(hands.inbox),
+        book_(hands.book),
+        arqs_(hands.arqs),
+        admissions_(hands.admissions),
+        assessor_(hands.assessor),
+        audits_(hands.audits) {}
+
+  [[nodiscard]] std::string why_refused(const Order& order) const override;
+  [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const override;
+  void carry_out(const Order& order, const PciAddress& address,
+                 const OrderDesk::Done& done) override;
+  // Cyborg's conductor asks for a cleaning: at an unbind, which a survey tells by itself, or for an
+  // administrator, whose word it is where the device is in error.
+  void cleanup_device(const Kick& kick);
+  // Maintenance that was ordered begins or ends now, unless the device is being cleaned.
+  void settle_maintenance(const PciAddress& address);
+  // It was ordered, and its record does not say so yet.
+  [[nodiscard]] bool maintenance_begins(const PciAddress& address) const {
+    const auto wanted = maintenance_wanted_.find(address);
+    return wanted != maintenance_wanted_.end() && wanted->second;
+  }
+
+ private:
+  using Done = OrderDesk::Done;
+
+  [[nodiscard]] std::string clean(const Device& device, Facts facts);
+  void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
+  void enrol_from_pool(const PciAddress& address, Facts facts, const Done& done);
+  void refuse_enrolment(const PciAddress& address, const std::string& reason);
+  [[nodiscard]] bool stands_unopened(const Record& record) const;
+  void set_maintenance(const PciAddress& address, bool on);
+
+  const ConductorContext& context_;
+  LedgerGate& ledger_;
+  RecordWriter& writer_;
+  Inbox& inbox_;
+  ArqBook& book_;
+  ArqDesk& arqs_;
+  Admissions& admissions_;
+  Assessor& assessor_;
+  AuditKeeper& audits_;
+  std::map<PciAddress, bool> maintenance_wanted_;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,194 @@
+#include "handlers/conductor/drive_claims.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "handlers/conductor/error_facts.h"
+#include "handlers/conductor/policy_of.h"
+#include "handlers/survey/identity.h"
+#include "handlers/survey/plan.h"
+
+namespace reclaim {
+namespace {
+
+// The specification names a drive's class after its ids; the classes of Cyborg's drivers of today
+// say nothing of them.
+std::string class_of_cyborg(const Record& record) {
+  if (record.resource_class == "CUSTOM_PCI" || record.resource_class == "CUSTOM_SSD") {
+    return record.resource_class;
+  }
+  std::string ids = fmt::format("CUSTOM_NVME_{}_{}", record.vendor_id, record.product_id);
+  std::transform(ids.begin(), ids.end(), ids.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return ids;
+}
+
+}  // namespace
+
+void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
+  locks_.take(address, epoch, [this, address, epoch](Status taken) {
+    if (!taken) return context_.answer(address, epoch, Trigger::lock_refused, said(taken.error()));
+    claim(address, epoch);
+  });
+}
+
+std::optional<nvme::ClaimRequest> DriveClaims::claim_request(const Record& record) const {
+  nvme::ClaimRequest request;
+  request.address = record.address;
+  request.resource_class = record.resource_class;
+  request.expected_serial = record.serial;
+  const auto policy = policy_of(context_.policies, record);
+  if (!policy) return std::nullopt;
+  request.resource_class_override = policy->resource_class;
+  if (!policy->resource_class && record.flow == Flow::cyborg) {
+    request.resource_class_override = class_of_cyborg(record);
+  }
+  request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
+  request.managed = policy->managed;
+  request.rules = policy->rules;
+  return request;
+}
+
+void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
+  const Record& record = context_.record_of(address);
+  const auto request = claim_request(record);
+  const auto policy = policy_of(context_.policies, record);
+  if (!request || !policy) {
+    return context_.answer(address, epoch, Trigger::guards_wait,
+                           said("no device_spec entry matches it"));
+  }
+  drives_[address].claimed = drives_[address].thread_open = true;
+  context_.ports.drives.claim(
+      *request, [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {
+        if (context_.stopping) return;
+        if (!report) {
+          const bool settled_by_operator = report.error().code == Errc::failed;
+          return context_.answer(
+              address, epoch, settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
+              said(report.error()));
+        }
+        claimed(address, epoch, policy, *report);
+      });
+}
+
+void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
+                          const DevicePolicy& policy, const nvme::ClaimReport& report) {
+  for (const nvme::GuardFinding& finding : report.findings) {
+    context_.ports.log.info("reclaim.guards",
+                            fmt::format("{} {}: {}", to_string(address), finding.guard,
+                                        finding.passed ? "passed" : "refused"),
+                            {{"detail", finding.detail}});
+  }
+  Facts facts = said(fmt::format("{} guards passed", report.findings.size()));
+  const auto& identity = report.facts.identity;
+  if (identity) {
+    facts.model = identity->model;
+    facts.serial = identity->serial;
+    facts.firmware = identity->firmware;
+  }
+  const Record& record = context_.record_of(address);
+  devices_.at(address).found = found_drive(report.facts);
+  const Status accepted = is_the_accepted_one(report.facts, record, context_.on_ledger(address));
+  if (!accepted)
+    return context_.answer(address, epoch, Trigger::guards_failed, said(accepted.error()));
+  const Status ours = is_nobody_elses(report.facts, record, context_.ports.ledger.entries());
+  if (!ours) return context_.answer(address, epoch, Trigger::guards_failed, said(ours.error()));
+  note_claimed(report.facts, facts);
+  // What an unmanaged drive can is only known now that it is open.
+  if (!is_whole(record.plan)) {
+    const auto method =
+        identity ? context_.policies.choose_method(policy, identity->capabilities)
+                 : Result<nvme::EraseMethod>(Error{Errc::failed, "it does not say what it can"});
+    if (!method)
+      return context_.answer(address, epoch, Trigger::guards_failed, said(method.error()));
+    facts.plan = make_plan(*method, context_.options);
+    drives_[address].permitted = *method;
+  } else {
+    const auto locked = erase_of(record.plan);
+    CHECK(locked);
+    const Status allowed = identity ? check_method(policy, context_.policies.choose_method,
+                                                   identity->capabilities, *locked)
+                                    : Status(Error{Errc::failed, "it does not say what it can"});
+    if (!allowed)
+      return context_.answer(address, epoch, Trigger::guards_failed, said(allowed.error()));
+    drives_[address].permitted = *locked;
+  }
+  context_.answer(address, epoch, Trigger::guards_passed, std::move(facts));
+}
+
+void DriveClaims::drop(const PciAddress& address) {
+  const LockToken lock = locks_.let_go(address);
+  close(address, [this, address, lock] {
+    if (lock.token != 0) locks_.give_back(address, lock);
+    if (!context_.stopping) thread_free_();
+  });
+}
+
+void DriveClaims::close(const PciAddress& address, std::function<void()> closed) {
+  drives_[address].claimed = false;
+  context_.ports.drives.stop(address);
+  context_.ports.drives.drop(address, [this, address, closed = std::move(closed)] {
+    Drive& now = drives_[address];
+    if (!now.claimed) now.thread_open = false;
+    closed();
+  });
+}
+
+// An unmanaged drive that is reserved and free, without a tenancy that was seen: nothing but its
+// counters tells an operator's hold from a tenancy nobody saw.
+bool DriveClaims::may_peek(const Record& record, const Assessment& assessment,
+                           const Sighting& sighting) const {
+  if (!assessment.unsure || assessment.trigger || record.stage != Stage::available ||
+      record.maintenance || context_.devices.at(record.address).saving || is_open(record.address) ||
+      !context_.survey.host.problem.empty()) {
+    return false;
+  }
+  const auto entry = context_.ports.ledger.entries().find(record.address);
+  const bool in_maintenance =
+      entry != context_.ports.ledger.entries().end() && entry->second.maintenance;
+  const bool stands = sighting.is_drive() && !sighting.drive->identity &&
+                      sighting.drive->driver != "nvme" && sighting.drive->guest.empty() &&
+                      sighting.standing.match != nvme::Match::different;
+  const bool free = sighting.view && sighting.view->burned() && sighting.view->free() &&
+                    !sighting.holder &&
+                    sighting.cyborg_status.value_or(record.cyborg_status) != kMaintaining;
+  const auto policy = policy_of(context_.policies, record);
+  return stands && free && !in_maintenance && policy && !policy->managed &&
+         !record.serial.empty() && record.certified_host_writes.has_value();
+}
+
+void DriveClaims::peek(const PciAddress& address) {
+  const auto request = claim_request(context_.record_of(address));
+  if (!request) return;
+  drives_[address].peeking = drives_[address].thread_open = true;
+  context_.ports.drives.claim(*request, [this, address](const Result<nvme::ClaimReport>& report) {
+    Drive& now = drives_[address];
+    now.peek_refused = report ? "" : report.error().what;
+    if (!report) {
+      now.peeking = false;
+      now.thread_open = now.claimed;
+      return;
+    }
+    now.peeked = report->facts.counters;
+    context_.ports.drives.drop(address, [this, address] {
+      Drive& after = drives_[address];
+      after.peeking = false;
+      if (!after.claimed) after.thread_open = false;
+      if (after.peeked && !context_.stopping) context_.want_survey(0);
+    });
+  });
+}
+
+// The claim has compared the serial with the one on record, or was allowed to learn it: this is
+// what the surveys will find, whatever was noted before.
+void DriveClaims::note_claimed(const nvme::DriveFacts& drive, Facts& facts) const {
+  nvme::HardwareIdentity hardware = drive.hardware;
+  if (context_.survey.shared_serial_numbers.contains(hardware.serial_number))
+    hardware.serial_number.clear();
+  facts.hardware = nvme::encode_hardware(hardware);
+  facts.boot_id = context_.options.boot_id;
+}
+
+}  // namespace reclaim

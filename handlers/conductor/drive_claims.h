@@ -1,0 +1,80 @@
+// Locks, claims and opens drives, and closes them: for a cleaning, or only to read the counters of
+// an unmanaged drive that says nothing where it stands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/lock_keeper.h"
+
+namespace reclaim {
+
+// Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
+class DriveClaims final {
+ public:
+  // `thread_free`: a drive that was being cleaned is closed: another one may be begun.
+  DriveClaims(const ConductorContext& context, DeviceTable& devices, LockKeeper& locks,
+              std::function<void()> thread_free)
+      : context_(context), devices_(devices), locks_(locks), thread_free_(std::move(thread_free)) {}
+
+  void take(const PciAddress& address, std::uint64_t epoch);
+  // Stops what runs, closes the drive, then gives the lock back: in this order, so that nobody else
+  // can begin while a descriptor of ours is open.
+  void drop(const PciAddress& address);
+  // The same, and the lock stays.
+  void close(const PciAddress& address, std::function<void()> closed);
+
+  [[nodiscard]] bool may_peek(const Record& record, const Assessment& assessment,
+                              const Sighting& sighting) const;
+  // Behind all guards of a claim, which compares the serial; nothing is written to the drive. The
+  // record stays as it is, so that a crash leaves nothing but a drive to be given back.
+  void peek(const PciAddress& address);
+  [[nodiscard]] bool is_peeking(const PciAddress& address) { return drives_[address].peeking; }
+  // What the last peek read, once; and why it read nothing.
+  [[nodiscard]] std::optional<nvme::Counters> take_peeked(const PciAddress& address) {
+    return std::exchange(drives_[address].peeked, std::nullopt);
+  }
+  [[nodiscard]] const std::string& peek_refused(const PciAddress& address) {
+    return drives_[address].peek_refused;
+  }
+
+  // From the beginning of a claim or a peek until the drive is closed again.
+  [[nodiscard]] bool is_open(const PciAddress& address) const {
+    const auto drive = drives_.find(address);
+    return drive != drives_.end() && drive->second.thread_open;
+  }
+  [[nodiscard]] bool is_claimed(const PciAddress& address) { return drives_[address].claimed; }
+  // How what was claimed may be erased, by what is configured today.
+  [[nodiscard]] std::optional<nvme::EraseMethod> permitted(const PciAddress& address) {
+    return drives_[address].permitted;
+  }
+
+ private:
+  struct Drive {
+    bool claimed = false;
+    bool thread_open = false;
+    bool peeking = false;
+    std::optional<nvme::Counters> peeked;
+    std::string peek_refused;
+    std::optional<nvme::EraseMethod> permitted;
+  };
+
+  [[nodiscard]] std::optional<nvme::ClaimRequest> claim_request(const Record& record) const;
+  void claim(const PciAddress& address, std::uint64_t epoch);
+  void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
+               const nvme::ClaimReport& report);
+  void note_claimed(const nvme::DriveFacts& drive, Facts& facts) const;
+
+  const ConductorContext& context_;
+  DeviceTable& devices_;
+  LockKeeper& locks_;
+  std::function<void()> thread_free_;
+  std::map<PciAddress, Drive> drives_;
+};
+
+}  // namespace reclaim

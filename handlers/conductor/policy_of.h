@@ -1,0 +1,19 @@
+// What device_spec and the whitelist say of a device, and of one of Cyborg's what its last ARQ
+// says. Pure.
+#pragma once
+
+#include <optional>
+
+#include "handlers/conductor/context.h"
+
+namespace reclaim {
+
+// Of a device on record; nothing: no device_spec entry matches it.
+[[nodiscard]] std::optional<DevicePolicy> policy_of(const ConductorPolicies& policies,
+                                                    const Record& record);
+// Whether it is configured to be ours: by device_spec, or what is not a drive by the whitelist.
+[[nodiscard]] bool is_ours(const ConductorPolicies& policies, const Sighting& sighting);
+[[nodiscard]] bool is_managed(const ConductorPolicies& policies, const Sighting& sighting);
+[[nodiscard]] Planning planning_for(const ConductorContext& context, const Sighting& sighting);
+
+}  // namespace reclaim

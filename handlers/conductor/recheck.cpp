@@ -1,0 +1,59 @@
+#include "handlers/conductor/recheck.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "handlers/conductor/error_facts.h"
+#include "handlers/survey/plan.h"
+
+namespace reclaim {
+
+void Recheck::begin(const PciAddress& address, std::uint64_t epoch) {
+  arqs_.ask_once_more(address, epoch, [this, address, epoch] { read(address, epoch); });
+}
+
+void Recheck::read(const PciAddress& address, std::uint64_t epoch) {
+  const std::string& provider = context_.record_of(address).provider;
+  const auto admitted = admissions_.take_admitted_view(address);
+  const auto decide = [this, address, epoch](Result<placement::ProviderView> view) {
+    if (!context_.is_stale(address, epoch)) rechecked(address, epoch, std::move(view));
+  };
+  if (fence_.is_needed(address) && admitted && admitted->uuid == provider) {
+    return fence_.raise(address, *admitted, decide);
+  }
+  context_.ports.providers.read(provider, decide);
+}
+
+void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
+                        Result<placement::ProviderView> view) {
+  if (!view) {
+    if (away(view.error()) || view.error().code == Errc::conflict) {
+      return context_.answer_later(address, epoch, Trigger::placement_away, said(view.error()));
+    }
+    return context_.answer(address, epoch, Trigger::placement_changed, said(view.error()));
+  }
+  if (!view->free()) {
+    Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
+    facts.name_tenant(view->consumers.front(), InstanceSource::allocation);
+    return context_.answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  }
+  if (!view->burned()) {
+    return context_.answer(address, epoch, Trigger::placement_changed, said("not burned any more"));
+  }
+  if (fence_.is_needed(address)) {
+    return fence_.raise(address, *view,
+                        [this, address, epoch](Result<placement::ProviderView> fenced) {
+                          if (context_.is_stale(address, epoch)) return;
+                          rechecked(address, epoch, std::move(fenced));
+                        });
+  }
+  const Record& record = context_.record_of(address);
+  // Only a sanitize goes on without us; of any other method there is nothing to adopt.
+  const auto method = erase_of(record.plan);
+  const bool adopting = record.erase_begun && method && nvme::is_sanitize(*method);
+  steps_.adopt_next_erase(address, adopting);
+  context_.answer(address, epoch, adopting ? Trigger::still_burned_adopt : Trigger::still_burned);
+}
+
+}  // namespace reclaim

@@ -1,0 +1,63 @@
+// Gives a device back: looks again, drops `reserved` to zero with one PUT, and reads back what
+// became of it where the answer was lost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "handlers/conductor/arq_desk.h"
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/cyborg_watch.h"
+#include "handlers/conductor/drive_claims.h"
+#include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/lock_keeper.h"
+#include "handlers/conductor/release_fence.h"
+
+namespace reclaim {
+
+// Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
+class Release final {
+ public:
+  Release(const ConductorContext& context, LockKeeper& locks, LedgerGate& ledger,
+          DriveClaims& claims, ReleaseFence& fence, ArqDesk& arqs, CyborgWatch& cyborg)
+      : context_(context),
+        locks_(locks),
+        ledger_(ledger),
+        claims_(claims),
+        fence_(fence),
+        arqs_(arqs),
+        cyborg_(cyborg) {}
+
+  void look(const PciAddress& address, std::uint64_t epoch);
+  // Of what look() saw.
+  void begin(const PciAddress& address, std::uint64_t epoch);
+  // Whether the release that was asked for was made.
+  void confirm(const PciAddress& address, std::uint64_t epoch);
+  // The claim is given up: what look() saw counts no more.
+  void forget_look(const PciAddress& address) { views_.erase(address); }
+  // How many were given back.
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+ private:
+  void look_at_placement(const PciAddress& address, std::uint64_t epoch);
+  [[nodiscard]] Certificate certificate_to_be(const Record& record) const;
+  [[nodiscard]] std::string certificate_of_release(const Record& record) const;
+  void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
+  void put(const PciAddress& address, std::uint64_t epoch);
+  void confirmed(const PciAddress& address, std::uint64_t epoch,
+                 const placement::ProviderView& view);
+  void released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts);
+
+  const ConductorContext& context_;
+  LockKeeper& locks_;
+  LedgerGate& ledger_;
+  DriveClaims& claims_;
+  ReleaseFence& fence_;
+  ArqDesk& arqs_;
+  CyborgWatch& cyborg_;
+  std::map<PciAddress, placement::ProviderView> views_;  // as look() read them, for the PUT
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace reclaim

@@ -1,0 +1,16 @@
+// What is read and written on the media before the erase, for verification to compare with.
+// Blocking; thread: the drive's.
+#pragma once
+
+#include "nvme/drive_context.h"
+#include "nvme/stop_flag.h"
+
+namespace reclaim::nvme {
+
+// Waits for a sanitize that runs already, reads the samples, looks at the guards once more, then
+// writes the canaries, flushes and reads them back. The canaries come last, so that from then on
+// Global Data Erased is clear until an erase sets it. Errc::failed: the drive cannot be read or
+// written, with the remedy; Errc::refused: a guard; Errc::cancelled: stopped.
+[[nodiscard]] Result<Baseline> take_baseline(DriveContext& drive, StopFlag& stop);
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,40 @@
+// The clean steps of a claimed drive that stand before its erase: each looks at some surfaces of
+// the controller, resets what the specification lets it reset, and quarantines what it cannot.
+// Blocking; thread: the drive's. Errors: see Drives::run_step.
+#pragma once
+
+#include <optional>
+
+#include "nvme/controller/admin_state.h"
+#include "nvme/controller/controller_state.h"
+#include "nvme/drive_context.h"
+#include "nvme/stop_flag.h"
+
+namespace reclaim::nvme {
+
+// Whether it is well enough to be given back.
+[[nodiscard]] Result<StepReport> check_health(const DriveContext& drive,
+                                              const StepRequest& request);
+// A sanitize that somebody left running is waited for; one that failed bars reading and writing
+// until one succeeds, and then ours is that one.
+[[nodiscard]] Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& request,
+                                                  const ReportProgress& on_progress,
+                                                  StopFlag& stop);
+[[nodiscard]] Result<StepReport> reset_controller_state(DriveContext& drive,
+                                                        const StepRequest& request, StopFlag& stop);
+// Makes one namespace over the whole drive, unless that is what there is.
+[[nodiscard]] Result<StepReport> reset_namespaces(DriveContext& drive, const StepRequest& request,
+                                                  StopFlag& stop);
+
+// The drive as it stands, as text (encode_controller_state); Errc::failed where it cannot be read
+// in full. Does not write to it.
+[[nodiscard]] Result<std::string> enrolment(const DriveContext& drive);
+
+// For the steps' own use. The baseline of a request, which has to be of this drive; nothing where
+// there is none.
+[[nodiscard]] Result<std::optional<ControllerState>> enrolled(const DriveContext& drive,
+                                                              const StepRequest& request);
+[[nodiscard]] Patience patience_of(const DriveContext& drive, const StepRequest& request,
+                                   const StopFlag& stop);
+
+}  // namespace reclaim::nvme

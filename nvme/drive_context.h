@@ -1,0 +1,27 @@
+// A claimed drive, and what all that is done to it works with.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "nvme/controller/facts.h"
+#include "nvme/erase/rate_limit.h"
+#include "nvme/host/claim.h"
+#include "nvme/options.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+
+namespace reclaim::nvme {
+
+using ReportProgress = std::function<void(EraseProgress)>;
+
+// `clock` and `log` outlive the drive. Thread: the drive's.
+struct DriveContext {
+  Options options;
+  Claim claim;
+  const Clock& clock;
+  Logger& log;
+  std::shared_ptr<RateLimit> host_rate = nullptr;  // of zeroing all drives of the host together
+};
+
+}  // namespace reclaim::nvme

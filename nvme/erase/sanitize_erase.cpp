@@ -1,0 +1,254 @@
+#include "nvme/erase/sanitize_erase.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "nvme/controller/admin.h"
+#include "nvme/controller/status.h"
+
+namespace reclaim::nvme {
+namespace {
+
+constexpr unsigned kRunning = 2;            // SSTAT bits 2:0
+constexpr std::int64_t kFirstPauseMs = 20;  // crypto erases end within moments
+constexpr std::string_view kLogger = "reclaim.nvme";
+
+Error never_sent(const Error& error) {
+  return Error{error.code == Errc::unknown ? Errc::failed : error.code,
+               error.what + "; nothing was sent to the drive", error.raw};
+}
+
+// Doubles up to the configured interval.
+class Pause final {
+ public:
+  explicit Pause(std::int64_t most_ms) : most_ms_(most_ms) {}
+  std::int64_t next() {
+    const std::int64_t now = std::min(next_ms_, most_ms_);
+    next_ms_ = now * 2;
+    return now;
+  }
+
+ private:
+  std::int64_t most_ms_;
+  std::int64_t next_ms_ = kFirstPauseMs;
+};
+
+// One sanitize under way.
+struct Run {
+  EraseRequest request;
+  std::uint32_t cdw10 = 0;
+  MonoMs begun;
+  bool sent = false;     // from here on, what goes wrong is unknown
+  bool adopted = false;  // not sent by us now, but found
+  bool seen_running = false;
+  std::int64_t unsettled_since_ms = -1;  // the log contradicts the accepted command since then
+  SanitizeLog before;                    // right before our command
+};
+
+bool told_apart(const Run& run, const SanitizeLog& log) {
+  return run.seen_running || !could_be_older(run.before, log);
+}
+
+// Whether verification reads every canary of this cleaning, and fails where it cannot: an erase
+// that the log alone does not show to be ours is found out then, if it was not.
+bool canaries_decide(const DriveContext& drive) {
+  const Rules& rules = drive.claim.rules();
+  return rules.verify != VerifyLevel::log && !rules.relaxed.unreadable_blocks;
+}
+
+EraseEvidence evidence_of(const DriveContext& drive, const Run& run, const SanitizeLog& log) {
+  EraseEvidence evidence;
+  evidence.method = run.request.method;
+  evidence.cdw10 = run.cdw10;
+  evidence.scdw10 = log.scdw10;
+  evidence.sstat = log.sstat;
+  evidence.global_data_erased = log.global_data_erased();
+  evidence.adopted = run.adopted;
+  evidence.duration_ms = drive.clock.now().mono.ms - run.begun.ms;
+  return evidence;
+}
+
+Status adopt(const DriveContext& drive, Run& run) {
+  // A command of ours may have been sent: until the log is read, nothing is known.
+  const auto log = sanitize_log(drive);
+  if (!log) return Error{Errc::unknown, log.error().what, log.error().raw};
+  if (auto same = drive.claim.still_same_drive(); !same) return same;
+  run.sent = true;
+  const SanitizeJudgement judgement = judge_sanitize(*log, run.cdw10);
+  if (judgement.outcome != SanitizeOutcome::in_progress) {
+    // One that has ended may be the last cleaning's, or an unseen tenant may have come after it,
+    // and Global Data Erased does not tell on every drive. What runs ends after all that
+    // was written.
+    return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text};
+  }
+  run.adopted = run.seen_running = true;
+  drive.log.info(kLogger, fmt::format("{}: adopting our sanitize: {}",
+                                      to_string(drive.claim.sys().address), judgement.text));
+  return Ok{};
+}
+
+// The answer to our command got lost: only the drive's log can tell whether it was carried out.
+Status read_back_lost_command(const DriveContext& drive, Run& run, const Error& lost) {
+  const auto log = sanitize_log(drive);
+  if (log) {
+    const SanitizeOutcome outcome = judge_sanitize(*log, run.cdw10).outcome;
+    if (outcome == SanitizeOutcome::in_progress ||
+        (outcome == SanitizeOutcome::erased && told_apart(run, *log))) {
+      run.sent = true;
+      return Ok{};
+    }
+  }
+  return Error{Errc::unknown,
+               fmt::format("{}; whether the drive began the sanitize is not known", lost.what),
+               lost.raw};
+}
+
+Status send(DriveContext& drive, Run& run, StopFlag& stop) {
+  const MonoMs deadline{run.begun.ms + run.request.timeout_ms};
+  while (true) {
+    const auto idle = wait_while_sanitizing(drive, deadline, run.request.stall_timeout_ms, stop);
+    if (!idle) return idle.error();
+    // The last look: whatever appeared since the claim stops us here.
+    if (auto unchanged = drive.claim.recheck(); !unchanged) return never_sent(unchanged.error());
+    if (stop.requested()) {
+      return Error{Errc::cancelled, "stopped before the sanitize was sent"};
+    }
+    run.before = *idle;
+    auto sent = start_sanitize(drive.claim.controller_fd(), run.request.method,
+                               drive.options.admin_timeout_ms);
+    if (sent) {
+      run.sent = true;
+      drive.log.info(
+          kLogger, fmt::format("{}: {} accepted by the drive", to_string(drive.claim.sys().address),
+                               to_string(run.request.method)));
+      return Ok{};
+    }
+    const Error& error = sent.error();
+    if (error.code == Errc::unknown) return read_back_lost_command(drive, run, error);
+    // Somebody was faster by a moment; ours still has to run.
+    const bool overtaken = error.code == Errc::busy && drive.clock.now().mono.ms < deadline.ms;
+    if (!overtaken) return Error{Errc::failed, error.what, error.raw};
+    if (stop.wait(drive.options.poll_interval_ms)) {
+      return Error{Errc::cancelled, "stopped before the sanitize was sent"};
+    }
+  }
+}
+
+// What one reading of the log decides; nothing while it is to be read again.
+std::optional<Result<EraseEvidence>> judge_reading(const DriveContext& drive, Run& run,
+                                                   const SanitizeLog& log, StallWatch& watch,
+                                                   const ReportProgress& on_progress) {
+  const MonoMs now = drive.clock.now().mono;
+  const SanitizeJudgement judgement = judge_sanitize(log, run.cdw10);
+  if (judgement.outcome == SanitizeOutcome::in_progress) {
+    run.seen_running = true;
+    run.unsettled_since_ms = -1;
+    on_progress(EraseProgress{progress_percent(log), eta_s(log, run.request.method)});
+    if (!watch.stalled(log.sprog, now)) return std::nullopt;
+    return Error{Errc::unknown,
+                 fmt::format("the sanitize is stalled at {:.1f} % since {} s; it cannot be "
+                             "aborted: power-cycle the drive, and replace it if it stays so",
+                             progress_percent(log), run.request.stall_timeout_ms / 1000)};
+  }
+  if (judgement.outcome == SanitizeOutcome::failed) return Error{Errc::failed, judgement.text};
+  const bool vouched_for = judgement.outcome == SanitizeOutcome::erased ||
+                           (judgement.outcome == SanitizeOutcome::unproven &&
+                            drive.claim.rules().relaxed.global_data_erased);
+  if (vouched_for && told_apart(run, log)) {
+    on_progress(EraseProgress{100, 0});
+    return evidence_of(drive, run, log);
+  }
+  // The log may lag behind the drive; but not for long.
+  if (run.unsettled_since_ms < 0) run.unsettled_since_ms = now.ms;
+  if (now.ms - run.unsettled_since_ms < drive.options.settle_ms) return std::nullopt;
+  // It cannot move where it never had Global Data Erased and ended before it was looked at.
+  if (vouched_for && drive.claim.rules().relaxed.global_data_erased && canaries_decide(drive)) {
+    on_progress(EraseProgress{100, 0});
+    return evidence_of(drive, run, log);
+  }
+  return Error{Errc::failed,
+               vouched_for
+                   ? "the drive's log cannot be told from that of an older sanitize, so nothing "
+                     "shows that ours was carried out; clean the device again"
+                   : "the drive accepted the sanitize, but " + judgement.text};
+}
+
+Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProgress& on_progress,
+                           StopFlag& stop) {
+  CHECK(run.sent);
+  StallWatch watch(run.request.stall_timeout_ms);
+  Pause pause(drive.options.poll_interval_ms);
+  std::uint32_t failures = 0;
+  while (true) {
+    const auto log = sanitize_log(drive);
+    if (log) {
+      failures = 0;
+      auto decided = judge_reading(drive, run, *log, watch, on_progress);
+      if (decided) return *std::move(decided);
+    } else if (++failures >= drive.options.log_failures_max || log.error().raw == ENODEV) {
+      return Error{Errc::unknown,
+                   fmt::format("{}; how the sanitize ended is not known", log.error().what),
+                   log.error().raw};
+    }
+    if (drive.clock.now().mono.ms - run.begun.ms >= run.request.timeout_ms) {
+      return Error{Errc::unknown,
+                   fmt::format("the sanitize did not end within {} s and goes on in the drive; see "
+                               "`nvme sanitize-log /dev/{}`, raise cleanup_timeout if the drive is "
+                               "only slow",
+                               run.request.timeout_ms / 1000, drive.claim.sys().controller)};
+    }
+    if (stop.wait(pause.next())) {
+      return Error{Errc::unknown, "stopped while the sanitize goes on in the drive"};
+    }
+  }
+}
+
+}  // namespace
+
+Result<SanitizeLog> sanitize_log(const DriveContext& drive) {
+  return read_sanitize_log(drive.claim.controller_fd(), drive.options.admin_timeout_ms);
+}
+
+Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs deadline,
+                                          std::int64_t stall_timeout_ms, StopFlag& stop) {
+  StallWatch watch(stall_timeout_ms);
+  Pause pause(drive.options.poll_interval_ms);
+  bool told = false;
+  while (true) {
+    const auto log = sanitize_log(drive);
+    if (!log) return never_sent(log.error());
+    if (log->status() != kRunning) return log;
+    if (!told) {
+      drive.log.info(kLogger,
+                     fmt::format("{}: a sanitize is running already ({:.0f} %); waiting",
+                                 to_string(drive.claim.sys().address), progress_percent(*log)));
+      told = true;
+    }
+    const MonoMs now = drive.clock.now().mono;
+    if (watch.stalled(log->sprog, now) || now.ms >= deadline.ms) {
+      return Error{Errc::failed,
+                   fmt::format("a sanitize that was running already does not end ({:.1f} %, SCDW10 "
+                               "{:#010x}); nothing was sent to the drive; if its progress does not "
+                               "move for hours, replace the drive",
+                               progress_percent(*log), log->scdw10)};
+    }
+    if (stop.wait(pause.next())) {
+      return Error{Errc::cancelled, "stopped while waiting for a sanitize that runs already"};
+    }
+  }
+}
+
+Result<EraseEvidence> erase_by_sanitize(DriveContext& drive, const EraseRequest& request,
+                                        const ReportProgress& on_progress, StopFlag& stop) {
+  Run run;
+  run.request = request;
+  run.cdw10 = sanitize_cdw10(request.method);
+  run.begun = drive.clock.now().mono;
+  auto ready = request.adopt_ours ? adopt(drive, run) : send(drive, run, stop);
+  if (!ready) return std::move(ready).error();
+  return poll(drive, run, on_progress, stop);
+}
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,20 @@
+// CallsOwed: whether the callbacks of this thread have to be called (state/base/callback.h).
+#pragma once
+
+namespace reclaim {
+
+// While one is alive calls are owed on this thread, for it runs a loop; or they are not.
+class CallsOwed final {
+ public:
+  explicit CallsOwed(bool owed);
+  ~CallsOwed();
+  CallsOwed(const CallsOwed&) = delete;
+  CallsOwed& operator=(const CallsOwed&) = delete;
+
+ private:
+  const bool before_;
+};
+// What a callback that is destroyed uncalled says.
+void left_uncalled() noexcept;
+
+}  // namespace reclaim
