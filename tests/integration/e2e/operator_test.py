@@ -157,7 +157,7 @@ class Commands(EndToEnd):
         made.worker.kill()
         code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "on")
         self.assertEqual(code, 1)
-        self.assertIn("does it run", err)
+        self.assertIn("has not acted on it: check that it runs", err)
         made.free()
 
     def test_doctor_finds_what_is_broken(self):
