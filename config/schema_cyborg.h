@@ -42,7 +42,7 @@ inline constexpr std::array kCyborgOptions = {
         {.name = "passthrough_whitelist",
          .type = OptionType::multi,
          .help =
-             "The devices of Cyborg's PCI driver, as JSON, as they stand in cyborg.conf; may "
+             "The devices of Cyborg's PCI driver, as JSON, as written in cyborg.conf; may "
              "be given several times. A device that is not an NVMe drive, that one of them matches "
              "and that Cyborg has in Placement is shown, and never touched. For a drive that a "
              "device_spec entry matches too, `managed` is taken from here where that entry "

@@ -66,7 +66,7 @@ inline constexpr std::array kHostOptions = {
         {.name = "verify_samples",
          .fallback = "256",
          .help = "Places of a drive read before and after the erase, shared out among its "
-                 "namespaces. Their digests stand in the device's record.",
+                 "namespaces. Their digests are in the device's record.",
          .range = Range{16, 2048}}),
     kNvme.option<&Settings::verify>(
         {.name = "verify",

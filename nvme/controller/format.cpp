@@ -72,8 +72,8 @@ Result<std::vector<NamespaceFormat>> plan_format(const std::vector<NamespaceForm
     return Error{
         Errc::failed,
         "the drive formats all namespaces alike, but theirs differ, so that a format would "
-        "change one; nothing was sent to the drive: delete the namespaces and make one "
-        "anew, then clean the device again"};
+        "change one; nothing was sent to the drive: delete the namespaces, create one, "
+        "then clean the device again"};
   }
   const bool whole_drive = (fna & (kFormatsAll | kErasesAll)) != 0;
   if (!whole_drive || (fna & kNoBroadcast) != 0 || !alike) return namespaces;

@@ -235,8 +235,8 @@ Status Takeover::give_back() {
                                               held.error().what)};
     }
     if (waited >= options_.driver_wait_ms) return Error{Errc::failed, held.error().what};
-    StopFlag nobody;
-    (void)nobody.wait(options_.driver_poll_ms);
+    StopFlag never_raised;
+    (void)never_raised.wait(options_.driver_poll_ms);
   }
 }
 

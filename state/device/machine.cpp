@@ -124,7 +124,7 @@ constexpr std::array kRows{
     Row{S::releasing, T::restarted_error, S::confirming, E::confirm, "the PUT may have been made: read back"},
 
     Row{S::confirming, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
-    Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance holds it already"},
+    Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance already has it"},
     Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance has it, and the erasure on record is older than its dirt"},
     Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
     Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},

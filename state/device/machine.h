@@ -72,7 +72,7 @@ enum class Trigger : std::uint8_t {
   look_ok,
   look_changed,  // claim or counters moved: a tenancy may have come between
   released,
-  released_taken,  // and the next instance holds it already
+  released_taken,  // and the next instance already has it
   release_conflict,
   release_unknown,
   release_refused,

@@ -19,7 +19,7 @@ void check(field::TextReader& reader, const Fields& fields, const Record& record
       state != to_string(device_state(record.stage))) {
     return reader.fail(
         Error{Errc::invalid, fmt::format("field 'device_state' is '{}', but stage '{}' "
-                                         "stands for '{}'; both were written together, so "
+                                         "means '{}'; both were written together, so "
                                          "one was changed by hand",
                                          printable_excerpt(state, 80), to_string(record.stage),
                                          to_string(device_state(record.stage)))});

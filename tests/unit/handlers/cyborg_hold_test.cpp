@@ -158,7 +158,7 @@ TEST_F(CyborgHold, WhereNovaMakesAProviderOfItsOwnOursIsNotOnOfferAnyMore) {
   look();
   EXPECT_EQ(reserved(), 1);
   EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
-  EXPECT_THAT(world.record().waiting_for, HasSubstr("2 providers stand for this address"));
+  EXPECT_THAT(world.record().waiting_for, HasSubstr("2 providers have this address"));
 }
 
 // A role that may read and not write: said with its reason, and not asked for all the time.

@@ -135,7 +135,7 @@ TEST_F(OnOffer, EveryProviderOfADirtyDriveIsReserved) {
   look();
   EXPECT_EQ(world->placement.find(uuid)->inventory.reserved, 1);
   EXPECT_EQ(reserved(), 1);
-  EXPECT_THAT(world->record().waiting_for, HasSubstr("2 providers stand for this address"));
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("2 providers have this address"));
 }
 
 TEST_F(OnOffer, ATenantByASecondProviderIsAnAlarm) {
