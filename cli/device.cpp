@@ -55,7 +55,7 @@ Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOpti
     if (std::find(names.begin(), names.end(), host) != names.end()) continue;
     return Error{
         Errc::not_found,
-        fmt::format("Redis knows no worker of host '{}'; known: {}", printable_excerpt(host, 80),
+        fmt::format("Redis knows no worker of host '{}'; known: {}", printable_excerpt(host),
                     names.empty() ? "none" : fmt::to_string(fmt::join(names, ", ")))};
   }
   return options.hosts;

@@ -115,7 +115,7 @@ std::string json_list(const Table& table) {
   return out;
 }
 
-// Python's csv.QUOTE_NONNUMERIC: everything that is not a number stands in quotes, which are
+// Python's csv.QUOTE_NONNUMERIC: everything that is not a number is in quotes, which are
 // doubled within.
 std::string csv_field(const Cell& cell) {
   const bool bare = std::holds_alternative<bool>(cell) ||

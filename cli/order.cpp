@@ -113,7 +113,7 @@ int run_order_list(Session& session, const OrderOptions& options, std::ostream& 
                           printable_excerpt(order.address, 40), printable_excerpt(order.who, 200),
                           to_iso8601(WallMs{written_at_ms(order.id)}),
                           std::string(order.mac.empty() ? "no" : "carries a code"),
-                          printable_excerpt(order.request_id, 80)});
+                          printable_excerpt(order.request_id)});
   }
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());

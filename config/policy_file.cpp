@@ -11,7 +11,6 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kExcerptBytes = 80;
 constexpr std::string_view kWanted =
     "a mapping from a rule's name to its text is wanted, like \"cyborg:device:clean\": "
     "\"role:admin\"";
@@ -168,7 +167,7 @@ class PolicyReader final {
   }
 
   void take(const Event& key, const Event& value) {
-    const std::string shown = printable_excerpt(key.scalar(), kExcerptBytes);
+    const std::string shown = printable_excerpt(key.scalar());
     const auto wrong = [&](int line, std::string_view what) {
       complain(line, fmt::format("rule '{}': {}", shown, what));
     };

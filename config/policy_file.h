@@ -23,7 +23,7 @@ struct PolicyFile {
 };
 
 // Anchors and aliases are not accepted at all, so nothing grows while it is read; of what is
-// nested, which no rule is, so many levels are followed to report what stands behind it.
+// nested, which no rule is, so many levels are followed to report what comes after it.
 struct PolicyLimits {
   std::size_t file_bytes = std::size_t{256} * 1024;
   std::size_t rules = 500;

@@ -20,7 +20,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.service";
 constexpr std::uint64_t kReportMs = 600'000;
 constexpr std::int64_t kStopMaxMs = 8'000;
 
@@ -35,7 +34,8 @@ class ApiProcess final {
         stop_timer_(loop) {}
 
   Status start() {
-    log_.info(kLog, fmt::format("reclaim {} starting to answer the device API", kVersion));
+    log_.info(log_name::kService,
+              fmt::format("reclaim {} starting to answer the device API", kVersion));
     RedisStoreOptions redis;
     redis.redis = settings_.redis;
     auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
@@ -47,7 +47,7 @@ class ApiProcess final {
     store_->on_state([this](const RedisState& state) { on_redis(state); });
     store_->start();
     for (const std::string& address : api_->addresses()) {
-      log_.info(kLog, "the device API listens at " + address);
+      log_.info(log_name::kService, "the device API listens at " + address);
     }
     report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
     if (manager_.alive_interval_ms() > 0) {
@@ -55,7 +55,7 @@ class ApiProcess final {
     }
     // While Redis is away it answers with 503, which says more than a closed port.
     manager_.ready(fmt::format("listening at {}", fmt::join(api_->addresses(), ", ")));
-    log_.info(kLog, "ready");
+    log_.info(log_name::kService, "ready");
     return Ok{};
   }
 
@@ -67,7 +67,7 @@ class ApiProcess final {
   void stop(Once<> stopped) {
     if (std::exchange(stopping_, true)) return;
     stopped_ = std::move(stopped);
-    log_.info(kLog, "stopping");
+    log_.info(log_name::kService, "stopping");
     manager_.stopping();
     report_timer_.stop();
     report_counters();
@@ -80,8 +80,9 @@ class ApiProcess final {
   void on_redis(const RedisState& state) {
     if (stopping_ || state.connected == redis_was_connected_) return;
     redis_was_connected_ = state.connected;
-    if (state.connected) return log_.info(kLog, "connected to Redis");
-    log_.warning(kLog, "Redis is away: callers are answered with 503", {{"why", state.last_error}});
+    if (state.connected) return log_.info(log_name::kService, "connected to Redis");
+    log_.warning(log_name::kService, "Redis is away: callers are answered with 503",
+                 {{"why", state.last_error}});
   }
 
   // Where `systemctl status` shows it, and in the log now and then.
@@ -91,7 +92,7 @@ class ApiProcess final {
         fmt::format("connections: {}; requests: {}, {} bad, {} turned away", seen.connections,
                     seen.requests, seen.bad_requests, seen.turned_away);
     manager_.status(line);
-    log_.info(kLog, line);
+    log_.info(log_name::kService, line);
   }
 
   void finish() {
@@ -100,7 +101,7 @@ class ApiProcess final {
     alive_timer_.stop();
     stop_timer_.stop();
     store_->close();
-    log_.info(kLog, "stopped");
+    log_.info(log_name::kService, "stopped");
     stopped_();
   }
 

@@ -11,7 +11,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.service";
 constexpr std::size_t kCertificatesReadMax = 1'000;
 constexpr std::size_t kCertificateWarningsMax = 5;
 
@@ -25,12 +24,13 @@ void report_certificates(const config::Settings& settings, Logger& log) {
                                         {key->public_key()}, kCertificatesReadMax)
                           : Result<ChainReport>(key.error());
   if (!report) {
-    log.warning(kLog, "the certificates cannot be read", {{"why", report.error().what}});
+    log.warning(log_name::kService, "the certificates cannot be read",
+                {{"why", report.error().what}});
     return;
   }
   if (const auto former = unendorsed_predecessor(certificates_folder(settings.state_path),
                                                  key->public_key(), kCertificatesReadMax)) {
-    log.warning(kLog,
+    log.warning(log_name::kService,
                 fmt::format("certificates: the signing key {} was not endorsed by the former one, "
                             "{}: auditors need both public keys; before the next change of keys, "
                             "`reclaim certificate endorse NEW.pub`",
@@ -38,12 +38,14 @@ void report_certificates(const config::Settings& settings, Logger& log) {
   }
   for (std::size_t i = 0; i < std::min(report->problems.size(), kCertificateWarningsMax); ++i) {
     const ChainProblem& problem = report->problems[i];
-    log.warning(kLog, fmt::format("certificates: {}: {}", problem.file, problem.what));
+    log.warning(log_name::kService,
+                fmt::format("certificates: {}: {}", problem.file, problem.what));
   }
-  log.info(kLog, fmt::format("certificates: the newest is number {}, signed with key {}; "
-                             "{} problems with the newest {}",
-                             report->last, key->public_key().id(), report->problems.size(),
-                             report->count));
+  log.info(
+      log_name::kService,
+      fmt::format("certificates: the newest is number {}, signed with key {}; "
+                  "{} problems with the newest {}",
+                  report->last, key->public_key().id(), report->problems.size(), report->count));
 }
 
 }  // namespace reclaim::listener

@@ -16,7 +16,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.service";
 constexpr std::size_t kKicksAtOnceMax = 100;
 constexpr std::size_t kOrdersAtOnceMax = 100;
 constexpr std::int64_t kRetryMs = 2'000;
@@ -162,7 +161,7 @@ Status Daemon::build_listeners() {
 
 void Daemon::start(std::function<void(Error)> on_fatal) {
   on_fatal_ = std::move(on_fatal);
-  log_.info(kLog, fmt::format("reclaim {} starting for host {}", kVersion, host_));
+  log_.info(log_name::kService, fmt::format("reclaim {} starting for host {}", kVersion, host_));
   store_->on_state([this](const RedisState& state) { on_redis(state); });
   store_->start();
   store_->watch_kicks(host_, [this] {
@@ -173,10 +172,10 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
   if (rpc_) rpc_->start();
   if (api_) {
     for (const std::string& address : api_->addresses()) {
-      log_.info(kLog, "the device API listens at " + address);
+      log_.info(log_name::kService, "the device API listens at " + address);
     }
   } else if (settings_.api.on()) {
-    log_.info(kLog,
+    log_.info(log_name::kService,
               "[api]: the device API is answered by `reclaim api` (reclaim-api.service), not by "
               "the worker");
   }
@@ -192,11 +191,12 @@ void Daemon::on_redis(const RedisState& state) {
   if (state.connected == redis_was_connected_) return;
   redis_was_connected_ = state.connected;
   if (!state.connected) {
-    log_.warning(kLog, "Redis is away: no new cleaning starts, messages wait in RabbitMQ",
+    log_.warning(log_name::kService,
+                 "Redis is away: no new cleaning starts, messages wait in RabbitMQ",
                  {{"why", state.last_error}});
     return;
   }
-  log_.info(kLog, "connected to Redis");
+  log_.info(log_name::kService, "connected to Redis");
   check_persistence();
 }
 
@@ -207,7 +207,7 @@ void Daemon::check_persistence() {
       if (settings_.require_persistence) {
         return on_fatal_(Error{Errc::refused, "[redis] require_persistence: " + report->text});
       }
-      log_.warning(kLog, report->text);
+      log_.warning(log_name::kService, report->text);
     }
     check_claims();
   });
@@ -219,7 +219,8 @@ void Daemon::check_claims() {
   drives_->discover({}, [this](Result<std::vector<nvme::DriveFacts>> found) {
     if (stopping_) return;
     if (!found) {
-      log_.warning(kLog, "the drives cannot be looked at yet", {{"why", found.error().what}});
+      log_.warning(log_name::kService, "the drives cannot be looked at yet",
+                   {{"why", found.error().what}});
       timers_.after(kRetryMs, [this] { check_claims(); });
       return;
     }
@@ -243,13 +244,13 @@ void Daemon::start_conductor() {
     if (started) {
       conductor_up_ = true;
       manager_.ready(fmt::format("serving host {}", host_));
-      log_.info(kLog, "ready");
+      log_.info(log_name::kService, "ready");
       pull_orders();
       return pull_kicks();
     }
     // Does not end the worker: once the records can be read, it goes on.
     conducting_ = false;
-    log_.write(is_away(started.error()) ? LogLevel::warning : LogLevel::error, kLog,
+    log_.write(is_away(started.error()) ? LogLevel::warning : LogLevel::error, log_name::kService,
                "the records cannot be loaded yet", {{"why", started.error().what}});
     timers_.after(kRetryMs, [this] { start_conductor(); });
   });
@@ -262,7 +263,7 @@ void Daemon::pull_kicks() {
     pulling_ = false;
     if (stopping_) return;
     if (!kicks) {
-      log_.warning(kLog, "kicks cannot be read", {{"why", kicks.error().what}});
+      log_.warning(log_name::kService, "kicks cannot be read", {{"why", kicks.error().what}});
       timers_.after(kRetryMs, [this] { pull_kicks(); });
       return;
     }
@@ -274,7 +275,8 @@ void Daemon::pull_kicks() {
     }
     store_->ack_kicks(host_, ids, [this](Result<Ok> acked) {
       // Not acknowledged, they come again; what they ask for may be asked for twice.
-      if (!acked) log_.warning(kLog, "kicks not acknowledged", {{"why", acked.error().what}});
+      if (!acked)
+        log_.warning(log_name::kService, "kicks not acknowledged", {{"why", acked.error().what}});
     });
     pull_kicks();
   });
@@ -287,7 +289,7 @@ void Daemon::pull_orders() {
     ordering_ = false;
     if (stopping_) return;
     if (!orders) {
-      log_.warning(kLog, "orders cannot be read", {{"why", orders.error().what}});
+      log_.warning(log_name::kService, "orders cannot be read", {{"why", orders.error().what}});
       timers_.after(kRetryMs, [this] { pull_orders(); });
       return;
     }
@@ -321,7 +323,7 @@ void Daemon::report_counters() {
                         api.connections, api.requests, api.bad_requests, api.turned_away);
   }
   manager_.status(line);
-  log_.info(kLog, line);
+  log_.info(log_name::kService, line);
 }
 
 // The loop must never wait: how late a timer fires says whether it did.
@@ -330,7 +332,7 @@ void Daemon::measure_lag() {
   lag_timer_.after(kLagProbeMs, [this, due] {
     const std::int64_t lag = clock_.now().mono.ms - due;
     if (lag > kLagWarnMs) {
-      log_.warning(kLog, fmt::format("the loop was held up for {} ms", lag));
+      log_.warning(log_name::kService, fmt::format("the loop was held up for {} ms", lag));
     }
     measure_lag();
   });
@@ -339,7 +341,7 @@ void Daemon::measure_lag() {
 void Daemon::reload() {
   if (stopping_) return;
   if (!api_) {
-    return log_.warning(kLog,
+    return log_.warning(log_name::kService,
                         "SIGHUP: only what the device API reads can be read again, and it is not "
                         "answered here; the configuration is read at the start");
   }
@@ -350,16 +352,17 @@ void Daemon::stop(Once<> stopped) {
   if (stopping_) return;
   stopping_ = true;
   stopped_ = std::move(stopped);
-  log_.info(kLog, "stopping");
+  log_.info(log_name::kService, "stopping");
   manager_.stopping();
   lag_timer_.stop();
   report_timer_.stop();
   report_counters();
   // Somebody who does not answer must not hold the stop up; the kernel closes what is left.
   lag_timer_.after(kStopMaxMs, [this] {
-    log_.warning(kLog, fmt::format("not stopped within {} s, going without: {}; locks left in "
-                                   "Redis expire, and the next start goes on from the records",
-                                   kStopMaxMs / 1'000, fmt::join(stops_pending_, ", ")));
+    log_.warning(log_name::kService,
+                 fmt::format("not stopped within {} s, going without: {}; locks left in "
+                             "Redis expire, and the next start goes on from the records",
+                             kStopMaxMs / 1'000, fmt::join(stops_pending_, ", ")));
     finish();
   });
   const auto stopping_of = [this](std::string_view part) {
@@ -384,7 +387,7 @@ void Daemon::finish() {
   lag_timer_.stop();
   timers_.cancel_all();
   store_->close();
-  log_.info(kLog, "stopped");
+  log_.info(log_name::kService, "stopped");
   done();
 }
 

@@ -9,12 +9,6 @@
 #include "config/module_options.h"
 
 namespace reclaim::listener {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.api";
-
-}  // namespace
-
 DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), turns_(loop), timers_(loop) {}
 
 // The server goes first, so that no request comes to an API that is gone.
@@ -48,18 +42,20 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
 void DeviceApi::reload(const config::Settings& settings) {
   const Status policy = reload_policy(settings);
   if (policy) {
-    log_.info(kLog, fmt::format("policy file {} was read again", settings.policy_file));
+    log_.info(log_name::kApi, fmt::format("policy file {} was read again", settings.policy_file));
   } else {
-    log_.error(kLog, "the policy stays as it was read last, for the file cannot be used",
+    log_.error(log_name::kApi, "the policy stays as it was read last, for the file cannot be used",
                {{"why", policy.error().what}});
   }
   if (settings.api.http.tls_cert_file.empty()) return;
   const Status tls = server_->reload_tls();
   if (tls) {
-    log_.info(kLog, fmt::format("TLS certificate {} was read again, and new connections get it",
-                                settings.api.http.tls_cert_file));
+    log_.info(log_name::kApi,
+              fmt::format("TLS certificate {} was read again, and new connections get it",
+                          settings.api.http.tls_cert_file));
   } else {
-    log_.error(kLog, "the TLS certificate stays as it was read last, for the files cannot be used",
+    log_.error(log_name::kApi,
+               "the TLS certificate stays as it was read last, for the files cannot be used",
                {{"why", tls.error().what}});
   }
 }
@@ -68,7 +64,7 @@ Status DeviceApi::reload_policy(const config::Settings& settings) {
   const auto loaded = config::load_policy(settings);
   if (!loaded) return loaded.error();
   for (const config::Problem& warning : loaded->warnings) {
-    log_.warning(kLog, config::to_text({warning}));
+    log_.warning(log_name::kApi, config::to_text({warning}));
   }
   auto policy = api::Policy::create(loaded->rules);
   if (!policy) return policy.error().wrap(settings.policy_file);

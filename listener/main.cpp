@@ -50,7 +50,7 @@ int serve(const CommandLine& line, const config::LoadRequest& files, Process pro
       LogOptions{settings.debug || line.debug, settings.use_json, settings.log_file});
   if (!log) return complain(log.error());
   for (const config::Problem& warning : loaded->warnings) {
-    (*log)->warning("reclaim.config", config::to_text({warning}));
+    (*log)->warning(log_name::kConfig, config::to_text({warning}));
   }
   const auto ended = process(settings, **log);
   return ended ? *ended : fail(ended.error());

@@ -18,7 +18,7 @@ Result<int> run_worker(const config::Settings& settings, Logger& log) {
     const auto stop = [&daemon, &loop] { (*daemon)->stop([&loop] { loop.stop(); }); };
     const Signals signals(loop.raw(), stop, [&daemon] { (*daemon)->reload(); });
     (*daemon)->start([&](const Error& error) {
-      log.error("reclaim.service", error.what);
+      log.error(log_name::kService, error.what);
       exit_code = exit_code_of(error);
       stop();
     });

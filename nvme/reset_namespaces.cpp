@@ -17,7 +17,6 @@ constexpr std::uint32_t kFormatTimeoutMs = 600'000;
 constexpr std::int64_t kNodesTimeoutMs = 30'000;  // the kernel looks again in its own time
 constexpr std::uint16_t kInsufficientCapacity = 0x115;
 constexpr std::string_view kSurface = "namespaces";
-constexpr std::string_view kLogger = "reclaim.nvme";
 
 Error failed(const Error& error) {
   if (error.code == Errc::cancelled) return error;
@@ -80,8 +79,8 @@ Status remove_namespaces(DriveContext& drive, const LayoutPlan& plan, const Cont
     }
     if (!removed) return removed;
     changed = true;
-    drive.log.info(kLogger, fmt::format("{}: namespace {} deleted",
-                                        to_string(drive.claim.sys().address), nsid));
+    drive.log.info(log_name::kNvme, fmt::format("{}: namespace {} deleted",
+                                                to_string(drive.claim.sys().address), nsid));
   }
   // The kernel keeps a deleted node for as long as it is open.
   drive.claim.close_namespaces();
@@ -122,7 +121,7 @@ Status make_namespace(const DriveContext& drive, const NamespaceToMake& make,
     nsid = create_namespace(controller, make, search.largest(), timeout_ms);
   }
   if (!nsid) return std::move(nsid).error();
-  drive.log.info(kLogger,
+  drive.log.info(log_name::kNvme,
                  fmt::format("{}: namespace {} of {} blocks made",
                              to_string(drive.claim.sys().address), *nsid, search.largest()));
   return attach_namespace(controller, *nsid, empty->controller_id, true, timeout_ms);

@@ -64,7 +64,7 @@ void Client::register_device(const NewDevice& device, Callback<ProviderView> don
 void Client::note_left_out(const std::vector<std::string>& traits) {
   for (const std::string& trait : traits) {
     if (!left_out_.insert(trait).second) continue;
-    logger_.warning("reclaim.placement",
+    logger_.warning(log_name::kPlacement,
                     fmt::format("this Placement does not know the trait {} and gets along without "
                                 "it; os-traits has the HW_NVME traits from 3.9.0 on",
                                 trait));

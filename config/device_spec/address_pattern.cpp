@@ -10,7 +10,6 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kExcerptBytes = 80;
 constexpr std::uint32_t kDomainsTried = 0x100;
 // A glob's field: nothing for "*" and for a blank, otherwise a number up to `max`.
 Result<std::optional<std::uint32_t>> glob_field(std::string_view text, std::string_view name,
@@ -22,7 +21,7 @@ Result<std::optional<std::uint32_t>> glob_field(std::string_view text, std::stri
     return Error{Errc::invalid,
                  fmt::format("the {} '{}' is neither a hex number nor '*' (for a range, write the "
                              "address as an object of regular expressions)",
-                             name, printable_excerpt(text, kExcerptBytes))};
+                             name, printable_excerpt(text))};
   }
   if (*value > max) {
     return Error{Errc::invalid, fmt::format("the {} {:x} is greater than {:x}", name, *value, max)};
@@ -42,7 +41,7 @@ Result<Pattern> compile(std::string_view text, std::string_view name) {
   if (pattern.ok()) return pattern;
   return Error{pattern.error().code,
                fmt::format("the {} '{}' is not a usable regular expression: {}", name,
-                           printable_excerpt(text, kExcerptBytes), pattern.error().what)};
+                           printable_excerpt(text), pattern.error().what)};
 }
 
 template <std::size_t N>
@@ -58,7 +57,7 @@ Result<std::bitset<N>> resolve(const std::optional<std::string>& text, std::stri
   if (bits.none()) {
     return Error{Errc::invalid,
                  fmt::format("the {} '{}' matches no value from {:0{}x} to {:0{}x}", name,
-                             printable_excerpt(*text, kExcerptBytes), 0, digits, N - 1, digits)};
+                             printable_excerpt(*text), 0, digits, N - 1, digits)};
   }
   return bits;
 }
@@ -88,7 +87,7 @@ Result<AddressPattern> AddressPattern::from_glob(std::string_view text) {
   const std::vector<std::string_view> given = split(text.substr(0, dot), ':');
   if (given.size() > 3) {
     return Error{Errc::invalid, fmt::format("'{}' has more than domain:bus:slot.function",
-                                            printable_excerpt(text, kExcerptBytes))};
+                                            printable_excerpt(text))};
   }
   // Nova fills up from the left: "0a:00" is a bus and a slot, "00" a slot.
   std::array<std::string_view, 3> fields;

@@ -14,7 +14,6 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kExcerptBytes = 80;
 constexpr std::size_t kFirmwareMax = 64;
 constexpr std::size_t kFirmwareBytes = 8;  // Identify Controller, Firmware Revision
 constexpr std::uint64_t kNoLimitPercent = 255;
@@ -70,9 +69,8 @@ Status read_firmware(const rapidjson::Value& value, std::vector<std::string>& al
 Result<std::uint64_t> whole_number(std::string_view key, const rapidjson::Value& value,
                                    std::uint64_t max) {
   if (value.IsUint64() && value.GetUint64() <= max) return value.GetUint64();
-  return Error{Errc::invalid,
-               fmt::format("'{}' is {}, a whole number from 0 to {} is needed", key,
-                           printable_excerpt(json::to_text(value), kExcerptBytes), max)};
+  return Error{Errc::invalid, fmt::format("'{}' is {}, a whole number from 0 to {} is needed", key,
+                                          printable_excerpt(json::to_text(value)), max)};
 }
 
 Status read_rate(const rapidjson::Value& value, std::uint64_t& rate) {
@@ -152,7 +150,7 @@ Result<std::uint64_t> parse_bytes_per_s(std::string_view text) {
     return Error{Errc::invalid,
                  fmt::format("'{}' is not a rate: bytes a second like 1048576, 500M or 2G are "
                              "accepted (K, M, G, T; 0: no limit)",
-                             printable_excerpt(text, kExcerptBytes))};
+                             printable_excerpt(text))};
   }
   return *number << shift;
 }

@@ -15,7 +15,6 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kExcerptBytes = 80;
 constexpr std::size_t kTagsMax = 64;
 
 // Besides kRuleKeys.
@@ -82,7 +81,7 @@ class EntryReader {
     for (const auto& member : entry_.GetObject()) {
       const std::string key = text_of(member.name);
       if (!seen.insert(key).second) {
-        complain(fmt::format("'{}' is given twice", printable_excerpt(key, kExcerptBytes)));
+        complain(fmt::format("'{}' is given twice", printable_excerpt(key)));
       } else {
         read(key, member.value);
       }
@@ -133,8 +132,7 @@ class EntryReader {
   // `accepted` ends with a comma.
   void unknown_key(const std::string& key, std::string accepted) {
     accepted.resize(accepted.size() - 2);
-    complain(fmt::format("unknown key '{}', accepted: {}", printable_excerpt(key, kExcerptBytes),
-                         accepted));
+    complain(fmt::format("unknown key '{}', accepted: {}", printable_excerpt(key), accepted));
   }
 
   // Nova: hex, up to ffff, or "*"; white space around it does not count.
@@ -149,7 +147,7 @@ class EntryReader {
     id = parse_hex<std::uint16_t>(digits);
     if (!id) {
       return complain(fmt::format("'{}' is '{}', which is neither a hex number up to ffff nor '*'",
-                                  key, printable_excerpt(given, kExcerptBytes)));
+                                  key, printable_excerpt(given)));
     }
   }
 
@@ -177,7 +175,7 @@ class EntryReader {
         return complain(
             fmt::format("'address' has an unknown key '{}', accepted: domain, bus, slot, "
                         "function",
-                        printable_excerpt(name, kExcerptBytes)));
+                        printable_excerpt(name)));
       }
       if (!member.value.IsString()) {
         return complain(fmt::format("'address': '{}' must be a string", name));
@@ -194,7 +192,7 @@ class EntryReader {
     const std::string word = value.IsString() ? text_of(value) : json::to_text(value);
     if (word != "refuse" && word != "allow") {
       return complain(fmt::format("'shared_subsystem' is '{}', accepted: refuse, allow",
-                                  printable_excerpt(word, kExcerptBytes)));
+                                  printable_excerpt(word)));
     }
     spec_.shared_subsystem = word == "allow" ? SharedSubsystem::allow : SharedSubsystem::refuse;
   }

@@ -85,7 +85,7 @@ struct DeviceSpec {
   std::vector<std::pair<std::string, std::string>> ignored;
   std::string text;  // the entry's JSON, for `reclaim plan` to show
   Location at;
-  bool service = false;  // it stands in a file of --service-config: entries of our own come first
+  bool service = false;  // it is in a file of --service-config: entries of our own come first
 };
 
 inline constexpr std::size_t kDeviceSpecBytesMax = std::size_t{64} * 1024;  // of one option's value

@@ -10,9 +10,9 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kExcerptBytes = 80;
-constexpr int kReferencesDeep = 16;  // a value that refers to one that refers to one ...
-constexpr int kReferencesMax = 256;  // in one value, those within those included
+constexpr std::size_t kGuessBytesMax = 80;  // of a word that is compared with all names
+constexpr int kReferencesDeep = 16;         // a value that refers to one that refers to one ...
+constexpr int kReferencesMax = 256;         // in one value, those within those included
 
 bool is_name_start(char c) {
   return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -88,7 +88,7 @@ std::vector<std::string> split_list(std::string_view text) {
 
 std::optional<std::string> did_you_mean(std::string_view word,
                                         const std::vector<std::string>& names) {
-  if (word.size() > kExcerptBytes) return std::nullopt;
+  if (word.size() > kGuessBytesMax) return std::nullopt;
   std::string folded;
   for (const char c : word) {
     folded += c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -276,17 +276,17 @@ void Options::check_section(const IniSection& section, std::vector<Problem>& pro
   // "default" is not DEFAULT in oslo, and nobody notices.
   const auto nearest = section.group == "default" ? std::optional<std::string>("DEFAULT")
                                                   : did_you_mean(section.group, names);
-  problems.push_back({section.at, fmt::format("unknown group [{}], {}",
-                                              printable_excerpt(section.group, kExcerptBytes),
-                                              nearest ? fmt::format("did you mean [{}]?", *nearest)
-                                                      : fmt::format("known groups: {}", all))});
+  problems.push_back(
+      {section.at, fmt::format("unknown group [{}], {}", printable_excerpt(section.group),
+                               nearest ? fmt::format("did you mean [{}]?", *nearest)
+                                       : fmt::format("known groups: {}", all))});
 }
 
 void Options::check_entry(const IniEntry& entry, std::vector<Problem>& problems,
                           std::vector<Problem>& warnings) const {
   const OptionGroup* group = find_group(entry.group);
   if (group == nullptr && !is_auth_group(entry.group)) return;  // the section was complained about
-  const std::string shown = printable_excerpt(entry.key, kExcerptBytes);
+  const std::string shown = printable_excerpt(entry.key);
   if (const Option* option = find(entry.group, entry.key)) {
     if (option->name != entry.key) {
       warnings.push_back({entry.at, fmt::format("[{}] {} is an older name of {}, use that",

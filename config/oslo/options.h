@@ -79,7 +79,7 @@ inline constexpr std::string_view kAuthGroup = "@auth";
 struct Value {
   std::string text;
   Location at;
-  bool service = false;  // it stands in a file given with --service-config
+  bool service = false;  // it is in a file given with --service-config
 };
 
 struct SourceFile {

@@ -12,7 +12,6 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kExcerptBytes = 80;
 constexpr std::size_t kTextBytes = 255;  // of a path, a name or a URL
 
 // Python's int(): white space around it, a sign.
@@ -51,9 +50,8 @@ Reader::One Reader::one(std::string_view group, std::string_view name) const {
 // quoted.
 void Reader::wrong(std::string_view group, const One& one, std::string_view expected) const {
   CHECK(!one.option->secret);
-  problems_.push_back(
-      {one.value.at, fmt::format("[{}] {}: '{}' is not {}", group, one.option->name,
-                                 printable_excerpt(one.value.text, kExcerptBytes), expected)});
+  problems_.push_back({one.value.at, fmt::format("[{}] {}: '{}' is not {}", group, one.option->name,
+                                                 printable_excerpt(one.value.text), expected)});
 }
 
 void Reader::complain(std::string_view group, std::string_view name, std::string_view text) const {

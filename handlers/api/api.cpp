@@ -24,9 +24,7 @@
 namespace reclaim::api {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.api";
 // What an operator's remote hand did; a name of its own, so that it can be kept apart.
-constexpr std::string_view kAuditLog = "reclaim.api.audit";
 
 // One request on its way.
 struct Call {
@@ -193,7 +191,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                       "token is unknown, has expired or is not good for this");
           }
           self->ports_.log.warning(
-              kLog, "a token cannot be validated",
+              log_name::kApi, "a token cannot be validated",
               {{"why", who.error().what}, {"request_id", call->request.request_id}});
           self->answer(*call, fault(503, "Keystone is unavailable; retry later"));
         });
@@ -307,8 +305,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   }
 
   static Response no_such_device(const Call& call) {
-    return fault(
-        404, fmt::format("Device not found with uuid={}", printable_excerpt(call.route.id, 80)));
+    return fault(404,
+                 fmt::format("Device not found with uuid={}", printable_excerpt(call.route.id)));
   }
 
   void one_device(const CallPtr& call) {
@@ -357,8 +355,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   void audit(const Call& call, const Response& response) {
     const std::string outcome =
         response.status == 202 ? "accepted" : fmt::format("refused with {}", response.status);
-    const std::string device = printable_excerpt(call.route.id, 80);
-    ports_.log.info(kAuditLog,
+    const std::string device = printable_excerpt(call.route.id);
+    ports_.log.info(log_name::kApiAudit,
                     fmt::format("clean of device {} by user {} of project {}: {}", device,
                                 word(call.who.user_id), word(call.who.project_id), outcome),
                     {{"device", device},
@@ -369,7 +367,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   }
 
   static std::string word(const std::string& id) {
-    return id.empty() ? "-" : printable_excerpt(id, 80);
+    return id.empty() ? "-" : printable_excerpt(id);
   }
 
   // ----------------------------------------------------------------------------------- the ARQs
@@ -417,13 +415,13 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   }
 
   static Response no_such_arq(const Call& call) {
-    return fault(
-        404, fmt::format("ExtArq not found with uuid={}", printable_excerpt(call.route.id, 80)));
+    return fault(404,
+                 fmt::format("ExtArq not found with uuid={}", printable_excerpt(call.route.id)));
   }
 
   // What callers may know of Redis' trouble; the rest is in the log.
   Response redis_fault(const Call& call, const Error& error) {
-    ports_.log.warning(kLog, "Redis does not answer the API",
+    ports_.log.warning(log_name::kApi, "Redis does not answer the API",
                        {{"why", error.what}, {"request_id", call.request.request_id}});
     if (error.code == Errc::limit) {
       return fault(503, error.what + "; ask for one host with ?hostname=");

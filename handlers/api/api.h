@@ -1,5 +1,5 @@
 // The device API of the Cyborg specification as a function from a request to a response, without
-// sockets: routing, microversions, who may do what, and what stands in Redis for the whole fleet.
+// sockets: routing, microversions, who may do what, and what is in Redis for the whole fleet.
 // listener/http/server.h brings the requests.
 //
 // Thread: the loop's. Owns the short-lived view of the fleet it answers from.

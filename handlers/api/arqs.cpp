@@ -108,7 +108,7 @@ Result<ArqFilter> parse_arq_filter(const Parameters& parameters) {
   }
   if (filter.instance && !looks_like_uuid(*filter.instance)) {
     return Error{Errc::invalid, fmt::format("instance: Expected a uuid but received '{}'",
-                                            printable_excerpt(*filter.instance, 80))};
+                                            printable_excerpt(*filter.instance))};
   }
   if (bind_state && *bind_state != "resolved") {
     return Error{Errc::invalid, fmt::format("bind_state = '{}'; accepted is resolved",

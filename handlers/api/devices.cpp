@@ -108,7 +108,7 @@ void put_running_step(JsonWriter& writer, std::string_view name) {
   writer.EndObject();
 }
 
-// What stands in Redis as a JSON text; an empty object when there is none that can be read.
+// What is in Redis as a JSON text; an empty object when there is none that can be read.
 void put_json(JsonWriter& writer, std::string_view key, const std::string& text) {
   put_key(writer, key);
   const auto parsed = json::parse(text, kFindingsBytesMax);

@@ -1,4 +1,4 @@
-// What stands in Redis for all hosts, as the API shows it: read host by host, kept for a moment,
+// What is in Redis for all hosts, as the API shows it: read host by host, kept for a moment,
 // and asked for once however many requests want it at the same time.
 //
 // Thread: the loop's. Owns its copies; the store's callbacks may come after it is gone.

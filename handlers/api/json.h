@@ -1,4 +1,4 @@
-// Writing the API's answers: a JSON writer that what stands in Redis cannot make write anything but
+// Writing the API's answers: a JSON writer that what is in Redis cannot make write anything but
 // UTF-8. Pure; thread: any.
 #pragma once
 

@@ -33,7 +33,7 @@ bool blank(char c) {
 }
 
 Error wrong(std::string_view what, std::string_view token) {
-  return Error{Errc::invalid, fmt::format("'{}' {}", printable_excerpt(token, 80), what)};
+  return Error{Errc::invalid, fmt::format("'{}' {}", printable_excerpt(token), what)};
 }
 
 // ------------------------------------------------------------------------------------- one check

@@ -21,14 +21,14 @@ Result<std::string> percent_decode(std::string_view text, bool in_query) {
       const auto byte = url::escaped(text.substr(i));
       if (!byte) {
         return Error{Errc::invalid, fmt::format("'{}': a '%' must be followed by two hex digits",
-                                                printable_excerpt(text, 80))};
+                                                printable_excerpt(text))};
       }
       c = *byte;
       i += 2;
     }
     if (static_cast<unsigned char>(c) < 0x20 || c == '\x7f') {
       return Error{Errc::invalid,
-                   fmt::format("'{}' holds a control character", printable_excerpt(text, 80))};
+                   fmt::format("'{}' holds a control character", printable_excerpt(text))};
     }
     out += c;
   }
@@ -92,7 +92,7 @@ Result<Route> parse_route(std::string_view text) {
   const std::string_view path = text.substr(0, mark);
   if (path.substr(0, 1) != "/") {
     return Error{Errc::invalid, fmt::format("'{}' is not a path: it must begin with a slash",
-                                            printable_excerpt(path, 80))};
+                                            printable_excerpt(path))};
   }
   auto segments = parse_path(path);
   if (!segments) return segments.error();

@@ -408,7 +408,7 @@ void ArqBook::bury(const PciAddress& address, const std::string& provider,
     const auto it = entries_.find(past.uuid);
     if (it == entries_.end()) continue;
     Arq& arq = it->second.arq;
-    // It binds another device by now, or this one anew.
+    // It binds another device by now, or this one once more.
     if (!concerns(arq, address, provider) || arq.held_at != past.held_at) continue;
     unsaved_.insert(past.uuid);
     if (arq.holds_device()) {

@@ -109,7 +109,7 @@ class ArqBook final {
   };
   [[nodiscard]] std::vector<Write> take_unsaved();
   void not_saved(const std::string& uuid) { unsaved_.insert(uuid); }
-  // What stands in the store where it is not what stands here is to be written again.
+  // What is in the store where it is not what is here is to be written again.
   void compare(const std::vector<Arq>& stored);
 
  private:

@@ -113,7 +113,7 @@ constexpr bool every_row_says_why() {
   return true;
 }
 
-static_assert(names_are_unique(), "an event type stands in one row only");
+static_assert(names_are_unique(), "an event type is in one row only");
 static_assert(every_row_says_why(), "every row has both names and a reason");
 
 }  // namespace kick_table_rules

@@ -21,7 +21,6 @@ constexpr std::string_view kCleanup = "cleanup_device";
 constexpr std::array<int, 3> kServed{1, 1, 0};
 constexpr std::size_t kTextBytesMax = 255;
 constexpr std::size_t kBoardInfoBytesMax = 65'536;
-constexpr std::size_t kExcerptBytes = 80;
 
 constexpr std::string_view kDispatcher = "oslo_messaging.rpc.dispatcher";
 constexpr std::string_view kObjects = "oslo_versionedobjects.exception";
@@ -82,14 +81,14 @@ DeviceReading read_device(const rapidjson::Value& args) {
   if (object.data == nullptr || object.name != "Device") {
     out.failure = failure(kObjects, "UnsupportedObjectError",
                           fmt::format("Unsupported object type {}, a Device is needed",
-                                      printable_excerpt(object.name, kExcerptBytes)));
+                                      printable_excerpt(object.name)));
     return out;
   }
   if (!object.major_is_one()) {
     out.failure =
         failure(kObjects, "IncompatibleObjectVersion",
                 fmt::format("Version {} of Device is not supported, supported version is 1.x",
-                            printable_excerpt(object.version, kExcerptBytes)));
+                            printable_excerpt(object.version)));
     return out;
   }
   for (const auto& [name, to] : {std::pair{"uuid", &out.device.uuid},
@@ -129,7 +128,7 @@ RpcDecision decide_cleanup(RpcDecision decision, const rapidjson::Value& args,
   if (!decision.device.hostname.empty() && !same_host(decision.device.hostname, host)) {
     const std::string message =
         fmt::format("the Device is of host '{}', this is the agent's queue of '{}'",
-                    printable_excerpt(decision.device.hostname, kExcerptBytes), host);
+                    printable_excerpt(decision.device.hostname), host);
     return refused(std::move(decision), failure(kBuiltins, "ValueError", message));
   }
   decision.verdict = Verdict::kick;
@@ -195,14 +194,13 @@ RpcDecision decide_rpc(std::string_view body, std::string_view host) {
                    failure(kDispatcher, "UnsupportedVersion",
                            fmt::format("Endpoint does not support RPC version {}. Attempted "
                                        "method: {}",
-                                       printable_excerpt(asked, kExcerptBytes),
-                                       printable_excerpt(*method, kExcerptBytes))));
+                                       printable_excerpt(asked), printable_excerpt(*method))));
   }
   if (*method != kCleanup) {
     return refused(std::move(decision),
                    failure(kDispatcher, "NoSuchMethod",
                            fmt::format("Endpoint does not support RPC method {}",
-                                       printable_excerpt(*method, kExcerptBytes))));
+                                       printable_excerpt(*method))));
   }
   const rapidjson::Value none(rapidjson::kObjectType);
   return decide_cleanup(std::move(decision), args == nullptr ? none : *args, host);

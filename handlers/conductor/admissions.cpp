@@ -10,7 +10,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kMayPassSoonMs = 5'000;
 
 }  // namespace
@@ -34,7 +33,7 @@ void Admissions::try_admit(const PciAddress& address) {
     return context_.post(address, Event{Trigger::erases_exhausted, 0, std::move(facts)});
   }
   if (!sighting.view || !sighting.view->burned() || !sighting.view->free()) return;
-  // What an operator said stands in the ledger before it does in the record.
+  // What an operator said is in the ledger before it does in the record.
   Record decided = device.record;
   const auto remembered = context_.ports.ledger.entries().find(address);
   if (remembered != context_.ports.ledger.entries().end()) {
@@ -110,7 +109,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   next.found = device.found;
   if (next == device.record && device.persisted) return;
   if (next.waiting_for != device.record.waiting_for && !next.waiting_for.empty()) {
-    context_.ports.log.warning(kLog,
+    context_.ports.log.warning(log_name::kConductor,
                                fmt::format("{} waits: {}", to_string(address), next.waiting_for));
   }
   const char* why = device.persisted ? "a survey saw it" : "Redis had no record of it";

@@ -10,8 +10,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.cyborg";
-
 bool deletes_an_instance(std::string_view event_type) {
   return event_type == "instance.delete.end" || event_type == "compute.instance.delete.end";
 }
@@ -40,7 +38,8 @@ void ArqDesk::hear(const Kick& kick) {
   if (!kick.arq.empty()) {
     auto arq = decode_arq(kick.arq);
     if (!arq) {
-      context_.ports.log.warning(kLog, fmt::format("{}: its ARQ cannot be read", kick.reason),
+      context_.ports.log.warning(log_name::kCyborg,
+                                 fmt::format("{}: its ARQ cannot be read", kick.reason),
                                  {{"why", arq.error().what}});
     } else {
       changed = book_.hear(kick.reason, *std::move(arq), now) || changed;
@@ -60,8 +59,9 @@ void ArqDesk::stop_what_is_bound() {
     Facts facts = said(fmt::format("ARQ {} binds it", arq->uuid));
     facts.arq = arq->uuid;
     facts.name_tenant(arq->instance_uuid, InstanceSource::arq);
-    context_.ports.log.error(kLog, fmt::format("{} is being cleaned, and ARQ {} binds it",
-                                               to_string(address), arq->uuid));
+    context_.ports.log.error(
+        log_name::kCyborg,
+        fmt::format("{} is being cleaned, and ARQ {} binds it", to_string(address), arq->uuid));
     context_.post(address, Event{Trigger::allocation_seen, 0, std::move(facts)});
   }
 }
@@ -139,7 +139,8 @@ void ArqDesk::save() {
     const auto done = [this, uuid = write.uuid](Result<Ok> saved) {
       if (saved || context_.stopping) return;
       book_.not_saved(uuid);  // with the next survey
-      context_.ports.log.warning(kLog, fmt::format("ARQ {} is not written to Redis", uuid),
+      context_.ports.log.warning(log_name::kCyborg,
+                                 fmt::format("ARQ {} is not written to Redis", uuid),
                                  {{"why", saved.error().what}});
     };
     if (write.arq) {

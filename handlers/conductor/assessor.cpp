@@ -10,8 +10,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
-constexpr std::string_view kCyborgLog = "reclaim.cyborg";
 constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was surveyed
 
 // Not clean, and the conductor is not about to read or write its provider by itself.
@@ -230,7 +228,8 @@ void Assessor::note_in_ledger(const PciAddress& address, const Facts& facts) {
   if (entry == line->second) return;
   context_.ports.ledger.put(address, entry, [this, address](Status kept) {
     if (kept || context_.stopping) return;
-    context_.ports.log.error(kLog, to_string(address) + ": the ledger cannot be written",
+    context_.ports.log.error(log_name::kConductor,
+                             to_string(address) + ": the ledger cannot be written",
                              {{"why", kept.error().what}});
   });
 }
@@ -238,13 +237,13 @@ void Assessor::note_in_ledger(const PciAddress& address, const Facts& facts) {
 // Told once, until it is another one, or over.
 void Assessor::say_mismatch(const PciAddress& address, const Assessment& assessment) {
   if (!assessment.alarm.empty()) {
-    context_.ports.log.error(kCyborgLog,
+    context_.ports.log.error(log_name::kCyborg,
                              fmt::format("{}: {}", to_string(address), assessment.alarm));
   }
   if (seen_[address].mismatch_told == assessment.mismatch) return;
   seen_[address].mismatch_told = assessment.mismatch;
   if (assessment.mismatch.empty()) return;
-  context_.ports.log.warning(kCyborgLog,
+  context_.ports.log.warning(log_name::kCyborg,
                              fmt::format("{}: {}", to_string(address), assessment.mismatch));
 }
 

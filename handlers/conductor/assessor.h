@@ -75,7 +75,7 @@ class Assessor final {
  private:
   struct Seen {
     std::vector<std::string> providers;  // of its address, in the last survey
-    bool other_kind = false;             // what stands there is no drive, as the last survey saw
+    bool other_kind = false;             // what is there is no drive, as the last survey saw
     bool surveyed = false;
     bool unsure = false;
     bool met_anew = false;

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace reclaim {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.conductor";
-
-}  // namespace
-
 void AuditKeeper::keep(const PciAddress& address, const std::vector<AuditEntry>& entries) {
   std::string told;
   for (const AuditEntry& entry : entries) {
@@ -20,7 +14,7 @@ void AuditKeeper::keep(const PciAddress& address, const std::vector<AuditEntry>&
   for (const AuditEntry& entry : entries) {
     context_.ports.ledger.keep_audit(entry, [this, address, event = entry.event](Status kept) {
       if (!kept) {
-        context_.ports.log.error(kLog,
+        context_.ports.log.error(log_name::kConductor,
                                  fmt::format("{}: the audit journal lacks that it is {}",
                                              to_string(address), to_string(event)),
                                  {{"why", kept.error().what}});

@@ -3,12 +3,6 @@
 #include <fmt/core.h>
 
 namespace reclaim {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.conductor";
-
-}  // namespace
-
 // Certificate first, then the ledger's line, so that a crash in between leaves the line standing.
 void CertificateKeeper::keep(const Record& record) {
   const PciAddress address = record.address;
@@ -16,7 +10,8 @@ void CertificateKeeper::keep(const Record& record) {
   const auto shown = decode_certificate(record.certificate_pending);
   if (!shown) {
     context_.ports.log.error(
-        kLog, fmt::format("{}: the certificate in its record cannot be read", to_string(address)),
+        log_name::kConductor,
+        fmt::format("{}: the certificate in its record cannot be read", to_string(address)),
         {{"why", shown.error().what}});
     return;
   }
@@ -26,9 +21,10 @@ void CertificateKeeper::keep(const Record& record) {
   const auto certificate = decode_certificate(text);
   if (!certificate || certificate->id != shown->id) {
     context_.ports.log.error(
-        kLog, fmt::format("{}: the certificate {} in its record is not sealed: this host's ledger "
-                          "does not know it, or it was sealed before",
-                          to_string(address), printable_excerpt(shown->id, 80)));
+        log_name::kConductor,
+        fmt::format("{}: the certificate {} in its record is not sealed: this host's ledger "
+                    "does not know it, or it was sealed before",
+                    to_string(address), printable_excerpt(shown->id)));
     kept_ids_[address] = shown->id;
     return;
   }
@@ -40,7 +36,7 @@ void CertificateKeeper::keep(const Record& record) {
             sealing_.erase(address);
             if (!kept) {
               context_.ports.log.error(
-                  kLog,
+                  log_name::kConductor,
                   fmt::format("{}: its certificate cannot be kept; tried again with the next "
                               "survey",
                               to_string(address)),
@@ -49,7 +45,7 @@ void CertificateKeeper::keep(const Record& record) {
             }
             context_.ports.store.save_certificate(certificate, *kept, [this](Result<Ok> saved) {
               if (!saved) {
-                context_.ports.log.warning(kLog, "certificate kept as a file only",
+                context_.ports.log.warning(log_name::kConductor, "certificate kept as a file only",
                                            {{"why", saved.error().what}});
               }
             });

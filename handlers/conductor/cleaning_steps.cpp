@@ -50,7 +50,7 @@ void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch
                            said(fmt::format("{}: {}", name, report.error().what)));
   }
   for (const nvme::StepFinding& finding : report->findings) {
-    context_.ports.log.info("reclaim.steps",
+    context_.ports.log.info(log_name::kSteps,
                             fmt::format("{} {} {}: {}", to_string(address), name, finding.surface,
                                         finding.reset ? "reset" : "looked at"),
                             {{"detail", finding.found}});
@@ -95,7 +95,7 @@ void CleaningSteps::baseline_taken(const PciAddress& address, std::uint64_t epoc
     if (context_.is_stale(address, epoch)) return;
     if (kept) return context_.answer(address, epoch, Trigger::baseline_taken, facts);
     context_.ports.log.error(
-        "reclaim.conductor",
+        log_name::kConductor,
         fmt::format("{}: the ledger cannot be written, not erased", to_string(address)),
         {{"why", kept.error().what}});
     context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, facts] {

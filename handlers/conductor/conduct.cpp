@@ -12,7 +12,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
 constexpr std::int64_t kGuardsAgainMs = 2'500;
 constexpr std::uint32_t kWaitsDoubledMax = 8;
@@ -66,7 +65,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
                   to_string(record.stage), to_string(update.row->on), update.row->why,
                   detail.empty() ? "" : "; ", detail);
   const bool bad = record.stage == Stage::error || update.row->on == Trigger::policy_unsatisfied;
-  ports_.log.write(bad ? LogLevel::error : LogLevel::info, kLog, line,
+  ports_.log.write(bad ? LogLevel::error : LogLevel::info, log_name::kConductor, line,
                    {{"request_id", record.request_id}, {"instance", record.instance}});
   if ((record.stage == Stage::error) != (before.stage == Stage::error)) {
     if (record.stage == Stage::error) counters_.errors += 1;
@@ -75,7 +74,8 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
     ledger_.put(address, entry, [this](Status kept) {
       if (!kept)
-        ports_.log.error(kLog, "the ledger cannot be written", {{"why", kept.error().what}});
+        ports_.log.error(log_name::kConductor, "the ledger cannot be written",
+                         {{"why", kept.error().what}});
     });
   }
   if (update.row->on == Trigger::released || update.row->on == Trigger::released_taken) {
@@ -165,9 +165,10 @@ void Conductor::take(const Kick& kick) {
   if (!kick.arq.empty() && !arqs_.has_devices()) {
     // Its device may be one that the next survey is the first to show.
     arqs_.hear(kick);
-    return ports_.log.debug(kLog, fmt::format("{}: no device of Cyborg's is here", kick.reason));
+    return ports_.log.debug(log_name::kConductor,
+                            fmt::format("{}: no device of Cyborg's is here", kick.reason));
   }
-  ports_.log.info(kLog, fmt::format("kick: {}", kick.reason),
+  ports_.log.info(log_name::kConductor, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   arqs_.hear(kick);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
@@ -223,7 +224,8 @@ void Conductor::stop(std::function<void()> stopped) {
     }
     ports_.store.save(next, lock, entry, [this, leave](Result<Ok> saved) {
       if (!saved) {
-        ports_.log.warning(kLog, "planned stop not recorded", {{"why", saved.error().what}});
+        ports_.log.warning(log_name::kConductor, "planned stop not recorded",
+                           {{"why", saved.error().what}});
       }
       leave();
     });

@@ -9,12 +9,6 @@
 #include "state/ledger/trust.h"
 
 namespace reclaim {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.conductor";
-
-}  // namespace
-
 Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options)
     : ports_(ports),
       policies_(std::move(policies)),
@@ -134,7 +128,8 @@ void Conductor::not_ours(const Error& error) {
   survey_.not_ours = true;
   survey_.host.problem = error.what;
   survey_problem_ = error.what;
-  ports_.log.error(kLog, "nothing is read, written or cleaned", {{"why", error.what}});
+  ports_.log.error(log_name::kConductor, "nothing is read, written or cleaned",
+                   {{"why", error.what}});
 }
 
 HostInfo Conductor::host_info() const {
@@ -182,7 +177,7 @@ void Conductor::take_over(Record record) {
   ledger_.set_dirty_durable(address, dirty && !device.quarantined);
   const bool unproven = record.unproven;
   if (unproven) record = shown_only(std::move(record), known);
-  // What stands there may be of an earlier life: released since, and Redis has forgotten that, or
+  // What is there may be of an earlier life: released since, and Redis has forgotten that, or
   // somebody put it back. Another tenant's data may be on the drive by now.
   device.record = confirmed_by(known, std::move(record), policies_.digest);
   device.persisted = !unproven;
@@ -204,9 +199,10 @@ void Conductor::take_over(Record record) {
 // A record of an older version is written again at once, authenticated: with the next start one
 // that is not would not be believed.
 void Conductor::prove(Device& device) {
-  ports_.log.warning(kLog, fmt::format("{}: its record is an older version's, which authenticated "
-                                       "none: it is shown, and nothing rests on it",
-                                       to_string(device.record.address)));
+  ports_.log.warning(log_name::kConductor,
+                     fmt::format("{}: its record is an older version's, which authenticated "
+                                 "none: it is shown, and nothing rests on it",
+                                 to_string(device.record.address)));
   writer_.save_note(device.record, "taken_over",
                     "the record of an older version, which authenticated none",
                     "what it says of an erasure is not believed", IfUnsaved::given_up);
@@ -215,9 +211,10 @@ void Conductor::prove(Device& device) {
 // The record was mended, or deleted: then the device is discovered again.
 void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
   if (found != nullptr && !found->damage.empty()) return;
-  ports_.log.info(kLog, fmt::format("{}: {}", to_string(address),
-                                    found == nullptr ? "record deleted; rediscovering the device"
-                                                     : "record can be read again"));
+  ports_.log.info(log_name::kConductor,
+                  fmt::format("{}: {}", to_string(address),
+                              found == nullptr ? "record deleted; rediscovering the device"
+                                               : "record can be read again"));
   if (found == nullptr) {
     assessor_.begin_another(address);
   } else {
@@ -240,7 +237,9 @@ void Conductor::run_survey(bool periodic) {
       return schedule_.ended();
     }
     survey_.host.problem = beat ? "" : beat.error().what;
-    if (!beat) ports_.log.warning(kLog, "no new cleaning starts", {{"why", beat.error().what}});
+    if (!beat)
+      ports_.log.warning(log_name::kConductor, "no new cleaning starts",
+                         {{"why", beat.error().what}});
     const auto look = [this] {
       cyborg_.ask();
       look_around();
@@ -290,7 +289,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
     counters_.surveys_failed += 1;
     survey_problem_ = survey.error().what;
     survey_watch_.survey_failed(survey_problem_);
-    ports_.log.warning(kLog, "survey failed", {{"why", survey_problem_}});
+    ports_.log.warning(log_name::kConductor, "survey failed", {{"why", survey_problem_}});
     survey_retry_ms_ =
         std::clamp(survey_retry_ms_ * 2, options_.retry_min_ms, options_.retry_max_ms);
     return schedule_.failed(survey_retry_ms_);
@@ -332,7 +331,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
 // Guessing at what an unreadable record meant could release a dirty drive or erase a used one. The
 // device is shown as it is, in error, and no event reaches it; the others go on.
 void Conductor::quarantine(Device& device, const Record& damaged) {
-  ports_.log.error(kLog,
+  ports_.log.error(log_name::kConductor,
                    fmt::format("{}: its record cannot be read; nothing is done with it",
                                to_string(damaged.address)),
                    {{"why", damaged.damage}});

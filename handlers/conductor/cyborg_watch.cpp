@@ -3,7 +3,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.cyborg";
 // What is Cyborg's waits this long for its API; a later answer counts for the next survey.
 constexpr std::int64_t kCyborgWaitMs = 3'000;
 
@@ -47,7 +46,7 @@ void CyborgWatch::ask() {
 void CyborgWatch::answered(Result<placement::CyborgView> view, MonoMs asked_at) {
   if (!view) {
     view_.reset();
-    context_.ports.log.warning(kLog,
+    context_.ports.log.warning(log_name::kCyborg,
                                "Cyborg's API does not answer: what Cyborg owns is not cleaned",
                                {{"why", view.error().what}});
     return;

@@ -12,7 +12,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 // Each is carried out by itself, and recorded: more than an operator gives is a flood.
 constexpr std::size_t kEventsWaitingMax = 8;
@@ -31,9 +30,10 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
   // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
   if (old || (written > 0 && written < found->second.record.stage_since.ms)) {
     context_.ports.log.warning(
-        kLog, fmt::format("cleanup_device for {}: asked before the device went to error, or too "
-                          "long ago by Redis's clock; it stays in error",
-                          kick.address));
+        log_name::kConductor,
+        fmt::format("cleanup_device for {}: asked before the device went to error, or too "
+                    "long ago by Redis's clock; it stays in error",
+                    kick.address));
     return;
   }
   Facts facts;
@@ -89,7 +89,7 @@ void DeviceOrders::carry_out(const Order& order, const PciAddress& address, cons
       maintenance_wanted_[address] = *kind == OrderKind::maintenance_on;
   }
   if (is_busy(device.record.stage)) {
-    context_.ports.log.warning(kLog,
+    context_.ports.log.warning(log_name::kConductor,
                                fmt::format("{} is being cleaned: {} when that is over; abort it if "
                                            "it must not go on",
                                            order.address, order.order));
@@ -113,7 +113,7 @@ std::string DeviceOrders::clean(const Device& device, Facts facts) {
   if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
       book_.let_go(address, device.record.provider)) {
     context_.ports.log.warning(
-        kLog,
+        log_name::kConductor,
         fmt::format("{}: an operator says that no ARQ binds it any more", to_string(address)));
     arqs_.save();
   }
@@ -174,7 +174,7 @@ void DeviceOrders::refuse_enrolment(const PciAddress& address, const std::string
   const Device& device = context_.devices.at(address);
   const Stage stage = device.record.stage;
   const std::string why = "not enrolled: " + reason;
-  context_.ports.log.warning(kLog, fmt::format("{}: {}", to_string(address), why));
+  context_.ports.log.warning(log_name::kConductor, fmt::format("{}: {}", to_string(address), why));
   // A record of Redis that is older than the ledger is not written again before the ledger knows.
   const bool older =
       device.record.cleanable() && stage != Stage::available && !ledger_.is_dirty_durable(address);
@@ -199,7 +199,7 @@ void DeviceOrders::settle_maintenance(const PciAddress& address) {
   set_maintenance(address, maintenance_wanted_.extract(wanted).mapped());
 }
 
-// The ledger first: what stands there survives Redis, and admission looks there too.
+// The ledger first: what is there survives Redis, and admission looks there too.
 void DeviceOrders::set_maintenance(const PciAddress& address, bool on) {
   const Device& device = context_.devices.at(address);
   const auto& entries = context_.ports.ledger.entries();
@@ -214,7 +214,7 @@ void DeviceOrders::set_maintenance(const PciAddress& address, bool on) {
   ledger_.put(address, remembered, [this, address, on](Status kept) {
     if (context_.stopping) return;
     if (!kept) {
-      context_.ports.log.error(kLog, "the ledger cannot be written, trying again",
+      context_.ports.log.error(log_name::kConductor, "the ledger cannot be written, trying again",
                                {{"why", kept.error().what}});
       context_.ports.timers.after(context_.backoff(address), [this, address, on] {
         if (!context_.stopping) set_maintenance(address, on);

@@ -1,5 +1,5 @@
 // The devices of this host as the conductor knows them: the record of each, what is to become of
-// it, and whether it stands in the store. Plain data; it forgets no device, so that a late answer
+// it, and whether it is in the store. Plain data; it forgets no device, so that a late answer
 // finds what it belongs to.
 //
 // Thread: the loop's. Inbox and RecordWriter move a record, the conductor takes one over, and the
@@ -20,7 +20,7 @@ namespace reclaim {
 struct Device {
   Record record;
   FoundDrive found;          // by the last survey, or claim: goes into each record that is saved
-  bool persisted = false;    // `record` stands in the store
+  bool persisted = false;    // `record` is in the store
   bool quarantined = false;  // its record in the store cannot be read: shown, never touched
 
   // One save at a time: from the moment a change is decided on until it is durable. Events wait in

@@ -76,7 +76,7 @@ void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
 void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
                           const DevicePolicy& policy, const nvme::ClaimReport& report) {
   for (const nvme::GuardFinding& finding : report.findings) {
-    context_.ports.log.info("reclaim.guards",
+    context_.ports.log.info(log_name::kGuards,
                             fmt::format("{} {}: {}", to_string(address), finding.guard,
                                         finding.passed ? "passed" : "refused"),
                             {{"detail", finding.detail}});

@@ -8,8 +8,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
-
 bool wants_ledger_line(const Record& record) {
   return record.stage != Stage::available && record.cleanable();
 }
@@ -37,17 +35,19 @@ void Inbox::pump(const PciAddress& address) {
     device.inbox.pop_front();
     if (hooks_.is_over(address, event)) {
       context_.ports.log.warning(
-          kLog, fmt::format("{}: 'clean' was ordered before it was given back: it is "
-                            "available, and nothing is done",
-                            to_string(address)));
+          log_name::kConductor,
+          fmt::format("{}: 'clean' was ordered before it was given back: it is "
+                      "available, and nothing is done",
+                      to_string(address)));
       continue;
     }
     auto update = step(device.record, event, context_.ports.clock.now().wall);
     if (!update) {
       stale_events_ += 1;
       context_.ports.log.debug(
-          kLog, fmt::format("{}: {} means nothing in {}", to_string(address),
-                            to_string(event.trigger), to_string(device.record.stage)));
+          log_name::kConductor,
+          fmt::format("{}: {} means nothing in {}", to_string(address), to_string(event.trigger),
+                      to_string(device.record.stage)));
       continue;
     }
     certificates_.forget_kept(update->record);

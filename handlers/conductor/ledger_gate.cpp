@@ -8,12 +8,6 @@
 #include "state/ledger/trust.h"
 
 namespace reclaim {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.conductor";
-
-}  // namespace
-
 void LedgerGate::put(const PciAddress& address, LedgerEntry entry,
                      std::function<void(Status)> done) {
   const Device& device = context_.devices.at(address);
@@ -74,7 +68,7 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
       return next();
     }
     context_.ports.log.error(
-        kLog,
+        log_name::kConductor,
         fmt::format("{}: the ledger cannot be written, nothing is done with it",
                     to_string(address)),
         {{"why", kept.error().what}});
@@ -106,7 +100,7 @@ void LedgerGate::note_offered(const PciAddress& address, std::function<void()> n
     set_dirty_durable(address, kept.ok());
     if (!kept) {
       context_.ports.log.error(
-          kLog,
+          log_name::kConductor,
           fmt::format("{}: the ledger cannot be written, it is reserved all the same",
                       to_string(address)),
           {{"why", kept.error().what}});
@@ -151,7 +145,8 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   const auto answered = [this, address, certificate_id](const Status& struck) {
     if (struck) return;
     context_.ports.log.error(
-        kLog, fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
+        log_name::kConductor,
+        fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
         {{"why", struck.error().what}});
     strike_later(address, certificate_id);
   };

@@ -10,7 +10,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kSoonMs = 200;  // the survey that shows what a command did
 // Clocks differ.
 constexpr std::int64_t kIssuedAheadMaxMs = 60'000;
@@ -22,7 +21,7 @@ void OrderDesk::take(const Order& order) {
   const std::string name = fmt::format("{} of {}", printable_excerpt(order.order, 40),
                                        printable_excerpt(order.address, 40));
   context_.ports.log.info(
-      kLog, fmt::format("order: {}", name),
+      log_name::kConductor, fmt::format("order: {}", name),
       {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
        {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
   judge(order);
@@ -63,8 +62,9 @@ void OrderDesk::let_wait(const Order& order) {
     waiting_.pop_front();
   }
   context_.ports.log.info(
-      kLog, fmt::format("order {} of {} waits for the first survey, or behind another",
-                        printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
+      log_name::kConductor,
+      fmt::format("order {} of {} waits for the first survey, or behind another",
+                  printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
   waiting_.push_back(order);
 }
 
@@ -75,7 +75,7 @@ void OrderDesk::carry_out_waiting() {
 void OrderDesk::answer(const Order& order, const std::string& refusal) {
   if (!refusal.empty()) {
     context_.ports.log.warning(
-        kLog,
+        log_name::kConductor,
         fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
                     printable_excerpt(order.address, 40), refusal),
         {{"who", printable_excerpt(order.who, kOrderWordBytesMax)}});

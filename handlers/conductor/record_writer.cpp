@@ -10,7 +10,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
 
 }  // namespace
@@ -57,14 +56,15 @@ void RecordWriter::save_failed(const PciAddress& address, RecordChange change, c
     // and a start comes only once.
     let_go(address);
     std::erase_if(device.inbox, [](const Event& event) { return !is_said_once(event.trigger); });
-    context_.ports.log.warning(kLog,
+    context_.ports.log.warning(log_name::kConductor,
                                fmt::format("{}: the record cannot be written", to_string(address)),
                                {{"why", error.what}});
     return settled_(address);
   }
   // Persist first, then act: until the record is durable nothing more is done.
   context_.ports.log.warning(
-      kLog, fmt::format("{}: the record cannot be written, trying again", to_string(address)),
+      log_name::kConductor,
+      fmt::format("{}: the record cannot be written, trying again", to_string(address)),
       {{"why", error.what}});
   context_.ports.timers.after(context_.backoff(address), [this, address, change] {
     if (!context_.stopping) save(address, change);
@@ -121,9 +121,10 @@ void RecordWriter::settle_later(const PciAddress& address, RecordChange change) 
 // drive, Placement and its ledger: it is never given up for what Redis says.
 void RecordWriter::overwrite(const PciAddress& address, const Record& stored, RecordChange change) {
   context_.ports.log.error(
-      kLog, fmt::format("{}: another client wrote its record in Redis; it is rewritten from what "
-                        "this worker knows; find out who has this Redis's password",
-                        to_string(address)));
+      log_name::kConductor,
+      fmt::format("{}: another client wrote its record in Redis; it is rewritten from what "
+                  "this worker knows; find out who has this Redis's password",
+                  to_string(address)));
   // In one step, so that no crash finds no record at all.
   if (is_of_this_host(stored)) {
     change.next.epoch = stored.epoch + 1;
@@ -174,7 +175,7 @@ void RecordWriter::show_progress(const PciAddress& address, std::uint64_t epoch,
 }
 
 // Redis may have lost its last writes, or all of them, or have taken one that a dead worker had
-// sent: what stands there is what operators see and what the next worker begins with. Of a device
+// sent: what is there is what operators see and what the next worker begins with. Of a device
 // at rest this worker knows best.
 void RecordWriter::compare(const std::vector<Record>& stored) {
   std::map<PciAddress, const Record*> by_address;
@@ -184,7 +185,8 @@ void RecordWriter::compare(const std::vector<Record>& stored) {
     const auto found = by_address.find(address);
     if (found != by_address.end() && same_but_progress(*found->second, device.record)) continue;
     context_.ports.log.warning(
-        kLog, fmt::format("{}: record in Redis was out of date; rewritten", to_string(address)));
+        log_name::kConductor,
+        fmt::format("{}: record in Redis was out of date; rewritten", to_string(address)));
     device.persisted = false;
     if (found == by_address.end()) continue;
     if (is_of_this_host(*found->second)) {

@@ -9,12 +9,6 @@
 #include "state/base/uuid.h"
 
 namespace reclaim {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.registrar";
-
-}  // namespace
-
 // Only where no provider stands anywhere in the tree, and none but ours ever did: Nova's of a
 // device that vanished for a moment comes back, and Cyborg's agent makes its own again.
 bool Registration::is_wanted(const Sighting& sighting, const Record* record) const {
@@ -46,7 +40,7 @@ void Registration::say_foreign(const Sighting& sighting) {
   if (said == row.uuid) return;
   said = row.uuid;
   context_.ports.log.error(
-      kLog,
+      log_name::kRegistrar,
       fmt::format(
           "{} is not ours: its provider {} ({}) has neither OWNER_CYBORG nor HW_PCI_ONE_TIME_USE; "
           "delete the provider if it is not needed, or take the drive out of device_spec",
@@ -63,9 +57,10 @@ void Registration::say_former(const PciAddress& address) {
   std::string& said = foreign_said_[address];
   if (known->provider == ours || said == known->provider) return;
   said = known->provider;
-  context_.ports.log.warning(kLog, fmt::format("{} is not registered: its former provider {} was "
-                                               "created by another service, and may come back",
-                                               to_string(address), said));
+  context_.ports.log.warning(log_name::kRegistrar,
+                             fmt::format("{} is not registered: its former provider {} was "
+                                         "created by another service, and may come back",
+                                         to_string(address), said));
 }
 
 void Registration::begin(const Record& record, const nvme::DriveFacts& drive) {
@@ -120,13 +115,15 @@ void Registration::register_device(const PciAddress& address, const nvme::DriveF
         drives_[address] = {};
         if (!made) {
           if (made.error().code == Errc::refused) {
-            context_.ports.log.error(kLog, fmt::format("{} is not registered", to_string(address)),
+            context_.ports.log.error(log_name::kRegistrar,
+                                     fmt::format("{} is not registered", to_string(address)),
                                      {{"why", made.error().what}});
           }
           return waits_(address, "not registered: " + made.error().what);
         }
         context_.ports.log.info(
-            kLog, fmt::format("{} is registered as {}, reserved", to_string(address), name));
+            log_name::kRegistrar,
+            fmt::format("{} is registered as {}, reserved", to_string(address), name));
         context_.want_survey(0);
       }));
 }

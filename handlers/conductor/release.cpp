@@ -13,7 +13,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 // A drive answers in milliseconds. Where it takes longer, or the process was frozen meanwhile, the
 // answer tells of a moment that is gone, and a tenant may have come since.
 constexpr std::int64_t kLastAnswerMaxMs = 10'000;
@@ -94,7 +93,8 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
     if (!locks_.holds(address)) return context_.answer(address, epoch, Trigger::lock_lost);
     if (kept) return ask_the_drive(address, epoch);
     context_.ports.log.error(
-        kLog, fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
+        log_name::kConductor,
+        fmt::format("{}: the ledger cannot be written, not given back", to_string(address)),
         {{"why", kept.error().what}});
     context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch] {
       if (context_.is_stale(address, epoch)) return;

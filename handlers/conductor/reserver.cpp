@@ -7,7 +7,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are one
 
 }  // namespace
@@ -15,8 +14,9 @@ constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are 
 void Reserver::reserve(const PciAddress& address, const std::string& provider) {
   if (!tries_[address].under_way.insert(provider).second) return;
   context_.ports.log.warning(
-      kLog, fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
-                        to_string(address)));
+      log_name::kConductor,
+      fmt::format("{} is not clean, or taken, but is not reserved: reserving it",
+                  to_string(address)));
   ledger_.note_offered(address, [this, address, provider] { put(address, provider); });
 }
 
@@ -69,7 +69,7 @@ void Reserver::answered(const PciAddress& address, const std::string& provider,
   tries.retry_ms = std::clamp(tries.retry_ms * 2, options.retry_min_ms, options.retry_max_ms);
   tries.due_ms = mono_ms + tries.retry_ms;
   context_.ports.log.error(
-      kLog,
+      log_name::kConductor,
       fmt::format("{} is on offer and could not be reserved; trying again in {} ms",
                   to_string(address), tries.retry_ms),
       {{"why", after.error().what}});

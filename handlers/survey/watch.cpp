@@ -5,7 +5,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.conductor";
 constexpr std::int64_t kIntervalsMissing = 3;
 
 }  // namespace
@@ -19,7 +18,7 @@ void SurveyWatch::begin(std::int64_t interval_ms) {
 void SurveyWatch::survey_went_through() {
   last_ = clock_.now().mono;
   last_problem_.clear();
-  if (told_) log_.info(kLog, "surveys go through again");
+  if (told_) log_.info(log_name::kConductor, "surveys go through again");
   told_ = false;
 }
 
@@ -34,7 +33,7 @@ void SurveyWatch::look_later() {
     if (since_ms > kIntervalsMissing * interval_ms_ && !told_) {
       told_ = true;
       log_.error(
-          kLog,
+          log_name::kConductor,
           fmt::format("no survey has gone through for {} s: no device is reserved, cleaned or "
                       "given back meanwhile; `reclaim doctor` tells what does not answer, "
                       "and if all does, restart the worker",

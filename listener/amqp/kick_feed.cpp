@@ -7,7 +7,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.listener";
 constexpr std::size_t kExcerptBytesMax = 200;
 
 }  // namespace
@@ -31,7 +30,7 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
       return ack_(tag, incarnation);
     case Verdict::reject:
       counters_.rejected += 1;
-      log_.warning(kLog, fmt::format("message rejected: {}", decision.why),
+      log_.warning(log_name::kListener, fmt::format("message rejected: {}", decision.why),
                    {{"excerpt", safe_excerpt(body, kExcerptBytesMax)}});
       return dead_letter(decision.why);
     case Verdict::kick:

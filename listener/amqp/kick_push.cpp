@@ -10,7 +10,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.listener";
 constexpr std::int64_t kRetryMs = 1'000;
 constexpr std::int64_t kHostsFreshMs = 2'000;
 constexpr std::int64_t kUnknownQuietMs = 60'000;
@@ -76,7 +75,8 @@ void KickPush::ask_for_hosts(std::uint64_t id) {
 void KickPush::do_without(const Error& error) {
   unreadable_ = true;
   timers_.after(kUnknownQuietMs, [this] { unreadable_ = false; });
-  log_.error(kLog, "who is to be told cannot be read: only the hosts known from before are",
+  log_.error(log_name::kListener,
+             "who is to be told cannot be read: only the hosts known from before are",
              {{"why", error.what}, {"known", fmt::format("{}", hosts_.size())}});
 }
 
@@ -116,7 +116,7 @@ void KickPush::say_unknown(const std::string& name) {
   if (unknown_said_) return;
   unknown_said_ = true;
   timers_.after(kUnknownQuietMs, [this] { unknown_said_ = false; });
-  log_.warning(kLog,
+  log_.warning(log_name::kListener,
                "no kick for a host that never announced itself; if it should have a worker, "
                "start `reclaim serve` there with this [DEFAULT] host",
                {{"host", name}, {"unknown_so_far", fmt::format("{}", unknown_hosts_)}});
@@ -136,13 +136,14 @@ void KickPush::push_next(std::uint64_t id) {
     if (!pushed && pushed.error().code == Errc::invalid) {
       // No name of a host: somebody edited reclaim:hosts. It would never be taken, and messages
       // that wait for it would stop the queue.
-      log_.warning(kLog, "a host is not told", {{"why", pushed.error().what}});
+      log_.warning(log_name::kListener, "a host is not told", {{"why", pushed.error().what}});
       found->second.hosts.pop_back();
       return push_next(id);
     }
     if (!pushed) return retry(id, pushed.error());
     const Pending& now = found->second;
-    log_.info(kLog, fmt::format("heard {} for {}", now.kick.reason, now.hosts.back()),
+    log_.info(log_name::kListener,
+              fmt::format("heard {} for {}", now.kick.reason, now.hosts.back()),
               {{"request_id", now.kick.request_id}, {"instance", now.kick.instance}});
     found->second.hosts.pop_back();
     push_next(id);
@@ -151,7 +152,8 @@ void KickPush::push_next(std::uint64_t id) {
 
 // A kick pushed twice is one survey more; a kick lost is one that waits for the periodic survey.
 void KickPush::retry(std::uint64_t id, const Error& error) {
-  log_.warning(kLog, "kick not stored yet, the message waits", {{"why", error.what}});
+  log_.warning(log_name::kListener, "kick not stored yet, the message waits",
+               {{"why", error.what}});
   timers_.after(kRetryMs, [this, id] { dispatch(id); });
 }
 

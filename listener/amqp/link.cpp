@@ -11,7 +11,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.amqp";
 constexpr int kGoodbyeTimeoutMs = 2'000;
 constexpr std::int64_t kStopPatienceMs = 3'000;  // more than a goodbye takes
 constexpr std::size_t kNameBytesMax = 255;       // AMQP's short strings
@@ -116,7 +115,7 @@ void AmqpLink::start() {
   CHECK(!thread_busy_ && connection_ == nullptr && !stopping_);
   if (options_.tls.enabled && options_.tls.ca_file.empty() && !warned_unverified_) {
     warned_unverified_ = true;
-    logger_.warning(kLog,
+    logger_.warning(log_name::kAmqp,
                     "TLS to RabbitMQ without ssl_ca_file: the broker's identity is not verified");
   }
   begin_attempt();
@@ -149,7 +148,7 @@ void AmqpLink::on_attempt(Attempt attempt) {
   ++counters_.connect_failures;
   ++failures_;
   state_.last_error = outcome.error().what;
-  logger_.warning(kLog, state_.last_error);
+  logger_.warning(log_name::kAmqp, state_.last_error);
   tell_state();
   retry_later();
 }
@@ -166,15 +165,16 @@ void AmqpLink::connected(AmqpConsuming consuming) {
   full_since_ms_ = 0;
   window_.reset();
   assembler_.reset();
-  logger_.info(kLog, fmt::format("consuming from queue '{}' of RabbitMQ at {}", options_.queue,
-                                 state_.host));
+  logger_.info(log_name::kAmqp, fmt::format("consuming from queue '{}' of RabbitMQ at {}",
+                                            options_.queue, state_.host));
   if (consuming.queue_existed) {
-    logger_.debug(kLog, "the queue existed and is used as it is");
+    logger_.debug(log_name::kAmqp, "the queue existed and is used as it is");
   }
   for (const std::string& exchange : state_.missing_exchanges) {
-    logger_.warning(kLog, fmt::format("exchange '{}' does not exist yet; looking for it again and "
-                                      "again",
-                                      exchange));
+    logger_.warning(log_name::kAmqp,
+                    fmt::format("exchange '{}' does not exist yet; looking for it again and "
+                                "again",
+                                exchange));
   }
   if (!state_.missing_exchanges.empty()) {
     watch_.emplace(options_, connection_.get(), state_.missing_exchanges);
@@ -212,7 +212,7 @@ void AmqpLink::fail(const Error& error, bool polite) {
   drop_connection(polite);
   ++counters_.disconnects;
   state_.last_error = fmt::format("RabbitMQ at {}: {}", state_.host, error.what);
-  logger_.warning(kLog, state_.last_error);
+  logger_.warning(log_name::kAmqp, state_.last_error);
   // A broker that takes us and throws us out at once is a failing one.
   failures_ = lasted ? (polite ? 0 : 1) : failures_ + 1;
   tell_state();
@@ -246,7 +246,7 @@ void AmqpLink::stop(Once<> on_stopped) {
 }
 
 void AmqpLink::stop_without_it() {
-  logger_.warning(kLog,
+  logger_.warning(log_name::kAmqp,
                   fmt::format("RabbitMQ at {} does not answer; stopping without it: see that it "
                               "runs, and that no firewall drops what is sent there",
                               state_.host));

@@ -14,7 +14,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.amqp";
 constexpr std::uint64_t kReadBudgetNs = 2'000'000;
 constexpr std::size_t kPublishOverheadBytes = 4'096;
 
@@ -117,15 +116,16 @@ Status AmqpLink::on_connection_method(const amqp_method_t& method) {
     case AMQP_CONNECTION_BLOCKED_METHOD: {
       const auto* blocked = static_cast<amqp_connection_blocked_t*>(method.decoded);
       state_.blocked = true;
-      logger_.warning(kLog, fmt::format("RabbitMQ takes no messages just now ({}); dead letters "
-                                        "and answers wait",
-                                        printable_excerpt(view(blocked->reason), 100)));
+      logger_.warning(log_name::kAmqp,
+                      fmt::format("RabbitMQ takes no messages just now ({}); dead letters "
+                                  "and answers wait",
+                                  printable_excerpt(view(blocked->reason), 100)));
       tell_state();
       return Ok{};
     }
     case AMQP_CONNECTION_UNBLOCKED_METHOD:
       state_.blocked = false;
-      logger_.info(kLog, "RabbitMQ takes messages again");
+      logger_.info(log_name::kAmqp, "RabbitMQ takes messages again");
       tell_state();
       return Ok{};
     default:
@@ -158,12 +158,14 @@ Status AmqpLink::on_watch_method(const amqp_method_t& method) {
   const Result<AmqpExchangeWatch::Progress> progress = watch_->on_method(method);
   if (!progress) return progress.error();
   if (*progress == AmqpExchangeWatch::Progress::bound) {
-    logger_.info(kLog, fmt::format("exchange '{}' is there now; queue '{}' is bound to it",
-                                   watch_->last_bound(), options_.queue));
+    logger_.info(log_name::kAmqp,
+                 fmt::format("exchange '{}' is there now; queue '{}' is bound to it",
+                             watch_->last_bound(), options_.queue));
     state_.missing_exchanges = watch_->missing();
     tell_state();
   }
-  if (watch_->idle() && !watch_->trouble().empty()) logger_.warning(kLog, watch_->trouble());
+  if (watch_->idle() && !watch_->trouble().empty())
+    logger_.warning(log_name::kAmqp, watch_->trouble());
   if (watch_->done()) {
     watch_.reset();
   } else if (watch_->idle()) {

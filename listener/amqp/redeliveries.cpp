@@ -7,7 +7,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.listener";
 constexpr std::int64_t kRetryMs = 1'000;
 
 }  // namespace
@@ -56,7 +55,7 @@ void Redeliveries::marked(std::uint64_t round, const std::string& name, const Re
     return;
   }
   if (!fresh) {
-    log_.warning(kLog, "messages that were delivered again wait for Redis",
+    log_.warning(log_name::kListener, "messages that were delivered again wait for Redis",
                  {{"why", fresh.error().what}});
     timers_.after(kRetryMs, [this, round] {
       if (round != round_) return;
@@ -80,7 +79,7 @@ void Redeliveries::marked(std::uint64_t round, const std::string& name, const Re
 
 void Redeliveries::set_one_aside(const AmqpDelivery& delivery, std::string_view why) {
   set_aside_ += 1;
-  log_.error(kLog, "a message is set aside unread", {{"why", std::string(why)}});
+  log_.error(log_name::kListener, "a message is set aside unread", {{"why", std::string(why)}});
   settle_.set_aside(delivery, why);
 }
 

@@ -11,7 +11,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.rpc";
 constexpr std::size_t kExcerptBytesMax = 200;
 constexpr std::string_view kReason = "cyborg-agent.cleanup_device";
 constexpr std::string_view kCommand = "cleanup_device";
@@ -39,14 +38,14 @@ void RpcFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incar
   switch (decision.verdict) {
     case Verdict::reject:
       counters_.rejected += 1;
-      log_.warning(kLog, fmt::format("request rejected: {}", decision.why),
+      log_.warning(log_name::kRpc, fmt::format("request rejected: {}", decision.why),
                    {{"excerpt", safe_excerpt(body, kExcerptBytesMax)}});
       return dead_letter(decision.why);
     case Verdict::ignore:
       counters_.ignored += 1;
-      log_.warning(kLog,
-                   fmt::format("request for {} not served: {}",
-                               printable_excerpt(decision.method, 80), decision.why),
+      log_.warning(log_name::kRpc,
+                   fmt::format("request for {} not served: {}", printable_excerpt(decision.method),
+                               decision.why),
                    {{"request_id", decision.request_id}});
       return settle(decision, tag, incarnation);
     case Verdict::kick:
@@ -62,7 +61,7 @@ void RpcFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t incar
     kick.address = to_string(*decision.device.address);
   } else {
     // A look at the host finds what there is to clean; which device was meant nobody can say.
-    log_.warning(kLog, decision.why, {{"request_id", decision.request_id}});
+    log_.warning(log_name::kRpc, decision.why, {{"request_id", decision.request_id}});
   }
   push_.push(std::move(kick), KickHosts::named, {options_.host},
              [this, tag, incarnation, decision = std::move(decision)] {

@@ -14,7 +14,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLogName = "reclaim.http";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::size_t kReadBytes = 16'384;
 // While more than this waits to be sent, no further request is begun.
@@ -257,7 +256,7 @@ void HttpConnection::log_access(int status, std::size_t body_bytes, const api::R
                            status,
                            body_bytes,
                            now_ms() - current_.began_ms};
-  shared_.log.info(kLogName, http_log_line(entry),
+  shared_.log.info(log_name::kHttp, http_log_line(entry),
                    {{"request_id", current_.request_id},
                     {"global_request_id", current_.global_request_id},
                     {"user", response.user_id},

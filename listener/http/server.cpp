@@ -21,7 +21,6 @@
 namespace reclaim::listener {
 namespace {
 
-constexpr std::string_view kLogName = "reclaim.http";
 constexpr int kAcceptsPerRound = 16;
 constexpr std::int64_t kTickMsMin = 10;
 constexpr std::int64_t kTickMsMax = 250;
@@ -94,9 +93,10 @@ class HttpServer::Impl final : public HttpServer {
     // Sessions hold on to the context they were made with.
     shared_.tls = std::move(tls).value();
     if (shared_.tls->expired()) {
-      shared_.log.warning(kLogName, fmt::format("TLS certificate {} has expired: clients that "
-                                                "check it will refuse it",
-                                                options.tls_cert_file));
+      shared_.log.warning(log_name::kHttp,
+                          fmt::format("TLS certificate {} has expired: clients that "
+                                      "check it will refuse it",
+                                      options.tls_cert_file));
     }
     return Ok{};
   }
@@ -171,8 +171,8 @@ class HttpServer::Impl final : public HttpServer {
 
   // Out of descriptors or memory: trying again at once would take all of the loop's time.
   void rest(int code) {
-    shared_.log.warning(kLogName, fmt::format("cannot accept a connection: {}",
-                                              std::generic_category().message(code)));
+    shared_.log.warning(log_name::kHttp, fmt::format("cannot accept a connection: {}",
+                                                     std::generic_category().message(code)));
     static_cast<void>(close_longest_idle());
     resting_ = true;
     for (Door& door : doors_) door.poll->watch(0);

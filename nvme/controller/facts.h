@@ -86,7 +86,7 @@ struct DriveFacts {
 struct GuardFinding {
   std::string guard;  // "mounted", "libvirt_domain", "vfio_open", "claim", …
   bool passed = false;
-  std::string detail;  // what was looked at; when refused, what stands in the way and what to do
+  std::string detail;  // what was looked at; when refused, what is in the way and what to do
 };
 
 // What a claim is checked against.

@@ -65,7 +65,7 @@ Result<HardwareIdentity> decode_hardware(std::string_view text) {
   }
   if (encode_hardware(identity) == text) return identity;
   return Error{Errc::invalid, fmt::format("'{}' is not a hardware identity; 'dsn=… slot=…' is",
-                                          printable_excerpt(text, 80))};
+                                          printable_excerpt(text))};
 }
 
 std::string device_serial_number(std::string_view config_space) {

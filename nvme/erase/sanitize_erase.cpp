@@ -13,7 +13,6 @@ namespace {
 
 constexpr unsigned kRunning = 2;            // SSTAT bits 2:0
 constexpr std::int64_t kFirstPauseMs = 20;  // crypto erases end within moments
-constexpr std::string_view kLogger = "reclaim.nvme";
 
 Error never_sent(const Error& error) {
   return Error{error.code == Errc::unknown ? Errc::failed : error.code,
@@ -84,8 +83,9 @@ Status adopt(const DriveContext& drive, Run& run) {
     return Error{Errc::not_found, "no sanitize of ours to adopt: " + judgement.text};
   }
   run.adopted = run.seen_running = true;
-  drive.log.info(kLogger, fmt::format("{}: adopting our sanitize: {}",
-                                      to_string(drive.claim.sys().address), judgement.text));
+  drive.log.info(log_name::kNvme,
+                 fmt::format("{}: adopting our sanitize: {}", to_string(drive.claim.sys().address),
+                             judgement.text));
   return Ok{};
 }
 
@@ -120,9 +120,9 @@ Status send(DriveContext& drive, Run& run, StopFlag& stop) {
                                drive.options.admin_timeout_ms);
     if (sent) {
       run.sent = true;
-      drive.log.info(
-          kLogger, fmt::format("{}: {} accepted by the drive", to_string(drive.claim.sys().address),
-                               to_string(run.request.method)));
+      drive.log.info(log_name::kNvme, fmt::format("{}: {} accepted by the drive",
+                                                  to_string(drive.claim.sys().address),
+                                                  to_string(run.request.method)));
       return Ok{};
     }
     const Error& error = sent.error();
@@ -221,7 +221,7 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
     if (!log) return never_sent(log.error());
     if (log->status() != kRunning) return log;
     if (!told) {
-      drive.log.info(kLogger,
+      drive.log.info(log_name::kNvme,
                      fmt::format("{}: a sanitize is running already ({:.0f} %); waiting",
                                  to_string(drive.claim.sys().address), progress_percent(*log)));
       told = true;

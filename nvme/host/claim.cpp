@@ -119,8 +119,8 @@ Status Claim::look_or_revive(std::vector<GuardFinding>& findings, StopFlag& stop
     std::vector<GuardFinding> locking;
     if (auto locked = take_host_lock(locking); !locked) return locked;
   }
-  log_->warning("reclaim.nvme", fmt::format("{}: {}; resetting it", to_string(request_.address),
-                                            ready.error().what));
+  log_->warning(log_name::kNvme, fmt::format("{}: {}; resetting it", to_string(request_.address),
+                                             ready.error().what));
   auto reset = reset_function(options_, request_.address);
   if (reset && sys_.driver.empty()) reset = takeover_->probe_again();
   findings.clear();

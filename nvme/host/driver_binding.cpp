@@ -14,7 +14,6 @@
 namespace reclaim::nvme {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.nvme";
 constexpr std::size_t kNoteBytesMax = 1024;
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::string_view kNoteEnd = ".driver";
@@ -193,9 +192,10 @@ Takeover::~Takeover() {
   Status done = host_leaves_alone(options_, address_, options_.driver_wait_ms);
   if (done) done = put_back();
   if (!done) {
-    log_.error(kLog, fmt::format("{} was not given back to {} and stays as it is: {}; bind it by "
-                                 "hand, or restart the worker, which tries again",
-                                 to_string(address_), former_.driver, done.error().what));
+    log_.error(log_name::kNvme,
+               fmt::format("{} was not given back to {} and stays as it is: {}; bind it by "
+                           "hand, or restart the worker, which tries again",
+                           to_string(address_), former_.driver, done.error().what));
   }
 }
 
@@ -213,7 +213,8 @@ Status Takeover::take() {
   }
   taken_ = true;
   if (auto bound = bind(options_, address_, former_.driver, "nvme"); !bound) return bound;
-  log_.info(kLog, fmt::format("{} was taken over from {}", to_string(address_), former_.driver));
+  log_.info(log_name::kNvme,
+            fmt::format("{} was taken over from {}", to_string(address_), former_.driver));
   return Ok{};
 }
 
@@ -252,7 +253,8 @@ Status Takeover::put_back() {
                  errno};
   }
   put_back_ = true;
-  log_.info(kLog, fmt::format("{} was given back to {}", to_string(address_), former_.driver));
+  log_.info(log_name::kNvme,
+            fmt::format("{} was given back to {}", to_string(address_), former_.driver));
   return Ok{};
 }
 

@@ -9,8 +9,6 @@
 namespace reclaim::nvme {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.nvme";
-
 Status give_back_left(const Options& options, const PciAddress& address, Logger& log) {
   auto left = read_former_driver(options, address);
   if (!left) return std::move(left).error();
@@ -44,14 +42,15 @@ void give_back_drive_left(const Options& options, const PciAddress& address, Log
   const std::string name = to_string(address);
   const auto lock = HostLock::take(options.run_path, address);
   if (!lock && lock.error().code == Errc::busy) {
-    return log.info(kLog,
+    return log.info(log_name::kNvme,
                     fmt::format("{} is taken over by another worker: {}", name, lock.error().what));
   }
   const Status done = lock ? give_back_left(options, address, log) : Status(Error(lock.error()));
   if (done) return;
-  log.error(kLog, fmt::format("{} was left taken over from its vfio driver and cannot be given "
-                              "back: {}",
-                              name, done.error().what));
+  log.error(log_name::kNvme,
+            fmt::format("{} was left taken over from its vfio driver and cannot be given "
+                        "back: {}",
+                        name, done.error().what));
 }
 
 }  // namespace reclaim::nvme

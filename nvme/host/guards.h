@@ -1,5 +1,5 @@
 // The guards of design §5b, host side: each looks at one thing and says in one line what it saw or
-// what stands in the way. They only read; whatever they cannot read refuses. Blocking; thread: a
+// what is in the way. They only read; whatever they cannot read refuses. Blocking; thread: a
 // drive thread's or the scan's.
 #pragma once
 

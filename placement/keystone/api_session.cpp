@@ -5,12 +5,6 @@
 #include <numeric>
 
 namespace reclaim::placement {
-namespace {
-
-constexpr std::string_view kLog = "reclaim.placement";
-
-}  // namespace
-
 std::uint64_t RequestCounts::placement() const {
   return std::accumulate(by_kind.begin(), by_kind.end(), std::uint64_t{0}) - of(RequestKind::token);
 }
@@ -55,8 +49,9 @@ void ApiSession::advance(Open open, Exchange::Step step) {
                  });
   } else {
     const int delay_ms = std::get<Pause>(step).delay_ms;
-    ports_.logger.warning(kLog, fmt::format("{} is tried again in {} ms",
-                                            to_string(open.exchange.request().kind), delay_ms));
+    ports_.logger.warning(log_name::kPlacement,
+                          fmt::format("{} is tried again in {} ms",
+                                      to_string(open.exchange.request().kind), delay_ms));
     pause(delay_ms, [this, open = std::move(open)]() mutable {
       Exchange::Step next = open.exchange.on_pause_over();
       advance(std::move(open), std::move(next));
@@ -86,7 +81,8 @@ void ApiSession::advance_login(Login::Step step) {
     });
   } else {
     const int delay_ms = std::get<Pause>(step).delay_ms;
-    ports_.logger.warning(kLog, fmt::format("the login is tried again in {} ms", delay_ms));
+    ports_.logger.warning(log_name::kPlacement,
+                          fmt::format("the login is tried again in {} ms", delay_ms));
     pause(delay_ms, [this] { advance_login(login_->on_pause_over()); });
   }
 }
@@ -99,10 +95,10 @@ void ApiSession::login_over(const Result<Session>& session) {
     if (!service_.api.empty()) {
       what += fmt::format(", microversion {}", to_string(session->microversion));
     }
-    ports_.logger.info(kLog, what);
+    ports_.logger.info(log_name::kPlacement, what);
   } else {
-    ports_.logger.error(
-        kLog, fmt::format("cannot log in to {}: {}", service_.name, session.error().what));
+    ports_.logger.error(log_name::kPlacement, fmt::format("cannot log in to {}: {}", service_.name,
+                                                          session.error().what));
   }
   // Whoever asks from within these callbacks waits for the next login, not for this one.
   const auto waiting = std::exchange(waiting_for_login_, {});

@@ -11,8 +11,6 @@
 namespace reclaim::placement {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.tokens";
-
 // The trouble is ours, not the caller's: never refused.
 Error ours(const Error& error) {
   return Error{Errc::unavailable, error.what, error.raw};
@@ -168,7 +166,8 @@ void TokenValidator::answered(const std::string& key, Result<HttpResponse> answe
   callers_ -= question.callers.size();
   const Result<Identity> result = judge(question, key, std::move(answer));
   if (!result.ok() && result.error().code != Errc::refused) {
-    logger_.warning(kLog, fmt::format("a token cannot be validated: {}", result.error().what));
+    logger_.warning(log_name::kTokens,
+                    fmt::format("a token cannot be validated: {}", result.error().what));
   }
   // The next one's turn comes before the callers: any of them may be the end of us.
   pump();

@@ -10,12 +10,6 @@
 #include "state/base/text.h"
 
 namespace reclaim {
-namespace {
-
-constexpr std::size_t kExcerptBytes = 80;
-
-}  // namespace
-
 Result<bool> bool_from_string(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "true", "on", "y", "yes"};
   constexpr std::array<std::string_view, 6> kFalse = {"0", "f", "false", "off", "n", "no"};
@@ -26,7 +20,7 @@ Result<bool> bool_from_string(std::string_view text) {
       Errc::invalid,
       fmt::format("'{}' is not a boolean, accepted: 1, t, true, on, y, yes, 0, f, false, off, n, "
                   "no",
-                  printable_excerpt(text, kExcerptBytes))};
+                  printable_excerpt(text))};
 }
 
 }  // namespace reclaim

@@ -32,7 +32,7 @@ const std::string* TextReader::find(const std::string& name, Rule rule) {
 void TextReader::wrong(std::string_view name, std::string_view told, std::string_view needed,
                        Rule rule) {
   fail(Error{Errc::invalid, fmt::format("field '{}' is '{}', {} is needed", name,
-                                        printable_excerpt(told, 80), needed)},
+                                        printable_excerpt(told), needed)},
        rule);
 }
 

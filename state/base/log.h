@@ -18,12 +18,35 @@ struct LogField {
   std::string value;
 };
 
+// The loggers' names, as operators see them and may filter by.
+namespace log_name {
+inline constexpr std::string_view kAmqp = "reclaim.amqp";
+inline constexpr std::string_view kApi = "reclaim.api";
+inline constexpr std::string_view kApiAudit = "reclaim.api.audit";
+inline constexpr std::string_view kConductor = "reclaim.conductor";
+inline constexpr std::string_view kConfig = "reclaim.config";
+inline constexpr std::string_view kCyborg = "reclaim.cyborg";
+inline constexpr std::string_view kGuards = "reclaim.guards";
+inline constexpr std::string_view kHttp = "reclaim.http";
+inline constexpr std::string_view kLedger = "reclaim.ledger";
+inline constexpr std::string_view kListener = "reclaim.listener";
+inline constexpr std::string_view kNvme = "reclaim.nvme";
+inline constexpr std::string_view kPlacement = "reclaim.placement";
+inline constexpr std::string_view kRedis = "reclaim.redis";
+inline constexpr std::string_view kRegistrar = "reclaim.registrar";
+inline constexpr std::string_view kRpc = "reclaim.rpc";
+inline constexpr std::string_view kService = "reclaim.service";
+inline constexpr std::string_view kSteps = "reclaim.steps";
+inline constexpr std::string_view kStore = "reclaim.store";
+inline constexpr std::string_view kTokens = "reclaim.tokens";
+}  // namespace log_name
+
 // Thread: any; implementations lock.
 class Logger {
  public:
   virtual ~Logger() = default;
 
-  // `name` is the logger's dotted name ("reclaim.survey"), `text` one line that stands by itself;
+  // `name` is one of log_name, `text` one line that stands by itself;
   // `fields` add what a machine wants (device, instance, request_id). A field named request_id is
   // printed where oslo.log prints it.
   virtual void write(LogLevel level, std::string_view name, std::string_view text,
@@ -56,6 +79,6 @@ class NullLogger final : public Logger {
 
 // Bounded, printable excerpt of foreign bytes, for log lines: control characters become '.', and a
 // text longer than `bytes_max` ends in "...".
-[[nodiscard]] std::string printable_excerpt(std::string_view bytes, std::size_t bytes_max);
+[[nodiscard]] std::string printable_excerpt(std::string_view bytes, std::size_t bytes_max = 80);
 
 }  // namespace reclaim

@@ -26,7 +26,6 @@ namespace {
 using durable_file::File;
 using ledger_file::Entries;
 
-constexpr std::string_view kLog = "reclaim.ledger";
 constexpr std::size_t kReplayBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kTextBytesMax = 4096;
 
@@ -171,8 +170,8 @@ void FileLedger::Core::put(const PciAddress& address, const LedgerEntry& entry, 
 void FileLedger::Core::keep_certificate(const std::string& id, const std::string& json_text,
                                         SealedKind kind, Done done) {
   if (!looks_like_uuid(id)) {
-    refuse(Error{Errc::invalid, fmt::format("'{}' is not a certificate's id: a UUID is",
-                                            printable_excerpt(id, 80))},
+    refuse(Error{Errc::invalid,
+                 fmt::format("'{}' is not a certificate's id: a UUID is", printable_excerpt(id))},
            std::move(done));
     return;
   }
@@ -321,7 +320,7 @@ Result<std::unique_ptr<FileLedger>> FileLedger::open(uv_loop_t* loop, FileLedger
     replayed = *std::move(read);
     bytes = text->size();
     if (replayed.torn) {
-      logger.warning(kLog,
+      logger.warning(log_name::kLedger,
                      fmt::format("{}: the last write was cut short by a crash; dropped '{}'", path,
                                  printable_excerpt(text->substr(replayed.bytes_good), 200)));
     }

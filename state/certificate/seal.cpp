@@ -186,7 +186,7 @@ Result<SealedName> parse_sealed_name(std::string_view name) {
   }
   return Error{Errc::invalid, fmt::format("'{}' is not a name of a sealed certificate (like "
                                           "000000001-ID.json)",
-                                          printable_excerpt(name, 80))};
+                                          printable_excerpt(name))};
 }
 
 }  // namespace reclaim

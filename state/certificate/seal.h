@@ -20,7 +20,7 @@
 
 namespace reclaim {
 
-// What stands in the seal: the proof of an erasure, or an entry of the audit journal
+// What is in the seal: the proof of an erasure, or an entry of the audit journal
 // (state/ledger/audit.h), whose member is "audit" instead of "certificate".
 enum class SealedKind : std::uint8_t { certificate, audit };
 [[nodiscard]] std::string_view to_string(SealedKind kind);

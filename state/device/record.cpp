@@ -21,7 +21,7 @@ void check(field::TextReader& reader, const Fields& fields, const Record& record
         Error{Errc::invalid, fmt::format("field 'device_state' is '{}', but stage '{}' "
                                          "means '{}'; both were written together, so "
                                          "one was changed by hand",
-                                         printable_excerpt(state, 80), to_string(record.stage),
+                                         printable_excerpt(state), to_string(record.stage),
                                          to_string(device_state(record.stage)))});
   }
   if (record.epoch > kStoredEpochMax) {
@@ -55,7 +55,7 @@ std::string_view to_string(Flow flow) {
 
 Result<Flow> parse_flow(std::string_view text) {
   if (const auto flow = kFlows.find(text)) return *flow;
-  return Error{Errc::invalid, fmt::format("'{}' is not a flow; {} are", printable_excerpt(text, 80),
+  return Error{Errc::invalid, fmt::format("'{}' is not a flow; {} are", printable_excerpt(text),
                                           kFlows.list(" and "))};
 }
 
@@ -65,8 +65,8 @@ std::string_view to_string(InstanceSource source) {
 
 Result<InstanceSource> parse_instance_source(std::string_view text) {
   if (const auto source = kSources.find(text)) return *source;
-  return Error{Errc::invalid, fmt::format("'{}' is none of {}", printable_excerpt(text, 80),
-                                          kSources.list(" and "))};
+  return Error{Errc::invalid,
+               fmt::format("'{}' is none of {}", printable_excerpt(text), kSources.list(" and "))};
 }
 
 template <typename Visit>

@@ -155,7 +155,7 @@ struct Record {
   std::optional<std::uint64_t> certified_host_reads;  // SMART counters after its verification
   std::optional<std::uint64_t> certified_host_writes;
 
-  // Never stored: why what stands in the store cannot be read. Such a record shows the address and
+  // Never stored: why what is in the store cannot be read. Such a record shows the address and
   // nothing else that could be relied on.
   std::string damage;
   // Never stored: written by a version that did not authenticate its records. It shows what was,

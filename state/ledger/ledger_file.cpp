@@ -25,7 +25,7 @@ std::string checksum(std::string_view bytes) {
 
 }  // namespace
 
-// What stands in a line.
+// What is in a line.
 struct Line {
   PciAddress address;
   LedgerEntry entry;

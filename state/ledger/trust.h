@@ -16,7 +16,7 @@ namespace reclaim {
 // would outlive what `known` (may be null) remembers as dirty.
 [[nodiscard]] Record shown_only(Record record, const LedgerEntry* known);
 
-// Whether what stands in Redis was written by this host's workers, as the late write of one that
+// Whether what is in Redis was written by this host's workers, as the late write of one that
 // died, and leaves room for a later epoch: then it can be written over in one step.
 [[nodiscard]] bool is_of_this_host(const Record& stored);
 

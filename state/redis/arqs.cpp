@@ -9,7 +9,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.store";
 constexpr const char* kPieceCount = "500";
 constexpr std::size_t kLoadedArqsMax = 20'000;
 
@@ -44,14 +43,16 @@ void RedisStore::load_arqs_from(const std::string& host, const std::string& curs
             continue;
           }
           logger_.warning(
-              kLog, fmt::format("{}, ARQ {} is passed over: {}", redis_keys::of_host(host, "arqs"),
-                                printable_excerpt(piece[i].text, 80), arq.error().what));
+              log_name::kStore,
+              fmt::format("{}, ARQ {} is passed over: {}", redis_keys::of_host(host, "arqs"),
+                          printable_excerpt(piece[i].text), arq.error().what));
         }
         const std::string& next = reply->elements[0].text;
         if (arqs.size() > kLoadedArqsMax) {
-          logger_.error(kLog, fmt::format("{} holds more than {} ARQs, of which no more are read; "
-                                          "another client writes there, see docs/redis.md",
-                                          redis_keys::of_host(host, "arqs"), kLoadedArqsMax));
+          logger_.error(log_name::kStore,
+                        fmt::format("{} holds more than {} ARQs, of which no more are read; "
+                                    "another client writes there, see docs/redis.md",
+                                    redis_keys::of_host(host, "arqs"), kLoadedArqsMax));
           return done(std::move(arqs));
         }
         if (next == "0") return done(std::move(arqs));

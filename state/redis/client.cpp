@@ -15,7 +15,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.redis";
 constexpr std::size_t kAddressesMax = 16;
 constexpr std::int64_t kArrivingMs = 500;  // in which some of a long answer has to arrive
 
@@ -297,7 +296,7 @@ void RedisClient::Core::on_ready() {
   connect_timer_.stop();
   failures_ = 0;
   ++state_.connects;
-  logger_.info(kLog, fmt::format("connected to Redis at {}", name_));
+  logger_.info(log_name::kRedis, fmt::format("connected to Redis at {}", name_));
   report(true, state_.last_error);
 }
 
@@ -313,7 +312,7 @@ void RedisClient::Core::attempt_failed(const std::string& why) {
     return;
   }
   const std::string text = fmt::format("cannot use Redis at {}: {}", name_, why);
-  if (failures_ == 0 || text != state_.last_error) logger_.warning(kLog, text);
+  if (failures_ == 0 || text != state_.last_error) logger_.warning(log_name::kRedis, text);
   retry_later();
   report(false, text);
 }
@@ -321,7 +320,7 @@ void RedisClient::Core::attempt_failed(const std::string& why) {
 void RedisClient::Core::lose_connection(const Error& outcome, const std::string& why) {
   link_.reset();
   const std::string text = fmt::format("lost Redis at {}: {}", name_, why);
-  logger_.warning(kLog, text);
+  logger_.warning(log_name::kRedis, text);
   std::deque<Pending> lost;
   lost.swap(pending_);
   for (Pending& pending : lost) finish(std::move(pending.done), outcome);

@@ -12,7 +12,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.store";
 constexpr std::size_t kReadAtOnceMax = 500;
 
 Error anothers_name(const std::string& host, const Error& stored) {
@@ -56,7 +55,7 @@ void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
     if (reply.error().what.find("WRONGTYPE") == std::string::npos) {
       return done(std::move(reply).error().wrap("heartbeat"));
     }
-    logger_.info(kLog, fmt::format("{} is upgraded", redis_keys::kHosts));
+    logger_.info(log_name::kStore, fmt::format("{} is upgraded", redis_keys::kHosts));
     run(RedisScript::upgrade_hosts, {redis_keys::kHosts}, {info.host, info.machine_id}, "heartbeat",
         [host = info.host, done = std::move(done)](Result<std::string> result) {
           if (result.ok()) return done(Ok{});
@@ -88,8 +87,9 @@ void RedisStore::hosts(Callback<std::vector<HostInfo>> done) {
       if (redis_keys::check_host(element.text).ok()) {
         names.push_back(std::move(element.text));
       } else {
-        logger_.warning(kLog, fmt::format("{} names '{}', which is not a host's name",
-                                          redis_keys::kHosts, printable_excerpt(element.text, 80)));
+        logger_.warning(log_name::kStore,
+                        fmt::format("{} names '{}', which is not a host's name", redis_keys::kHosts,
+                                    printable_excerpt(element.text)));
       }
     }
     std::sort(names.begin(), names.end());
@@ -117,8 +117,8 @@ void RedisStore::read_alive(std::vector<std::string> names, std::vector<HostInfo
       Result<HostInfo> info = element.is_nil() ? Result<HostInfo>(only_its_name(host))
                                                : redis_keys::decode_host(host, element.text);
       if (!info.ok()) {
-        logger_.warning(
-            kLog, fmt::format("{}: {}", redis_keys::of_host(host, "alive"), info.error().what));
+        logger_.warning(log_name::kStore, fmt::format("{}: {}", redis_keys::of_host(host, "alive"),
+                                                      info.error().what));
         info = only_its_name(host);
       }
       read.push_back(*std::move(info));

@@ -101,7 +101,7 @@ Status check_host(std::string_view host) {
       Errc::invalid,
       fmt::format("'{}' is not a name of a host: 1 to {} printable ASCII characters without "
                   "blanks and braces are",
-                  printable_excerpt(host, 80), kHostBytesMax)};
+                  printable_excerpt(host), kHostBytesMax)};
 }
 
 std::string of_host(std::string_view host, std::string_view what) {

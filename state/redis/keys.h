@@ -1,4 +1,4 @@
-// The names of the keys in Redis and the readable forms of what stands in them, where that is no
+// The names of the keys in Redis and the readable forms of what is in them, where that is no
 // record: docs/redis.md in code. Pure.
 #pragma once
 

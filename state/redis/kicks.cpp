@@ -11,7 +11,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.store";
 constexpr std::size_t kAcksMax = 1000;
 
 // One entry of a stream as [id, [field, value, ...]]; [id, nil] once it was trimmed away.
@@ -60,7 +59,7 @@ void RedisStore::add_to_stream(const std::string& key, std::vector<std::string> 
                                       done = std::move(done)](Result<RedisReply> reply) mutable {
     if (reply.ok()) return done(Ok{});
     if (reply.error().code != Errc::failed) return done(std::move(reply).error());
-    logger_.error(kLog,
+    logger_.error(log_name::kStore,
                   fmt::format("{} takes no entries and is removed; another client wrote it: "
                               "find out who has this Redis's password",
                               key),
@@ -140,9 +139,10 @@ void RedisStore::on_kicks(const std::string& host, std::size_t count_max, const 
     cursors_[host] = more ? entries->back().elements[0].text : ">";
   }
   if (!trimmed.empty()) {
-    logger_.warning(kLog, fmt::format("host {}: {} kicks were dropped unread, the stream was full; "
-                                      "the survey makes up for them",
-                                      host, trimmed.size()));
+    logger_.warning(log_name::kStore,
+                    fmt::format("host {}: {} kicks were dropped unread, the stream was full; "
+                                "the survey makes up for them",
+                                host, trimmed.size()));
     ack_kicks(host, trimmed, [](const Status&) {});
   }
   if (kicks.empty() && pending) {

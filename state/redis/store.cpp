@@ -13,8 +13,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.store";
-
 // Lua's numbers are doubles: beyond this they skip values.
 constexpr std::uint64_t kEpochMax = (1ULL << 53U) - 1;
 
@@ -116,7 +114,7 @@ PersistenceReport judge_persistence(std::string_view info) {
   return report;
 }
 
-// What stands in for a record that cannot be read: the address, and why. Nothing where even that is
+// What is in for a record that cannot be read: the address, and why. Nothing where even that is
 // none.
 std::optional<Record> damaged_record(const std::string& host, const std::string& address,
                                      const Error& why) {
@@ -155,7 +153,7 @@ Result<Record> record_from(const std::string& host, const std::string& address,
   if (record->host != host || to_string(record->address) != address) {
     return Error{Errc::invalid,
                  fmt::format("it is the record of {} on host {}", to_string(record->address),
-                             printable_excerpt(record->host, 80))};
+                             printable_excerpt(record->host))};
   }
   return record;
 }
@@ -285,7 +283,7 @@ bool RedisStore::remove_unreadable(const std::string& host, const std::string& k
   if (seal_of(host) == nullptr || (error.code != Errc::failed && error.code != Errc::limit)) {
     return false;
   }
-  logger_.error(kLog,
+  logger_.error(log_name::kStore,
                 fmt::format("{} cannot be read and is removed; another client wrote it: find out "
                             "who has this Redis's password",
                             key),
@@ -311,7 +309,8 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
     if (!loading->problem) loading->problem = reply.error().wrap(key);
   } else if (reply.ok() && reply->elements.empty()) {
     // As if Redis had lost it: Placement, the drive and the ledger decide what it is.
-    logger_.warning(kLog, fmt::format("{} is listed but gone; rediscovering the device", key));
+    logger_.warning(log_name::kStore,
+                    fmt::format("{} is listed but gone; rediscovering the device", key));
   } else {
     Result<Record> record =
         reply.ok() ? record_from(loading->host, address, *reply, seal_of(loading->host))
@@ -321,8 +320,8 @@ void RedisStore::on_device(const std::shared_ptr<Loading>& loading, const std::s
     } else if (auto damaged = damaged_record(loading->host, address, record.error().wrap(key))) {
       loading->records.push_back(*std::move(damaged));
     } else {
-      logger_.error(kLog, fmt::format("{} is passed over: {} is not a PCI address", key,
-                                      printable_excerpt(address, 80)));
+      logger_.error(log_name::kStore, fmt::format("{} is passed over: {} is not a PCI address", key,
+                                                  printable_excerpt(address)));
     }
   }
   if (--loading->outstanding > 0) return;

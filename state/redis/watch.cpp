@@ -7,7 +7,6 @@
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kLog = "reclaim.store";
 constexpr std::uint64_t kWatchRetryMs = 1000;
 
 // The id of the last entry of `stream` in [[key, [entry, ...]], ...], the answer to XREAD; nothing
@@ -55,7 +54,7 @@ void RedisStore::on_waited(Result<RedisReply> reply) {
     // A lost connection comes back through on_state; anything else is tried again.
     const Errc code = reply.error().code;
     if (code == Errc::unknown || code == Errc::cancelled || code == Errc::limit) return;
-    logger_.warning(kLog, fmt::format("cannot wait for kicks: {}", reply.error().what));
+    logger_.warning(log_name::kStore, fmt::format("cannot wait for kicks: {}", reply.error().what));
     watch_retry_->start(kWatchRetryMs, 0, [this] { wait_for_kick(); });
     // Who reads them finds out, and removes what is not a stream.
     const auto notify = on_kick_;

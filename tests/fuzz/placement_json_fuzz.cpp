@@ -71,7 +71,7 @@ void read_status(std::string_view body) {
   }
 }
 
-// What is kept of an ARQ stands in Redis as text and is read back as the same.
+// What is kept of an ARQ is in Redis as text and is read back as the same.
 void read_arqs(std::string_view body) {
   const auto arqs = parse_arqs(body, {"h", {"n"}}, WallMs{1}, {kBytesMax, kRowsMax});
   if (!arqs.ok()) return;

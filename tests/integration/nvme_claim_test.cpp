@@ -1,4 +1,4 @@
-// Claims over the emulated host: what stands in the way, when it is there before and when it comes
+// Claims over the emulated host: what is in the way, when it is there before and when it comes
 // in the middle. (Each guard's own rules are in tests/unit/nvme/guards_test.cpp.)
 #include <fcntl.h>
 #include <unistd.h>

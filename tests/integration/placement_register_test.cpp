@@ -1,4 +1,4 @@
-// Registering devices with a real Placement: what stands there afterwards, what a crash between any
+// Registering devices with a real Placement: what is there afterwards, what a crash between any
 // two requests leaves, and whose providers are never touched. And reserving what is allocated.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

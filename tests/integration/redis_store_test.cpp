@@ -232,7 +232,7 @@ TEST(RedisStore, KicksThatNobodyFetchesExpireAndLaterOnesAreHeard) {
   world.run_until([&] { return life_ms() > 0; });
   EXPECT_LE(life_ms(), 60'000);
   ASSERT_EQ(contract::read(world, 10).size(), 1U);
-  // Each push begins the time anew.
+  // Each push starts the time again.
   redis.server.cli({"PEXPIRE", "reclaim:{compute-1}:kicks", "30000"});
   ASSERT_TRUE(contract::push(world, "two").ok());
   world.run_until([&] { return life_ms() > 30'000; });

@@ -73,7 +73,7 @@ class Code:
         return "initializer"
 
     def _is_return_type(self, i):
-        """Whether what stands before the brace is `) -> Type`."""
+        """Whether what is before the brace is `) -> Type`."""
         at = i - 1
         while at > 0 and (_WORD.fullmatch(self.tokens[at]) or self.tokens[at] in "<>::*&,"):
             at -= 1

@@ -64,7 +64,7 @@ def _faulty_text(code, fault, lo, hi):
 
 
 def _are_statements(code, fault, lo, hi):
-    """Whether the fault makes whole statements of what stands there."""
+    """Whether the fault makes whole statements of what is there."""
     past = hi + len(fault.code.text) - len(code.text)
     try:
         fault.code.statements(fault.code.index_at(lo), fault.code.index_at(past))

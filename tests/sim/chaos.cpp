@@ -195,7 +195,7 @@ void World::swap_drive(Slot& slot) {
   slot.swapped = learnt;
   if (!learnt) slot.expected_serial = next.serial;
   slot.held = false;
-  // A hold of an unmanaged drive goes on, and the drive stays out of the pool: what stands there is
+  // A hold of an unmanaged drive goes on, and the drive stays out of the pool: what is there is
   // asked about when the hold ends.
   slot.reserved_by_hand = slot.reserved_by_hand && !slot.managed;
   slot.had_data = true;
@@ -279,7 +279,7 @@ void World::power_failure() {
 }
 
 // Right after a release the host loses its power, and Redis all since the erase was recorded. While
-// the worker is away, the drive's next tenant comes, and often goes: what stands in Redis then
+// the worker is away, the drive's next tenant comes, and often goes: what is in Redis then
 // speaks of a life before his.
 void World::release_is_forgotten(Slot& slot) {
   if (quiet_ || moment_ == 0 || !rng.chance(0.1)) return;

@@ -1,5 +1,5 @@
 // Cyborg and its tenants: ARQs that bind and unbind, notifications of them that get lost, late or
-// out of order, an agent that reports its inventory anew, and an administrator's switch. Today's
+// out of order, an agent that reports its inventory again, and an administrator's switch. Today's
 // Cyborg does not reserve what it binds; the specification's does.
 #include <fmt/core.h>
 

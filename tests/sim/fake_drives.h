@@ -41,7 +41,7 @@ struct Drive {
   Kind kind = Kind::healthy;
   std::uint64_t content = 0;       // what its blocks hold; 0: blank
   std::uint64_t owner = 0;         // the tenancy that this is the data of; 0: nobody's
-  std::uint64_t hidden_owner = 0;  // the same, of what stands in a namespace nobody sees
+  std::uint64_t hidden_owner = 0;  // the same, of what is in a namespace nobody sees
   bool locked = false;             // a surface that a tenant left and nobody can reset
   std::uint64_t canary = 0;
   std::uint64_t version = 0;  // moves with each change of the media

@@ -72,7 +72,7 @@ void World::change_places(Slot& a, Slot& b, bool renumbered) {
   }
   std::swap(at_a, at_b);
   std::swap(at_a.address, at_b.address);
-  // A bay stays where it is; when addresses are given anew, it is its drive's still.
+  // A bay stays where it is; when addresses are given again, it is its drive's still.
   if (!renumbered) std::swap(at_a.hardware.slot, at_b.hardware.slot);
   // Home again, as far as the worker can know, whatever was done to it elsewhere.
   for (Slot* slot : {&a, &b}) {

@@ -9,8 +9,9 @@ RECLAIM_TEST_DEPTH is full) the tests too. A file is remembered by a hash over i
 reaches.
 
 Three quarters of the time go into headers of the system, so sources are first read together,
-several as one translation unit (batches.py). Where that finds anything, or does not compile, each
-of them is read by itself, and what is said then counts.
+several as one translation unit (batches.py). Where that finds anything in a source, this one is
+read by itself, and what is said then counts; all of them are where it is in a header, or where
+they do not compile together.
 """
 
 import argparse
@@ -33,8 +34,9 @@ REMEMBERED_DAYS = 30
 VERSION = "14"
 SKIPPED = 77  # as ctest knows it
 
-BATCH_BYTES_MAX = 90_000  # of sources read together: a header costs more here than in a compiler
+BATCH_BYTES_MAX = 250_000  # of sources read together: a header costs more here than in a compiler
 # In a batch a source is a file that is included.
+FINDING = re.compile(r"^(/\S+?):\d+:\d+: (?:warning|error): ", re.MULTILINE)
 OURS = r"(cli|config|handlers|listener|nvme|placement|state|tests)/.*\.(h|cpp)$"
 
 
@@ -120,7 +122,8 @@ def check(path, flags):
     return done.returncode == 0, said
 
 
-def batch_is_clean(folder, paths, flags):
+def doubted_in_batch(folder, paths, flags):
+    """Which of the sources, read together, have to be read by themselves."""
     text = "".join(f'#include "{os.path.join(ROOT, p)}"\n' for p in paths)
     name = os.path.join(folder, hashlib.sha256(text.encode()).hexdigest()[:16] + ".cpp")
     with open(name, "w", encoding="utf-8") as stream:
@@ -129,17 +132,22 @@ def batch_is_clean(folder, paths, flags):
     done = subprocess.run(
         ["clang-tidy", "--quiet", f"--config-file={os.path.join(ROOT, '.clang-tidy')}",
          "--checks=-bugprone-suspicious-include", f"--header-filter={OURS}", name, "--", *flags],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, check=False)
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT, check=False)
     os.remove(name)
-    return done.returncode == 0
+    if done.returncode == 0:
+        return []
+    said = done.stdout.decode(errors="replace")
+    named = {os.path.relpath(path, ROOT) for path in FINDING.findall(said)}
+    told_apart = named and named <= set(paths) and "[clang-diagnostic-error" not in said
+    return sorted(named) if told_apart else paths
 
 
 def check_batch(folder, paths, flags):
     """(path, clean, said) of each source, and how long it took."""
     began = time.monotonic()
-    if len(paths) > 1 and batch_is_clean(folder, paths, flags):
-        return [(p, True, "") for p in paths], time.monotonic() - began
-    return [(p, *check(p, flags)) for p in paths], time.monotonic() - began
+    doubted = doubted_in_batch(folder, paths, flags) if len(paths) > 1 else paths
+    results = [(p, *check(p, flags)) if p in doubted else (p, True, "") for p in paths]
+    return results, time.monotonic() - began
 
 
 def joined(flags_of_each):

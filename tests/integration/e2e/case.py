@@ -98,7 +98,7 @@ class Setting:
         return self.services.reserved(self.providers[address])
 
     def certificate(self, address):
-        """What stands in Redis of the last erasure; None if there was none."""
+        """What is in Redis of the last erasure; None if there was none."""
         text = self.services.redis("get", "reclaim:{%s}:certificate:%s" % (self.name, address),
                                    db=self.db)
         return json.loads(text)["sealed"]["certificate"] if text else None

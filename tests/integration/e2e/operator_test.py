@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What stands in the way of a cleaning, and what an operator sees and says: the subcommands of the
+"""What is in the way of a cleaning, and what an operator sees and says: the subcommands of the
 shipped binary against real services."""
 import csv
 import io

@@ -209,7 +209,7 @@ class Worker(Process):
             raise AssertionError("device list: " + err)
         return {row["Address"]: row for row in json.loads(out)}
 
-    # what stands in Redis, as an operator with redis-cli sees it
+    # what is in Redis, as an operator with redis-cli sees it
 
     def field(self, address, name):
         return self.services.redis("hget", "reclaim:{%s}:device:%s" % (self.name, address), name,

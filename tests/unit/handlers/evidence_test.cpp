@@ -1,4 +1,4 @@
-// What stands in record and certificate of an erasure.
+// What is in record and certificate of an erasure.
 #include "handlers/conductor/evidence.h"
 
 #include <gmock/gmock.h>

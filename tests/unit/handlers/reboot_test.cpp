@@ -139,7 +139,7 @@ TEST_F(Reboot, AnExchangedDriveThatTellsNoSerialNumberIsNoticedInTheSameBootToo)
 }
 
 // An operator reserved it by hand, and puts another drive in its place: nothing is done to that
-// one, and the note says what stands there.
+// one, and the note says what is there.
 TEST_F(Reboot, ADriveThatIsExchangedUnderAHoldStaysReservedAndTheNoteSaysSo) {
   make(false, Told::serial_number, 1);
   world->start_worker();
@@ -329,7 +329,7 @@ TEST_F(Reboot, ADriveThatAnswersElsewhereLeavesTheDeviceThatHadItInDoubt) {
   for (std::size_t slot : {0U, 1U}) EXPECT_EQ(world->provider(slot).inventory.reserved, 1);
 }
 
-// Its own drive answers at another address, and what stands in its place tells nothing.
+// Its own drive answers at another address, and what is in its place tells nothing.
 TEST_F(Reboot, ADriveThatAnswersElsewhereInTheSameBootTakesItsDeviceOffThePool) {
   make(true, Told::nothing);
   world->start_worker();

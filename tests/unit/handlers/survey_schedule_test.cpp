@@ -37,7 +37,7 @@ struct Schedule : ::testing::Test {
   World world;
 };
 
-// What stands in Redis is compared with the records by the periodic survey alone.
+// What is in Redis is compared with the records by the periodic survey alone.
 TEST_F(Schedule, KicksDoNotPutThePeriodicSurveyOff) {
   start();
   world.pass(kMinuteMs);

@@ -44,7 +44,7 @@ TEST_F(DiscoveryTest, ADriveThatHangsIsToldOfWithoutItsAnswerAndNotAskedAgainMea
     EXPECT_NE(drive.problem.find("nvme5 does not answer an Identify within 50 ms"),
               std::string::npos);
   }
-  // It is let go, and asked again: what stands there is no NVMe controller.
+  // It is let go, and asked again: what is there is no NVMe controller.
   const UniqueFd writer(::open(node.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(writer.valid());
   while (look_at_first(discovery).problem.find("the drive was changed") == std::string::npos) {
