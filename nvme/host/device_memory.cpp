@@ -35,10 +35,11 @@ std::optional<Registers> read_registers(const std::string& resource) {
   void* const mapped = ::mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return std::nullopt;
   const auto* const words = static_cast<const volatile std::uint32_t*>(mapped);
+  const std::uint32_t queue_entries = words[0] & 0xffffU;  // CAP.MQES, which is at least 1
   const Registers registers{words[1], words[0x38 / 4]};
   ::munmap(mapped, kPageBytes);
-  // What a controller answers that is not there any more.
-  if (registers.capabilities == ~std::uint32_t{0}) return std::nullopt;
+  // A controller that is gone, or that sleeps in D3, answers with ones, or with zeroes in a guest.
+  if (queue_entries == 0 || registers.capabilities == ~std::uint32_t{0}) return std::nullopt;
   return registers;
 }
 

@@ -70,9 +70,10 @@ class NvmeCliTest : public ::testing::Test {
     return parsed.ok() ? std::move(*parsed) : rapidjson::Document(rapidjson::kObjectType);
   }
 
-  // nvme-cli writes 128-bit counters as strings.
+  // nvme-cli of Debian 12 writes 128-bit counters as strings, that of 13 as numbers.
   static std::int64_t counter(const rapidjson::Document& log, std::string_view name) {
-    return std::stoll(json::get_string(log, name).value());
+    const auto text = json::get_string(log, name);
+    return text ? std::stoll(*text) : json::get_int(log, name).value();
   }
 
   std::string sanitize_status() {

@@ -126,14 +126,11 @@ TEST_F(FaultsTest, OldBlocksInANewNamespace) {
     wanted.nsze = 16384;
     wanted.ncap = 16384;
     __u32 nsid = 0;
-    nvme_ns_mgmt_args create{};  // nvme_ns_mgmt_create() has one more argument in Debian 13
-    create.args_size = sizeof(create);
-    create.fd = controller_;
-    create.nsid = NVME_NSID_NONE;
-    create.sel = NVME_NS_MGMT_SEL_CREATE;
-    create.ns = &wanted;
-    create.result = &nsid;
-    ASSERT_EQ(::nvme_ns_mgmt(&create), 0);
+    // nvme_ns_mgmt_create() and its arguments differ between Debian 12 and 13.
+    ASSERT_EQ(::nvme_admin_passthru(controller_, nvme_admin_ns_mgmt, 0, 0, NVME_NSID_NONE, 0, 0,
+                                    NVME_NS_MGMT_SEL_CREATE, 0, 0, 0, 0, 0, sizeof(wanted), &wanted,
+                                    0, nullptr, 0, &nsid),
+              0);
     EXPECT_EQ(nsid, 1U);
     EXPECT_EQ(kept(), recycles ? before_ : 0U);
   }

@@ -166,6 +166,12 @@ TEST_F(SurfacesTest, MemoryThatOnlyASanitizeClearsQuarantinesWithoutOne) {
 TEST_F(SurfacesTest, MemoryThatNobodyTellsOfNeedsASanitizeToo) {
   take();
   const auto function = root_ / "sys/bus/pci/devices" / kAddress;
+  // Of a function that sleeps in D3 all registers read as zeroes: that tells as little.
+  std::ofstream(function / "resource0") << std::string(4096, '\0');
+  for (const char* surface : {"controller_memory_buffer", "persistent_memory_region"}) {
+    expect_error(step("reset_controller_state", "", EraseMethod::overwrite), Errc::failed,
+                 std::string(surface) + ": whether there is");
+  }
   std::filesystem::remove(function / "resource0");
   const auto show = [&function](const std::string& first, const std::string& third) {
     std::ofstream file(function / "resource");

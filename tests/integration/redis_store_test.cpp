@@ -343,7 +343,7 @@ TEST(RedisStore, FullMemoryRefusesKicksButNoRecords) {
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
   ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
-  redis.server.cli({"CONFIG", "SET", "maxmemory", "1mb"});
+  redis.server.cli({"CONFIG", "SET", "maxmemory", "1"});
   EXPECT_EQ(contract::code_of(contract::push(world, "x")), Errc::unavailable);
   EXPECT_FALSE(contract::lock(world, "worker-1", 60'000).ok());
   EXPECT_TRUE(contract::save(world, contract::record_of(world, 1, 2, Stage::error)).ok());

@@ -99,8 +99,9 @@ void SysfsTree::function_files(const DriveState& state, const std::string& addre
   if (!fs::exists(folder / "driver_override")) put_line(folder / "driver_override", "(null)");
   put(folder / "uevent",
       "DRIVER=" + text_of(host.driver) + "\nPCI_CLASS=10802\nPCI_SLOT_NAME=" + address + "\n");
-  // The controller's registers, of which only CAP.PMRS (bit 56) is modelled.
+  // The controller's registers, of which only CAP.MQES and CAP.PMRS (bit 56) are modelled.
   std::string registers(4096, '\0');
+  registers[0] = '\xff';
   registers[7] = state.capabilities.pmr_enabled ? '\1' : '\0';
   put(folder / "resource0", registers);
   if (host.sriov_total > 0) {
