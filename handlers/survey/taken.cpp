@@ -86,9 +86,8 @@ void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* 
 
 void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
                     const Sighting& sighting) {
-  out.waiting_for = fmt::format(
-      "{} providers have this address ({}, {}): delete the wrong one",
-      sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
+  out.waiting_for = fmt::format("{} providers have this address ({}, {}): delete the wrong one",
+                                sighting.rows.size(), sighting.rows[0].name, sighting.rows[1].name);
   if (is_known_dirty(base, ledger)) return assess_dirty_by_several(out, base, sighting);
   // Two pools may offer it now; the one that is ours to write does not.
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !base.held &&
