@@ -158,7 +158,7 @@ TEST_F(NvmeCliSurfaces, SavedFeatures) {
   EXPECT_NE(value("-f 5 -H").find("Error Enable (DULBE): Enabled"), std::string::npos);
   EXPECT_NE(value("-f 0x17").find("value:0x00000001"), std::string::npos);
   EXPECT_NE(value("-f 0xd -H").find("Host Memory (EHM): Enabled"), std::string::npos);
-  ASSERT_EQ(nvme("set-feature -f 0x10 -v 0 -s", "nvme0").code, 0);
+  ASSERT_EQ(nvme("set-feature -f 0x10 --value=0 -s", "nvme0").code, 0);
   EXPECT_NE(value("-f 0x10 -s 2").find("value:00000000"), std::string::npos);
   ASSERT_EQ(nvme("reset", "nvme0").code, 0);
   EXPECT_NE(value("-f 0xd -H").find("Host Memory (EHM): Disabled"), std::string::npos);
