@@ -245,7 +245,7 @@ void judge_write_protect(Judge& judge, const NamespaceState& ns) {
     return judge.quarantine(
         "write_protect", who + " is write protected and detached",
         fmt::format("attach it with `nvme attach-ns -n {0}`, clear it with `nvme set-feature -f "
-                    "0x84 -n {0} -v 0`, then clean the device again",
+                    "0x84 -n {0} --value=0`, then clean the device again",
                     ns.nsid));
   }
   ResidueReset clear;

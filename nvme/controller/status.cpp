@@ -39,7 +39,7 @@ constexpr std::array kRows = {
         "clean the device again; if that fails too, replace the drive"},
     Row{0x01d, Errc::busy, "a sanitize is in progress", "wait for its end"},
     Row{0x020, Errc::failed, "a namespace is write protected",
-        "clear it with `nvme set-feature -f 0x84 -n NSID -v 0`, or power-cycle the drive"},
+        "clear it with `nvme set-feature -f 0x84 -n NSID --value=0`, or power-cycle the drive"},
     Row{0x021, Errc::busy, "the drive interrupted the command", "try again"},
     Row{0x022, Errc::unknown, "transient transport error", ""},
     Row{0x023, Errc::failed, "the command is prohibited by the lockdown feature",

@@ -170,7 +170,7 @@ TEST_F(NvmeCliSurfaces, WriteProtection) {
   EXPECT_EQ(json::get_int(json_of("id-ns", "nvme0n1"), "nsattr").value(), 1);
   EXPECT_NE(nvme("sanitize -a start-block-erase", "nvme0").text.find("Write Protected"),
             std::string::npos);
-  EXPECT_NE(nvme("set-feature -f 0x84 -n 1 -v 0", "nvme0").code, 0) << "until a power cycle";
+  EXPECT_NE(nvme("set-feature -f 0x84 -n 1 --value=0", "nvme0").code, 0) << "until a power cycle";
   ASSERT_TRUE(host_->power_loss(kAddress).ok());
   EXPECT_EQ(nvme("sanitize -a start-block-erase", "nvme0").code, 0);
 }
