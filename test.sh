@@ -10,7 +10,8 @@ usage: ./test.sh [--ci | --full] [--no-install] [--jobs N] [--help]
 
 Installs missing Debian packages (root or sudo), builds Reclaim and runs its tests.
 
-  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, clang-tidy
+  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, clang-tidy,
+                and 20,000 fresh worlds of the simulation instead of 5,000
   --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
   --no-install  never run apt; use the packages that are installed
   --jobs N      build N at a time and test thrice as many (default: one per processor)
@@ -194,6 +195,8 @@ if [[ $mode == full ]]; then
 fi
 
 if [[ $mode == normal ]]; then
+  # Fresh worlds of the simulation; --ci plays 20,000.
+  export RECLAIM_SIM_RUNS=${RECLAIM_SIM_RUNS:-5000}
   stage "dev build" build dev || finish
   stage "dev tests" run_ctest dev --label-exclude '^ci$'
   close dev
