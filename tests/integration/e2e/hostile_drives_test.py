@@ -271,7 +271,11 @@ class HostileDrives(EndToEnd):
         # The record comes first, the write to Placement after it.
         self.wait_for(lambda number, row: not row.respec or self.state(number) == WAITS and
                       self.made.reserved(address_of(number)) == 1, ONCE_S)
+        log = self.made.worker.log_text()
         for number, row in changed:
+            if not re.search(r" ERROR .*%s available -> pending_cleaning \(policy_unsatisfied\)" %
+                             re.escape(address_of(number)), log):
+                self.tell(number, row, "is excluded without an error in the log")
             note, reserved = self.notes[address_of(number)], self.made.reserved(address_of(number))
             if (self.state(number) != WAITS or reserved != 1 or
                     not re.search(row.excluded_words, note)):

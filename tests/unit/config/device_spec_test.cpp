@@ -66,6 +66,8 @@ TEST(DeviceSpec, Defaults) {
   const DeviceSpec spec = good("{}");
   EXPECT_EQ(spec.vendor_id, std::nullopt);
   EXPECT_EQ(spec.rules, nvme::Rules{});
+  EXPECT_EQ(spec.rules.action, nvme::ClearAction::auto_);
+  EXPECT_EQ(spec.rules.strategy, nvme::ClearStrategy::auto_);
   EXPECT_EQ(spec.verify, std::nullopt);
   EXPECT_EQ(spec.shared_subsystem, SharedSubsystem::refuse);
   EXPECT_EQ(spec.managed, std::nullopt);

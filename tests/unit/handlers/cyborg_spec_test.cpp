@@ -26,6 +26,7 @@ struct CyborgSpec : ::testing::Test {
     WorldOptions options;
     options.scripted = true;
     options.cyborg = true;
+    options.trace = true;
     return options;
   }
   void TearDown() override { EXPECT_EQ(world.failure.value_or(""), ""); }
@@ -277,9 +278,12 @@ TEST_F(CyborgSpec, WhatIsNoNvmeGoesStraightToAvailableAndIsNeverWritten) {
 TEST_F(CyborgSpec, AnInventoryThatCyborgsAgentWroteAnewIsReservedAgain) {
   use_it();
   world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
+  world.log.text.clear();
   look();
   EXPECT_EQ(reserved(), 1);
   EXPECT_EQ(world.record().stage, Stage::allocated);
+  EXPECT_THAT(world.log.text, HasSubstr("WARNING reclaim.conductor 0000:c1:00.0 is not clean, or "
+                                        "taken, but is not reserved: reserving it"));
 }
 
 // Design "held": reserved without a tenancy that was recorded.
