@@ -61,7 +61,7 @@ std::string one_line(const Cell& cell) {
 }
 
 // A JSON string; bytes that are not UTF-8 become the replacement character.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
     const Utf8Char next = first_utf8_char(text);
@@ -91,7 +91,7 @@ std::string json(const Cell& cell) {
   if (const auto* flag = std::get_if<bool>(&cell)) return *flag ? "true" : "false";
   if (const auto* real = std::get_if<double>(&cell))
     return std::isfinite(*real) ? number(*real) : "null";
-  if (const auto* text = std::get_if<std::string>(&cell)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&cell)) return json_string(*text);
   return plain(cell);
 }
 
@@ -99,7 +99,8 @@ std::string json_object(const std::vector<std::string>& names, const std::vector
                         std::string_view indent) {
   std::string out = "{";
   for (std::size_t i = 0; i < names.size(); ++i) {
-    out += fmt::format("{}\n{}  {}: {}", i == 0 ? "" : ",", indent, quoted(names[i]), json(row[i]));
+    out += fmt::format("{}\n{}  {}: {}", i == 0 ? "" : ",", indent, json_string(names[i]),
+                       json(row[i]));
   }
   out += fmt::format("{}{}}}", names.empty() ? "" : "\n", names.empty() ? "" : indent);
   return out;
