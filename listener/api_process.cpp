@@ -65,7 +65,7 @@ class ApiProcess final {
 
   // As Daemon::stop().
   void stop(Once<> stopped) {
-    if (std::exchange(stopping_, true)) return;
+    if (std::exchange(stopping_, true)) return stopped.drop();
     stopped_ = std::move(stopped);
     log_.info(log_name::kService, "stopping");
     manager_.stopping();

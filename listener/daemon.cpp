@@ -349,7 +349,7 @@ void Daemon::reload() {
 }
 
 void Daemon::stop(Once<> stopped) {
-  if (stopping_) return;
+  if (stopping_) return stopped.drop();
   stopping_ = true;
   stopped_ = std::move(stopped);
   log_.info(log_name::kService, "stopping");

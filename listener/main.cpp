@@ -193,12 +193,12 @@ void add_device_order(CLI::App* device, CommandLine& line) {
   order->require_subcommand(1);
   auto options = std::make_shared<cli::OrderOptions>();
   CLI::App* list = order->add_subcommand("list", "List the orders that wait for a worker");
-  list->add_option("--host", options->host, "The host of the device [this host]");
+  list->add_option("--host", options->host, "The host that the orders are for [this host]");
   add_format(list, line);
   runs(list, line, options, cli::run_order_list);
   CLI::App* withdraw = order->add_subcommand("withdraw", "Take one back before a worker takes it");
   withdraw->add_option("ID", options->id, "As `order list` shows it")->required();
-  withdraw->add_option("--host", options->host, "The host of the device [this host]");
+  withdraw->add_option("--host", options->host, "The host that the order is for [this host]");
   runs(withdraw, line, options, cli::run_order_withdraw);
 }
 
@@ -312,7 +312,7 @@ void add_certificate(CLI::App& app, CommandLine& line) {
 void add_watch(CLI::App& app, CommandLine& line) {
   auto options = std::make_shared<cli::WatchOptions>();
   CLI::App* watch = app.add_subcommand("watch", "Follow what the worker does, as it does it");
-  watch->add_option("--host", options->host, "The host of the device [this host]");
+  watch->add_option("--host", options->host, "The host whose worker is followed [this host]");
   watch->add_flag("--from-start", options->from_start, "Begin with the whole journal");
   watch->add_flag("--until-idle", options->until_idle,
                   "End once something was cleaned and nothing is left to clean");

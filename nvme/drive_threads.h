@@ -1,4 +1,4 @@
-// Drives for real: one drive thread (thread) for each drive that is claimed, one thread for
+// Drives for real: one drive thread for each drive that is claimed, one thread for
 // discovery, one for looks at a single drive (signatures, inspection), a mailbox back to the loop.
 // An ioctl may hold a drive thread for minutes; libuv's shared pool would then be blocked for
 // everybody, so it is never used here. Thread: the loop's, but for what runs inside the drive
@@ -59,7 +59,7 @@ class DriveThreads final : public Drives {
   void stop(const PciAddress& address) override;
   void drop(const PciAddress& address, Once<> done) override;
 
-  // DriveThreads that exist now, those that are ending included.
+  // The drive threads that exist now, those that are ending included.
   [[nodiscard]] std::size_t threads() const { return drive_threads_.size(); }
 
  private:

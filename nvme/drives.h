@@ -2,7 +2,7 @@
 // (nvme/drive_threads.h), one in memory with faults (tests/sim).
 //
 // Thread: every method is called on the loop's thread and returns at once; every callback is called
-// exactly once, later, on the loop's thread. Commands run on the drive thread (thread) of their
+// exactly once, later, on the loop's thread. Commands run on the drive thread of their
 // drive.
 #pragma once
 

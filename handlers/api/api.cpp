@@ -24,8 +24,6 @@
 namespace reclaim::api {
 namespace {
 
-// What an operator's remote hand did; a name of its own, so that it can be kept apart.
-
 // One request on its way.
 struct Call {
   Request request;

@@ -2,8 +2,9 @@
 // it, and whether it is in the store. Plain data; it forgets no device, so that a late answer
 // finds what it belongs to.
 //
-// Thread: the loop's. Inbox and RecordWriter move a record, the conductor takes one over, and the
-// survey begins one. All others read.
+// Thread: the loop's. Inbox and RecordWriter move a record, the conductor takes one over, the
+// survey begins one, and Admissions clears `erase_begun` where the ledger does not know that erase.
+// `found` is written by the survey and by the claim. All others read.
 #pragma once
 
 #include <cstdint>

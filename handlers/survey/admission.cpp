@@ -199,8 +199,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       if (const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : ""; !doubt.empty()) {
         out.unsure = true;
         out.waiting_for = doubt +
-                          ": taken for a hold and left as it is; if no operator reserved it or in "
-                          "Cyborg, `reclaim device clean` it";
+                          ": taken for a hold and left as it is; if neither an operator nor Cyborg "
+                          "reserved it, `reclaim device clean` it";
       }
       out.strike = dirty_line;
       if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {

@@ -3,7 +3,7 @@
 // Commands to the controller's node bypass the kernel's exclusive opens (nvme.md §0.4), so holding
 // them is what keeps the host itself off the drive.
 // An unmanaged drive is first taken over from its vfio driver, and given back at the latest when
-// the object ends. Blocking; thread: its thread's. Owns every descriptor.
+// the object ends. Blocking; thread: the drive's. Owns every descriptor.
 #pragma once
 
 #include <memory>

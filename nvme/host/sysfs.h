@@ -79,7 +79,7 @@ struct SysDrive {
 [[nodiscard]] Result<std::vector<PciAddress>> list_nvme_functions(const std::string& sysfs_root);
 
 // The names of the whole disks at the bottom of a block device: partitions are followed to their
-// disk and stacked devices (dm, md, bcache) through slaves/. Names that are not block devicess
+// disk and stacked devices (dm, md, bcache) through slaves/. Names that are not block devices
 // yield nothing.
 [[nodiscard]] std::vector<std::string> disks_below(const std::string& sysfs_root,
                                                    const std::string& name);

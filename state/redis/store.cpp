@@ -114,8 +114,8 @@ PersistenceReport judge_persistence(std::string_view info) {
   return report;
 }
 
-// What is in for a record that cannot be read: the address, and why. Nothing where even that is
-// none.
+// Shown in the place of a record that cannot be read: its address, and why. Nothing where the
+// address is none.
 std::optional<Record> damaged_record(const std::string& host, const std::string& address,
                                      const Error& why) {
   const auto parsed = parse_pci_address(address);
