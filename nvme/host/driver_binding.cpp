@@ -80,32 +80,31 @@ ino_t inode_of(const std::string& path) {
 // the link.
 Status bind(const Options& options, const PciAddress& address, const std::string& from,
             const std::string& wanted) {
-  auto now = read_drive(options.sysfs_root, address);
+  auto now = read_driver(options.sysfs_root, address);
   if (!now) return std::move(now).error();
-  if (!now->driver.empty() && now->driver != from && now->driver != wanted) {
+  if (!now->empty() && *now != from && *now != wanted) {
     return Error{Errc::failed,
                  fmt::format("{} is bound to {}, where {} was left; another program binds it",
-                             to_string(address), now->driver, from)};
+                             to_string(address), *now, from)};
   }
   if (auto overridden = write_override(options, address, wanted); !overridden) return overridden;
-  if (!now->driver.empty() && now->driver != wanted) {
+  if (!now->empty() && *now != wanted) {
     // Through the driver's own folder: if another is bound by now, the kernel refuses.
-    const std::string unbind = options.sysfs_root + "/bus/pci/drivers/" + now->driver + "/unbind";
+    const std::string unbind = options.sysfs_root + "/bus/pci/drivers/" + *now + "/unbind";
     if (auto done = write_once(unbind, 0, to_string(address)); !done) return done;
   }
-  if (now->driver != wanted) {
+  if (*now != wanted) {
     const std::string probe = options.sysfs_root + "/bus/pci/drivers_probe";
     if (auto done = write_once(probe, 0, to_string(address)); !done) return done;
   }
   // Probing "succeeds" when no driver took the device, too.
-  now = read_drive(options.sysfs_root, address);
+  now = read_driver(options.sysfs_root, address);
   if (!now) return std::move(now).error();
-  if (now->driver == wanted) return Ok{};
+  if (*now == wanted) return Ok{};
   return Error{Errc::failed,
                fmt::format("{} was to be bound to {} and is bound to {}; see whether the driver's "
                            "module is loaded (`modprobe {}`) and what the kernel's log says",
-                           to_string(address), wanted,
-                           now->driver.empty() ? "no driver" : now->driver, wanted)};
+                           to_string(address), wanted, now->empty() ? "no driver" : *now, wanted)};
 }
 
 }  // namespace

@@ -309,6 +309,15 @@ void add_disks_below(const std::string& sysfs_root, const std::string& name, int
   for (const std::string& slave : *slaves) add_disks_below(sysfs_root, slave, depth + 1, disks);
 }
 
+// The folder of a function; Errc::not_found where there is none.
+Result<std::string> folder_of(const std::string& sysfs_root, const PciAddress& address) {
+  std::string device = sysfs_root + "/bus/pci/devices/" + to_string(address);
+  if (exists(device)) return device;
+  return Error{Errc::not_found, fmt::format("there is no PCI function {} on this host ({} does not "
+                                            "exist)",
+                                            to_string(address), device)};
+}
+
 }  // namespace
 
 std::string to_string(const DeviceNumber& number) {
@@ -334,12 +343,9 @@ std::vector<const BlockDevice*> SysDrive::block_devices() const {
 }
 
 Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address) {
-  const std::string device = sysfs_root + "/bus/pci/devices/" + to_string(address);
-  if (!exists(device)) {
-    return Error{Errc::not_found, fmt::format("there is no PCI function {} on this host ({} does "
-                                              "not exist)",
-                                              to_string(address), device)};
-  }
+  const auto folder = folder_of(sysfs_root, address);
+  if (!folder) return folder.error();
+  const std::string& device = *folder;
   SysDrive drive;
   drive.address = address;
   // A file that vanishes while we read means that the drive went away or is being re-bound: what
@@ -358,6 +364,12 @@ Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& add
     }
   }
   return drive;
+}
+
+Result<std::string> read_driver(const std::string& sysfs_root, const PciAddress& address) {
+  const auto folder = folder_of(sysfs_root, address);
+  if (!folder) return folder.error();
+  return link_name(*folder + "/driver");
 }
 
 Result<std::vector<PciAddress>> list_nvme_functions(const std::string& sysfs_root) {

@@ -75,6 +75,11 @@ struct SysDrive {
 // be read or understood.
 [[nodiscard]] Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address);
 
+// The driver that is bound to a function, empty for none. A driver that has just been bound may not
+// have made its devices yet, and read_drive() may fail then. Errc::not_found as there.
+[[nodiscard]] Result<std::string> read_driver(const std::string& sysfs_root,
+                                              const PciAddress& address);
+
 // The addresses of all functions of class NVMe (0108xx), sorted.
 [[nodiscard]] Result<std::vector<PciAddress>> list_nvme_functions(const std::string& sysfs_root);
 

@@ -29,7 +29,7 @@ unit_mutant(nothing_noted claim nvme/host/driver_binding.cpp BindingTest.*:LeftT
   [[  if (::rename(fresh.c_str(), path.c_str()) != 0) {]] [[  if (false) {]])
 unit_mutant(probe_believed claim nvme/host/driver_binding.cpp BindingTest.*
   "a probe that bound nothing counts"
-  [[  if (now->driver == wanted) return Ok{};
+  [[  if (*now == wanted) return Ok{};
   return Error{]]
   [[  return Ok{};
   return Error{]])

@@ -30,6 +30,22 @@ TEST(Sysfs, EverythingIsFoundByTheAddress) {
   EXPECT_EQ(drive->namespaces[0].partitions[0].name, "nvme3n1p1");
 }
 
+// As right after it was bound, while the kernel makes its disks.
+TEST(Sysfs, TheDriverIsReadThoughItsDevicesAreNotWhole) {
+  const HostTree tree;
+  tree.remove(std::string(HostTree::kDisk) + "/queue");
+  EXPECT_FALSE(tree.read().ok());
+  const auto driver = read_driver(tree.options.sysfs_root, tree.request.address);
+  ASSERT_TRUE(driver.ok()) << driver.error().what;
+  EXPECT_EQ(*driver, "nvme");
+  tree.remove(std::string(HostTree::kFunction) + "/driver");
+  EXPECT_EQ(read_driver(tree.options.sysfs_root, tree.request.address).value(), "");
+  tree.remove(HostTree::kFunction);
+  tree.remove("sys/bus/pci/devices");
+  EXPECT_EQ(read_driver(tree.options.sysfs_root, tree.request.address).error().code,
+            Errc::not_found);
+}
+
 TEST(Sysfs, WhatStaysWithTheHardwareIsReadWhateverDriverIsBound) {
   const HostTree tree;
   EXPECT_TRUE(tree.read()->hardware.empty());
