@@ -106,7 +106,8 @@ std::optional<Error> refusal_of(OrderKind order, const Record& record) {
   const bool only_bound =
       record.stage == Stage::allocated && record.consumer().empty() && !record.arq.empty();
   const bool due =
-      record.stage == Stage::pending_cleaning && record.waiting_for.starts_with("ARQ ");
+      record.stage == Stage::pending_cleaning &&
+      (record.waiting_for.starts_with("ARQ ") || record.clean_start == CleanStart::awaited);
   if (order == OrderKind::clean && record.stage != Stage::error && !unsure && !only_bound && !due) {
     return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
                                              to_string(record.address), state)};
@@ -116,6 +117,12 @@ std::optional<Error> refusal_of(OrderKind order, const Record& record) {
     return Error{Errc::conflict,
                  fmt::format("{} is {}; there is no cleaning to abort, and nothing to do",
                              to_string(record.address), state)};
+  }
+  if (order == OrderKind::unhold && !record.clean_step.starts_with("hold.")) {
+    return Error{Errc::conflict,
+                 fmt::format("{} is {}{}; only a plan that waits at a hold takes an approval",
+                             to_string(record.address), state,
+                             record.clean_step.empty() ? "" : ", at " + record.clean_step)};
   }
   if (order == OrderKind::enrol && find_row(record.stage, Trigger::operator_enrol) == nullptr) {
     return Error{Errc::conflict,
@@ -211,7 +218,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   }
   const auto order = new_order(session, host, options.order, to_string(before->address), accepts);
   if (!order) return complain(err, order.error());
-  if (accepts_something(*order)) {
+  if (options.order == OrderKind::enrol) {
     out << visible(accepting_text(accepts, before->address)) << "\n" << std::flush;
   }
   const auto pushed =

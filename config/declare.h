@@ -24,6 +24,7 @@ inline constexpr int kMsPerS = 1000;
 struct Target {
   Settings& settings;
   placement::Options* session = nullptr;  // of a group that has a login or an endpoint
+  OperatorStep* step = nullptr;           // of a [step:NAME] section
 };
 
 template <typename T>
@@ -53,13 +54,15 @@ void fill(const Reader& read, std::string_view group, const Option& option, T& o
   }
 }
 
-// Where a path of members begins: in the settings, or in the options of a session.
+// Where a path of members begins: in the settings, in the options of a session, or in a step.
 template <typename Class, typename Member>
 Class class_of(Member Class::*);
 template <auto kFirst, auto...>
 auto& root(const Target& target) {
   if constexpr (std::is_same_v<decltype(class_of(kFirst)), placement::Options>) {
     return *target.session;
+  } else if constexpr (std::is_same_v<decltype(class_of(kFirst)), OperatorStep>) {
+    return *target.step;
   } else {
     return target.settings;
   }
@@ -80,7 +83,8 @@ struct Group {
   std::string_view name;
   bool shared = false;
 
-  // `kPath` leads from Settings, or from the options of the group's session, to the member.
+  // `kPath` leads from Settings, from the options of the group's session, or from the step, to the
+  // member.
   template <auto... kPath>
   constexpr Option option(Option given) const {
     given.group = name;

@@ -72,7 +72,8 @@ Whitelist passthrough_whitelist(const Settings& settings) {
 }
 
 DevicePolicyLookup device_policy_lookup(const Settings& settings) {
-  return [specs = settings.device_specs, whitelist = settings.passthrough_whitelist](
+  return [specs = settings.device_specs, whitelist = settings.passthrough_whitelist,
+          steps = settings.steps, automated = settings.conductor.clean_automated](
              std::uint16_t vendor_id, std::uint16_t product_id,
              const PciAddress& address) -> std::optional<DevicePolicy> {
     const auto index = match(specs, vendor_id, product_id, address);
@@ -80,6 +81,8 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
     const DeviceSpec& spec = specs[*index];
     DevicePolicy out;
     out.managed = managed_of(spec, whitelist, vendor_id, product_id, address);
+    out.manual = spec.manual.value_or(!automated);
+    out.steps = steps_for(steps, spec, vendor_id, product_id, address);
     out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
     out.rules = spec.rules;

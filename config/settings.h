@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,13 @@ struct LoginGroups {
   std::string tokens;     // empty: no tokens are validated
 };
 
+// A [step:NAME] section.
+struct StepSection {
+  OperatorStep step;
+  std::optional<DeviceSpec> devices;  // nothing: only where a device_spec entry names the step
+  Location at;
+};
+
 struct Settings {
   std::string host;
   bool debug = false;
@@ -76,6 +84,7 @@ struct Settings {
   nvme::Options nvme;
   ConductorOptions conductor;            // all but what the machine says of itself
   std::vector<DeviceSpec> device_specs;  // empty: no device is ever touched
+  std::vector<StepSection> steps;        // of operators' own, in the order of the files
   bool manage_every_drive = false;       // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours
@@ -105,6 +114,12 @@ struct CheckedSettings {
 // together. `hostname` is the system's, for [DEFAULT] host.
 [[nodiscard]] CheckedSettings build_settings(std::vector<SourceFile> files,
                                              const std::string& hostname, Purpose purpose);
+
+// The operator's own steps for a device that `spec` matches, in the order of the files.
+[[nodiscard]] std::vector<OperatorStep> steps_for(const std::vector<StepSection>& steps,
+                                                  const DeviceSpec& spec, std::uint16_t vendor_id,
+                                                  std::uint16_t product_id,
+                                                  const PciAddress& address);
 
 // One line for each problem.
 [[nodiscard]] std::string to_text(const std::vector<Problem>& problems);

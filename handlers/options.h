@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "handlers/operator_step.h"
 #include "nvme/controller/facts.h"
 #include "nvme/rules.h"
 #include "state/base/pci_address.h"
@@ -22,6 +23,8 @@ struct DevicePolicy {
   bool shared_subsystem_allowed = false;      // shared_subsystem = allow
   std::optional<std::string> resource_class;  // the operator's own, normalised
   nvme::Rules rules;
+  bool manual = false;              // cleaned only when an operator says so
+  std::vector<OperatorStep> steps;  // of an operator's own that are for it, in no order
 };
 
 // The first device_spec entry that matches, or nothing: then the drive is not ours to touch.
@@ -54,6 +57,8 @@ struct ConductorOptions {
   std::string holder;  // who holds our locks: "host/machine-id"
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   StepPriorities step_priorities;
+  bool clean_automated = true;  // [clean] automated, where a device_spec entry says nothing else
+  std::vector<std::string> clean_interfaces = {"hold", "pci", "nvme"};  // that breaks ties
   // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider
   // stands are registered in Placement, reserved, and cleaned first.
   bool manage_providers = false;

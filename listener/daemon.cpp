@@ -8,6 +8,7 @@
 #include "config/claims.h"
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
+#include "nvme/command/cgroup.h"
 #include "state/base/uuid.h"
 #include "state/certificate/order_seal.h"
 #include "state/certificate/signing_key.h"
@@ -81,7 +82,14 @@ Status Daemon::build(const config::MachineFacts& machine) {
 
   if (Status built = build_clients(machine); !built) return built;
 
-  drives_ = std::make_unique<nvme::DriveThreads>(loop_, settings_.nvme, clock_, log_,
+  nvme::Options drives = settings_.nvme;
+  drives.command.cgroup = nvme::own_cgroup(drives.proc_root);
+  if (drives.command.cgroup.empty() && !settings_.steps.empty()) {
+    log_.warning(log_name::kSteps,
+                 "no cgroup of our own: what a step's command leaves behind is ended only if it "
+                 "stays in its process group; set Delegate=yes in the unit");
+  }
+  drives_ = std::make_unique<nvme::DriveThreads>(loop_, std::move(drives), clock_, log_,
                                                  config::may_be_asked(settings_));
   drives_->give_back_drives_left();
 

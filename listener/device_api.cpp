@@ -7,8 +7,24 @@
 
 #include "config/load.h"
 #include "config/module_options.h"
+#include "state/certificate/order_seal.h"
 
 namespace reclaim::listener {
+namespace {
+
+using Seal = std::function<void(const std::string& host, Order& order)>;
+
+// With the key that this node shares with the hosts; none: nothing is sealed.
+Result<Seal> order_seal(const config::Settings& settings) {
+  if (settings.order_key_file.empty()) return Seal(nullptr);
+  auto key = MacKey::load(settings.order_key_file);
+  if (!key) return std::move(key).error();
+  const auto seal = std::make_shared<const OrderSeal>(settings.host, std::nullopt, *std::move(key));
+  return Seal([seal](const std::string& host, Order& order) { seal->seal(host, order); });
+}
+
+}  // namespace
+
 DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), turns_(loop), timers_(loop) {}
 
 // The server goes first, so that no request comes to an API that is gone.
@@ -25,9 +41,11 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
   }
   auto policy = api::Policy::create(settings.policy_rules);
   if (!policy) return policy.error().wrap(settings.policy_file);
-  out->api_ =
-      std::make_unique<api::Api>(api::Ports{store, out->tokens_.get(), clock, log, out->turns_},
-                                 *std::move(policy), api_options(settings));
+  auto seal = order_seal(settings);
+  if (!seal) return seal.error().wrap("[security] order_key_file");
+  out->api_ = std::make_unique<api::Api>(
+      api::Ports{store, out->tokens_.get(), clock, log, out->turns_, *std::move(seal)},
+      *std::move(policy), api_options(settings));
   auto server = HttpServer::create(
       loop, settings.api.http,
       [api = out->api_.get()](api::Request request, Once<api::Response> done) {

@@ -208,9 +208,11 @@ void add_device(CLI::App& app, CommandLine& line) {
   add_device_list(device, line);
   add_device_show(device, line);
   add_device_command(device, line, OrderKind::clean,
-                     "Try again to clean a device that is in error");
+                     "Clean a device that is in error, or that waits for an operator's word");
   add_device_command(device, line, OrderKind::abort,
                      "Stop a cleaning; the device stays reserved, in error");
+  add_device_command(device, line, OrderKind::unhold,
+                     "Approve that a cleaning goes on behind the hold at which it waits");
   add_device_set(device, line);
   add_device_order(device, line);
 }

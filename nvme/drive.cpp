@@ -2,6 +2,7 @@
 
 #include "nvme/baseline.h"
 #include "nvme/clean_steps.h"
+#include "nvme/command/run_command.h"
 #include "nvme/controller/admin.h"
 #include "nvme/erase/erase.h"
 #include "nvme/verification.h"
@@ -42,6 +43,14 @@ Result<StepReport> Drive::run_step(const StepRequest& request, const ReportProgr
       break;
   }
   return nvme::reset_namespaces(context_, request, stop);
+}
+
+Result<CommandReport> Drive::run_command(const Command& command,
+                                         const std::function<void(CommandProgress)>& on_progress,
+                                         StopFlag& stop) {
+  if (auto unchanged = context_.claim.recheck(); !unchanged) return std::move(unchanged).error();
+  return nvme::run_command(command, context_.options.command, on_progress, stop, context_.clock,
+                           context_.log);
 }
 
 Result<std::string> Drive::enrolment() const {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "nvme/command/command.h"
 #include "nvme/drive_context.h"
 #include "nvme/stop_flag.h"
 
@@ -23,6 +24,10 @@ class Drive final {
   // See Drives::run_step (clean_steps.h).
   [[nodiscard]] Result<StepReport> run_step(const StepRequest& request,
                                             const ReportProgress& on_progress, StopFlag& stop);
+  // See Drives::run_command; the claim is looked at again first.
+  [[nodiscard]] Result<CommandReport> run_command(
+      const Command& command, const std::function<void(CommandProgress)>& on_progress,
+      StopFlag& stop);
   // See clean_steps.h.
   [[nodiscard]] Result<std::string> enrolment() const;
   // See baseline.h.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "nvme/command/file.h"
 #include "nvme/drive.h"
 #include "nvme/host/claim.h"
 #include "nvme/host/driver_binding.h"
@@ -151,11 +152,13 @@ void DriveThreads::claim(const ClaimRequest& request, Callback<ClaimReport> done
     Result<ClaimReport> answer = Error{Errc::cancelled, "stopped before the drive was claimed"};
     if (!stop.requested()) {
       std::vector<GuardFinding> findings;
-      auto claim = Claim::create(options_, request, &findings, stop, log_);
+      auto commands = digests_of_commands(options_.command, request.commands, findings);
+      auto claim = commands ? Claim::create(options_, request, &findings, stop, log_)
+                            : Result<Claim>(commands.error());
       if (claim) {
         thread->drive =
             std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);
-        answer = ClaimReport{std::move(findings), thread->drive->facts()};
+        answer = ClaimReport{std::move(findings), thread->drive->facts(), *std::move(commands)};
       } else {
         answer = claim.error();
       }
@@ -194,6 +197,18 @@ void DriveThreads::run_step(const PciAddress& address, const StepRequest& reques
   on_thread(address, std::move(done),
             [request, report = std::move(report)](Drive& drive, StopFlag& stop) {
               return drive.run_step(request, report, stop);
+            });
+}
+
+void DriveThreads::run_command(const PciAddress& address, const Command& command,
+                               std::function<void(CommandProgress)> on_progress,
+                               Callback<CommandReport> done) {
+  auto report = [this, on_progress = std::move(on_progress)](const CommandProgress& progress) {
+    mailbox_.post([on_progress, progress] { on_progress(progress); });
+  };
+  on_thread(address, std::move(done),
+            [command, report = std::move(report)](Drive& drive, StopFlag& stop) {
+              return drive.run_command(command, report, stop);
             });
 }
 

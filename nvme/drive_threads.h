@@ -48,6 +48,9 @@ class DriveThreads final : public Drives {
   void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) override;
   void run_step(const PciAddress& address, const StepRequest& request,
                 std::function<void(EraseProgress)> on_progress, Callback<StepReport> done) override;
+  void run_command(const PciAddress& address, const Command& command,
+                   std::function<void(CommandProgress)> on_progress,
+                   Callback<CommandReport> done) override;
   void take_baseline(const PciAddress& address, Callback<Baseline> done) override;
   void erase(const PciAddress& address, const EraseRequest& request,
              std::function<void(EraseProgress)> on_progress, Callback<EraseEvidence> done) override;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "nvme/command/command.h"
 #include "nvme/controller/facts.h"
 #include "state/base/callback.h"
 
@@ -55,6 +56,14 @@ class Drives {
   virtual void run_step(const PciAddress& address, const StepRequest& request,
                         std::function<void(EraseProgress)> on_progress,
                         Callback<StepReport> done) = 0;
+
+  // Runs a step of an operator's own as a child process; needs a claim. Errc::refused or busy: a
+  // guard, the command is not acceptable or has changed since the plan was locked in, or the step
+  // says "later". Errc::failed: the step's own words, a timeout, or what it wrote is not the
+  // protocol. Errc::cancelled.
+  virtual void run_command(const PciAddress& address, const Command& command,
+                           std::function<void(CommandProgress)> on_progress,
+                           Callback<CommandReport> done) = 0;
 
   // Reads the samples and writes and digests the canary. Needs a claim.
   virtual void take_baseline(const PciAddress& address, Callback<Baseline> done) = 0;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "nvme/command/options.h"
+
 namespace reclaim::nvme {
 
 struct Options {
@@ -64,6 +66,8 @@ struct Options {
   // How long a survey waits for drives to say what they are; who has not answered by then is told
   // of without it, and not asked again while the command hangs.
   std::int64_t discovery_timeout_ms = 5'000;
+
+  CommandOptions command;  // of operators' own steps
 
   // For each admin command; on expiry the kernel resets the controller, so it is generous.
   std::uint32_t admin_timeout_ms = 60'000;

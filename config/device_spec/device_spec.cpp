@@ -16,10 +16,12 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::size_t kTagsMax = 64;
+constexpr std::size_t kStepsMax = 32;
 
 // Besides kRuleKeys.
-constexpr std::array<std::string_view, 6> kOurKeys = {
-    "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem"};
+constexpr std::array<std::string_view, 8> kOurKeys = {
+    "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem", "steps", "clean"};
+constexpr std::array<std::string_view, 3> kMatchKeys = {"vendor_id", "product_id", "address"};
 // Nova's keys, so that an entry can be copied from nova.conf as it is.
 constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "traits",
                                                        "one_time_use",     "live_migratable",
@@ -54,6 +56,14 @@ constexpr std::array<std::string_view, 21> kStandardClasses = {
     "NET_PACKET_RATE_EGR_KILOPACKET_PER_SEC",
     "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC"};
 
+// "a, b, ".
+template <typename Range>
+std::string joined(const Range& names) {
+  std::string out;
+  for (const std::string_view name : names) out += fmt::format("{}, ", name);
+  return out;
+}
+
 template <typename Range>
 bool contains(const Range& range, std::string_view text) {
   return std::find(range.begin(), range.end(), text) != range.end();
@@ -63,12 +73,15 @@ std::string text_of(const rapidjson::Value& value) {
   return std::string(value.GetString(), value.GetStringLength());
 }
 
+// Which keys an entry may have.
+enum class EntryKind { device_spec, whitelist, match };
+
 // Reads one entry; everything that is wrong with it is appended to `problems`.
 class EntryReader {
  public:
-  EntryReader(const rapidjson::Value& entry, std::string_view option, const Location& at,
-              std::vector<Problem>& problems)
-      : entry_(entry), option_(option), at_(at), problems_(problems) {}
+  EntryReader(const rapidjson::Value& entry, EntryKind kind, std::string_view option,
+              const Location& at, std::vector<Problem>& problems)
+      : entry_(entry), kind_(kind), option_(option), at_(at), problems_(problems) {}
 
   std::optional<DeviceSpec> run() && {
     const std::size_t before = problems_.size();
@@ -96,11 +109,12 @@ class EntryReader {
     if (key == "vendor_id") return read_id(key, value, spec_.vendor_id);
     if (key == "product_id") return read_id(key, value, spec_.product_id);
     if (key == "address") return read_address(value);
+    if (kind_ == EntryKind::match) return unknown_key(key, joined(kMatchKeys));
     if (key == "managed") {
       spec_.managed = read_flag(key, value);
       return;
     }
-    if (option_ == kWhitelist) return read_whitelist_key(key, value);
+    if (kind_ == EntryKind::whitelist) return read_whitelist_key(key, value);
     if (contains(kRuleKeys, key)) {
       if (const Status taken = read_rule(key, value, spec_); !taken.ok()) {
         complain(taken.error().what);
@@ -109,12 +123,10 @@ class EntryReader {
     }
     if (key == "shared_subsystem") return read_shared(value);
     if (key == "tags") return read_tags(value);
+    if (key == "steps") return read_steps(value);
+    if (key == "clean") return read_clean(value);
     if (contains(kNovaKeys, key)) return read_nova_key(key, value);
-    std::string accepted;
-    for (const std::string_view name : kOurKeys) accepted += fmt::format("{}, ", name);
-    for (const std::string_view name : kRuleKeys) accepted += fmt::format("{}, ", name);
-    for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
-    unknown_key(key, accepted);
+    unknown_key(key, joined(kOurKeys) + joined(kRuleKeys) + joined(kNovaKeys));
   }
 
   void read_whitelist_key(const std::string& key, const rapidjson::Value& value) {
@@ -123,10 +135,32 @@ class EntryReader {
       by_interface_ = by_interface_ || key == "devname";
       return;
     }
-    std::string accepted;
-    for (const std::string_view name : kWhitelistKeys) accepted += fmt::format("{}, ", name);
-    for (const std::string_view name : kNovaKeys) accepted += fmt::format("{}, ", name);
-    unknown_key(key, accepted);
+    unknown_key(key, joined(kWhitelistKeys) + joined(kNovaKeys));
+  }
+
+  void read_steps(const rapidjson::Value& value) {
+    bool good = value.IsArray() && value.Size() <= kStepsMax;
+    if (good) {
+      for (const auto& name : value.GetArray()) {
+        good = good && name.IsString() && name.GetStringLength() > 0;
+      }
+    }
+    if (!good) {
+      return complain(
+          fmt::format("'steps' must be a list of at most {} names of [step:NAME] "
+                      "sections, like [\"reflash\"]",
+                      kStepsMax));
+    }
+    for (const auto& name : value.GetArray()) spec_.steps.push_back(text_of(name));
+  }
+
+  void read_clean(const rapidjson::Value& value) {
+    const std::string word = value.IsString() ? text_of(value) : json::to_text(value);
+    if (word != "auto" && word != "manual") {
+      return complain(
+          fmt::format("'clean' is '{}', accepted: auto, manual", printable_excerpt(word)));
+    }
+    spec_.manual = word == "manual";
   }
 
   // `accepted` ends with a comma.
@@ -252,7 +286,8 @@ class EntryReader {
   }
 
   const rapidjson::Value& entry_;
-  std::string_view option_;  // kDeviceSpec or kWhitelist
+  EntryKind kind_;
+  std::string_view option_;  // as problems name it
   const Location& at_;
   std::vector<Problem>& problems_;
   DeviceSpec spec_;
@@ -260,8 +295,9 @@ class EntryReader {
 };
 
 // An object, or a list of objects.
-std::vector<DeviceSpec> parse_entries(std::string_view text, std::string_view option,
-                                      const Location& at, std::vector<Problem>& problems) {
+std::vector<DeviceSpec> parse_entries(std::string_view text, EntryKind kind,
+                                      std::string_view option, const Location& at,
+                                      std::vector<Problem>& problems) {
   std::vector<DeviceSpec> specs;
   const auto document = json::parse(text, kDeviceSpecBytesMax);
   if (!document.ok()) {
@@ -269,7 +305,7 @@ std::vector<DeviceSpec> parse_entries(std::string_view text, std::string_view op
     return specs;
   }
   const auto take = [&](const rapidjson::Value& entry) {
-    if (auto spec = EntryReader(entry, option, at, problems).run()) {
+    if (auto spec = EntryReader(entry, kind, option, at, problems).run()) {
       specs.push_back(*std::move(spec));
     }
   };
@@ -297,12 +333,22 @@ std::string_view to_string(SharedSubsystem shared) {
 
 std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
                                           std::vector<Problem>& problems) {
-  return parse_entries(text, kDeviceSpec, at, problems);
+  return parse_entries(text, EntryKind::device_spec, kDeviceSpec, at, problems);
 }
 
 std::vector<DeviceSpec> parse_passthrough_whitelist(std::string_view text, const Location& at,
                                                     std::vector<Problem>& problems) {
-  return parse_entries(text, kWhitelist, at, problems);
+  return parse_entries(text, EntryKind::whitelist, kWhitelist, at, problems);
+}
+
+std::optional<DeviceSpec> parse_device_match(std::string_view text, std::string_view option,
+                                             const Location& at, std::vector<Problem>& problems) {
+  const auto document = json::parse(text, kDeviceSpecBytesMax);
+  if (!document.ok()) {
+    problems.push_back({at, fmt::format("{}: {}", option, document.error().what)});
+    return std::nullopt;
+  }
+  return EntryReader(*document, EntryKind::match, option, at, problems).run();
 }
 
 bool matches(const DeviceSpec& spec, std::uint16_t vendor_id, std::uint16_t product_id,

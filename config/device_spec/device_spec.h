@@ -78,6 +78,8 @@ struct DeviceSpec {
   std::optional<bool> managed;
   SharedSubsystem shared_subsystem = SharedSubsystem::refuse;
   std::vector<DeviceTag> tags;
+  std::vector<std::string> steps;  // names of [step:NAME] sections that are for its devices
+  std::optional<bool> manual;      // clean = manual or auto; nothing: [clean] automated
   // Normalised as Nova normalises it; takes the place of CUSTOM_PCI_<VENDOR>_<PRODUCT>. Empty: not
   // given.
   std::string resource_class;
@@ -95,6 +97,13 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 // `problems` with its place, all of it; the entries that are right are returned.
 [[nodiscard]] std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
                                                         std::vector<Problem>& problems);
+
+// What a step's `devices` matches: an object with an entry's vendor_id, product_id and address, and
+// nothing else. `option` is how problems name it. Nothing: there are problems.
+[[nodiscard]] std::optional<DeviceSpec> parse_device_match(std::string_view text,
+                                                           std::string_view option,
+                                                           const Location& at,
+                                                           std::vector<Problem>& problems);
 
 // The same of Cyborg's [pci] passthrough_whitelist, whose entries say which devices they are for
 // and whether libvirt manages them, and nothing that counts besides.

@@ -31,9 +31,15 @@ bool in_list(std::string_view list, std::string_view word) {
   return false;
 }
 
+// As the table has it: "step:" for [step:reflash].
+std::string_view declared_group(std::string_view group) {
+  const std::size_t colon = group.find(':');
+  return colon == std::string_view::npos ? group : group.substr(0, colon + 1);
+}
+
 const OptionGroup* find_group(std::string_view name) {
   for (const OptionGroup& group : schema_groups()) {
-    if (group.name == name) return &group;
+    if (group.name == declared_group(name)) return &group;
   }
   return nullptr;
 }
@@ -131,7 +137,8 @@ bool Options::is_unused(std::string_view group, std::string_view name) {
 
 const Option* Options::find(std::string_view group, std::string_view name) const {
   for (const Option& option : schema()) {
-    const bool here = option.group == kAuthGroup ? is_auth_group(group) : option.group == group;
+    const bool here =
+        option.group == kAuthGroup ? is_auth_group(group) : option.group == declared_group(group);
     if (here && (option.name == name || in_list(option.aliases, name))) return &option;
   }
   return nullptr;
@@ -167,6 +174,20 @@ std::vector<Value> Options::raw(const Option& option, std::string_view group) co
 bool Options::given(std::string_view group, std::string_view name) const {
   const Option* option = find(group, name);
   return option != nullptr && !raw(*option, group).empty();
+}
+
+std::vector<IniSection> Options::family(std::string_view prefix) const {
+  std::vector<IniSection> found;
+  for (const SourceFile& file : files_) {
+    if (file.service) continue;
+    for (const IniSection& section : file.ini.sections) {
+      const bool known =
+          std::any_of(found.begin(), found.end(),
+                      [&section](const IniSection& other) { return other.group == section.group; });
+      if (!known && declared_group(section.group) == prefix) found.push_back(section);
+    }
+  }
+  return found;
 }
 
 void Options::override_value(std::string_view group, std::string_view name, Value value) {
@@ -301,8 +322,8 @@ void Options::check_entry(const IniEntry& entry, std::vector<Problem>& problems,
   }
   std::vector<std::string> names;
   for (const Option& option : schema()) {
-    const bool here =
-        option.group == kAuthGroup ? is_auth_group(entry.group) : option.group == entry.group;
+    const bool here = option.group == kAuthGroup ? is_auth_group(entry.group)
+                                                 : option.group == declared_group(entry.group);
     if (here) names.emplace_back(option.name);
   }
   std::string hint;

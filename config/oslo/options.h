@@ -57,6 +57,7 @@ struct Option {
 };
 
 struct OptionGroup {
+  // One that ends with ':' stands for all groups that begin so: "step:" for [step:reflash].
   std::string_view name;
   std::string_view help;
   // Names that oslo, keystoneauth or keystonemiddleware accept here and that have no effect in
@@ -104,6 +105,9 @@ class Options {
 
   // True if some file sets it.
   [[nodiscard]] bool given(std::string_view group, std::string_view name) const;
+
+  // The groups of Reclaim's own files that begin with `prefix`, such as "step:", each once.
+  [[nodiscard]] std::vector<IniSection> family(std::string_view prefix) const;
 
   // The three groups that have a login, and those that their auth_section names.
   [[nodiscard]] bool is_auth_group(std::string_view group) const;

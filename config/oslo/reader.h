@@ -33,6 +33,9 @@ class Reader {
   [[nodiscard]] bool given(std::string_view group, std::string_view name) const {
     return options_.given(group, name);
   }
+  [[nodiscard]] std::vector<IniSection> family(std::string_view prefix) const {
+    return options_.family(prefix);
+  }
   // By one of Reclaim's own files, and by none with --service-config that is weaker.
   [[nodiscard]] bool given_by_us(std::string_view group, std::string_view name) const;
   // "FILE:LINE: [group] name TEXT" (or ": TEXT") where the option was set, else without a place.

@@ -78,7 +78,9 @@ std::string sample() {
           "Most sites set transport_url, [redis] url, [placement] and [nvme] device_spec, or take "
           "the first and the third from nova.conf with --service-config.");
   for (const OptionGroup& group : schema_groups()) {
-    out += fmt::format("\n\n[{}]\n", group.name);
+    // A section of each name that an operator chooses: there is none as the file stands.
+    out += group.name.ends_with(':') ? fmt::format("\n\n#[{}NAME]\n", group.name)
+                                     : fmt::format("\n\n[{}]\n", group.name);
     comment(out, group.help);
     const bool same_login = group.name == "keystone_authtoken" || group.name == "cyborg";
     for (const Option& option : schema()) {

@@ -70,6 +70,13 @@ constexpr std::array kGroups = {
     OptionGroup{.name = "pci",
                 .help = "The devices of Cyborg's PCI driver, as in cyborg.conf.",
                 .unused = ""},
+    OptionGroup{.name = "clean",
+                .help = "When a device is cleaned, and in which order its steps run.",
+                .unused = ""},
+    OptionGroup{.name = "step:",
+                .help = "A clean step of your own, in a section of its own name (lower-case "
+                        "letters, digits, '_'). May stand as often as there are steps.",
+                .unused = ""},
     OptionGroup{.name = "recovery", .help = "What to do after a restart.", .unused = ""},
     OptionGroup{.name = "certificates",
                 .help = "The proof of each erasure that led to a release.",

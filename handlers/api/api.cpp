@@ -71,6 +71,8 @@ std::string_view rule_of(Resource resource) {
       return "cyborg:device:cleaning_steps";
     case Resource::clean:
       return "cyborg:device:clean";
+    case Resource::unhold:
+      return "cyborg:device:unhold";
     case Resource::arqs:
       return "cyborg:arq:get_all";
     case Resource::arq:
@@ -84,7 +86,7 @@ std::string_view rule_of(Resource resource) {
 }
 
 Microversion needed_by(Resource resource) {
-  const bool new_one = resource == Resource::clean || resource == Resource::steps;
+  const bool new_one = orders_something(resource) || resource == Resource::steps;
   return new_one ? kVersionDeviceState : kVersionMin;
 }
 
@@ -92,7 +94,7 @@ bool blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// A clean takes no arguments; an empty object is what some clients send for none.
+// An order takes no arguments; an empty object is what some clients send for none.
 bool says_nothing(std::string_view body) {
   if (blank(body)) return true;
   const std::size_t first = body.find_first_not_of(" \t\r\n");
@@ -211,6 +213,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       case Resource::device:
       case Resource::steps:
       case Resource::clean:
+      case Resource::unhold:
         return one_device(call);
       case Resource::arqs:
       case Resource::arq:
@@ -277,7 +280,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     }
     response.user_id = call.who.user_id;
     response.project_id = call.who.project_id;
-    if (call.route.resource == Resource::clean && call.request.method == "POST") {
+    if (orders_something(call.route.resource) && call.request.method == "POST") {
       audit(call, response);
     }
     call.done(std::move(response));
@@ -315,7 +318,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
           if (!found) return answer(*call, redis_fault(*call, found.error()));
           if (*found == nullptr) return answer(*call, no_such_device(*call));
           const Record& record = (*found)->record;
-          if (call->route.resource == Resource::clean) return clean(call, **found);
+          if (orders_something(call->route.resource)) return order(call, **found);
           answer(*call,
                  json_response(200, call->route.resource == Resource::steps
                                         ? steps_body(record)
@@ -324,20 +327,31 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         });
   }
 
-  void clean(const CallPtr& call, const Fleet::Found& found) {
+  void order(const CallPtr& call, const Fleet::Found& found) {
+    const bool unholds = call->route.resource == Resource::unhold;
+    const OrderKind kind = unholds ? OrderKind::unhold : OrderKind::clean;
     if (!says_nothing(call->request.body)) {
-      return answer(*call, fault(400, "clean takes no arguments: send no body, or {}"));
+      return answer(*call, fault(400, fmt::format("{} takes no arguments: send no body, or {{}}",
+                                                  to_string(kind))));
     }
-    if (const auto why = why_not_clean(found, ports_.clock.now().wall, options_.heartbeat_max_ms)) {
-      return answer(*call, fault(why->status, why->detail));
-    }
+    const WallMs now = ports_.clock.now().wall;
+    const auto why = unholds ? why_not_unhold(found, now, options_.heartbeat_max_ms)
+                             : why_not_clean(found, now, options_.heartbeat_max_ms);
+    if (why) return answer(*call, fault(why->status, why->detail));
     Order order;
-    order.order = to_string(OrderKind::clean);
+    order.order = to_string(kind);
     order.address = to_string(found.record.address);
     order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
                             word(call->who.project_id));
     order.request_id = call->request.request_id;
-    order.issued_at = ports_.clock.now().wall;
+    order.issued_at = now;
+    if (unholds && ports_.seal) ports_.seal(found.record.host, order);
+    if (unholds && order.mac.empty()) {
+      return answer(*call, fault(503,
+                                 "this node of the API has no key that the worker would believe: "
+                                 "set [security] order_key_file to the same key here and on the "
+                                 "hosts, or run `reclaim device unhold` as root on the host"));
+    }
     ports_.store.push_order(
         found.record.host, order, [weak = weak_from_this(), call](Result<Ok> pushed) {
           const auto self = weak.lock();
@@ -355,8 +369,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         response.status == 202 ? "accepted" : fmt::format("refused with {}", response.status);
     const std::string device = printable_excerpt(call.route.id);
     ports_.log.info(log_name::kApiAudit,
-                    fmt::format("clean of device {} by user {} of project {}: {}", device,
-                                word(call.who.user_id), word(call.who.project_id), outcome),
+                    fmt::format("{} of device {} by user {} of project {}: {}",
+                                call.route.resource == Resource::unhold ? "unhold" : "clean",
+                                device, word(call.who.user_id), word(call.who.project_id), outcome),
                     {{"device", device},
                      {"user_id", word(call.who.user_id)},
                      {"project_id", word(call.who.project_id)},

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ struct Ports {
   const Clock& clock;
   Logger& log;
   LoopBudget& turns;
+  // Gives an order for `host` its code (state/certificate/order_seal.h); none, or one that leaves
+  // it without: this node has no key for orders that accept something.
+  std::function<void(const std::string& host, Order& order)> seal = nullptr;
 };
 
 class Api final {

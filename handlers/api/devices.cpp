@@ -157,6 +157,7 @@ std::optional<Fault> why_state_forbids(const Record& record) {
     case DeviceState::allocated:
       return Fault{409, fmt::format("{} {}", who, why_allocated(record))};
     case DeviceState::pending_cleaning:
+      if (record.clean_start == CleanStart::awaited) return std::nullopt;
       return Fault{409, fmt::format("{} is pending_cleaning: it is going to be cleaned, and needs "
                                     "no further order{}",
                                     who, because)};
@@ -308,6 +309,22 @@ std::string steps_body(const Record& record) {
   return text_of(buffer);
 }
 
+namespace {
+
+std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
+                                   std::int64_t heartbeat_max_ms) {
+  const std::int64_t age_ms = now.ms - found.host.heartbeat_at.ms;
+  if (found.host.heartbeat_at.ms > 0 && age_ms <= heartbeat_max_ms) return std::nullopt;
+  const std::string last = found.host.heartbeat_at.ms <= 0
+                               ? std::string("no heartbeat, or too long ago")
+                               : fmt::format("last heartbeat {} ago", seconds(age_ms));
+  return Fault{400, fmt::format("No worker on host {} can clean it: {}, and {} are the limit; "
+                                "start reclaim there, then ask again",
+                                found.record.host, last, seconds(heartbeat_max_ms))};
+}
+
+}  // namespace
+
 std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
                                    std::int64_t heartbeat_max_ms) {
   const Record& record = found.record;
@@ -317,16 +334,18 @@ std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
                                   to_string(record.address), record.host, record.type)};
   }
   if (auto fault = why_state_forbids(record)) return fault;
-  const std::int64_t age_ms = now.ms - found.host.heartbeat_at.ms;
-  if (found.host.heartbeat_at.ms <= 0 || age_ms > heartbeat_max_ms) {
-    const std::string last = found.host.heartbeat_at.ms <= 0
-                                 ? std::string("no heartbeat, or too long ago")
-                                 : fmt::format("last heartbeat {} ago", seconds(age_ms));
-    return Fault{400, fmt::format("No worker on host {} can clean it: {}, and {} are the limit; "
-                                  "start reclaim there, then ask again",
-                                  record.host, last, seconds(heartbeat_max_ms))};
+  return why_no_worker(found, now, heartbeat_max_ms);
+}
+
+std::optional<Fault> why_not_unhold(const Fleet::Found& found, WallMs now,
+                                    std::int64_t heartbeat_max_ms) {
+  const Record& record = found.record;
+  if (!record.clean_step.starts_with("hold.")) {
+    return Fault{409, fmt::format("The device at {} of host {} is {} and waits at no hold",
+                                  to_string(record.address), record.host,
+                                  to_string(device_state(record.stage)))};
   }
-  return std::nullopt;
+  return why_no_worker(found, now, heartbeat_max_ms);
 }
 
 }  // namespace reclaim::api

@@ -59,6 +59,9 @@ struct Fault {
   std::string detail;
 };
 
+// Why the hold at which the device waits takes no approval; nothing: it does, or waits at one.
+[[nodiscard]] std::optional<Fault> why_not_unhold(const Fleet::Found& found, WallMs now,
+                                                  std::int64_t heartbeat_max_ms);
 // Why the device may not be told to clean itself now, as the specification lists it; nothing: it
 // may. The worker judges again when it gets the order.
 [[nodiscard]] std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,

@@ -76,6 +76,7 @@ Resource find_resource(const std::vector<std::string>& rest) {
     if (rest.size() == 2) return Resource::devices;
     if (rest.size() == 3) return Resource::device;
     if (rest.size() == 4 && rest[3] == "clean") return Resource::clean;
+    if (rest.size() == 4 && rest[3] == "unhold") return Resource::unhold;
     if (rest.size() == 5 && rest[3] == "cleaning" && rest[4] == "steps") return Resource::steps;
   }
   if (rest[1] == "accelerator_requests") {
@@ -110,12 +111,16 @@ Result<Route> parse_route(std::string_view text) {
   return route;
 }
 
+bool orders_something(Resource resource) {
+  return resource == Resource::clean || resource == Resource::unhold;
+}
+
 std::string_view method_of(Resource resource) {
-  return resource == Resource::clean ? "POST" : "GET";
+  return orders_something(resource) ? "POST" : "GET";
 }
 
 std::string_view allowed_methods(Resource resource) {
-  return resource == Resource::clean ? "POST" : "GET, HEAD";
+  return orders_something(resource) ? "POST" : "GET, HEAD";
 }
 
 }  // namespace reclaim::api

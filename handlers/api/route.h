@@ -21,6 +21,7 @@ enum class Resource {
   devices,  // /v2/devices
   device,   // /v2/devices/ID
   clean,    // /v2/devices/ID/clean
+  unhold,   // /v2/devices/ID/unhold
   steps,    // /v2/devices/ID/cleaning/steps
   arqs,     // /v2/accelerator_requests
   arq,      // /v2/accelerator_requests/ID
@@ -38,6 +39,8 @@ struct Route {
 // perhaps a query. The error is a 400's text: bad encoding, too many parameters.
 [[nodiscard]] Result<Route> parse_route(std::string_view text);
 
+// An order for the worker of a device, by POST; everything else is read.
+[[nodiscard]] bool orders_something(Resource resource);
 // "GET" or "POST"; the HTTP server turns a HEAD into a GET and keeps the body to itself.
 [[nodiscard]] std::string_view method_of(Resource resource);
 // What a 405's Allow says.

@@ -49,6 +49,7 @@ void Admissions::try_admit(const PciAddress& address) {
   if (!plan) {
     Assessment refused;
     refused.waiting_for = plan.error().what;
+    refused.awaits_operator = refused.waiting_for == kCleanedManually;
     // What has just come up may pass within seconds: a driver that is being bound.
     if (refused.waiting_for != device.record.waiting_for) context_.want_survey(kMayPassSoonMs);
     return annotate(address, refused);
@@ -86,6 +87,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
     next.waiting_for = assessment.waiting_for;
   }
   if (assessment.plan) next.plan = *assessment.plan;
+  if (assessment.awaits_operator) next.clean_start = CleanStart::awaited;
   // The next instance of a device whose release was seen only by its being taken.
   if (next.stage == Stage::allocated && assessment.facts.instance) {
     next.instance = *assessment.facts.instance;

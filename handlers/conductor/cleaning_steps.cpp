@@ -9,6 +9,14 @@
 #include "handlers/survey/plan.h"
 
 namespace reclaim {
+namespace {
+
+// Where the steps of the stage end: at the erase, or with the plan.
+std::size_t last_step_of(const Record& record) {
+  return record.stage == Stage::preparing ? erase_index(record.plan) : record.plan.size();
+}
+
+}  // namespace
 
 void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
@@ -18,12 +26,19 @@ void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
         address, epoch, Trigger::step_failed,
         said("stored plan is incomplete; run `reclaim device clean` to build it again"));
   }
-  if (record.step_index >= steps_before_erase(record.plan)) {
+  if (record.step_index >= last_step_of(record)) {
     return context_.answer(address, epoch, Trigger::steps_done);
   }
   const CleanStep& step = record.plan[record.step_index];
+  if (step.interface != kNvmeInterface) {
+    return own_.run(address, epoch,
+                    [this, address, name = record.clean_step](
+                        std::uint64_t of, const Result<nvme::StepReport>& report) {
+                      step_answered(address, of, name, report);
+                    });
+  }
   const auto kind = nvme::parse_drive_step(step.step);
-  CHECK(kind);  // a whole plan has no other
+  CHECK(kind);  // a whole plan has no other, and none of ours behind its erase
   nvme::StepRequest request;
   request.step = *kind;
   request.method = *method;
@@ -58,9 +73,36 @@ void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch
   const Record& record = context_.record_of(address);
   Facts facts = said(fmt::format("{}: {}", name, summary(*report)));
   facts.findings = with_findings(record.findings, name, *report);
-  const bool last = record.step_index + 1 >= steps_before_erase(record.plan);
+  if (record.stage == Stage::concluding) return note_findings(address, epoch, std::move(facts));
+  step_done(address, epoch, std::move(facts));
+}
+
+void CleaningSteps::step_done(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+  const Record& record = context_.record_of(address);
+  const bool last = record.step_index + 1 >= last_step_of(record);
+  if (last) facts.step_index = record.step_index + 1;
   context_.answer(address, epoch, last ? Trigger::steps_done : Trigger::step_done,
                   std::move(facts));
+}
+
+// What the steps before the erase found is in the ledger with its baseline; what those after it
+// find, before they count: a release rests on the ledger's word.
+void CleaningSteps::note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+  const LedgerEntry* known = context_.on_ledger(address);
+  CHECK(known != nullptr);
+  LedgerEntry entry = *known;
+  entry.cleaning.findings = *facts.findings;
+  ledger_.put(address, entry, [this, address, epoch, facts](Status kept) {
+    if (context_.is_stale(address, epoch)) return;
+    if (kept) return step_done(address, epoch, facts);
+    context_.ports.log.error(
+        log_name::kConductor,
+        fmt::format("{}: the ledger cannot be written, the cleaning waits", to_string(address)),
+        {{"why", kept.error().what}});
+    context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, facts] {
+      if (!context_.is_stale(address, epoch)) note_findings(address, epoch, facts);
+    });
+  });
 }
 
 void CleaningSteps::take_baseline(const PciAddress& address, std::uint64_t epoch) {
@@ -108,7 +150,7 @@ void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
   const auto method = erase_of(record.plan);
   if (!method) return context_.answer(address, epoch, Trigger::erase_failed, said(method.error()));
-  const CleanStep& step = record.plan.back();
+  const CleanStep& step = record.plan[erase_index(record.plan)];
   nvme::EraseRequest request;
   request.method = *method;
   request.adopt_ours = std::exchange(adopting_[address], false);
@@ -159,7 +201,11 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
         facts.capacity_bytes = report->capacity_bytes;
         // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
-        context_.answer(address, epoch, Trigger::verified, std::move(facts));
+        const std::size_t next = erase_index(context_.record_of(address).plan) + 1;
+        const bool more = next < context_.record_of(address).plan.size();
+        if (more) facts.step_index = static_cast<std::uint32_t>(next);
+        context_.answer(address, epoch, more ? Trigger::verified_more : Trigger::verified,
+                        std::move(facts));
       });
 }
 

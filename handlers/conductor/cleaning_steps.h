@@ -8,6 +8,7 @@
 
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/record_writer.h"
 
 namespace reclaim {
@@ -15,8 +16,9 @@ namespace reclaim {
 // Thread: the loop's. `epoch`: of the record that asks for it, and that the answer belongs to.
 class CleaningSteps final {
  public:
-  CleaningSteps(const ConductorContext& context, LedgerGate& ledger, RecordWriter& writer)
-      : context_(context), ledger_(ledger), writer_(writer) {}
+  CleaningSteps(const ConductorContext& context, LedgerGate& ledger, RecordWriter& writer,
+                OperatorSteps& own)
+      : context_(context), ledger_(ledger), writer_(writer), own_(own) {}
 
   // The step that the record names. Each can be run again, so that an interrupted cleaning begins
   // with the first one.
@@ -31,11 +33,14 @@ class CleaningSteps final {
  private:
   void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
                      const Result<nvme::StepReport>& report);
+  void step_done(const PciAddress& address, std::uint64_t epoch, Facts facts);
+  void note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;
   RecordWriter& writer_;
+  OperatorSteps& own_;
   std::map<PciAddress, bool> adopting_;
 };
 

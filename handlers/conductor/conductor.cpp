@@ -69,14 +69,15 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       admissions_(
           context_, devices_, writer_, certificates_, fence_, arq_book_,
           [this](const PciAddress& address) { return device_orders_.maintenance_begins(address); }),
-      steps_(context_, ledger_, writer_),
+      own_steps_(context_, writer_),
+      steps_(context_, ledger_, writer_, own_steps_),
       recheck_(context_, fence_, arqs_, admissions_, steps_),
       release_(context_, locks_, ledger_, claims_, fence_, arqs_, cyborg_),
       assessor_(context_, devices_,
                 {ledger_, certificates_, reserver_, registration_, fence_, claims_, arqs_, inbox_,
                  admissions_, audits_}),
-      device_orders_(context_,
-                     {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_, audits_}),
+      device_orders_(context_, {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_,
+                                own_steps_, audits_}),
       orders_(context_, ledger_, device_orders_),
       surveyor_(ports.providers, ports.drives),
       schedule_(

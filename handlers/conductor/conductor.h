@@ -27,6 +27,7 @@
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
+#include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/recheck.h"
 #include "handlers/conductor/record_writer.h"
@@ -128,6 +129,7 @@ class Conductor final {
   ReleaseFence fence_;
   DriveClaims claims_;
   Admissions admissions_;
+  OperatorSteps own_steps_;
   CleaningSteps steps_;
   Recheck recheck_;
   Release release_;

@@ -80,10 +80,13 @@ void DeviceOrders::carry_out(const Order& order, const PciAddress& address, cons
     case OrderKind::clean:
       return done(clean(device, std::move(facts)));
     case OrderKind::abort:
+      if (std::string why = own_.why_not_abortable(address); !why.empty()) return done(why);
       context_.post(address, Event{Trigger::operator_abort, 0, std::move(facts)});
       return done("");
     case OrderKind::enrol:
       return enrol(device, order, std::move(facts), done);
+    case OrderKind::unhold:
+      return done(own_.approve(address, printable_excerpt(order.who, kOrderWordBytesMax)));
     case OrderKind::maintenance_on:
     case OrderKind::maintenance_off:
       maintenance_wanted_[address] = *kind == OrderKind::maintenance_on;

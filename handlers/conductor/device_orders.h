@@ -8,6 +8,7 @@
 #include "handlers/arq/book.h"
 #include "handlers/conductor/assessor.h"
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/record_writer.h"
 
@@ -22,6 +23,7 @@ struct OrderHands {
   ArqDesk& arqs;
   Admissions& admissions;
   Assessor& assessor;
+  OperatorSteps& own_steps;
   AuditKeeper& audits;
 };
 
@@ -37,6 +39,7 @@ class DeviceOrders final : public OrderDesk::Devices {
         arqs_(hands.arqs),
         admissions_(hands.admissions),
         assessor_(hands.assessor),
+        own_(hands.own_steps),
         audits_(hands.audits) {}
 
   [[nodiscard]] std::string why_refused(const Order& order) const override;
@@ -72,6 +75,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   ArqDesk& arqs_;
   Admissions& admissions_;
   Assessor& assessor_;
+  OperatorSteps& own_;
   AuditKeeper& audits_;
   std::map<PciAddress, bool> maintenance_wanted_;
 };

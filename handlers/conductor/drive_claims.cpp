@@ -48,6 +48,9 @@ std::optional<nvme::ClaimRequest> DriveClaims::claim_request(const Record& recor
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
   request.managed = policy->managed;
   request.rules = policy->rules;
+  for (const OperatorStep& step : policy->steps) {
+    if (step.priority > 0 && !step.is_hold()) request.commands.push_back(step.command);
+  }
   return request;
 }
 
@@ -103,7 +106,7 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
                  : Result<nvme::EraseMethod>(Error{Errc::failed, "it does not say what it can"});
     if (!method)
       return context_.answer(address, epoch, Trigger::guards_failed, said(method.error()));
-    facts.plan = make_plan(*method, context_.options);
+    facts.plan = make_plan(*method, policy.steps, context_.options);
     drives_[address].permitted = *method;
   } else {
     const auto locked = erase_of(record.plan);
@@ -115,7 +118,23 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
       return context_.answer(address, epoch, Trigger::guards_failed, said(allowed.error()));
     drives_[address].permitted = *locked;
   }
+  lock_commands_in(record, policy, report, facts);
   context_.answer(address, epoch, Trigger::guards_passed, std::move(facts));
+}
+
+// The commands as they are now are those that this cleaning runs; one that is exchanged meanwhile
+// starts it over. An erase that may be running is adopted with the plan that began it.
+void DriveClaims::lock_commands_in(const Record& record, const DevicePolicy& policy,
+                                   const nvme::ClaimReport& report, Facts& facts) {
+  if (report.command_digests.empty() || record.erase_begun) return;
+  std::vector<CleanStep> plan = facts.plan.value_or(record.plan);
+  for (CleanStep& step : plan) {
+    const OperatorStep* defined = definition_of(step, policy.steps);
+    if (defined == nullptr) continue;
+    const auto digest = report.command_digests.find(defined->command);
+    if (digest != report.command_digests.end()) step = with_digest(step, digest->second);
+  }
+  facts.plan = std::move(plan);
 }
 
 void DriveClaims::drop(const PciAddress& address) {

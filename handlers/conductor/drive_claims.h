@@ -68,6 +68,8 @@ class DriveClaims final {
   void claim(const PciAddress& address, std::uint64_t epoch);
   void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
                const nvme::ClaimReport& report);
+  void lock_commands_in(const Record& record, const DevicePolicy& policy,
+                        const nvme::ClaimReport& report, Facts& facts);
   void note_claimed(const nvme::DriveFacts& drive, Facts& facts) const;
 
   const ConductorContext& context_;

@@ -126,7 +126,7 @@ std::string OrderDesk::why_not(const Order& order) const {
 // An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
 // pool: it has to be an operator's, of now, and not one that was heard before.
 std::string OrderDesk::why_not_accepted(const Order& order) const {
-  if (!names_a_drive(order.serial, order.hardware)) {
+  if (kind_of(order) == OrderKind::enrol && !names_a_drive(order.serial, order.hardware)) {
     return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
            "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
   }

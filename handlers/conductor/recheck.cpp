@@ -53,7 +53,10 @@ void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
   const auto method = erase_of(record.plan);
   const bool adopting = record.erase_begun && method && nvme::is_sanitize(*method);
   steps_.adopt_next_erase(address, adopting);
-  context_.answer(address, epoch, adopting ? Trigger::still_burned_adopt : Trigger::still_burned);
+  Facts facts;
+  if (adopting) facts.step_index = static_cast<std::uint32_t>(erase_index(record.plan));
+  context_.answer(address, epoch, adopting ? Trigger::still_burned_adopt : Trigger::still_burned,
+                  std::move(facts));
 }
 
 }  // namespace reclaim

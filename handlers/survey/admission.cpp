@@ -507,13 +507,15 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
   if (!sighting.drive->identity) {
     // What it can is not known before it is claimed; what was resolved for an earlier
     // configuration counts no more.
-    if (!planning.policy->managed) assessment.plan = make_plan(std::nullopt, planning.options);
+    if (!planning.policy->managed) {
+      assessment.plan = make_plan(std::nullopt, planning.policy->steps, planning.options);
+    }
     return;
   }
   const auto method =
       planning.choose_method(*planning.policy, sighting.drive->identity->capabilities);
   if (method) {
-    assessment.plan = make_plan(*method, planning.options);
+    assessment.plan = make_plan(*method, planning.policy->steps, planning.options);
     return;
   }
   if (sighting.view->burned()) return;
@@ -567,15 +569,20 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
     return refuse(gone_entry(sighting));
   }
   if (const Status told = is_the_one_on_record(sighting, record); !told) return told.error();
+  if (awaits_operator(*planning.policy, record)) return refuse(std::string(kCleanedManually));
   if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }
   // Locked in: no runtime fallback, and no other method because the configuration changed since.
-  if (is_whole(record.plan)) return record.plan;
-  if (!drive.identity) return make_plan(std::nullopt, planning.options);
+  // An operator's own steps are those of today as long as the erase has not begun.
+  const std::vector<OperatorStep>& own = planning.policy->steps;
+  if (is_whole(record.plan)) {
+    return record.erase_begun ? record.plan : with_own_steps(record.plan, own, planning.options);
+  }
+  if (!drive.identity) return make_plan(std::nullopt, own, planning.options);
   const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
   if (!method) return method.error();
-  return make_plan(*method, planning.options);
+  return make_plan(*method, own, planning.options);
 }
 
 }  // namespace reclaim

@@ -52,6 +52,8 @@ struct Assessment {
   std::string alarm;
   // Reserved, and nothing tells a hold from a missed tenancy: an operator may say `clean`.
   bool unsure = false;
+  // Nothing forbids the cleaning but that an operator has to begin it.
+  bool awaits_operator = false;
   // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
   // the device.
   std::optional<std::vector<CleanStep>> plan;
@@ -59,6 +61,13 @@ struct Assessment {
 
 inline constexpr std::string_view kMaintaining = "maintaining";
 inline constexpr std::string_view kInMaintenance = "in maintenance, set by an operator";
+inline constexpr std::string_view kCleanedManually =
+    "cleaned only when an operator says so: `reclaim device clean` starts it";
+
+// Whether its cleaning is an operator's to begin, and he has not yet.
+[[nodiscard]] inline bool awaits_operator(const DevicePolicy& policy, const Record& record) {
+  return policy.manual && record.clean_start != CleanStart::ordered;
+}
 
 // The record a device begins with. Whether it is dirty is decided right after, by the same rules as
 // for a device known for long; what the ledger remembers of a lost record comes first.

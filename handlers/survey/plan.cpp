@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "state/base/check.h"
+#include "state/base/embedded_json.h"
 #include "state/base/json.h"
 
 namespace reclaim {
 namespace {
 
-constexpr std::string_view kInterface = "nvme";
 constexpr int kErasePriority = 50;
 constexpr int kPriorityMax = 1000;
-constexpr std::size_t kArgsBytesMax = 4096;
+constexpr std::size_t kArgsBytesMax = std::size_t{32} * 1024;
+constexpr const char* kDigest = "sha256";  // of a command, once it was locked in
 constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 constexpr std::int64_t kNoLimitOfItsOwn = 0;
 
@@ -32,7 +35,39 @@ constexpr std::array kSteps{
 };
 
 std::string name_of(const StepKind& kind) {
-  return fmt::format("{}.{}", kInterface, to_string(kind.step));
+  return fmt::format("{}.{}", kNvmeInterface, to_string(kind.step));
+}
+
+std::string name_of(const CleanStep& step) {
+  return step.interface + "." + step.step;
+}
+
+// As Ironic has it, and what an operator has to know of it besides.
+CleanStep plan_step(const OperatorStep& step) {
+  const auto args = json::parse(step.args, kArgsBytesMax);
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  const auto add = [&](const char* name, auto&& value) {
+    document.AddMember(rapidjson::StringRef(name), std::forward<decltype(value)>(value), allocator);
+  };
+  add("timeout_ms", rapidjson::Value(step.timeout_ms));
+  if (step.is_hold()) {
+    add("approvals", rapidjson::Value(step.approvals));
+  } else {
+    add("command", json_string(step.command, allocator));
+    add("driver", json_string(step.driver, allocator));
+    add("verifies", rapidjson::Value(step.verifies));
+  }
+  add("abortable", rapidjson::Value(step.abortable));
+  add("stage", rapidjson::StringRef(step.stage == StepStage::before ? "before" : "after"));
+  add("args", args ? rapidjson::Value(*args, allocator) : rapidjson::Value(rapidjson::kObjectType));
+  return CleanStep{step.interface, step.name, step.priority, json::to_text(document)};
+}
+
+CleanStep without_digest(const CleanStep& step) {
+  auto args = json::parse(step.args, kArgsBytesMax);
+  if (!args || !args->IsObject() || !args->RemoveMember(kDigest)) return step;
+  return CleanStep{step.interface, step.step, step.priority, json::to_text(*args)};
 }
 
 constexpr bool priorities_are_distinct() {
@@ -103,7 +138,15 @@ Status check_step_order(const StepPriorities& priorities) {
   return Ok{};
 }
 
+std::string built_in_step_at(int priority, const StepPriorities& priorities) {
+  for (const StepKind& kind : kSteps) {
+    if (priority_of(kind, priorities) == priority) return name_of(kind);
+  }
+  return {};
+}
+
 std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
+                                 const std::vector<OperatorStep>& own,
                                  const ConductorOptions& options) {
   std::vector<CleanStep> plan;
   for (const StepKind& kind : kSteps) {
@@ -111,37 +154,98 @@ std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
     if (priority <= 0 && kind.may_be_disabled) continue;
     const std::int64_t timeout_ms =
         kind.timeout_ms == kNoLimitOfItsOwn ? options.cleanup_timeout_ms : kind.timeout_ms;
-    plan.push_back(CleanStep{std::string(kInterface), std::string(to_string(kind.step)),
+    plan.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(kind.step)),
                              std::max(priority, kErasePriority + 1),
                              fmt::format("{{\"timeout_ms\":{}}}", timeout_ms)});
   }
-  std::stable_sort(plan.begin(), plan.end(),
-                   [](const CleanStep& a, const CleanStep& b) { return a.priority > b.priority; });
   if (method) {
-    plan.push_back(CleanStep{std::string(kInterface), std::string(to_string(*method)),
+    plan.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(*method)),
                              kErasePriority,
                              fmt::format("{{\"timeout_ms\":{},\"stall_timeout_ms\":{}}}",
                                          options.cleanup_timeout_ms, options.stall_timeout_ms)});
   }
-  return plan;
+  return with_own_steps(plan, own, options);
+}
+
+std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
+                                      const std::vector<OperatorStep>& own,
+                                      const ConductorOptions& options) {
+  std::vector<CleanStep> out;
+  for (const CleanStep& step : plan) {
+    if (step.interface == kNvmeInterface) out.push_back(step);
+  }
+  for (const OperatorStep& step : own) {
+    if (step.priority > 0) out.push_back(plan_step(step));
+  }
+  const std::vector<std::string>& order = options.clean_interfaces;
+  const auto rank = [&order](const CleanStep& step) {
+    return std::find(order.begin(), order.end(), step.interface) - order.begin();
+  };
+  std::stable_sort(out.begin(), out.end(), [&rank](const CleanStep& a, const CleanStep& b) {
+    return a.priority != b.priority ? a.priority > b.priority : rank(a) < rank(b);
+  });
+  // What was locked in of a step that is as it was stays.
+  for (CleanStep& step : out) {
+    const auto locked = std::find_if(plan.begin(), plan.end(), [&step](const CleanStep& before) {
+      return name_of(before) == name_of(step) && without_digest(before) == step;
+    });
+    if (locked != plan.end()) step = *locked;
+  }
+  return out;
+}
+
+const OperatorStep* definition_of(const CleanStep& step, const std::vector<OperatorStep>& own) {
+  for (const OperatorStep& defined : own) {
+    if (plan_step(defined) == without_digest(step)) return &defined;
+  }
+  return nullptr;
+}
+
+std::string locked_digest(const CleanStep& step) {
+  const auto args = json::parse(step.args, kArgsBytesMax);
+  return args ? json::maybe_string(*args, kDigest).value_or("") : std::string();
+}
+
+CleanStep with_digest(const CleanStep& step, const std::string& sha256) {
+  auto args = json::parse(step.args, kArgsBytesMax);
+  CHECK(args && args->IsObject());
+  args->RemoveMember(kDigest);
+  args->AddMember(rapidjson::StringRef(kDigest), json_string(sha256, args->GetAllocator()),
+                  args->GetAllocator());
+  return CleanStep{step.interface, step.step, step.priority, json::to_text(*args)};
+}
+
+std::size_t erase_index(const std::vector<CleanStep>& plan) {
+  const auto erase = std::find_if(plan.begin(), plan.end(), [](const CleanStep& step) {
+    return step.interface == kNvmeInterface && nvme::parse_erase_method(step.step).ok();
+  });
+  return static_cast<std::size_t>(erase - plan.begin());
 }
 
 Result<nvme::EraseMethod> erase_of(const std::vector<CleanStep>& plan) {
-  if (plan.empty()) return Error{Errc::invalid, "the record has no plan"};
-  return nvme::parse_erase_method(plan.back().step);
+  const std::size_t index = erase_index(plan);
+  if (index == plan.size()) return Error{Errc::invalid, "the record has no plan with an erase"};
+  return nvme::parse_erase_method(plan[index].step);
 }
 
 bool is_whole(const std::vector<CleanStep>& plan) {
-  if (!erase_of(plan)) return false;
-  std::size_t known = 0;
+  const std::size_t erase = erase_index(plan);
+  if (erase == plan.size()) return false;
+  std::size_t known = 1;
   for (const StepKind& kind : kSteps) {
-    const auto count = std::count_if(plan.begin(), plan.end(), [&kind](const CleanStep& step) {
-      return step.interface == kInterface && step.step == to_string(kind.step);
-    });
-    if (count > 1 || (count == 0 && !kind.may_be_disabled)) return false;
-    known += static_cast<std::size_t>(count);
+    const auto is_it = [&kind](const CleanStep& step) {
+      return step.interface == kNvmeInterface && step.step == to_string(kind.step);
+    };
+    const auto before =
+        std::count_if(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(erase), is_it);
+    if (before > 1 || (before == 0 && !kind.may_be_disabled)) return false;
+    known += static_cast<std::size_t>(before);
   }
-  return known + 1 == plan.size();
+  // Of ours no other: neither one of them after the erase, nor a second erase, nor one unknown.
+  const auto ours = std::count_if(plan.begin(), plan.end(), [](const CleanStep& step) {
+    return step.interface == kNvmeInterface;
+  });
+  return known == static_cast<std::size_t>(ours);
 }
 
 Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
@@ -163,16 +267,13 @@ Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
 
 std::string uncovered_step(const std::vector<CleanStep>& plan, const std::string& findings) {
   const auto document = json::parse(findings, kFindingsBytesMax);
-  for (std::size_t i = 0; i < steps_before_erase(plan); ++i) {
-    std::string name = plan[i].interface + "." + plan[i].step;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (i == erase_index(plan)) continue;
+    std::string name = name_of(plan[i]);
     const rapidjson::Value* found = document ? json::find(*document, name) : nullptr;
     if (found == nullptr || !found->IsArray()) return name;
   }
   return {};
-}
-
-std::size_t steps_before_erase(const std::vector<CleanStep>& plan) {
-  return erase_of(plan) ? plan.size() - 1 : plan.size();
 }
 
 std::int64_t step_time_ms(const CleanStep& step, const char* name, std::int64_t otherwise_ms) {
@@ -185,8 +286,7 @@ std::int64_t step_time_ms(const CleanStep& step, const char* name, std::int64_t 
 std::string describe_plan(const std::vector<CleanStep>& plan) {
   std::string out;
   for (const CleanStep& step : plan) {
-    out += fmt::format("{}{}.{} {}", out.empty() ? "" : ", ", step.interface, step.step,
-                       step.priority);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name_of(step), step.priority);
   }
   return out;
 }

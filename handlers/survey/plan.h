@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "handlers/options.h"
@@ -13,6 +14,9 @@
 #include "state/device/record.h"
 
 namespace reclaim {
+
+// The interface of the built-in steps of a drive.
+inline constexpr std::string_view kNvmeInterface = "nvme";
 
 // Is every step named one there is, its priority above the erase's, and none disabled (0) that the
 // promise needs? Only check_health may be.
@@ -22,16 +26,39 @@ namespace reclaim {
 // start where two of an interface have not, for nobody has said which of them goes first.
 [[nodiscard]] Status check_step_order(const StepPriorities& priorities);
 
-// The plan, highest priority first, the erase last. Without a method (a drive whose capabilities
-// are only known once it is claimed) the erase is left out; such a plan is not whole.
+// The built-in step of a drive that has this priority; empty: none has.
+[[nodiscard]] std::string built_in_step_at(int priority, const StepPriorities& priorities);
+
+// The plan of a drive, highest priority first: built-in steps and the operator's own, of which
+// those with priority 0 are left out, the erase in its place. Without a method (a drive whose
+// capabilities are only known once it is claimed) the erase is left out; such a plan is not whole.
 [[nodiscard]] std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
+                                               const std::vector<OperatorStep>& own,
                                                const ConductorOptions& options);
 
-// Everything that has to be done stands in it, and the erase is its last step. Records of an older
-// version, and hands, make others.
+// Everything that has to be done stands in it, before an erase that only an operator's own steps
+// follow. Records of an older version, and hands, make others.
 [[nodiscard]] bool is_whole(const std::vector<CleanStep>& plan);
 
-// The method of the plan's erase, which is its last step.
+// The plan as it is locked in, with the operator's own steps as they are defined today: Ironic's
+// conductor starts a cleaning over as well when the steps of its hardware manager have changed.
+[[nodiscard]] std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
+                                                    const std::vector<OperatorStep>& own,
+                                                    const ConductorOptions& options);
+
+// The operator's step that a plan's step is, defined as it was when the plan was made; null: it is
+// a built-in one, there is none of its name any more, or it is defined otherwise now.
+[[nodiscard]] const OperatorStep* definition_of(const CleanStep& step,
+                                                const std::vector<OperatorStep>& own);
+
+// The command's SHA-256 that the plan has locked in; empty: none yet.
+[[nodiscard]] std::string locked_digest(const CleanStep& step);
+[[nodiscard]] CleanStep with_digest(const CleanStep& step, const std::string& sha256);
+
+// Where the erase stands in it; the plan's size: it has none.
+[[nodiscard]] std::size_t erase_index(const std::vector<CleanStep>& plan);
+
+// The method of the plan's erase.
 [[nodiscard]] Result<nvme::EraseMethod> erase_of(const std::vector<CleanStep>& plan);
 
 // Whether what is configured today allows this drive to be erased by `method`, as a locked plan
@@ -40,13 +67,10 @@ namespace reclaim {
 [[nodiscard]] Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
                                   const nvme::Capabilities& capabilities, nvme::EraseMethod method);
 
-// The first step before the erase of which `findings` (the record's JSON) say nothing; empty: they
+// The first step but the erase of which `findings` (the record's JSON) say nothing; empty: they
 // cover the plan.
 [[nodiscard]] std::string uncovered_step(const std::vector<CleanStep>& plan,
                                          const std::string& findings);
-
-// How many steps stand before the erase.
-[[nodiscard]] std::size_t steps_before_erase(const std::vector<CleanStep>& plan);
 
 // A time out of the step's arguments ("timeout_ms", "stall_timeout_ms"), or the one given.
 [[nodiscard]] std::int64_t step_time_ms(const CleanStep& step, const char* name,

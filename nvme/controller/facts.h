@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -101,13 +102,16 @@ struct ClaimRequest {
   // takes it over to the nvme driver, and restore_driver() or drop() puts the former one back.
   bool managed = true;
   Rules rules;  // kept with the claim: the steps, the erase and the verification go by them
+  // Commands of the operator's own steps that the plan will run, absolute paths.
+  std::vector<std::string> commands;
 };
 
 // A claim that was granted: the controller and every namespace node are open (O_RDWR|O_EXCL) and
 // stay so until the claim is dropped.
 struct ClaimReport {
   std::vector<GuardFinding> findings;
-  DriveFacts facts;  // identity read from the opened controller
+  DriveFacts facts;                                    // identity read from the opened controller
+  std::map<std::string, std::string> command_digests;  // SHA-256 of each of the commands, by path
 };
 
 enum class EraseMethod : std::uint8_t {

@@ -35,6 +35,7 @@ constexpr std::array kRows{
     Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
     Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "aborted by an operator"},
+    Row{S::pending_cleaning, T::operator_clean, S::pending_cleaning, E::none, "an operator starts its cleaning"},
     Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
     Row{S::pending_cleaning, T::restarted_resume, S::pending_cleaning, E::none, "nothing destructive was under way"},
     Row{S::pending_cleaning, T::restarted_error, S::error, E::none, "interrupted, and interrupted_cleaning = error"},
@@ -90,12 +91,23 @@ constexpr std::array kRows{
     Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::verifying, T::verified, S::restoring, E::restore_driver, "nothing of the old content was found, and enough was looked at"},
+    Row{S::verifying, T::verified_more, S::concluding, E::run_step, "nothing of the old content was found; the operator's own steps follow"},
     Row{S::verifying, T::verify_failed, S::error, E::drop, "the erasure could not be shown"},
     Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::verifying, T::operator_abort, S::error, E::drop, "aborted by an operator"},
     Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: start over"},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
+
+    Row{S::concluding, T::step_done, S::concluding, E::run_step, "step done"},
+    Row{S::concluding, T::steps_done, S::restoring, E::restore_driver, "every step of the plan is done"},
+    Row{S::concluding, T::step_failed, S::error, E::drop, "quarantined"},
+    Row{S::concluding, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step after the verification: start over"},
+    Row{S::concluding, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
+    Row{S::concluding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
+    Row{S::concluding, T::operator_abort, S::error, E::drop, "aborted by an operator"},
+    Row{S::concluding, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::concluding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::restoring, T::driver_restored, S::looking, E::look, "it is bound as its next instance expects it"},
     Row{S::restoring, T::restore_failed, S::error, E::drop, "it is clean, but its former driver did not come back"},
@@ -174,9 +186,10 @@ constexpr bool every_stage_survives_a_restart() {
 
 // The promise, link by link: only `looking` leads to the release, only a former driver put back (or
 // a release that did not happen, itself reached only from there) leads to `looking`, only a
-// verification leads to the driver's return, only an erase that was seen to complete leads to
-// verification, and only a confirmed release leads to `available`: or, without any effect, the end
-// of a tenancy of what is not a drive, which never comes near the rest (below, and step()).
+// verification, or the last step after one, leads to the driver's return, only an erase that was
+// seen to complete leads to verification, and only a confirmed release leads to `available`: or,
+// without any effect, the end of a tenancy of what is not a drive, which never comes near the rest
+// (below, and step()).
 constexpr bool release_only_after_verified_erasure() {
   for (const Row& row : kRows) {
     if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;
@@ -186,8 +199,14 @@ constexpr bool release_only_after_verified_erasure() {
         !(row.from == S::confirming && row.on == T::still_reserved)) {
       return false;
     }
-    if (row.to == S::restoring && !(row.from == S::verifying && row.on == T::verified))
+    if (row.to == S::restoring && !(row.from == S::verifying && row.on == T::verified) &&
+        !(row.from == S::concluding && row.on == T::steps_done)) {
       return false;
+    }
+    if (row.to == S::concluding && !(row.from == S::verifying && row.on == T::verified_more) &&
+        !(row.from == S::concluding && row.on == T::step_done)) {
+      return false;
+    }
     if (row.effect == E::restore_driver && row.to != S::restoring) return false;
     if (row.to == S::confirming && row.from != S::releasing && row.from != S::confirming)
       return false;
@@ -230,7 +249,9 @@ constexpr bool erase_only_behind_the_guards() {
     if (row.to == S::baselining && !(row.from == S::preparing && row.on == T::steps_done)) {
       return false;
     }
-    if (row.effect == E::run_step && row.to != S::preparing) return false;
+    if (row.effect == E::run_step && row.to != S::preparing && row.to != S::concluding) {
+      return false;
+    }
     if (row.to == S::preparing && !(row.from == S::rechecking && row.on == T::still_burned) &&
         !(row.from == S::preparing && row.on == T::step_done) &&
         !(row.from == S::erasing && row.on == T::nothing_to_adopt)) {
@@ -279,8 +300,8 @@ static_assert(all_stages_reachable());
 
 constexpr auto kStageNames =
     enum_names<Stage::error>("available", "allocated", "pending_cleaning", "guarding", "rechecking",
-                             "preparing", "baselining", "erasing", "verifying", "restoring",
-                             "looking", "releasing", "confirming", "error");
+                             "preparing", "baselining", "erasing", "verifying", "concluding",
+                             "restoring", "looking", "releasing", "confirming", "error");
 
 constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "allocation_seen", "allocation_gone", "dirty_seen", "reserved_dropped", "gone_uncleanable",
@@ -288,10 +309,10 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "guards_wait", "guards_failed", "still_burned", "still_burned_adopt", "placement_changed",
     "placement_away", "step_done", "steps_done", "step_failed", "baseline_taken", "baseline_failed",
     "nothing_to_adopt", "erased", "erase_failed", "erase_unknown", "erase_not_started", "verified",
-    "verify_failed", "driver_restored", "restore_failed", "look_ok", "look_changed", "released",
-    "released_taken", "release_conflict", "release_unknown", "release_refused", "still_reserved",
-    "lock_lost", "restarted_resume", "restarted_error", "operator_clean", "operator_abort",
-    "operator_enrol", "erases_exhausted");
+    "verified_more", "verify_failed", "driver_restored", "restore_failed", "look_ok",
+    "look_changed", "released", "released_taken", "release_conflict", "release_unknown",
+    "release_refused", "still_reserved", "lock_lost", "restarted_resume", "restarted_error",
+    "operator_clean", "operator_abort", "operator_enrol", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");
@@ -380,7 +401,7 @@ bool is_busy(Stage stage) {
 
 bool may_last_long(Stage stage) {
   return stage == Stage::preparing || stage == Stage::baselining || stage == Stage::erasing ||
-         stage == Stage::verifying || stage == Stage::restoring;
+         stage == Stage::verifying || stage == Stage::concluding || stage == Stage::restoring;
 }
 
 std::string_view to_string(DeviceState state) {

@@ -30,13 +30,14 @@ enum class Stage : std::uint8_t {
   baselining,  // samples are read, the canary is written
   erasing,
   verifying,
+  concluding,  // the plan's steps after the verification, all of them an operator's own
   restoring,   // an unmanaged drive gets its former driver back
   looking,     // Placement and the claim are looked at again
   releasing,   // the PUT that drops `reserved` is on its way
   confirming,  // the PUT's outcome is unknown: read back
   error,
 };
-inline constexpr std::size_t kStageCount = 14;
+inline constexpr std::size_t kStageCount = 15;
 
 enum class Trigger : std::uint8_t {
   allocation_seen,     // a consumer holds the provider
@@ -66,6 +67,7 @@ enum class Trigger : std::uint8_t {
   erase_unknown,      // deadline, stall, reset: it may be running still
   erase_not_started,  // given up before the command was sent
   verified,
+  verified_more,  // and the plan has steps after the verification
   verify_failed,
   driver_restored,
   restore_failed,
@@ -85,7 +87,7 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 45;
+inline constexpr std::size_t kTriggerCount = 46;
 
 enum class EffectKind : std::uint8_t {
   none,

@@ -6,8 +6,8 @@
 namespace reclaim {
 namespace {
 
-constexpr auto kOrderNames = enum_names<OrderKind::maintenance_off>(
-    "clean", "abort", "enrol", "maintenance_on", "maintenance_off");
+constexpr auto kOrderNames = enum_names<OrderKind::unhold>(
+    "clean", "abort", "enrol", "maintenance_on", "maintenance_off", "unhold");
 
 }  // namespace
 

@@ -18,7 +18,14 @@ namespace reclaim {
 // order for the one that is there now.
 inline constexpr std::int64_t kOrderLifeMs = 3'600'000;
 
-enum class OrderKind : std::uint8_t { clean, abort, enrol, maintenance_on, maintenance_off };
+enum class OrderKind : std::uint8_t {
+  clean,
+  abort,
+  enrol,
+  maintenance_on,
+  maintenance_off,
+  unhold,  // one approval of the hold at which a plan waits
+};
 [[nodiscard]] std::string_view to_string(OrderKind kind);
 
 struct Order {
@@ -48,9 +55,10 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
 // Nothing: this version does not know it.
 [[nodiscard]] std::optional<OrderKind> kind_of(const Order& order);
 
-// What no stranger may say.
+// What no stranger may say: which drive is the right one, or that a plan goes on behind a hold.
 [[nodiscard]] inline bool accepts_something(const Order& order) {
-  return kind_of(order) == OrderKind::enrol;
+  const auto kind = kind_of(order);
+  return kind == OrderKind::enrol || kind == OrderKind::unhold;
 }
 
 // As the stream has it. An order may be written by hand: absent fields are empty.

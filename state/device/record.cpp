@@ -10,6 +10,7 @@ namespace reclaim {
 namespace {
 
 constexpr auto kFlows = enum_names<Flow::cyborg>("nova", "cyborg");
+constexpr auto kStarts = enum_names<CleanStart::ordered>("automatic", "awaited", "ordered");
 constexpr auto kSources = enum_names<InstanceSource::arq>("not_seen", "allocation", "arq");
 
 // What was written together is read together.
@@ -57,6 +58,16 @@ Result<Flow> parse_flow(std::string_view text) {
   if (const auto flow = kFlows.find(text)) return *flow;
   return Error{Errc::invalid, fmt::format("'{}' is not a flow; {} are", printable_excerpt(text),
                                           kFlows.list(" and "))};
+}
+
+std::string_view to_string(CleanStart start) {
+  return kStarts[start];
+}
+
+Result<CleanStart> parse_clean_start(std::string_view text) {
+  if (const auto start = kStarts.find(text)) return *start;
+  return Error{Errc::invalid,
+               fmt::format("'{}' is none of {}", printable_excerpt(text), kStarts.list(" and "))};
 }
 
 std::string_view to_string(InstanceSource source) {
@@ -108,6 +119,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("arq", record.arq, younger);
   visit("managed", record.managed, younger);
   visit("cyborg_status", record.cyborg_status, younger);
+  visit.text("clean_start", record.clean_start, parse_clean_start, younger);
   visit.text("plan", record.plan, decode_plan, required, encode_plan);
   visit("step_index", record.step_index, younger);
   visit("clean_step", record.clean_step);

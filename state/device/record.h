@@ -38,6 +38,15 @@ enum class InstanceSource : std::uint8_t {
   arq,         // an accelerator request bound it for the instance, and Placement showed nobody
 };
 
+// Who begins the cleaning of the device.
+enum class CleanStart : std::uint8_t {
+  automatic,  // Reclaim, as soon as nothing forbids it
+  awaited,    // an operator, who has not said so yet ([clean] automated, device_spec's clean)
+  ordered,    // an operator, who has
+};
+[[nodiscard]] std::string_view to_string(CleanStart start);
+[[nodiscard]] Result<CleanStart> parse_clean_start(std::string_view text);
+
 [[nodiscard]] std::string_view to_string(InstanceSource source);
 [[nodiscard]] Result<InstanceSource> parse_instance_source(std::string_view text);
 
@@ -122,6 +131,7 @@ struct Record {
   std::string cyborg_status;
 
   // The cleaning under way or last done.
+  CleanStart clean_start = CleanStart::automatic;
   std::vector<CleanStep> plan;   // locked in at admission
   std::uint32_t step_index = 0;  // of the plan's step under way, while preparing
   std::string clean_step;        // "nvme.sanitize_crypto" while it runs

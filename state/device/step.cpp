@@ -63,9 +63,13 @@ std::string clean_step_of(const Record& record) {
     case Stage::baselining:
       return "nvme.baseline";
     case Stage::erasing:
-      return record.plan.empty() ? std::string("nvme.erase") : name_of(record.plan.back());
+      return record.step_index < record.plan.size() ? name_of(record.plan[record.step_index])
+                                                    : std::string("nvme.erase");
     case Stage::verifying:
       return "nvme.verify";
+    case Stage::concluding:
+      return record.step_index < record.plan.size() ? name_of(record.plan[record.step_index])
+                                                    : std::string("operator.after");
     case Stage::restoring:
       return "pci.restore_driver";
     case Stage::looking:
@@ -93,6 +97,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
   // The wall clock may have been set back since; the release still came after the tenancy.
   record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
   record.accepted = false;
+  record.clean_start = CleanStart::automatic;
   record.erase_begun = false;
   record.planned_stop = false;
   record.attempts = 0;
@@ -102,6 +107,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
 
 void enter_pending(Record& record, Stage from, Trigger on) {
   record.held = false;
+  if (on == Trigger::operator_clean) record.clean_start = CleanStart::ordered;
   if (from == Stage::error) record.erases = 0;
   // The plan is locked in; in error, and where it cannot be carried out, it is made again.
   if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
@@ -129,6 +135,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::allocated:
       if (on == Trigger::allocation_seen) {
         record.held = false;
+        record.clean_start = CleanStart::automatic;
         record.attempts = 0;
         record.erases = 0;
       }
@@ -159,8 +166,15 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
     case Stage::verifying:
       record.erase_begun = false;
       break;
+    case Stage::concluding:
+      if (on == Trigger::step_done) {
+        record.step_index += 1;
+      } else {
+        record.verified_at = now;
+      }
+      break;
     case Stage::restoring:
-      record.verified_at = now;
+      if (on == Trigger::verified) record.verified_at = now;
       break;
     case Stage::error:
       record.last_error = facts.detail.empty() ? std::string(row.why)
@@ -179,6 +193,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
 // The specification's conductor takes a device that is not an NVMe from allocated straight to
 // available again; it is never pending, never busy, never in error, and no drive takes that way.
 bool is_its_way(const Record& record, const Row& row) {
+  const bool starts = row.from == Stage::pending_cleaning && row.on == Trigger::operator_clean;
+  if (starts && record.clean_start != CleanStart::awaited) return false;
   if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
   const auto at_rest = [](Stage stage) {
     return stage == Stage::available || stage == Stage::allocated;
@@ -217,6 +233,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   }
   CHECK(next.cleanable() || row->effect == EffectKind::none);
   CHECK(row->on != Trigger::gone_uncleanable || !next.cleanable());
+  take(next.step_index, event.facts.step_index);
   next.clean_step = clean_step_of(next);
   if (next.stage != record.stage || next.step_index != record.step_index) {
     next.progress_percent = 0;

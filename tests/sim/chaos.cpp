@@ -33,6 +33,11 @@ void World::chaos_at(const Record& record) {
   if (quiet_ || !rng.chance(moment_)) return;
   const PciAddress address = record.address;
   const Stage stage = record.stage;
+  if (!own_steps.empty() && rng.chance(0.2)) {
+    return scheduler.outside(rng.between(0, 3'000), [this, address] {
+      if (!quiet_) own_steps_trouble(slot_at(address));
+    });
+  }
   if (stage == Stage::available) {
     // What follows a release takes its time.
     return scheduler.outside(rng.between(0, 60'000), [this, address] {
@@ -359,6 +364,7 @@ void World::operator_tidies() {
   unguard_everything();
   if (!conductor) start_worker();
   if (conductor && started) {
+    tidy_own_steps();
     // Where the clock was set back, an order is one that was heard before until it has caught up.
     const bool set_back = scheduler.now().wall < last_order_at_;
     for (const Record& record : conductor->records()) {

@@ -96,6 +96,7 @@ void World::check_touch(const PciAddress& address, const char* what) {
   if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial) {
     return fail(where + ": another drive than the one enrolled");
   }
+  if (manual && erase && !slot.clean_ordered) return fail(where + ": no operator said so");
   if (!store.granted(address)) return fail(where + ": without the lock");
   if (!drives->claimed(address)) return fail(where + ": without a claim");
   if (std::string why = check_cyborg_touch(slot, drive); !why.empty()) return fail(where + why);
@@ -128,6 +129,9 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (!proof.erased) return fail(where + ": its erasure was not seen to complete");
   if (!proof.verified) return fail(where + ": its erasure was not verified");
   if (proof.step_failed) return fail(where + ": a clean step failed");
+  if (const std::string why = check_own_steps(*slot, proof); !why.empty()) {
+    return fail(where + ": " + why);
+  }
   const Drive& drive = drive_of(*slot);
   if (drive.taken_over) return fail(where + ": without its former driver");
   if (proof.version != drive_of(*slot).version) return fail(where + ": changed since verified");
@@ -151,7 +155,7 @@ void World::check_released(Provider& provider) {
   if (slot == nullptr) return;
   releases += 1;
   slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
-  slot->given = slot->reserved_by_hand = false;
+  slot->given = slot->reserved_by_hand = slot->clean_ordered = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
@@ -193,6 +197,7 @@ void World::check_saved(const Record& record) {
   if (!options_.scripted) remember_record(record);
   chaos_at(record);
   Slot& slot = slot_at(record.address);
+  if (!is_busy(record.stage)) slot.approved_by.clear();
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
                       record.waiting_for.find("cannot be claimed to read") != std::string::npos;

@@ -228,6 +228,12 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimRe
     if (drive->hangs) return refuse(Errc::busy, "it does not answer in time");
     if (drive->guarded) return refuse(Errc::refused, "it is mounted");
     if (thread.claimed) return refuse(Errc::busy, "it is claimed already");
+    nvme::ClaimReport report;
+    for (const std::string& path : request.commands) {
+      const auto command = hardware_.commands.find(path);
+      if (command == hardware_.commands.end()) return refuse(Errc::refused, "no such command");
+      report.command_digests[path] = command->second;
+    }
     if (rng_.chance(faults_.command_fails)) return refuse(Errc::refused, "EBUSY");
     if (!request.expected_serial.empty() && request.expected_serial != drive->serial) {
       return refuse(Errc::failed, "another serial than recorded: enrol the new drive");
@@ -242,7 +248,6 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimRe
     thread.serial = drive->serial;
     thread.counters = nvme::Counters{drive->host_reads, drive->host_writes};
     thread.proof = Proof{};
-    nvme::ClaimReport report;
     report.findings.push_back(nvme::GuardFinding{"claim", true, "every node is open"});
     nvme::Identity identity;
     identity.serial = drive->serial;

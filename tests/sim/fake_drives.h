@@ -62,9 +62,11 @@ struct Drive {
   std::uint64_t guest = 0;  // tenancy whose guest has it in hand
   bool guarded = false;     // mounted, in use by something of the host
   std::int64_t sanitize_ms = 5'000;
-  std::optional<Errc> steps_end_with;   // instead of being carried out
-  std::uint32_t class_code = 0x010802;  // another one: no drive, and nothing of the above holds
-  std::vector<std::string> signatures;  // of what somebody once wrote to it
+  std::optional<Errc> steps_end_with;     // instead of being carried out
+  std::optional<Errc> command_ends_with;  // an operator's step, so
+  bool command_writes = false;            // an operator's step writes to the media
+  std::uint32_t class_code = 0x010802;    // another one: no drive, and nothing of the above holds
+  std::vector<std::string> signatures;    // of what somebody once wrote to it
 };
 
 // A drive's media is changed by somebody of the host or a guest.
@@ -79,6 +81,9 @@ class Hardware final {
  public:
   std::map<PciAddress, Drive> drives;
   bool discovery_hangs = false;  // looks at the host's drives never end
+  // The commands of operators' steps, path and content; one that is not here is not acceptable.
+  std::map<std::string, std::string> commands;
+  std::set<std::string> required_commands;  // no baseline before each of these succeeded
 };
 
 // What one claim has shown so far.
@@ -86,8 +91,10 @@ struct Proof {
   bool erased = false;
   bool verified = false;
   bool step_failed = false;
-  std::set<std::string> steps;  // that were run
-  std::uint64_t version = 0;    // of the media when it was verified
+  std::set<std::string> steps;            // that were run
+  std::set<std::string> commands_before;  // operators' steps that succeeded, by path
+  std::set<std::string> commands_after;   // the same, after the verification
+  std::uint64_t version = 0;              // of the media when it was verified
 };
 
 class FakeDrives final : public nvme::Drives {
@@ -104,6 +111,9 @@ class FakeDrives final : public nvme::Drives {
   void run_step(const PciAddress& address, const nvme::StepRequest& request,
                 std::function<void(nvme::EraseProgress)> on_progress,
                 Callback<nvme::StepReport> done) override;
+  void run_command(const PciAddress& address, const nvme::Command& command,
+                   std::function<void(nvme::CommandProgress)> on_progress,
+                   Callback<nvme::CommandReport> done) override;
   void take_baseline(const PciAddress& address, Callback<nvme::Baseline> done) override;
   void erase(const PciAddress& address, const nvme::EraseRequest& request,
              std::function<void(nvme::EraseProgress)> on_progress,
@@ -118,7 +128,8 @@ class FakeDrives final : public nvme::Drives {
   void stop(const PciAddress& address) override;
   void drop(const PciAddress& address, Once<> done) override;
 
-  std::int64_t next_last_answer_late_ms = 0;  // of still_ours, once
+  std::function<void(const nvme::Command&)> on_command;  // it is run now
+  std::int64_t next_last_answer_late_ms = 0;             // of still_ours, once
   // The world's side. The open descriptors of the address are dead from now on.
   void breaks(const PciAddress& address);
   [[nodiscard]] bool claimed(const PciAddress& address) const;
@@ -162,6 +173,8 @@ class FakeDrives final : public nvme::Drives {
                           Callback<nvme::Baseline> done);
   void step_when_idle(const PciAddress& address, std::uint64_t op, const nvme::StepRequest& request,
                       std::int64_t deadline_ms, Callback<nvme::StepReport> done);
+  void end_command(const PciAddress& address, std::uint64_t op, const nvme::Command& command,
+                   Callback<nvme::CommandReport> done);
   void put_back(const PciAddress& address);
   void overwrite_to_end(const std::shared_ptr<Erasing>& job);
   void begin_erase(const std::shared_ptr<Erasing>& job);

@@ -11,6 +11,7 @@ namespace reclaim::sim {
 namespace {
 
 constexpr std::int64_t kForeignSanitizeMs = 900'000;
+constexpr std::int64_t kCommandMs = 2'000;
 constexpr std::uint64_t kSampleAt = 0;
 constexpr std::uint64_t kCanaryAt = 1 << 20;
 
@@ -84,6 +85,56 @@ void FakeDrives::step_when_idle(const PciAddress& address, std::uint64_t op,
   finish(address, [done = std::move(done), report] { done(report); });
 }
 
+void FakeDrives::run_command(const PciAddress& address, const nvme::Command& command,
+                             std::function<void(nvme::CommandProgress)> on_progress,
+                             Callback<nvme::CommandReport> done) {
+  on_thread(address, [this, address, command, on_progress = std::move(on_progress),
+                      done = std::move(done)](std::uint64_t op) mutable {
+    DriveThread& thread = drive_threads_[address];
+    const auto refuse = [&](const Error& error) {
+      finish(address, [done = std::move(done), error] { done(error); });
+    };
+    if (stopped(address, op)) return refuse(cancelled());
+    if (const auto refused = guard(find(address), thread)) return refuse(*refused);
+    const auto digest = hardware_.commands.find(command.path);
+    if (digest == hardware_.commands.end()) return refuse(Error{Errc::refused, "no such command"});
+    if (command.sha256 != digest->second) {
+      return refuse(Error{Errc::busy, "command changed since the plan was locked in"});
+    }
+    if (on_command) on_command(command);
+    on_progress({50, "half"});
+    scheduler_.answer(kCommandMs, [this, address, op, command, done = std::move(done)]() mutable {
+      end_command(address, op, command, std::move(done));
+    });
+  });
+}
+
+// It runs on while nobody waits for it, like a child that was told to end and has not yet.
+void FakeDrives::end_command(const PciAddress& address, std::uint64_t op,
+                             const nvme::Command& command, Callback<nvme::CommandReport> done) {
+  DriveThread& thread = drive_threads_[address];
+  Drive* drive = find(address);
+  const auto refuse = [&](const Error& error) {
+    thread.proof.step_failed = thread.proof.step_failed || error.code == Errc::failed;
+    finish(address, [done = std::move(done), error] { done(error); });
+  };
+  if (stopped(address, op)) return refuse(cancelled());
+  if (drive == nullptr) return refuse(Error{Errc::failed, "the device is gone"});
+  if (drive->command_writes) write_media(*drive, drive->owner, drive->content);
+  if (drive->command_ends_with) return refuse(Error{*drive->command_ends_with, "exit status 3"});
+  if (rng_.chance(faults_.command_fails)) {
+    constexpr std::array kAnswers{Errc::failed, Errc::busy};
+    return refuse(Error{kAnswers.at(rng_.below(kAnswers.size())), "exit status"});
+  }
+  (thread.proof.verified ? thread.proof.commands_after : thread.proof.commands_before)
+      .insert(command.path);
+  nvme::CommandReport report;
+  report.findings.push_back({"firmware", "as it should be", false});
+  report.result = "done";
+  report.sha256 = command.sha256;
+  finish(address, [done = std::move(done), report] { done(report); });
+}
+
 void FakeDrives::take_baseline(const PciAddress& address, Callback<nvme::Baseline> done) {
   on_thread(address, [this, address, done = std::move(done)](std::uint64_t op) mutable {
     baseline_when_idle(address, op, scheduler_.now_ms() + kForeignSanitizeMs, std::move(done));
@@ -111,6 +162,11 @@ void FakeDrives::baseline_when_idle(const PciAddress& address, std::uint64_t op,
   if (rng_.chance(faults_.command_fails)) return refuse(Error{Errc::failed, "read error"});
   for (const char* step : {"recover_sanitize", "reset_controller_state", "reset_namespaces"}) {
     if (!thread.proof.steps.contains(step)) on_broken(address, "a baseline before every step");
+  }
+  for (const std::string& command : hardware_.required_commands) {
+    if (!thread.proof.commands_before.contains(command)) {
+      on_broken(address, "a baseline before every step of the operator's");
+    }
   }
   if (thread.proof.step_failed) on_broken(address, "a baseline after a step that failed");
   if (on_touch) on_touch(address, "canary");

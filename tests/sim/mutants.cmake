@@ -154,7 +154,7 @@ sim_mutant(steps_skipped state/device/machine.cpp
   [[Row{S::rechecking, T::still_burned, S::baselining, E::take_baseline,]])
 sim_mutant(only_the_first_step handlers/conductor/cleaning_steps.cpp
   "the steps after the first one are left out"
-  [[  const bool last = record.step_index + 1 >= steps_before_erase(record.plan);
+  [[  const bool last = record.step_index + 1 >= last_step_of(record);
 ]]
   [[  const bool last = true;
 ]])
@@ -288,3 +288,45 @@ sim_mutant(registered_at_once handlers/conductor/registration.cpp
   "a drive is registered before anybody has looked what it has"
   [[  if ((same && (record.accepted || tenants)) || drives_[address].blank) {]]
   [[  {]])
+
+# An operator's own steps, holds and word.
+own_steps_mutant(own_steps_left_out handlers/survey/plan.cpp
+  "a plan lacks the operator's steps"
+  [[    if (step.priority > 0) out.push_back(plan_step(step));]]
+  [[    if (step.priority > 1000) out.push_back(plan_step(step));]])
+own_steps_mutant(steps_after_left_out handlers/conductor/cleaning_steps.cpp
+  "the steps after the verification are not run"
+  [[const bool more = next < context_.record_of(address).plan.size();]]
+  [[const bool more = next > context_.record_of(address).plan.size();]])
+own_steps_mutant(failed_step_counts handlers/conductor/operator_steps.cpp
+  "a step that failed counts as one that succeeded"
+  [[if (!report) return done(epoch, std::move(report).error());]]
+  [[if (!report) return done(epoch, nvme::StepReport{});]])
+own_steps_mutant(late_answer_of_a_step handlers/conductor/cleaning_steps.cpp
+  "the answer of a step that was aborted counts for the next cleaning"
+  [[step_answered(address, of, name, report);]]
+  [[step_answered(address, context_.record_of(address).epoch, name, report);]])
+own_steps_mutant(one_approval_is_enough handlers/conductor/operator_steps.cpp
+  "a hold for two operators ends with the first one's word"
+  [[  if (hold->approved_by.size() < hold->approvals) {]]
+  [[  if (hold->approvals == 0) {]])
+own_steps_mutant(one_operator_twice handlers/conductor/operator_steps.cpp
+  "one operator gives both approvals"
+  [[    return fmt::format("{} has approved it already; it needs {} different operators", who,
+                       hold->approvals);]] "")
+own_steps_mutant(approvals_outlive_a_cleaning handlers/conductor/operator_steps.cpp
+  "approvals of a cleaning that was aborted count for the next one"
+  [[  Hold& hold = holds_[address] = Hold{};]]
+  [[  Hold& hold = holds_[address];]])
+own_steps_mutant(manual_is_automatic handlers/survey/admission.cpp
+  "a device that an operator starts is cleaned without his word"
+  [[return refuse(std::string(kCleanedManually));]] [[void(0);]])
+own_steps_mutant(word_for_ever state/device/step.cpp
+  "an operator's word for one cleaning starts every later one"
+  [[        record.clean_start = CleanStart::automatic;
+        record.attempts = 0;]]
+  [[        record.attempts = 0;]])
+own_steps_mutant(commands_not_locked_in handlers/conductor/drive_claims.cpp
+  "the commands that a cleaning runs are not those it began with"
+  [[    if (digest != report.command_digests.end()) step = with_digest(step, digest->second);]]
+  [[    if (digest != report.command_digests.end()) step = with_digest(step, "");]])

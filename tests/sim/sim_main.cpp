@@ -21,6 +21,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/world.h"
@@ -243,9 +244,15 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
       const std::uint64_t base = fresh_base();
-      fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", base, base + count - 1, base, count);
+      // Every third has an operator with clean steps of his own.
+      const std::uint64_t own = count / 3;
+      for (const auto& [first, many] :
+           {std::pair(base, count - own), {base + reclaim::sim::kOwnStepsFrom, own}}) {
+        fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
+                   many);
+        append(first, many);
+      }
       (void)std::fflush(stdout);
-      append(base, count);
     } else if (arg == "--seed" && i + 1 < argc) {
       seeds.push_back(std::strtoull(argv[++i], nullptr, 10));
     } else if (arg == "--seeds-file" && i + 1 < argc) {

@@ -59,6 +59,7 @@ World::World(const WorldOptions& options)
     conductor_options.manage_providers = rng.chance(0.15);
   }
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
+  if (options.seed >= kOwnStepsFrom) draw_own_steps();
   wire_checks();
 }
 
@@ -179,6 +180,8 @@ void World::start_worker() {
     DevicePolicy policy;
     policy.managed = slot_at(at).managed;
     policy.rules.action = slot_at(at).action;
+    policy.steps = own_steps;
+    policy.manual = manual;
     return policy;
   };
   policies.choose_method = [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {
@@ -259,7 +262,7 @@ void World::name_drive(const Slot& slot, Order& order) const {
   if (slot.managed || drive.hardware.serial_number.empty()) order.serial = drive.serial;
 }
 
-void World::command(const std::string& what, const PciAddress& address) {
+void World::command(const std::string& what, const PciAddress& address, const std::string& who) {
   if (!conductor || !started) return;
   say(fmt::format("operator: {} {}", what, to_string(address)));
   Slot& slot = slot_at(address);
@@ -269,6 +272,8 @@ void World::command(const std::string& what, const PciAddress& address) {
     slot.enrol_before_hold = slot.enrol_before_hold || !slot.held;
   }
   if (what == "enrol" || what == "clean") slot.interrupted = false;
+  if (what == "clean") slot.clean_ordered = true;
+  if (what == "unhold") note_approval(slot, who);
   // Nobody could tell it from a missed tenancy, and the operator says that it is one.
   if (what == "clean" && slot.cyborg) slot.held = slot.reserved_by_hand = slot.by_hand = false;
   if (what == "cleanup_device") {  // not an operator's, but Cyborg's conductor's
@@ -281,7 +286,7 @@ void World::command(const std::string& what, const PciAddress& address) {
   Order order;
   order.order = what;
   order.address = to_string(address);
-  order.who = "operator@sim";
+  order.who = who;
   order.mac = order_code;
   if (what == "enrol") name_drive(slot, order);
   // Never two at once: the later one counts.

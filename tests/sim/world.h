@@ -74,6 +74,8 @@ struct Slot {
   bool tellable = false;        // and the worker can know that
   std::int64_t displaced_dirty_since_ms = 0;
   std::int64_t release_asked_ms = 0;
+  std::set<std::string> approved_by;   // at a hold of the cleaning that goes on
+  bool clean_ordered = false;          // since its last tenancy began
   int operator_tries = 0;              // in the quiet end
   std::int64_t erase_recorded_ms = 0;  // its last erase was
   std::int64_t verified_ms = 0;        // and its last verification passed
@@ -94,6 +96,9 @@ class TraceLogger final : public Logger {
  private:
   const Scheduler& scheduler_;
 };
+
+// Worlds of these seeds have an operator with clean steps of his own.
+inline constexpr std::uint64_t kOwnStepsFrom = 2'000'000'000'000'000ULL;
 
 struct WorldOptions {
   std::uint64_t seed = 1;
@@ -118,7 +123,8 @@ class World final {
   void stop_worker();
   void pass(std::int64_t ms);
   void kick(std::vector<int> delays_s);
-  void command(const std::string& what, const PciAddress& address);
+  void command(const std::string& what, const PciAddress& address,
+               const std::string& who = "operator@sim");
   void name_drive(const Slot& slot, Order& order) const;
   [[nodiscard]] const Record& record(std::size_t slot = 0) const;
   [[nodiscard]] Drive& drive(std::size_t slot = 0);
@@ -128,6 +134,8 @@ class World final {
   void tenancy_ends(std::size_t slot = 0);    // left burned
 
   std::function<Status(std::uint16_t, std::uint16_t, const PciAddress&)> one_claimant;
+  std::vector<OperatorStep> own_steps;  // of every device
+  bool manual = false;                  // cleaned only when an operator says so
   std::vector<Slot> slots;
   Rng rng;
   Scheduler scheduler;
@@ -211,6 +219,13 @@ class World final {
   void restart_worker_later(std::int64_t delay_ms);
   void unguard_everything();
   void operator_tidies();
+
+  // own_steps.cpp
+  void draw_own_steps();
+  void own_steps_trouble(Slot& slot);
+  void tidy_own_steps();
+  void note_approval(Slot& slot, const std::string& who);
+  [[nodiscard]] std::string check_own_steps(const Slot& slot, const Proof& proof) const;
 
   // machine_chaos.cpp
   [[nodiscard]] bool is_in_release(const Slot& slot) const;

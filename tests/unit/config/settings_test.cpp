@@ -103,13 +103,13 @@ TEST(Settings, TheseOptionsAreReadByCodeOfTheirOwn) {
   std::sort(names.begin(), names.end());
   EXPECT_THAT(
       names,
-      ElementsAre("@auth.auth_section", "DEFAULT.transport_url", "api.unix_socket_mode",
-                  "cyborg.enabled", "keystone_authtoken.interface",
-                  "nvme.clean_step_priority_override", "nvme.device_spec", "nvme.zero_rate_max",
-                  "oslo_messaging_notifications.driver", "oslo_messaging_notifications.topics",
-                  "oslo_messaging_notifications.transport_url",
-                  "oslo_messaging_rabbit.rabbit_login_method", "oslo_messaging_rabbit.ssl_version",
-                  "pci.passthrough_whitelist", "reclaim.survey_delays_s", "redis.url"));
+      ElementsAre(
+          "@auth.auth_section", "DEFAULT.transport_url", "api.unix_socket_mode", "cyborg.enabled",
+          "keystone_authtoken.interface", "nvme.clean_step_priority_override", "nvme.device_spec",
+          "nvme.zero_rate_max", "oslo_messaging_notifications.driver",
+          "oslo_messaging_notifications.topics", "oslo_messaging_notifications.transport_url",
+          "oslo_messaging_rabbit.rabbit_login_method", "oslo_messaging_rabbit.ssl_version",
+          "pci.passthrough_whitelist", "reclaim.survey_delays_s", "redis.url", "step:.devices"));
 }
 
 TEST(Settings, AChoiceIsTheEnumeratorOfItsName) {

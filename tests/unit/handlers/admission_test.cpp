@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Admission, ALockedPlanIsKeptThoughThePolicyChanged) {
   Scene scene;
-  scene.record.plan = make_plan(nvme::EraseMethod::overwrite, scene.options);
+  scene.record.plan = make_plan(nvme::EraseMethod::overwrite, {}, scene.options);
   EXPECT_EQ(scene.admitted()->back().step, "overwrite");
   scene.choose = [](const DevicePolicy&, const nvme::Capabilities&) {
     return Result<nvme::EraseMethod>(Error{Errc::refused, "cannot be satisfied"});

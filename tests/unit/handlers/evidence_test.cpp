@@ -139,7 +139,7 @@ TEST(Certificate, SaysThatThereWasNoBaseline) {
 TEST(Certificate, SaysWhatWasDoneAndOfWhichClass) {
   Record record;
   // The plan of today, made again while the device is in the pool.
-  record.plan = make_plan(nvme::EraseMethod::sanitize_block, ConductorOptions{});
+  record.plan = make_plan(nvme::EraseMethod::sanitize_block, {}, ConductorOptions{});
   nvme::EraseEvidence evidence;
   evidence.method = nvme::EraseMethod::overwrite;
   record.evidence = to_json(evidence);

@@ -13,13 +13,13 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Plan, StandsInOrderWithTheEraseLast) {
-  const auto plan = make_plan(nvme::EraseMethod::overwrite, ConductorOptions{});
+  const auto plan = make_plan(nvme::EraseMethod::overwrite, {}, ConductorOptions{});
   EXPECT_EQ(describe_plan(plan),
             "nvme.check_health 90, nvme.recover_sanitize 85, nvme.reset_controller_state 80, "
             "nvme.reset_namespaces 70, nvme.overwrite 50");
   EXPECT_TRUE(is_whole(plan));
   EXPECT_EQ(*erase_of(plan), nvme::EraseMethod::overwrite);
-  EXPECT_EQ(steps_before_erase(plan), 4U);
+  EXPECT_EQ(erase_index(plan), 4U);
   EXPECT_EQ(plan[2].args, R"({"timeout_ms":180000})");
   EXPECT_EQ(plan[4].args, R"({"timeout_ms":900000,"stall_timeout_ms":600000})");
 }
@@ -28,7 +28,7 @@ TEST(Plan, FollowsAnOperatorsPriorities) {
   ConductorOptions options;
   options.step_priorities = {{"nvme.reset_namespaces", 95}, {"nvme.check_health", 0}};
   ASSERT_TRUE(check_step_priorities(options.step_priorities).ok());
-  const auto plan = make_plan(nvme::EraseMethod::sanitize_block, options);
+  const auto plan = make_plan(nvme::EraseMethod::sanitize_block, {}, options);
   EXPECT_EQ(describe_plan(plan),
             "nvme.reset_namespaces 95, nvme.recover_sanitize 85, nvme.reset_controller_state 80, "
             "nvme.sanitize_block 50");
@@ -49,7 +49,7 @@ TEST(Plan, KeepsWhatThePromiseNeeds) {
   // Whatever the options say, no plan lacks what may not be left out, nor puts it after the erase.
   ConductorOptions options;
   options.step_priorities = {{"nvme.reset_namespaces", 0}};
-  EXPECT_TRUE(is_whole(make_plan(nvme::EraseMethod::overwrite, options)));
+  EXPECT_TRUE(is_whole(make_plan(nvme::EraseMethod::overwrite, {}, options)));
 }
 
 TEST(Plan, NamesTwoStepsOfOnePriority) {
@@ -65,10 +65,10 @@ TEST(Plan, NamesTwoStepsOfOnePriority) {
 }
 
 TEST(Plan, WithoutItsEraseOrAStepIsNotWhole) {
-  const auto whole = make_plan(nvme::EraseMethod::sanitize_crypto, ConductorOptions{});
-  const auto open = make_plan(std::nullopt, ConductorOptions{});
+  const auto whole = make_plan(nvme::EraseMethod::sanitize_crypto, {}, ConductorOptions{});
+  const auto open = make_plan(std::nullopt, {}, ConductorOptions{});
   EXPECT_FALSE(is_whole(open));
-  EXPECT_EQ(steps_before_erase(open), 4U);
+  EXPECT_EQ(erase_index(open), open.size());
   EXPECT_FALSE(is_whole({}));
   // As the first version recorded it.
   EXPECT_FALSE(is_whole({CleanStep{"nvme", "sanitize_crypto", 10, "{}"}}));
@@ -81,8 +81,79 @@ TEST(Plan, WithoutItsEraseOrAStepIsNotWhole) {
   twice.insert(twice.begin(), whole.front());
   EXPECT_FALSE(is_whole(twice));
   auto foreign = whole;
-  foreign.front().interface = "pci";
+  foreign[1].interface = "firmware";
   EXPECT_FALSE(is_whole(foreign));
+  auto behind = whole;
+  std::swap(behind[3], behind[4]);
+  EXPECT_FALSE(is_whole(behind)) << "a step of ours behind the erase";
+}
+
+OperatorStep own(const char* interface, const char* name, int priority,
+                 StepStage stage = StepStage::before) {
+  OperatorStep step;
+  step.interface = interface;
+  step.name = name;
+  step.command = std::string("/steps/") + name;
+  step.priority = priority;
+  step.stage = stage;
+  step.args = R"({"a":1})";
+  return step;
+}
+
+TEST(OwnPlan, StandsAmongTheBuiltInStepsByPriority) {
+  ConductorOptions options;
+  options.clean_interfaces = {"hold", "firmware", "nvme"};
+  const auto plan =
+      make_plan(nvme::EraseMethod::overwrite,
+                {own("firmware", "late", 10, StepStage::after), own("audit", "by_hand", 0),
+                 own("firmware", "tie", 80), own("audit", "first", 1000), own("hold", "eyes", 70)},
+                options);
+  EXPECT_EQ(describe_plan(plan),
+            "audit.first 1000, nvme.check_health 90, nvme.recover_sanitize 85, firmware.tie 80, "
+            "nvme.reset_controller_state 80, hold.eyes 70, nvme.reset_namespaces 70, "
+            "nvme.overwrite 50, firmware.late 10");
+  EXPECT_TRUE(is_whole(plan));
+  EXPECT_EQ(erase_index(plan), 7U);
+  EXPECT_EQ(*erase_of(plan), nvme::EraseMethod::overwrite);
+  EXPECT_EQ(plan[3].args, R"({"timeout_ms":900000,"command":"/steps/tie","driver":"keep",)"
+                          R"("verifies":false,"abortable":true,"stage":"before","args":{"a":1}})");
+  EXPECT_EQ(
+      plan[5].args,
+      R"({"timeout_ms":900000,"approvals":1,"abortable":true,"stage":"before","args":{"a":1}})");
+}
+
+TEST(OwnPlan, IsLockedInByDefinitionAndDigest) {
+  const std::vector<OperatorStep> steps{own("firmware", "reflash", 60)};
+  const ConductorOptions options;
+  auto plan = make_plan(nvme::EraseMethod::overwrite, steps, options);
+  CleanStep& step = plan[4];
+  ASSERT_EQ(step.step, "reflash");
+  EXPECT_EQ(locked_digest(step), "");
+  step = with_digest(with_digest(step, "aa"), "bb");
+  EXPECT_EQ(locked_digest(step), "bb");
+  ASSERT_NE(definition_of(step, steps), nullptr);
+  EXPECT_EQ(with_own_steps(plan, steps, options), plan) << "what is unchanged keeps its digest";
+  EXPECT_EQ(decode_plan(encode_plan(plan)).value(), plan);
+  auto changed = steps;
+  changed[0].args = "{}";
+  EXPECT_EQ(definition_of(step, changed), nullptr);
+  EXPECT_EQ(locked_digest(with_own_steps(plan, changed, options)[4]), "");
+  EXPECT_EQ(definition_of(plan[0], steps), nullptr) << "a built-in one";
+  EXPECT_EQ(with_own_steps(plan, {}, options),
+            make_plan(nvme::EraseMethod::overwrite, {}, options));
+}
+
+TEST(OwnPlan, HasToBeCoveredByFindings) {
+  const auto plan =
+      make_plan(nvme::EraseMethod::overwrite, {own("firmware", "late", 10, StepStage::after)}, {});
+  std::string findings;
+  for (const CleanStep& step : plan) {
+    if (step.step == "overwrite") continue;
+    const std::string name = step.interface + "." + step.step;
+    EXPECT_EQ(uncovered_step(plan, findings), name);
+    findings = with_findings(findings, name, nvme::StepReport{});
+  }
+  EXPECT_EQ(uncovered_step(plan, findings), "");
 }
 
 TEST(Plan, TellsAStepsTime) {
@@ -93,7 +164,7 @@ TEST(Plan, TellsAStepsTime) {
 }
 
 TEST(Plan, FindingsCoverItWhenEachStepBeforeTheEraseHasItsOwn) {
-  const auto plan = make_plan(nvme::EraseMethod::sanitize_crypto, ConductorOptions{});
+  const auto plan = make_plan(nvme::EraseMethod::sanitize_crypto, {}, ConductorOptions{});
   std::string findings = with_findings("", "nvme.check_health", {});
   EXPECT_EQ(uncovered_step(plan, findings), "nvme.recover_sanitize");
   findings = with_findings(findings, "nvme.recover_sanitize", {});

@@ -15,6 +15,7 @@ Record at(Stage stage) {
   Record record;
   record.stage = stage;
   record.epoch = 5;
+  record.clean_start = CleanStart::awaited;  // or an operator has nothing to start
   return record;
 }
 
@@ -195,10 +196,40 @@ TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
   record = step(record, Event{Trigger::step_done, 0, facts}, WallMs{2})->record;
   EXPECT_EQ(record.clean_step, "nvme.reset_namespaces");
   EXPECT_EQ(record.progress_percent, 0);
-  record = step(record, Event{Trigger::steps_done, 0, {}}, WallMs{3})->record;
+  facts.step_index = 2;
+  record = step(record, Event{Trigger::steps_done, 0, facts}, WallMs{3})->record;
   EXPECT_EQ(record.findings, "{}") << "for the certificate";
   record = step(record, Event{Trigger::baseline_taken, 0, {}}, WallMs{4})->record;
   EXPECT_EQ(record.clean_step, "nvme.overwrite");
+}
+
+TEST(Step, TheStepsAfterTheVerificationAreCountedAndNamed) {
+  Record record = at(Stage::verifying);
+  record.plan = {{"nvme", "overwrite", 50, "{}"}, {"a", "first", 9, "{}"}, {"a", "last", 8, "{}"}};
+  Facts facts;
+  facts.step_index = 1;
+  record = step(record, Event{Trigger::verified_more, 0, facts}, WallMs{7})->record;
+  EXPECT_EQ(record.clean_step, "a.first");
+  EXPECT_EQ(record.verified_at, WallMs{7});
+  record = step(record, Event{Trigger::step_done, 0, {}}, WallMs{8})->record;
+  EXPECT_EQ(record.clean_step, "a.last");
+  record = step(record, Event{Trigger::steps_done, 0, {}}, WallMs{9})->record;
+  EXPECT_EQ(record.stage, Stage::restoring);
+  EXPECT_EQ(record.verified_at, WallMs{7}) << "of the verification, not of what followed";
+}
+
+TEST(Step, AnOperatorStartsWhatWaitsForHimAndNothingElse) {
+  Record record = at(Stage::pending_cleaning);
+  const Event word{Trigger::operator_clean, 0, {}};
+  EXPECT_EQ(step(record, word, WallMs{1})->record.clean_start, CleanStart::ordered);
+  record.clean_start = CleanStart::automatic;
+  EXPECT_FALSE(step(record, word, WallMs{1}).has_value());
+  EXPECT_EQ(step(at(Stage::error), word, WallMs{1})->record.clean_start, CleanStart::ordered);
+  // The next tenancy's cleaning is another one.
+  record = at(Stage::available);
+  record.clean_start = CleanStart::ordered;
+  record = step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{1})->record;
+  EXPECT_EQ(record.clean_start, CleanStart::automatic);
 }
 
 TEST(Step, APlanIsLockedInUntilAnErrorOrAPolicyThatCannotBe) {

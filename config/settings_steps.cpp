@@ -1,0 +1,249 @@
+// [clean] and the [step:NAME] sections: what an operator adds to the plans of his devices.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "config/settings_parts.h"
+#include "handlers/survey/plan.h"
+#include "state/base/embedded_json.h"
+#include "state/base/json.h"
+#include "state/base/log.h"
+
+namespace reclaim::config {
+namespace {
+
+constexpr std::string_view kFamily = "step:";
+constexpr std::size_t kStepsMax = 64;
+constexpr std::size_t kNameBytesMax = 64;
+constexpr std::size_t kArgsBytesMax = std::size_t{16} * 1024;
+constexpr std::array<std::string_view, 3> kReserved = {"nvme", "pci", "placement"};
+constexpr int kErasePriority = 50;
+
+template <typename Range>
+bool contains(const Range& range, std::string_view word) {
+  return std::find(range.begin(), range.end(), word) != range.end();
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kNameBytesMax &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+void check_hold(const Reading& reading, std::string_view group, const OperatorStep& step) {
+  if (!step.command.empty()) {
+    reading.read.complain(group, "command", " is set, and a hold runs nothing: leave it out");
+  }
+  if (step.verifies) {
+    reading.read.complain(group, "verifies", " is set, and a hold verifies nothing: leave it out");
+  }
+}
+
+void check_command(const Reading& reading, std::string_view group, const OperatorStep& step,
+                   const Location& at) {
+  if (step.command.empty()) {
+    reading.problems.push_back(
+        {at, fmt::format("[{}] has no command: give the path of the program that does the work, "
+                         "or interface = hold for a step that waits for an operator",
+                         group)});
+  }
+  if (reading.read.given(group, "approvals")) {
+    reading.read.complain(group, "approvals", " is of a hold only (interface = hold)");
+  }
+}
+
+void check_args(const Reading& reading, std::string_view group, OperatorStep& step) {
+  const auto args = parse_shallow(step.args, kArgsBytesMax);
+  if (!args) {
+    reading.read.complain(group, "args", ": " + args.error().what);
+  } else if (!args->IsObject()) {
+    reading.read.complain(group, "args", " must be a JSON object like {\"image\": \"/path\"}");
+  } else {
+    step.args = json::to_text(*args);
+  }
+}
+
+StepSection read_step(const Reading& reading, Settings& settings, const IniSection& section) {
+  const std::string& group = section.group;
+  StepSection out;
+  out.at = section.at;
+  OperatorStep& step = out.step;
+  step.name = group.substr(kFamily.size());
+  if (!is_word(step.name)) {
+    reading.problems.push_back(
+        {section.at, fmt::format("[{}]: a step's name has 1 to {} lower-case letters, digits and "
+                                 "'_', like [step:reflash]",
+                                 printable_excerpt(group), kNameBytesMax)});
+  }
+  Target target{settings};
+  target.step = &step;
+  fill_group(reading, kFamily, group, target);
+  if (!is_word(step.interface) || contains(kReserved, step.interface)) {
+    reading.read.refuse(group, "interface", step.interface,
+                        "must be one word of lower-case letters, digits and '_', and none of nvme, "
+                        "pci and placement, which are Reclaim's own");
+  }
+  if (!reading.read.given(group, "priority")) {
+    reading.problems.push_back(
+        {section.at, fmt::format("[{}] has no priority: the highest runs first, 0 is only run when "
+                                 "an operator names it",
+                                 group)});
+  }
+  if (step.is_hold()) {
+    check_hold(reading, group, step);
+  } else {
+    check_command(reading, group, step, section.at);
+  }
+  check_args(reading, group, step);
+  if (reading.read.given(group, "devices")) {
+    out.devices = parse_device_match(reading.read.string(group, "devices"),
+                                     fmt::format("[{}] devices", group),
+                                     reading.read.where(group, "devices"), reading.problems);
+  }
+  return out;
+}
+
+// A step that a device_spec entry names, or whose `devices` can match one of its devices.
+bool may_be_for(const StepSection& section, const DeviceSpec& spec) {
+  return contains(spec.steps, section.step.name) ||
+         (section.devices && overlap(*section.devices, spec));
+}
+
+// Both for one device: each may be, and where both say so by `devices`, those overlap.
+bool may_meet(const StepSection& a, const StepSection& b, const DeviceSpec& spec) {
+  if (!may_be_for(a, spec) || !may_be_for(b, spec)) return false;
+  const bool by_name = contains(spec.steps, a.step.name) || contains(spec.steps, b.step.name);
+  return by_name || overlap(*a.devices, *b.devices);
+}
+
+// Of a drive the erase has its place among the priorities, so that the highest runs first.
+void check_for_drives(const Reading& reading, const StepSection& section,
+                      const std::vector<DeviceSpec>& specs) {
+  const OperatorStep& step = section.step;
+  const auto drives = std::find_if(specs.begin(), specs.end(), [&section](const DeviceSpec& spec) {
+    return may_be_for(section, spec);
+  });
+  if (drives == specs.end()) return;
+  const std::string group = fmt::format("{}{}", kFamily, step.name);
+  const bool before = step.stage == StepStage::before;
+  const bool placed = before ? step.priority > kErasePriority : step.priority < kErasePriority;
+  if (step.priority != 0 && !placed) {
+    reading.read.complain(
+        group, "priority",
+        fmt::format(" is {}, and the step may be for drives of the [nvme] device_spec at {}: {} of "
+                    "{} (stage = {})",
+                    step.priority, to_string(drives->at),
+                    before ? "before the erase it is 51 to 1000" : "after it, 1 to 49",
+                    kErasePriority, before ? "before" : "after"));
+  }
+  if (step.driver != kKeepDriver) {
+    reading.read.complain(
+        group, "driver",
+        fmt::format(" is '{}', and the step may be for drives of the [nvme] device_spec at {}, "
+                    "whose controller stays open all the while: only keep",
+                    step.driver, to_string(drives->at)));
+  }
+}
+
+// Of a drive's plan, whose built-in steps have priorities as well.
+void check_against_built_in(const Reading& reading, const StepSection& section,
+                            const Settings& settings) {
+  const OperatorStep& step = section.step;
+  const std::vector<std::string>& interfaces = settings.conductor.clean_interfaces;
+  const bool ordered = contains(interfaces, step.interface) && contains(interfaces, kNvmeInterface);
+  const bool meet =
+      std::any_of(settings.device_specs.begin(), settings.device_specs.end(),
+                  [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
+  const std::string built_in = built_in_step_at(step.priority, settings.conductor.step_priorities);
+  if (step.priority == 0 || ordered || !meet || built_in.empty()) return;
+  reading.read.complain(
+      fmt::format("{}{}", kFamily, step.name), "priority",
+      fmt::format(" is {}, as that of {}, so their order is undefined: give the step another one, "
+                  "or list {} and nvme in [clean] interfaces",
+                  step.priority, built_in, step.interface));
+}
+
+// Nobody has said which of the two goes first: Ironic's conductor does not start then, either.
+void check_order(const Reading& reading, const std::vector<StepSection>& steps,
+                 const std::vector<DeviceSpec>& specs, const std::vector<std::string>& interfaces) {
+  for (std::size_t later = 1; later < steps.size(); ++later) {
+    for (std::size_t first = 0; first < later; ++first) {
+      const OperatorStep& a = steps[first].step;
+      const OperatorStep& b = steps[later].step;
+      if (a.priority != b.priority || a.priority == 0) continue;
+      const bool ordered = a.interface != b.interface && contains(interfaces, a.interface) &&
+                           contains(interfaces, b.interface);
+      const bool meet = std::any_of(specs.begin(), specs.end(), [&](const DeviceSpec& spec) {
+        return may_meet(steps[first], steps[later], spec);
+      });
+      if (ordered || !meet) continue;
+      reading.read.complain(
+          fmt::format("{}{}", kFamily, b.name), "priority",
+          fmt::format(" is {}, as that of {}.{}, and both may be for one device, so their order is "
+                      "undefined: give each its own, or list both interfaces in [clean] interfaces",
+                      b.priority, a.interface, a.name));
+    }
+  }
+}
+
+void check_names_of_specs(const Reading& reading, const std::vector<StepSection>& steps,
+                          const std::vector<DeviceSpec>& specs) {
+  for (const DeviceSpec& spec : specs) {
+    for (const std::string& name : spec.steps) {
+      const bool known = std::any_of(steps.begin(), steps.end(),
+                                     [&name](const StepSection& s) { return s.step.name == name; });
+      if (known) continue;
+      reading.problems.push_back(
+          {spec.at, fmt::format("[nvme] device_spec: 'steps' names '{}', and there is no section "
+                                "[step:{}]",
+                                printable_excerpt(name), printable_excerpt(name))});
+    }
+  }
+}
+
+}  // namespace
+
+void read_steps(const Reading& reading, Settings& settings) {
+  fill_group(reading, "clean", settings);
+  std::vector<IniSection> sections = reading.read.family(kFamily);
+  if (sections.size() > kStepsMax) {
+    reading.problems.push_back(
+        {sections[kStepsMax].at, fmt::format("more than {} [step:NAME] sections", kStepsMax)});
+    sections.resize(kStepsMax);
+  }
+  for (const IniSection& section : sections) {
+    settings.steps.push_back(read_step(reading, settings, section));
+  }
+  check_names_of_specs(reading, settings.steps, settings.device_specs);
+  for (const StepSection& section : settings.steps) {
+    check_against_built_in(reading, section, settings);
+    check_for_drives(reading, section, settings.device_specs);
+    const bool used =
+        std::any_of(settings.device_specs.begin(), settings.device_specs.end(),
+                    [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
+    if (!used) {
+      reading.warnings.push_back(
+          {section.at, fmt::format("[{}{}] is for no device: name it in the key steps of a "
+                                   "device_spec entry, or give it devices",
+                                   kFamily, section.step.name)});
+    }
+  }
+  check_order(reading, settings.steps, settings.device_specs, settings.conductor.clean_interfaces);
+}
+
+std::vector<OperatorStep> steps_for(const std::vector<StepSection>& steps, const DeviceSpec& spec,
+                                    std::uint16_t vendor_id, std::uint16_t product_id,
+                                    const PciAddress& address) {
+  std::vector<OperatorStep> out;
+  for (const StepSection& section : steps) {
+    const bool by_name = contains(spec.steps, section.step.name);
+    const bool by_match =
+        section.devices && matches(*section.devices, vendor_id, product_id, address);
+    if (by_name || by_match) out.push_back(section.step);
+  }
+  return out;
+}
+
+}  // namespace reclaim::config

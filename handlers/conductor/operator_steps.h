@@ -1,0 +1,62 @@
+// The clean steps of an operator's own: commands that run on the drive's thread, and holds, which
+// wait for an operator's word.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/conductor/context.h"
+#include "handlers/conductor/record_writer.h"
+
+namespace reclaim {
+
+// Thread: the loop's. `epoch`: of the record that asks for it.
+class OperatorSteps final {
+ public:
+  // `epoch`: of the record that the answer belongs to. A hold's is of the end of the hold, for what
+  // it waits for is noted in the record meanwhile.
+  using Done = std::function<void(std::uint64_t epoch, Result<nvme::StepReport> report)>;
+
+  OperatorSteps(const ConductorContext& context, RecordWriter& writer)
+      : context_(context), writer_(writer) {}
+
+  // The step that the record names, which is none of the built-in ones. `done` once, unless the
+  // device goes on without it. Errc::busy: it is defined otherwise than when the plan was made, or
+  // says "later"; else as Drives::run_command().
+  void run(const PciAddress& address, std::uint64_t epoch, Done done);
+
+  // An operator's word on the hold at which the device waits. Empty, or why it is not taken.
+  [[nodiscard]] std::string approve(const PciAddress& address, const std::string& who);
+  // Why the step that runs may not be aborted; empty: it may.
+  [[nodiscard]] std::string why_not_abortable(const PciAddress& address) const;
+
+ private:
+  struct Hold {
+    std::string step;  // "hold.forensics"
+    std::uint64_t number = 0;
+    std::vector<std::string> approved_by;
+    std::size_t approvals = 1;
+    bool noting = false;  // the record is being written: what comes next belongs to its next epoch
+    std::optional<Result<nvme::StepReport>> outcome;
+    Done done;
+  };
+
+  [[nodiscard]] std::optional<OperatorStep> running(const Record& record) const;
+  void run_command(const Record& record, const OperatorStep& step, std::uint64_t epoch, Done done);
+  void begin_hold(const Record& record, const OperatorStep& step, Done done);
+  void note_hold(const PciAddress& address, Hold& hold);
+  [[nodiscard]] Hold* hold_of(const PciAddress& address);
+  void end_hold(const PciAddress& address, Hold& hold, Result<nvme::StepReport> outcome);
+  void settle_hold(const PciAddress& address, Hold& hold);
+
+  const ConductorContext& context_;
+  RecordWriter& writer_;
+  std::map<PciAddress, Hold> holds_;
+  std::uint64_t holds_begun_ = 0;
+};
+
+}  // namespace reclaim

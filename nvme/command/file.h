@@ -1,0 +1,26 @@
+// The file of an operator's command: whether only root can have written it, and what is in it.
+// Blocking; thread: any but the loop's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nvme/command/options.h"
+#include "nvme/controller/facts.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+// Its SHA-256, lower-case hex. Errc::refused where it is not a regular, executable file of
+// `options.owner` that nobody else may write, or a directory above it is not; the text says which,
+// and the remedy. The command is run by its path: what root alone can write, root alone exchanges.
+[[nodiscard]] Result<std::string> digest_of_command(const CommandOptions& options,
+                                                    const std::string& path);
+
+// The same of each, as a guard of a claim: by path. What was looked at is added to `findings`.
+[[nodiscard]] Result<std::map<std::string, std::string>> digests_of_commands(
+    const CommandOptions& options, const std::vector<std::string>& paths,
+    std::vector<GuardFinding>& findings);
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,144 @@
+// [clean] and [step:NAME]: what is read of them, and what stops the start.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/module_options.h"
+#include "tests/unit/config/settings_fixture.h"
+
+namespace reclaim::config {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string with(std::string_view text) {
+  return std::string(kBase) + std::string(text);
+}
+
+constexpr std::string_view kReflash =
+    "[step:reflash]\ninterface = firmware\ncommand = /usr/libexec/reflash\npriority = 60\n"
+    "devices = {\"vendor_id\": \"15b3\"}\n";
+
+TEST(StepSections, AreReadWhole) {
+  const CheckedSettings checked = build(
+      with("[clean]\nautomated = false\ninterfaces = firmware, nvme\n"
+           "[step:reflash]\ninterface = firmware\ncommand = /usr/libexec/reflash\npriority = 60\n"
+           "devices = {\"vendor_id\": \"15b3\"}\ntimeout_s = 30\nabortable = no\nverifies = yes\n"
+           "args = {\"image\": \"/x.bin\"}\n"
+           "[step:eyes]\ninterface = hold\npriority = 55\napprovals = 2\ndevices = {}\n"));
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_THAT(texts(checked.warnings), Not(Contains(HasSubstr("step:"))));
+  ASSERT_EQ(checked.settings.steps.size(), 2U);
+  const OperatorStep& step = checked.settings.steps[0].step;
+  EXPECT_EQ(step.name, "reflash");
+  EXPECT_EQ(step.interface, "firmware");
+  EXPECT_EQ(step.command, "/usr/libexec/reflash");
+  EXPECT_EQ(step.priority, 60);
+  EXPECT_EQ(step.timeout_ms, 30'000);
+  EXPECT_FALSE(step.abortable);
+  EXPECT_TRUE(step.verifies);
+  EXPECT_EQ(step.driver, "keep");
+  EXPECT_EQ(step.stage, StepStage::before);
+  EXPECT_EQ(step.args, R"({"image":"/x.bin"})");
+  const OperatorStep& eyes = checked.settings.steps[1].step;
+  EXPECT_TRUE(eyes.is_hold());
+  EXPECT_EQ(eyes.approvals, 2);
+  EXPECT_FALSE(checked.settings.conductor.clean_automated);
+  EXPECT_THAT(checked.settings.conductor.clean_interfaces, ElementsAre("firmware", "nvme"));
+}
+
+TEST(StepSections, AreForTheDevicesThatTheyOrTheirEntriesName) {
+  const CheckedSettings checked = build(
+      {own(with("[nvme]\ndevice_spec = {\"address\": \"0000:0b:00.0\", \"steps\": [\"named\"], "
+                "\"clean\": \"manual\"}\n"
+                "[step:named]\ncommand = /a\npriority = 60\n"
+                "[step:matched]\ncommand = /b\npriority = 61\ndevices = {\"vendor_id\": "
+                "\"15b3\"}\n"))});
+  ASSERT_THAT(texts(checked.problems), IsEmpty());
+  const auto lookup = device_policy_lookup(checked.settings);
+  const auto names = [&lookup](std::uint16_t vendor, const PciAddress& at) {
+    std::vector<std::string> out;
+    const auto policy = lookup(vendor, 1, at);
+    for (const OperatorStep& step : policy->steps) out.push_back(step.name);
+    return out;
+  };
+  EXPECT_THAT(names(0x8086, {0, 0x0a, 0, 0}), IsEmpty());
+  EXPECT_THAT(names(0x15b3, {0, 0x0a, 0, 0}), ElementsAre("matched"));
+  EXPECT_THAT(names(0x15b3, {0, 0x0b, 0, 0}), ElementsAre("named", "matched"));
+  EXPECT_FALSE(lookup(1, 1, {0, 0x0a, 0, 0})->manual);
+  EXPECT_TRUE(lookup(1, 1, {0, 0x0b, 0, 0})->manual);
+}
+
+TEST(StepSections, WhatIsWrongIsSaidWithItsPlace) {
+  const auto first = [](std::string_view text) {
+    const auto all = problems(with(text));
+    return all.empty() ? std::string("nothing") : all.front();
+  };
+  EXPECT_THAT(first("[step:Re-flash]\ncommand = /x\npriority = 1\n"),
+              HasSubstr("r.conf:13: [step:re-flash]: a step's name has 1 to 64"));
+  EXPECT_THAT(first("[step:x]\ncommand = /x\n"), HasSubstr("[step:x] has no priority"));
+  EXPECT_THAT(first("[step:x]\npriority = 60\n"), HasSubstr("[step:x] has no command"));
+  EXPECT_THAT(first("[step:x]\ncommand = x\npriority = 60\n"),
+              HasSubstr("[step:x] command: 'x' is not an absolute path"));
+  EXPECT_THAT(first("[step:x]\ncommand = /x\npriority = 60\ninterface = nvme\n"),
+              HasSubstr("which are Reclaim's own"));
+  EXPECT_THAT(first("[step:x]\ncommand = /x\npriority = 60\nargs = [1]\n"),
+              HasSubstr("[step:x] args must be a JSON object"));
+  EXPECT_THAT(first("[step:x]\ncommand = /x\npriority = 60\ndevices = {\"tags\": []}\n"),
+              HasSubstr("[step:x] devices: unknown key 'tags', accepted: vendor_id, product_id, "
+                        "address"));
+  EXPECT_THAT(first("[step:x]\ninterface = hold\ncommand = /x\npriority = 60\n"),
+              HasSubstr("[step:x] command is set, and a hold runs nothing"));
+  EXPECT_THAT(first("[step:x]\ncommand = /x\npriority = 60\napprovals = 2\n"),
+              HasSubstr("[step:x] approvals is of a hold only"));
+  EXPECT_THAT(first("[step:x]\ncommand = /x\npriority = 60\ncomand = /x\n"),
+              HasSubstr("unknown option 'comand' in group [step:x], did you mean 'command'?"));
+  EXPECT_THAT(first("[nvme]\ndevice_spec = {\"steps\": [\"gone\"]}\n"),
+              HasSubstr("'steps' names 'gone', and there is no section [step:gone]"));
+  EXPECT_THAT(first("[nvme]\ndevice_spec = {\"clean\": \"never\"}\n"),
+              HasSubstr("'clean' is 'never', accepted: auto, manual"));
+}
+
+TEST(StepSections, ADrivesStepsStandOnTheirSideOfTheErase) {
+  const auto first = [](std::string_view text) {
+    const auto all = problems(with("[step:x]\ncommand = /x\ndevices = {}\n" + std::string(text)));
+    return all.empty() ? std::string("nothing") : all.front();
+  };
+  EXPECT_EQ(first("priority = 51\n"), "nothing");
+  EXPECT_EQ(first("priority = 0\n"), "nothing");
+  EXPECT_EQ(first("priority = 49\nstage = after\n"), "nothing");
+  EXPECT_THAT(first("priority = 50\n"), HasSubstr("before the erase it is 51 to 1000"));
+  EXPECT_THAT(first("priority = 50\nstage = after\n"), HasSubstr("after it, 1 to 49"));
+  EXPECT_THAT(first("priority = 60\ndriver = none\n"), HasSubstr("only keep"));
+}
+
+TEST(StepSections, EqualPrioritiesOfOneDeviceStopTheStart) {
+  const std::string two = "[step:other]\ninterface = firmware\ncommand = /o\npriority = 60\n";
+  EXPECT_THAT(problems(with(std::string(kReflash) + two + "devices = {\"vendor_id\": \"15b3\"}\n")),
+              ElementsAre(HasSubstr("[step:other] priority is 60, as that of firmware.reflash")));
+  EXPECT_THAT(problems(with(std::string(kReflash) + two + "devices = {\"vendor_id\": \"8086\"}\n")),
+              IsEmpty())
+      << "never of one device";
+  EXPECT_THAT(problems(with(std::string(kReflash) + two)), IsEmpty()) << "for no device";
+  const std::string else_where =
+      "[step:other]\ninterface = audit\ncommand = /o\npriority = 60\ndevices = {}\n";
+  EXPECT_THAT(problems(with(std::string(kReflash) + else_where)),
+              ElementsAre(HasSubstr("list both interfaces in [clean] interfaces")));
+  EXPECT_THAT(problems(with("[clean]\ninterfaces = audit, firmware\n" + std::string(kReflash) +
+                            else_where)),
+              IsEmpty());
+  const std::string built_in = "[step:x]\ncommand = /x\npriority = 70\ndevices = {}\n";
+  EXPECT_THAT(problems(with(built_in)),
+              ElementsAre(HasSubstr("priority is 70, as that of nvme.reset_namespaces")));
+  EXPECT_THAT(problems(with("[clean]\ninterfaces = operator,nvme\n" + built_in)), IsEmpty());
+}
+
+TEST(StepSections, OneForNoDeviceIsAWarning) {
+  EXPECT_THAT(warnings(with("[step:x]\ncommand = /x\npriority = 60\n")),
+              Contains(HasSubstr("[step:x] is for no device")));
+}
+
+}  // namespace
+}  // namespace reclaim::config
