@@ -97,6 +97,11 @@ void World::check_touch(const PciAddress& address, const char* what) {
     return fail(where + ": another drive than the one enrolled");
   }
   if (manual && erase && !slot.clean_ordered) return fail(where + ": no operator said so");
+  if (std::string_view(what) == "canary") {
+    if (std::string why = check_holds(slot, StepStage::before); !why.empty()) {
+      return fail(where + ": " + why);
+    }
+  }
   if (!store.granted(address)) return fail(where + ": without the lock");
   if (!drives->claimed(address)) return fail(where + ": without a claim");
   if (std::string why = check_cyborg_touch(slot, drive); !why.empty()) return fail(where + why);

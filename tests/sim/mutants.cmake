@@ -302,10 +302,6 @@ own_steps_mutant(failed_step_counts handlers/conductor/operator_steps.cpp
   "a step that failed counts as one that succeeded"
   [[if (!report) return done(epoch, std::move(report).error());]]
   [[if (!report) return done(epoch, nvme::StepReport{});]])
-own_steps_mutant(late_answer_of_a_step handlers/conductor/cleaning_steps.cpp
-  "the answer of a step that was aborted counts for the next cleaning"
-  [[step_answered(address, of, name, report);]]
-  [[step_answered(address, context_.record_of(address).epoch, name, report);]])
 own_steps_mutant(one_approval_is_enough handlers/conductor/operator_steps.cpp
   "a hold for two operators ends with the first one's word"
   [[  if (hold->approved_by.size() < hold->approvals) {]]
@@ -321,11 +317,6 @@ own_steps_mutant(approvals_outlive_a_cleaning handlers/conductor/operator_steps.
 own_steps_mutant(manual_is_automatic handlers/survey/admission.cpp
   "a device that an operator starts is cleaned without his word"
   [[return refuse(std::string(kCleanedManually));]] [[void(0);]])
-own_steps_mutant(word_for_ever state/device/step.cpp
-  "an operator's word for one cleaning starts every later one"
-  [[        record.clean_start = CleanStart::automatic;
-        record.attempts = 0;]]
-  [[        record.attempts = 0;]])
 own_steps_mutant(commands_not_locked_in handlers/conductor/drive_claims.cpp
   "the commands that a cleaning runs are not those it began with"
   [[    if (digest != report.command_digests.end()) step = with_digest(step, digest->second);]]

@@ -89,18 +89,28 @@ void World::note_approval(Slot& slot, const std::string& who) {
   if (saved != nullptr && saved->clean_step.starts_with("hold.")) slot.approved_by.insert(who);
 }
 
-// Each step after the verification was run behind it, and each hold approved, before this release.
+// Each hold of the stage was approved in the cleaning that goes on.
+std::string World::check_holds(const Slot& slot, StepStage stage) const {
+  for (const OperatorStep& step : own_steps) {
+    if (!step.is_hold() || step.stage != stage ||
+        slot.approved_by.size() >= static_cast<std::size_t>(step.approvals)) {
+      continue;
+    }
+    return fmt::format("{} of {} approvals", slot.approved_by.size(), step.approvals);
+  }
+  return {};
+}
+
+// Each step after the verification was run behind it, and each hold there approved. Those before
+// the erase are looked at when the canary is written: an erase is adopted with what came before it.
 std::string World::check_own_steps(const Slot& slot, const Proof& proof) const {
   for (const OperatorStep& step : own_steps) {
-    if (step.is_hold()) {
-      if (slot.approved_by.size() < static_cast<std::size_t>(step.approvals)) {
-        return fmt::format("{} of {} approvals", slot.approved_by.size(), step.approvals);
-      }
-    } else if (step.stage == StepStage::after && !proof.commands_after.contains(step.command)) {
+    if (!step.is_hold() && step.stage == StepStage::after &&
+        !proof.commands_after.contains(step.command)) {
       return fmt::format("{} was not run after the verification", step.command);
     }
   }
-  return {};
+  return check_holds(slot, StepStage::after);
 }
 
 }  // namespace reclaim::sim

@@ -225,6 +225,7 @@ class World final {
   void own_steps_trouble(Slot& slot);
   void tidy_own_steps();
   void note_approval(Slot& slot, const std::string& who);
+  [[nodiscard]] std::string check_holds(const Slot& slot, StepStage stage) const;
   [[nodiscard]] std::string check_own_steps(const Slot& slot, const Proof& proof) const;
 
   // machine_chaos.cpp
