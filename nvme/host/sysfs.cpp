@@ -187,22 +187,6 @@ Status read_controller(const std::string& sysfs_root, const std::string& device,
   return read_namespaces(sysfs_root, folder, drive);
 }
 
-// Configuration space as it is: read_file() would cut what looks like white space at its end.
-std::string read_config_space(const std::string& device) {
-  const UniqueFd fd(::open((device + "/config").c_str(), O_RDONLY | O_CLOEXEC));
-  std::string bytes(kConfigBytesMax, '\0');
-  std::size_t have = 0;
-  while (fd.valid() && have < bytes.size()) {
-    const ssize_t got =
-        ::pread(fd.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  bytes.resize(have);
-  return bytes;
-}
-
 // The slot whose address, without a function, is this one's; most platforms name theirs.
 std::string slot_of(const std::string& sysfs_root, const PciAddress& address) {
   const std::string folder = sysfs_root + "/bus/pci/slots";
@@ -401,6 +385,22 @@ std::string link_name(const std::string& path) {
   if (length <= 0) return {};
   const std::string_view text(target.data(), static_cast<std::size_t>(length));
   return std::string(text.substr(text.rfind('/') + 1));
+}
+
+// read_file() would cut what looks like white space at its end.
+std::string read_config_space(const std::string& device) {
+  const UniqueFd fd(::open((device + "/config").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes(kConfigBytesMax, '\0');
+  std::size_t have = 0;
+  while (fd.valid() && have < bytes.size()) {
+    const ssize_t got =
+        ::pread(fd.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {

@@ -111,6 +111,10 @@ struct SysDrive {
 // The block device in this folder, with what is built on it.
 [[nodiscard]] Result<BlockDevice> read_block(const std::string& folder, const std::string& name);
 
+// Configuration space as it is, by the function's folder: as many bytes as the kernel gives, none
+// where it cannot be read.
+[[nodiscard]] std::string read_config_space(const std::string& device);
+
 // The first `bytes_max` bytes of a file without trailing white space.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
 // The last component of what a symbolic link points to; "" when there is no link.
