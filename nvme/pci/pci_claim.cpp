@@ -82,6 +82,7 @@ Status PciClaim::take(std::vector<GuardFinding>& findings, Logger& log) {
   auto stay = DriverStay::create(options_, sys_, log);
   if (!stay) return note(findings, refuses("claim", stay.error().code, stay.error().what));
   stay_ = *std::move(stay);
+  sys_.driver = stay_->driver();
   auto space = read_space(options_, request_.address);
   if (!space) return note(findings, refuses("config", Errc::failed, space.error().what));
   space_ = *std::move(space);
@@ -93,6 +94,10 @@ Status PciClaim::take(std::vector<GuardFinding>& findings, Logger& log) {
                                     "remove and rescan {}",
                                     space_.vendor_id, space_.device_id, sys_.vendor_id,
                                     sys_.device_id, to_string(request_.address))));
+  }
+  // All over again: only now is it kept from others.
+  if (auto still = recheck(); !still) {
+    return note(findings, refuses("claim", still.error().code, still.error().what));
   }
   return note(findings, passes("claim", stay_->driver().empty()
                                             ? std::string("it is held without a driver")
