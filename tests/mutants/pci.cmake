@@ -47,7 +47,7 @@ unit_mutant(pci_behind_it pci nvme/host/function_uses.cpp PciClaimTest.Functions
   "drives behind a controller are not looked for"
   [[      if (parse_pci_address(each)) {]] [[      if (false) {]])
 
-unit_mutant(pci_not_kept pci nvme/pci/driver_stay.cpp PciClaimTest.WithoutADriver*:PciClaimTest.AGuest*
+unit_mutant(pci_not_kept pci nvme/pci/driver_stay.cpp PciClaimTest.*:PciLeft.*
   "a card without a driver is given to a guest in the middle of its cleaning"
   [[  return write_override(options_, address_, override_);
 }
@@ -63,7 +63,7 @@ unit_mutant(pci_override_believed pci nvme/pci/driver_stay.cpp PciClaimTest.AGue
 unit_mutant(pci_group_believed pci nvme/pci/driver_stay.cpp PciClaimTest.AGroupThatWentAndCame*
   "a guest that had the card's group meanwhile is not found out"
   [[  if (!on_vfio_ || group_.ours()) return Ok{};]] [[  return Ok{};]])
-unit_mutant(pci_group_not_again pci nvme/pci/driver_stay.cpp PciClaimTest.AStepHas*:PciClaimTest.Somebody*
+unit_mutant(pci_group_not_again pci nvme/pci/driver_stay.cpp PciClaimTest.*
   "a guest gets the card between a step and the release"
   [[on_vfio_ ? group_.hold_again(options_, address_, kThing) : Status(Ok{});]] [[Status(Ok{});]])
 unit_mutant(pci_taken_from_host pci nvme/pci/driver_stay.cpp PciClaimTest.IsNotTakenFrom*
@@ -108,7 +108,7 @@ unit_mutant(pci_rom_unseen_is_none pci nvme/pci/function_files.cpp PciStepsTest.
 unit_mutant(pci_rom_stays_on pci nvme/pci/function_files.cpp PciStepsTest.TheRomIsSwitchedOff*
   "the ROM stays readable for anybody"
   [[    return write_attribute(path_, "0\n");]] [[    return Ok{};]])
-unit_mutant(pci_rom_gone pci nvme/pci/pci_steps.cpp PciStepsTest.ARomThatGoesOrComes*:PciStepsTest.AChangedRom*
+unit_mutant(pci_rom_gone pci nvme/pci/pci_steps.cpp PciStepsTest.*
   "a changed ROM boots the next tenant"
   [[  if (*baseline && (*baseline)->rom == *rom) {]] [[  if (*baseline) {]])
 unit_mutant(pci_config_unread pci nvme/pci/pci_steps.cpp PciStepsTest.AChangedRegister*
