@@ -26,13 +26,12 @@ class Mask final {
   }
   // Of each BAR the kind stays. `at`: the first one's.
   void add_bars(std::size_t at) {
-    for (unsigned i = 0; i < reg::kBars && at + 4 * i + 4 <= bits_.size(); ++i) {
-      const auto bar =
-          load_le<std::uint32_t>(std::as_bytes(std::span(enrolled_)), at + std::size_t{4} * i);
-      add(at + std::size_t{4} * i, 4, (bar & 1U) != 0 ? ~3U : ~0xfU);
+    for (std::size_t i = 0; i < reg::kBars && at + 4 * i + 4 <= bits_.size(); ++i) {
+      const auto bar = load_le<std::uint32_t>(std::as_bytes(std::span(enrolled_)), at + 4 * i);
+      add(at + 4 * i, 4, (bar & 1U) != 0 ? ~3U : ~0xfU);
       if ((bar & 1U) == 0 && reg::is_wide(bar) && i + 1 < reg::kBars) {
         ++i;
-        add(at + std::size_t{4} * i, 4, ~0U);
+        add(at + 4 * i, 4, ~0U);
       }
     }
   }
