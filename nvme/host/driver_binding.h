@@ -2,22 +2,7 @@
 // host's nvme driver, and giving it back. Blocking; thread: a drive thread's.
 //
 // Looking whether a guest has the drive and unbinding it later is a race, so the drive's vfio group
-// is opened, and held until the drive is unbound. What the kernel does (drivers/vfio of 6.1 to
-// 6.12):
-// - A group can be open once; a second opener gets EBUSY. A guest's device descriptors keep the
-//   group open, also when it has closed the group's own. From 6.6 on the group cannot be opened
-//   either while any of its devices is bound to an iommufd through its cdev, and no cdev can be
-//   bound to one while the group is open. So the open group shuts out both ways into the drive.
-// - The group's descriptor takes no reference on its devices: unbinding goes through while it is
-//   open. With the last device of the group the kernel removes the node, and our descriptor is
-//   dead; a later bind to vfio makes another group under the same number. While other functions of
-//   the group stand on vfio, the group lives on and is ours. (Before 6.1 it lives on as long as it
-//   is open.)
-// - A descriptor of a *device*, by VFIO_GROUP_GET_DEVICE_FD or by opening its cdev, bound or not,
-//   does take one: unbinding then sleeps, uninterruptibly after the first signal, until it is
-//   closed. And a cdev that is merely opened excludes nobody. So a cdev can neither prove that a
-//   drive is free nor be held across an unbind; it is never opened here, and a kernel built
-//   without CONFIG_VFIO_GROUP is refused.
+// is opened, and held until the drive is unbound; vfio_group.h says what the kernel does then.
 //
 // RUN_PATH/ADDRESS.driver remembers the former driver and driver_override from before the first
 // change until both are back. /run dies with the boot, as the kernel's state does.
@@ -26,32 +11,18 @@
 #include <sys/types.h>
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "nvme/host/driver_override.h"
 #include "nvme/host/sysfs.h"
+#include "nvme/host/vfio_group.h"
 #include "nvme/options.h"
 #include "state/base/log.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
-#include "state/base/unique_fd.h"
 
 namespace reclaim::nvme {
-
-// How a drive was bound before it was taken over.
-struct FormerDriver {
-  std::string driver;
-  std::string driver_override;  // "" for none
-  friend bool operator==(const FormerDriver&, const FormerDriver&) = default;
-};
-[[nodiscard]] std::string encode_former_driver(const FormerDriver& former);
-// Errc::failed for what no worker wrote; the names can be used in paths.
-[[nodiscard]] Result<FormerDriver> decode_former_driver(std::string_view text);
-// Nothing when no drive there is taken over.
-[[nodiscard]] Result<std::optional<FormerDriver>> read_former_driver(const Options& options,
-                                                                     const PciAddress& address);
 
 // Whether it stands on a driver that gives it to guests, vfio-pci or a variant of it.
 [[nodiscard]] bool on_vfio(const SysDrive& drive);
@@ -85,8 +56,6 @@ class Takeover final {
   Takeover(const Options& options, const SysDrive& drive, Logger& log);
   [[nodiscard]] Status take();
   [[nodiscard]] Status put_back();
-  [[nodiscard]] Status hold_group();
-  [[nodiscard]] bool group_is_ours() const;
   [[nodiscard]] Status same_device() const;
 
   Options options_;
@@ -96,8 +65,7 @@ class Takeover final {
   ino_t sysfs_inode_ = 0;  // of the function's folder: a function plugged in anew has another
   Logger& log_;
   FormerDriver former_;
-  UniqueFd group_;
-  std::string group_path_;
+  VfioGroup group_;
   bool taken_ = false;  // the note is written
   bool put_back_ = false;
 };
@@ -108,7 +76,7 @@ class Takeover final {
 // in the log. Defined in driver_recovery.cpp.
 void give_back_drive_left(const Options& options, const PciAddress& address, Logger& log);
 
-// Errc::refused: a guard on the host's own use refuses a drive that is bound to nvme. Waits up to
+// Errc::refused: a guard on the host's own use refuses what a driver of the host has. Waits up to
 // `wait_ms` for processes that have a node open, as udev has for a moment after we closed it.
 // Defined in driver_recovery.cpp.
 [[nodiscard]] Status host_leaves_alone(const Options& options, const PciAddress& address,

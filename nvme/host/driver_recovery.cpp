@@ -25,9 +25,12 @@ Status give_back_left(const Options& options, const PciAddress& address, Logger&
 Status host_leaves_alone(const Options& options, const PciAddress& address, std::int64_t wait_ms) {
   StopFlag never_set;
   for (std::int64_t waited = 0;; waited += options.driver_poll_ms) {
-    const auto drive = read_drive(options.sysfs_root, address);
+    const auto driver = read_driver(options.sysfs_root, address);
+    if (!driver) return driver.error();
+    const auto drive = *driver == "nvme" ? read_drive(options.sysfs_root, address)
+                                         : read_function(options.sysfs_root, address);
     if (!drive) return drive.error();
-    if (drive->driver != "nvme") return Ok{};
+    if (drive->driver.empty() || on_vfio(*drive)) return Ok{};
     const ClaimRequest request;
     const auto results =
         look_at(guards_on_host_use(), GuardContext{options, request, *drive}, false);

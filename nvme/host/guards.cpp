@@ -59,8 +59,8 @@ GuardResult guard_sriov(const GuardContext& context) {
   const SysDrive& drive = context.drive;
   if (drive.is_virtual_function) {
     return refuses("sriov", Errc::refused,
-                   fmt::format("{} is a virtual function; its drive is shared with others",
-                               to_string(drive.address)));
+                   fmt::format("{} is a virtual function; its {} is shared with others",
+                               to_string(drive.address), context.thing));
   }
   if (drive.sriov_vfs_enabled != 0) {
     return refuses(
@@ -230,8 +230,8 @@ const std::vector<Guard>& guards_before_command() {
 
 const std::vector<Guard>& guards_on_host_use() {
   static const std::vector<Guard> kGuards = {
-      guard_process_view, guard_own_disk, guard_holders,  guard_mounted,   guard_swap,
-      guard_btrfs_member, guard_loop,     guard_exported, guard_node_open,
+      guard_process_view, guard_own_disk, guard_holders,  guard_mounted, guard_swap,
+      guard_btrfs_member, guard_loop,     guard_exported, guard_network, guard_node_open,
   };
   return kGuards;
 }

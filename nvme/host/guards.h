@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "nvme/controller/facts.h"
@@ -19,6 +20,7 @@ struct GuardContext {
   const SysDrive& drive;
   // An unmanaged drive that has yet to be taken over: it need not be bound to nvme.
   bool to_take_over = false;
+  std::string_view thing = "drive";  // what the messages of guards on any function call it
 };
 
 struct GuardResult;
@@ -56,6 +58,7 @@ struct GuardResult {
 [[nodiscard]] GuardResult guard_mounted(const GuardContext& context);
 [[nodiscard]] GuardResult guard_swap(const GuardContext& context);
 [[nodiscard]] GuardResult guard_btrfs_member(const GuardContext& context);
+[[nodiscard]] GuardResult guard_network(const GuardContext& context);
 // What opens a node inside the kernel without claiming it: loop devices, NVMe targets.
 [[nodiscard]] GuardResult guard_loop(const GuardContext& context);
 [[nodiscard]] GuardResult guard_exported(const GuardContext& context);
@@ -70,7 +73,8 @@ struct GuardResult {
 // Those that can change while a claim is held; looked at again right before anything is written.
 [[nodiscard]] const std::vector<Guard>& guards_before_command();
 
-// Those on the host's own use of a drive that is bound to nvme, whoever asks.
+// Those on the host's own use of a drive that is bound to nvme, or of what read_function() told of
+// another function, whoever asks.
 [[nodiscard]] const std::vector<Guard>& guards_on_host_use();
 
 // Looks at them in order, up to and including the first that refuses, or at all of them.

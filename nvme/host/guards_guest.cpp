@@ -47,9 +47,9 @@ std::optional<GuardResult> look_at_domain(const GuardContext& context, const std
   if (!text && text.error().code == Errc::not_found) return std::nullopt;
   auto devices = text ? parse_domain(*text) : Result<DomainDevices>(text.error());
   if (!devices) {
-    return refuses(
-        "libvirt_domain", Errc::refused,
-        fmt::format("{} may name the drive and cannot be read: {}", path, devices.error().what));
+    return refuses("libvirt_domain", Errc::refused,
+                   fmt::format("{} may name the {} and cannot be read: {}", path, context.thing,
+                               devices.error().what));
   }
   const std::string named = what_it_names(context, *devices);
   if (named.empty()) return std::nullopt;
@@ -169,9 +169,9 @@ GuardResult guard_process_view(const GuardContext& context) {
   if (found != kInitialNamespace) {
     return refuses("process_view", Errc::refused,
                    fmt::format("{} is {}, not the host's: processes outside of this container "
-                               "may hold the drive; run it with the host's PID namespace, or name "
+                               "may hold the {}; run it with the host's PID namespace, or name "
                                "the host's /proc in [reclaim] proc_root",
-                               path, found));
+                               path, found, context.thing));
   }
   return passes("process_view", "all processes of the host are seen");
 }
@@ -183,15 +183,15 @@ GuardResult guard_libvirt_domain(const GuardContext& context) {
     if (!files && files.error().code == Errc::not_found) {
       return refuses(
           "libvirt_domain", Errc::refused,
-          fmt::format("{} does not exist, so that whether a domain names the drive cannot be "
+          fmt::format("{} does not exist, so that whether a domain names the {} cannot be "
                       "known: start libvirt, name in [reclaim] libvirt_dirs where it keeps its "
                       "domains (in a container's volumes, perhaps), or say none there",
-                      folder));
+                      folder, context.thing));
     }
     if (!files) {
-      return refuses(
-          "libvirt_domain", Errc::refused,
-          fmt::format("{}; whether a domain names the drive cannot be known", files.error().what));
+      return refuses("libvirt_domain", Errc::refused,
+                     fmt::format("{}; whether a domain names the {} cannot be known",
+                                 files.error().what, context.thing));
     }
     for (const std::string& file : *files) {
       if (!file.ends_with(".xml")) continue;
@@ -223,8 +223,8 @@ GuardResult guard_vfio_open(const GuardContext& context) {
   if (!holder) return refuses("vfio_open", Errc::refused, holder.error().what);
   if (*holder) {
     return refuses("vfio_open", Errc::busy,
-                   fmt::format("process {} holds {}; a guest still has the drive",
-                               (*holder)->process, (*holder)->link));
+                   fmt::format("process {} holds {}; a guest still has the {}", (*holder)->process,
+                               (*holder)->link, context.thing));
   }
   return passes("vfio_open", fmt::format("no process holds {}", fmt::join(wanted.ends, ", ")));
 }

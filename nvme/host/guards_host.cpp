@@ -201,4 +201,24 @@ GuardResult guard_exported(const GuardContext& context) {
   return passes("exported", "no NVMe target of the host exports it");
 }
 
+GuardResult guard_network(const GuardContext& context) {
+  for (const SysInterface& interface : context.drive.interfaces) {
+    if (!interface.stacks.empty()) {
+      return refuses("network", Errc::refused,
+                     fmt::format("its network interface {} is part of {}; take it out of there",
+                                 interface.name, fmt::join(interface.stacks, ", ")));
+    }
+    if (interface.up) {
+      return refuses("network", Errc::refused,
+                     fmt::format("its network interface {} is up; run `ip link set {} down` if the "
+                                 "host does not need it, and keep the host from configuring it",
+                                 interface.name, interface.name));
+    }
+  }
+  return passes("network", context.drive.interfaces.empty()
+                               ? std::string("it has no network interface")
+                               : fmt::format("none of its {} network interfaces is up",
+                                             context.drive.interfaces.size()));
+}
+
 }  // namespace reclaim::nvme

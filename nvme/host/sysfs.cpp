@@ -36,15 +36,6 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
-// The last component of what a symbolic link points to; "" when there is no link.
-std::string link_name(const std::string& path) {
-  std::array<char, 4096> target{};
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  if (length <= 0) return {};
-  const std::string_view text(target.data(), static_cast<std::size_t>(length));
-  return std::string(text.substr(text.rfind('/') + 1));
-}
-
 template <typename Number>
 Result<Number> read_number(const std::string& path) {
   auto text = read_file(path, kAttributeBytesMax);
@@ -82,23 +73,6 @@ std::optional<std::vector<unsigned>> numbers_of(std::string_view name, std::stri
   }
   if (!name.empty()) return std::nullopt;
   return numbers;
-}
-
-Result<BlockDevice> read_block(const std::string& folder, const std::string& name) {
-  auto text = read_file(folder + "/dev", kAttributeBytesMax);
-  if (!text) return std::move(text).error();
-  auto number = parse_device_number(*text);
-  if (!number) return number.error().wrap(folder + "/dev");
-  BlockDevice block{name, *number, {}};
-  auto holders = list_directory(folder + "/holders");
-  if (holders) {
-    block.holders = *std::move(holders);
-  } else if (holders.error().code != Errc::not_found) {
-    return std::move(holders).error();
-  }
-  // A cache device of bcache has no holder, but a folder of bcache's.
-  if (exists(folder + "/bcache")) block.holders.emplace_back("bcache");
-  return block;
 }
 
 Result<SysNamespace> read_namespace(const std::string& sysfs_root, const std::string& node) {
@@ -211,22 +185,6 @@ Status read_controller(const std::string& sysfs_root, const std::string& device,
   }
   if (auto peers = read_peers(sysfs_root, drive); !peers) return peers;
   return read_namespaces(sysfs_root, folder, drive);
-}
-
-// Configuration space as it is: read_file() would cut what looks like white space at its end.
-std::string read_config_space(const std::string& device) {
-  const UniqueFd fd(::open((device + "/config").c_str(), O_RDONLY | O_CLOEXEC));
-  std::string bytes(kConfigBytesMax, '\0');
-  std::size_t have = 0;
-  while (fd.valid() && have < bytes.size()) {
-    const ssize_t got =
-        ::pread(fd.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  bytes.resize(have);
-  return bytes;
 }
 
 // The slot whose address, without a function, is this one's; most platforms name theirs.
@@ -402,6 +360,47 @@ std::string block_name(const std::string& sysfs_root, const DeviceNumber& number
     if (text && *text == to_string(number)) return name;
   }
   return {};
+}
+
+Result<BlockDevice> read_block(const std::string& folder, const std::string& name) {
+  auto text = read_file(folder + "/dev", kAttributeBytesMax);
+  if (!text) return std::move(text).error();
+  auto number = parse_device_number(*text);
+  if (!number) return number.error().wrap(folder + "/dev");
+  BlockDevice block{name, *number, {}};
+  auto holders = list_directory(folder + "/holders");
+  if (holders) {
+    block.holders = *std::move(holders);
+  } else if (holders.error().code != Errc::not_found) {
+    return std::move(holders).error();
+  }
+  // A cache device of bcache has no holder, but a folder of bcache's.
+  if (exists(folder + "/bcache")) block.holders.emplace_back("bcache");
+  return block;
+}
+
+std::string link_name(const std::string& path) {
+  std::array<char, 4096> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length <= 0) return {};
+  const std::string_view text(target.data(), static_cast<std::size_t>(length));
+  return std::string(text.substr(text.rfind('/') + 1));
+}
+
+// read_file() would cut what looks like white space at its end.
+std::string read_config_space(const std::string& device) {
+  const UniqueFd fd(::open((device + "/config").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes(kConfigBytesMax, '\0');
+  std::size_t have = 0;
+  while (fd.valid() && have < bytes.size()) {
+    const ssize_t got =
+        ::pread(fd.get(), bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
 }
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {

@@ -34,6 +34,13 @@ struct BlockDevice {
   std::vector<std::string> holders;  // names of md, dm, drbd, bcache devices built on it
 };
 
+// A network interface.
+struct SysInterface {
+  std::string name;                 // "enp59s0f0"
+  bool up = false;                  // IFF_UP, or operstate says so
+  std::vector<std::string> stacks;  // what it is a part of: its master and all above it
+};
+
 struct SysNamespace {
   BlockDevice disk;  // the node that reads and writes: with multipath, the subsystem's
   std::uint32_t nsid = 0;
@@ -69,11 +76,21 @@ struct SysDrive {
 
   // Every block device of the drive: disks and their partitions.
   [[nodiscard]] std::vector<const BlockDevice*> block_devices() const;
+
+  // Of another function than an NVMe drive, and only from read_function(): its interfaces. All its
+  // disks are in `namespaces` then, each with NSID 0, and its character devices in `generic_nodes`.
+  std::vector<SysInterface> interfaces;
 };
 
 // Errc::not_found when there is no such function; Errc::failed when something that is there cannot
 // be read or understood.
 [[nodiscard]] Result<SysDrive> read_drive(const std::string& sysfs_root, const PciAddress& address);
+
+// The same of a function that is no NVMe drive, with whatever devices its driver made below it.
+// Defined in function_uses.cpp. Errc::failed also where functions are behind it: it is a bridge, or
+// as good as one.
+[[nodiscard]] Result<SysDrive> read_function(const std::string& sysfs_root,
+                                             const PciAddress& address);
 
 // The driver that is bound to a function, empty for none. A driver that has just been bound may not
 // have made its devices yet, and read_drive() may fail then. Errc::not_found as there.
@@ -91,8 +108,17 @@ struct SysDrive {
 // The block device with this number, or "" (btrfs, overlay and network filesystems have none).
 [[nodiscard]] std::string block_name(const std::string& sysfs_root, const DeviceNumber& number);
 
+// The block device in this folder, with what is built on it.
+[[nodiscard]] Result<BlockDevice> read_block(const std::string& folder, const std::string& name);
+
+// Configuration space as it is, by the function's folder: as many bytes as the kernel gives, none
+// where it cannot be read.
+[[nodiscard]] std::string read_config_space(const std::string& device);
+
 // The first `bytes_max` bytes of a file without trailing white space.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max);
+// The last component of what a symbolic link points to; "" when there is no link.
+[[nodiscard]] std::string link_name(const std::string& path);
 // Sorted names in a directory; Errc::not_found when it does not exist.
 [[nodiscard]] Result<std::vector<std::string>> list_directory(const std::string& path);
 

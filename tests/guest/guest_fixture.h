@@ -32,6 +32,7 @@ constexpr const char* kStack = "0000:06:00.0";   // three namespaces, for udev
 constexpr const char* kHybrid = "0000:07:00.0";  // Sanitize, by hybrid/
 constexpr const char* kGone = "0000:08:00.0";    // is pulled once, for good
 constexpr const char* kMemory = "0000:09:00.0";  // CMB and PMR
+constexpr const char* kCard = "0000:0a:00.0";    // no drive: a network card with a ROM
 
 // What a tenant leaves: this text at the head of each KiB.
 constexpr const char* kTenantText = "THE-TENANTS-SECRET";

@@ -42,6 +42,12 @@ Result<std::string> HostLine::monitor(const std::string& command) {
   return ask("monitor " + command);
 }
 
+Status HostLine::plug_card(const std::string& owner) {
+  const auto answer = ask("card " + owner);
+  if (!answer) return answer.error();
+  return answer->empty() ? Status(Ok{}) : Status(Error{Errc::failed, *answer});
+}
+
 Result<std::uint64_t> HostLine::count(const std::string& image, const std::string& text) {
   const auto answer = ask("count " + image + " " + text);
   if (!answer) return answer.error();

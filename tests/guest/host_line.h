@@ -17,6 +17,8 @@ class HostLine final {
 
   // What the human monitor answers to `command`; "" when it had nothing to say.
   [[nodiscard]] Result<std::string> monitor(const std::string& command);
+  // The card that was taken out comes back, with the ROM of its "maker" or of a "tenant".
+  [[nodiscard]] Status plug_card(const std::string& owner);
   // How often `text` stands in the image of a namespace, named as in machine.py: "plain1".
   [[nodiscard]] Result<std::uint64_t> count(const std::string& image, const std::string& text);
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import debian
 
 # With all they depend on; loaded by init in this order. nvme and ext4 are built into the kernel.
-MODULES = ("vfio-pci", "vfio_iommu_type1", "dm-mod", "md-mod", "raid1", "null_blk")
+MODULES = ("vfio-pci", "vfio_iommu_type1", "dm-mod", "md-mod", "raid1", "null_blk",
+           "virtio_pci", "virtio_net")
 HOST_TOOLS = ("/usr/sbin/nvme", "/sbin/mkfs.ext4", "/sbin/mkswap", "/sbin/blkid",
               "/usr/bin/udevadm", "/usr/sbin/dmsetup")
 DEB_TOOLS = ("sbin/lvm", "sbin/mdadm")

@@ -3,6 +3,7 @@
 The guest writes one request a line to its second serial port and reads one line back, which begins
 with "ok" or "error":
     monitor COMMAND      QEMU's human monitor (device_del, qom-set ...)
+    card OWNER           the card, taken out before, comes back with the ROM of maker or tenant
     count IMAGE TEXT     how often TEXT stands in the drive's image file: what is really there
     done RC              the outcome; no answer
 """
@@ -11,6 +12,7 @@ import json
 import os
 import re
 import socket
+import struct
 import subprocess
 import threading
 
@@ -83,6 +85,31 @@ def drive_arguments(folder):
     return arguments
 
 
+# A network card behind the drives, 0000:0a:00.0, with an expansion ROM of its maker's and, to be
+# plugged in with it instead, one that a tenant wrote.
+CARD = f"virtio-net-pci,id=card,bus=port{len(DRIVES) + 1},disable-legacy=on,aer=on"
+
+
+def rom_image(text, device=0x1041):
+    """An image as PCI Firmware 3.3, 5.1 has it: header, data structure, so many units of 512."""
+    units = 16
+    image = bytearray(text.encode() * (units * 512 // len(text) + 1))[:units * 512]
+    image[0:0x1c] = b"\x55\xaa" + bytes([units]) + bytes(0x18 - 3) + b"\x1c\0" + b"\0\0"
+    structure = struct.pack("<4sHHHHB3sHHBBH", b"PCIR", 0x1af4, device, 0, 0x18, 0,
+                            b"\0\0\x02", units, 0, 0, 0x80, 0)
+    image[0x1c:0x1c + len(structure)] = structure
+    return bytes(image)
+
+
+def card_arguments(folder):
+    for owner in ("maker", "tenant"):
+        (folder / f"{owner}.rom").write_bytes(rom_image(f"the {owner}'s. "))
+    number = len(DRIVES) + 1
+    return ["-L", str(folder), "-device",
+            f"pcie-root-port,id=port{number},chassis={number},slot={number}",
+            "-device", f"{CARD},romfile=maker.rom"]
+
+
 def accelerator():
     """TCG, always: a /dev/kvm that is there may still not run an unmodified kernel (nested), and
     what is tested is no matter of speed. RECLAIM_GUEST_ACCEL=kvm is for machines where it does."""
@@ -134,7 +161,8 @@ class Machine:
              "-cpu", "host" if accel == "kvm" else "max", "-device", "intel-iommu,intremap=on",
              "-kernel", kernel, "-initrd", initrd, "-append", append,
              "-serial", "stdio", "-serial", f"unix:{folder / 'asks'}",
-             "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off", *drive_arguments(folder)],
+             "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off", *drive_arguments(folder),
+             *card_arguments(folder)],
             stdin=None if shell else subprocess.DEVNULL,
             stdout=None if shell else subprocess.PIPE, stderr=subprocess.STDOUT)
         self._answers = threading.Thread(target=self._answer, daemon=True)
@@ -149,6 +177,8 @@ class Machine:
         verb, _, rest = request.partition(" ")
         if verb == "monitor":
             return "ok " + " ".join(self._monitor.human(rest).split())
+        if verb == "card" and rest in ("maker", "tenant"):
+            return "ok " + self._monitor.human(f"device_add {CARD},romfile={rest}.rom").strip()
         if verb == "count":
             return self._count(*rest.split(" ", 1))
         return f"error unknown request {verb}"

@@ -22,12 +22,14 @@ unit_mutant(resets_what_is_used claim nvme/host/claim.cpp ClaimTest.NothingIsRes
   [[    return true;]])
 unit_mutant(takes_what_a_guest_has claim nvme/host/driver_binding.cpp BindingTest.AGuest*
   "a guest's drive is taken away"
-  [[    if (auto held = takeover->hold_group(); !held) return std::move(held).error();
+  [[    if (auto held = takeover->group_.hold(options, drive.address, kThing); !held) {
+      return std::move(held).error();
+    }
 ]] "")
-unit_mutant(nothing_noted claim nvme/host/driver_binding.cpp BindingTest.*:LeftTakenOver.*
+unit_mutant(nothing_noted claim nvme/host/driver_override.cpp BindingTest.*:LeftTakenOver.*
   "after a crash nobody knows which driver a drive had"
   [[  if (::rename(fresh.c_str(), path.c_str()) != 0) {]] [[  if (false) {]])
-unit_mutant(probe_believed claim nvme/host/driver_binding.cpp BindingTest.*
+unit_mutant(probe_believed claim nvme/host/driver_override.cpp BindingTest.*
   "a probe that bound nothing counts"
   [[  if (*now == wanted) return Ok{};
   return Error{]]
@@ -39,10 +41,9 @@ unit_mutant(not_given_back claim nvme/host/driver_binding.cpp BindingTest.*
 unit_mutant(override_stays claim nvme/host/driver_binding.cpp BindingTest.*
   "the override of the cleaning outlives it"
   [[former_.driver_override); !back]] [["nvme"); !back]])
-unit_mutant(group_let_go claim nvme/host/driver_binding.cpp GivenBack.*
+unit_mutant(group_let_go claim nvme/host/vfio_group.cpp GivenBack.*
   "somebody had the drive between its verification and its release"
-  [[held.st_dev == there.st_dev &&
-         held.st_ino == there.st_ino;]]
+  [[held.st_dev == there.st_dev && held.st_ino == there.st_ino;]]
   [[true;]])
 unit_mutant(gives_back_what_is_mounted claim nvme/host/driver_recovery.cpp LeftTakenOver.*
   "a restart takes a mounted drive away from the host"

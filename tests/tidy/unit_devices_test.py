@@ -18,7 +18,7 @@ OPENED = [
     ("nvme/host/claim.cpp", "ns.sys.disk.name,", None),  # fstat of what is open
     ("nvme/host/nodes.cpp", "sys.controller;", ("char-nvme", "rw")),
     ("nvme/host/signatures.cpp", "ns.disk.name;", ("block-blkext", "r")),
-    ("nvme/host/driver_binding.cpp", "kind, drive->iommu_group);", ("char-vfio", "rw")),
+    ("nvme/host/vfio_group.cpp", "kind, drive->iommu_group);", ("char-vfio", "rw")),
     ("nvme/host/guards_guest.cpp", "path.substr(4);", None),  # realpath
     ("nvme/host/guards_guest.cpp", "const std::string dev =", None),  # names to compare with
     ("nvme/options.h", "std::string dev_root", None),

@@ -145,6 +145,24 @@ Status Host::add_drive(const std::string& description, std::uint32_t index) {
   return Ok{};
 }
 
+Status Host::add_function(const std::string& description) {
+  const auto settings = parse_settings(description);
+  if (!settings.ok()) return settings.error();
+  for (const Setting& each : *settings) {
+    if (each.key != "address") continue;
+    const auto address = parse_pci_address(each.value);
+    if (!address.ok()) return address.error();
+    return PciFunction(root_, to_string(*address)).create(*settings);
+  }
+  return Error{Errc::invalid, "a function needs address="};
+}
+
+std::optional<PciFunction> Host::function(const std::string& address) const {
+  if (!parse_pci_address(address).ok()) return std::nullopt;
+  PciFunction found(root_, address);
+  return found.exists() ? std::optional(std::move(found)) : std::nullopt;
+}
+
 std::vector<std::string> Host::addresses() {
   const std::lock_guard guard(mutex_);
   std::vector<std::string> all;
@@ -244,6 +262,7 @@ Status Host::fill(const std::string& address, std::uint64_t seed, bool blank) {
 }
 
 Status Host::set(const std::string& address, const std::string& key, const std::string& value) {
+  if (const auto other = function(address)) return other->set(key, value);
   if (key == "driver") return bind(address, value);
   if (key == "mounted") return mount(address, value);
   if (key == "swap") return swap_on(address, value == "1");

@@ -18,6 +18,7 @@
 
 #include "state/base/result.h"
 #include "tests/emulator/host/drive_file.h"
+#include "tests/emulator/host/pci_function.h"
 #include "tests/emulator/host/settings.h"
 #include "tests/emulator/host/sysfs_tree.h"
 
@@ -36,6 +37,10 @@ class Host final {
   static Result<std::unique_ptr<Host>> create(const std::filesystem::path& root,
                                               const std::vector<std::string>& drives);
   static Result<std::unique_ptr<Host>> open(const std::filesystem::path& root);
+
+  // A function that is no drive: `key=value,…` as pci_function.h has them.
+  Status add_function(const std::string& description);
+  [[nodiscard]] std::optional<PciFunction> function(const std::string& address) const;
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
   [[nodiscard]] std::vector<std::string> addresses();

@@ -38,6 +38,7 @@ void begin(DriveState& state, ProbeFault outcome) {
 }  // namespace
 
 Status Host::bind(const std::string& address, const std::string& driver) {
+  if (const auto other = function(address)) return other->bind(driver);
   auto found = drive(address);
   if (!found.ok()) return found.error();
   if (!driver.empty() && !fs::exists(root_ / "sys/bus/pci/drivers" / driver)) {
@@ -115,6 +116,12 @@ Status Host::replug(const std::string& address) {
 }
 
 bool Host::group_in_use(const std::string& group) {
+  std::error_code code;
+  for (const auto& each :
+       fs::directory_iterator(root_ / "sys/kernel/iommu_groups" / group / "devices", code)) {
+    const auto other = function(each.path().filename());
+    if (other && other->vfio_user()) return true;
+  }
   for (const std::string& address : addresses()) {
     auto found = drive(address);
     if (!found.ok()) continue;

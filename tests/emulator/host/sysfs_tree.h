@@ -34,6 +34,7 @@ class SysfsTree final {
   void remove_function(const std::string& address) const;
   // The PCI function's folder in sys/devices.
   [[nodiscard]] std::filesystem::path device_folder(const std::string& address) const;
+  [[nodiscard]] bool group_on_vfio(const std::string& group) const;
 
  private:
   void function_files(const DriveState& state, const std::string& address) const;
@@ -47,7 +48,6 @@ class SysfsTree final {
                         std::uint32_t nsid) const;
   void remove_controller(const DriveState& state, const std::string& address) const;
   void vfio_files(const DriveState& state, const std::string& address, bool present) const;
-  [[nodiscard]] bool group_on_vfio(const std::string& group) const;
 
   std::filesystem::path root_;
 };

@@ -71,12 +71,25 @@ bool swallowed_by(const Controller& controller, const iovec* parts, int count) {
 
 }  // namespace
 
+// Before an attribute is read; -1 with errno where it cannot be.
+int Kernel::read_sysfs(const OpenNode& node, int fd, off_t offset) {
+  if (node.host == nullptr) return 0;
+  const std::filesystem::path path(node.path);
+  const auto function = node.host->function(path.parent_path().filename());
+  if (!function) return 0;
+  if (path.filename() == "config") function->config_is_read();
+  if (path.filename() != "rom") return 0;
+  const off_t at = offset < 0 ? real().lseek(fd, 0, SEEK_CUR) : offset;
+  const int number = function->rom_error(static_cast<std::uint64_t>(at));
+  return number == 0 ? 0 : fail(number);
+}
+
 ssize_t Kernel::read(OpenNode& node, int fd, const iovec* parts, int count, off_t offset) {
   const InternalIo internal;
   const auto move = [&] {
     return offset < 0 ? real().readv(fd, parts, count) : real().preadv(fd, parts, count, offset);
   };
-  if (node.kind == NodeKind::sysfs) return move();
+  if (node.kind == NodeKind::sysfs) return read_sysfs(node, fd, offset) == 0 ? move() : -1;
   if (node.kind != NodeKind::disk) return fail(EINVAL);
   if (dead(node) != 0) return fail(EIO);
   int number = 0;

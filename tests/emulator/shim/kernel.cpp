@@ -212,8 +212,14 @@ int Kernel::open_device(int folder, OpenNode node, int flags) {
   node.backing_device = about.st_dev;
   node.backing_inode = about.st_ino;
   if (node.kind == NodeKind::sysfs) {
-    if (!node.writable) return fd;
     node.host = host();
+    const std::filesystem::path path(node.path);
+    const std::string attribute = path.filename();
+    const bool read_by_us = attribute == "rom" || attribute == "config";
+    if (!node.writable && !(read_by_us && node.host != nullptr &&
+                            node.host->function(path.parent_path().filename()))) {
+      return fd;
+    }
   }
   const std::lock_guard guard(mutex_);
   const auto index = static_cast<std::size_t>(fd);
@@ -279,8 +285,20 @@ int Kernel::dead(const OpenNode& node) {
   });
 }
 
+bool Kernel::claimed(const std::string& path) {
+  return claimed_by_anybody(path);
+}
+
 // The kernel waits, uninterruptibly in the end, until the last descriptor of the device is closed.
 // Here that is an error nobody can miss.
+int Kernel::would_hang(const std::string& address, const std::string& driver) {
+  std::fprintf(stderr,
+               "reclaim-emulator: %s is unbound from %s while somebody has it open: a kernel would "
+               "hang here\n",
+               address.c_str(), driver.c_str());
+  return EDEADLK;
+}
+
 int Kernel::unbind(Host& host, const std::string& address, const std::string& driver) {
   auto drive = host.drive(address);
   if (!drive.ok()) return ENODEV;
@@ -289,12 +307,8 @@ int Kernel::unbind(Host& host, const std::string& address, const std::string& dr
     cdev = host.root() / "dev/vfio/devices" / ("vfio" + std::to_string(state.host.instance));
     return state.host.vfio_user;
   });
-  if (driver.find("vfio") != std::string::npos && (guest || claimed_by_anybody(cdev))) {
-    std::fprintf(stderr,
-                 "reclaim-emulator: %s is unbound from %s while somebody has it open: a kernel "
-                 "would hang here\n",
-                 address.c_str(), driver.c_str());
-    return EDEADLK;
+  if (driver.find("vfio") != std::string::npos && (guest || claimed(cdev))) {
+    return would_hang(address, driver);
   }
   return host.bind(address, "").ok() ? 0 : EIO;
 }

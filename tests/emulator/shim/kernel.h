@@ -77,8 +77,13 @@ class Kernel final {
   std::shared_ptr<Host> host();
   std::optional<OpenNode> classify(const std::string& canonical);
   int open_device(int folder, OpenNode node, int flags);
+  int read_sysfs(const OpenNode& node, int fd, off_t offset);
   ssize_t write_sysfs(OpenNode& node, int fd, const std::string& text);
   int sysfs_action(OpenNode& node, const std::string& value);
+  int function_action(Host& host, const PciFunction& function, const std::string& name,
+                      const std::string& parent, const std::string& value);
+  static bool claimed(const std::string& path);  // a descriptor of this node is open, anywhere
+  static int would_hang(const std::string& address, const std::string& driver);
   int unbind(Host& host, const std::string& address, const std::string& driver);
   [[nodiscard]] int dead(const OpenNode& node);  // errno, or 0 for a node that still stands
   int admin(OpenNode& node, ::nvme_passthru_cmd& command, std::uint64_t& result);

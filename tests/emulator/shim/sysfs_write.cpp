@@ -32,12 +32,36 @@ int number_of(const Status& status) {
 
 }  // namespace
 
+int Kernel::function_action(Host& host, const PciFunction& function, const std::string& name,
+                            const std::string& parent, const std::string& value) {
+  const std::string now = function.driver();
+  const std::string overridden = override_of(host.root(), value);
+  const std::string wanted = overridden.empty() ? function.matching_driver() : overridden;
+  if (name == "unbind") {
+    if (now != parent) return ENODEV;
+    if (function.vfio_user() || claimed(function.vfio_device())) return would_hang(value, now);
+    return number_of(function.bind(""));
+  }
+  if (name == "bind")
+    return now.empty() && wanted == parent ? number_of(function.bind(parent)) : ENODEV;
+  if (name == "drivers_probe") {
+    // As of a drive: that no driver took it is no error.
+    if (now.empty()) (void)function.bind(wanted);
+    return 0;
+  }
+  return function.write(name, value);
+}
+
 // Returns 0, an errno, or -1 when the attribute is a plain file.
 int Kernel::sysfs_action(OpenNode& node, const std::string& value) {
   const fs::path path(node.path);
   const std::string name = path.filename();
   const std::string parent = path.parent_path().filename();
   Host& host = *node.host;
+  if (const auto function = host.function(
+          name == "bind" || name == "unbind" || name == "drivers_probe" ? value : parent)) {
+    return function_action(host, *function, name, parent, value);
+  }
   if (name == "bind" || name == "unbind") {
     auto drive = host.drive(value);
     if (!drive.ok()) return ENODEV;
@@ -79,6 +103,7 @@ ssize_t Kernel::write_sysfs(OpenNode& node, int fd, const std::string& text) {
     return -1;
   }
   if (number < 0) {
+    const InternalIo internal;
     // An attribute holds what was written last, not what was written over.
     const bool unset = fs::path(node.path).filename() == "driver_override" && value.empty();
     const std::string kept = (unset ? "(null)" : value) + "\n";

@@ -14,7 +14,7 @@ namespace {
 
 const char* const kUsage =
     R"(usage: reclaim-emulator COMMAND ROOT ...
-  create ROOT --drive address=0000:01:00.0,KEY=VALUE,... [--drive ...]
+  create ROOT --drive address=0000:01:00.0,KEY=VALUE,... [--drive ...] [--function address=...]
   show ROOT [ADDRESS]
   fill ROOT ADDRESS --seed N | --blank
   digest ROOT ADDRESS [--seed N]     sha256, non-zero bytes, blocks that survive of a fill
@@ -31,7 +31,11 @@ keys of create and set:
 const char* const kMoreKeys =
     "also       add_namespace=SIZE hidden_namespace=SIZE attach=NSID detach=NSID\n"
     "           delete_namespace=NSID driver= power_loss=1\n"
-    "set only   mounted=/mnt swap=0|1 holder=dm-0\n";
+    "set only   mounted=/mnt swap=0|1 holder=dm-0\n"
+    "functions that are no drives: address= group= class= vendor= device= driver= bound=\n"
+    "           config=OFFSET:HEX register=OFFSET:HEX rom=SEED|none|blank rom_fails=0|1\n"
+    "           correctable= nonfatal= fatal= link=SPEED:WIDTH methods=flr+bus\n"
+    "           reset=ok|dead|slow|refused|other up=0|1 master= upper= vfio_user=0|1 unbinds=0|1\n";
 
 using Arguments = std::vector<std::string>;
 
@@ -55,14 +59,19 @@ bool has(const Arguments& arguments, const std::string& option) {
 
 Status create(const std::string& root, const Arguments& arguments) {
   std::vector<std::string> drives;
+  std::vector<std::string> functions;  // that are no drives
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    if (arguments[i] != "--drive" || i + 1 == arguments.size()) {
-      return usage_error("create takes only --drive address=…,…");
+    const bool drive = arguments[i] == "--drive";
+    if ((!drive && arguments[i] != "--function") || i + 1 == arguments.size()) {
+      return usage_error("create takes only --drive address=…,… and --function address=…,…");
     }
-    drives.push_back(arguments[i + 1]);
+    (drive ? drives : functions).push_back(arguments[i + 1]);
   }
   const auto made = Host::create(root, drives);
   if (!made.ok()) return made.error();
+  for (const std::string& each : functions) {
+    if (auto added = (*made)->add_function(each); !added.ok()) return added;
+  }
   return Ok{};
 }
 

@@ -1,0 +1,38 @@
+// The built-in clean steps of a PCI function that is no NVMe drive, and what each is told. Passive
+// data. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nvme/pci/config_compare.h"
+#include "state/base/result.h"
+
+namespace reclaim::nvme {
+
+enum class PciStep : std::uint8_t { reset, check_config, check_rom, check_health };
+[[nodiscard]] std::string_view to_string(PciStep step);  // "pci.reset"
+[[nodiscard]] Result<PciStep> parse_pci_step(std::string_view text);
+
+// What the function is bound to while a step runs: `keep` (whatever it is), `none`, or a driver.
+struct StepDriver {
+  enum class Kind : std::uint8_t { keep, none, named };
+  Kind kind = Kind::keep;
+  std::string name;  // of a named one
+  friend bool operator==(const StepDriver&, const StepDriver&) = default;
+};
+[[nodiscard]] Result<StepDriver> parse_step_driver(std::string_view text);
+
+struct PciStepRequest {
+  PciStep step = PciStep::reset;
+  StepDriver driver;
+  std::string enrolment;  // the baseline of this function (encode_pci_state); empty: none
+  std::vector<std::string> roms_allowed;         // SHA-256 beside the baseline's, lower-case hex
+  std::vector<ConfigRange> config_ignored;       // beside what changes by itself anyway
+  std::uint64_t correctable_errors_max = 1'000;  // new ones since the baseline
+  std::int64_t reset_timeout_ms = 10'000;        // until it answers again
+};
+
+}  // namespace reclaim::nvme
