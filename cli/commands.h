@@ -51,6 +51,23 @@ struct OrderOptions {
 [[nodiscard]] int run_order_withdraw(Session& session, const OrderOptions& options,
                                      std::ostream& out, std::ostream& err);
 
+// The clean steps of an operator's own; 1 when a command is not acceptable.
+struct StepListOptions {
+  View view;
+};
+[[nodiscard]] int run_step_list(Session& session, const StepListOptions& options, std::ostream& out,
+                                std::ostream& err);
+
+// Runs one as a cleaning would, on this host, told that it is only to say what it would do.
+struct StepTestOptions {
+  View view;
+  std::string step;
+  std::string device;
+  bool dry_run = false;
+};
+[[nodiscard]] int run_step_test(Session& session, const StepTestOptions& options, std::ostream& out,
+                                std::ostream& err);
+
 // What would be cleaned, how, and why not. Reads everything, does nothing.
 struct PlanOptions {
   View view;

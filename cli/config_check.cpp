@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "config/security.h"
+#include "nvme/command/file.h"
 
 namespace reclaim::cli {
 
@@ -23,7 +24,15 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
   for (const config::Problem& problem : report.checked.problems) {
     err << "error: " << config::to_text({problem}) << '\n';
   }
-  if (!report.checked.problems.empty()) return 1;
+  bool good = report.checked.problems.empty();
+  for (const config::StepSection& section : settings.steps) {
+    if (section.step.command.empty()) continue;
+    const auto digest = nvme::digest_of_command(settings.nvme.command, section.step.command);
+    if (digest) continue;
+    err << "error: " << config::to_text({{section.at, digest.error().what}}) << '\n';
+    good = false;
+  }
+  if (!good) return 1;
   out << "ok\n";
   return 0;
 }

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <ostream>
 
 #include "cli/commands.h"
 #include "cli/order.h"
+#include "cli/records.h"
 #include "handlers/survey/plan.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
@@ -30,13 +30,6 @@ int print(const Result<std::string>& text, std::ostream& out, std::ostream& err)
   if (!text) return complain(err, text.error());
   out << *text;
   return 0;
-}
-
-Result<std::vector<Record>> load(Session& session, const std::string& host) {
-  auto store = session.store();
-  if (!store) return std::move(store).error();
-  return session.wait<std::vector<Record>>(
-      [&](auto done) { (*store)->load(host, std::move(done)); });
 }
 
 Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOptions& options) {
@@ -77,25 +70,6 @@ std::string note_of(const Record& record) {
 Cell progress_of(const Record& record) {
   if (record.stage != Stage::erasing && record.stage != Stage::preparing) return std::string();
   return fmt::format("{:.0f}%", record.progress_percent);
-}
-
-Result<Record> find_device(Session& session, const std::string& host, const std::string& device) {
-  auto records = load(session, host);
-  if (!records) return std::move(records).error();
-  const auto address = parse_pci_address(device);
-  const auto it = std::find_if(records->begin(), records->end(), [&](const Record& record) {
-    return (address && record.address == *address) || record.uuid == device;
-  });
-  if (it == records->end()) {
-    return Error{Errc::not_found,
-                 fmt::format("no device {} on host {}: `reclaim device list` shows which there are",
-                             device, host)};
-  }
-  return *it;
-}
-
-std::string or_this_host(const Session& session, const std::string& host) {
-  return host.empty() ? session.settings().host : host;
 }
 
 // What the worker would ignore is told at once.
@@ -159,7 +133,7 @@ int run_device_list(Session& session, const DeviceListOptions& options, std::ost
               {},
               {"ARQ", "Instance", "Model", "Type", "Flow", "Host", "Progress", "Clean Step"}};
   for (const std::string& host : *hosts) {
-    auto records = load(session, host);
+    auto records = load_records(session, host);
     if (!records) return complain(err, records.error());
     std::sort(records->begin(), records->end(),
               [](const Record& a, const Record& b) { return a.address < b.address; });

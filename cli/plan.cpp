@@ -87,6 +87,7 @@ nvme::ClaimRequest claim_request(const Sighting& sighting, const Record& record,
     request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
     request.managed = policy->managed;
     request.rules = policy->rules;
+    request.commands = commands_of(policy->steps);
   }
   return request;
 }

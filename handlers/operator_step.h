@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reclaim {
 
@@ -36,5 +37,14 @@ struct OperatorStep {
   [[nodiscard]] bool is_hold() const { return interface == kHoldInterface; }
   friend bool operator==(const OperatorStep&, const OperatorStep&) = default;
 };
+
+// The commands that a plan with these steps runs, absolute paths.
+[[nodiscard]] inline std::vector<std::string> commands_of(const std::vector<OperatorStep>& steps) {
+  std::vector<std::string> out;
+  for (const OperatorStep& step : steps) {
+    if (step.priority > 0 && !step.is_hold()) out.push_back(step.command);
+  }
+  return out;
+}
 
 }  // namespace reclaim

@@ -226,6 +226,25 @@ void add_plan(CLI::App& app, CommandLine& line) {
   runs(plan, line, options, cli::run_plan);
 }
 
+void add_step(CLI::App& app, CommandLine& line) {
+  CLI::App* step = app.add_subcommand("step", "Clean steps of your own: list them, try one");
+  step->require_subcommand(1);
+  auto listing = std::make_shared<cli::StepListOptions>();
+  CLI::App* list = step->add_subcommand(
+      "list", "List the [step:NAME] sections, and whether their commands are acceptable");
+  add_format(list, line);
+  runs(list, line, listing, cli::run_step_list);
+  auto options = std::make_shared<cli::StepTestOptions>();
+  CLI::App* test = step->add_subcommand(
+      "test", "Run a step's command for a device of this host, told to change nothing");
+  test->add_option("NAME", options->step, "As `step list` shows it")->required();
+  test->add_option("DEVICE", options->device, "PCI address or UUID")->required();
+  test->add_flag("--dry-run", options->dry_run,
+                 "Needed: the command gets dry_run = true and says what it would do");
+  add_format(test, line);
+  runs(test, line, options, cli::run_step_test);
+}
+
 void add_doctor(CLI::App& app, CommandLine& line) {
   CLI::App* doctor = app.add_subcommand(
       "doctor",
@@ -399,6 +418,7 @@ int run(int argc, char** argv) {
   add_api(app, line);
   add_device(app, line);
   add_plan(app, line);
+  add_step(app, line);
   add_doctor(app, line);
   add_certificate(app, line);
   add_watch(app, line);

@@ -123,7 +123,12 @@ void DriveThreads::inspect(const ClaimRequest& request, Callback<std::vector<Gua
   const bool busy = drive_threads_.count(request.address) != 0;
   on_thread(*aside_, kScanJobsMax, too_many_looks(), std::move(done),
             [this, request, busy](StopFlag& /*stop*/) {
-              return inspect_drive(options_, request, !busy);
+              auto findings = inspect_drive(options_, request, !busy);
+              if (!findings) return findings;
+              for (const std::string& path : request.commands) {  // each, acceptable or not
+                (void)digests_of_commands(options_.command, {path}, *findings);
+              }
+              return findings;
             });
 }
 

@@ -48,9 +48,7 @@ std::optional<nvme::ClaimRequest> DriveClaims::claim_request(const Record& recor
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
   request.managed = policy->managed;
   request.rules = policy->rules;
-  for (const OperatorStep& step : policy->steps) {
-    if (step.priority > 0 && !step.is_hold()) request.commands.push_back(step.command);
-  }
+  request.commands = commands_of(policy->steps);
   return request;
 }
 
