@@ -501,6 +501,12 @@ bool must_be_reserved(const Sighting& sighting, const Record& record, const Ledg
 
 void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
                     const Planning& planning) {
+  // One that is in use when it is first seen shows its steps, too; what its drive can, and so its
+  // erase, is known later, and the plan is made again then.
+  const bool used = sighting.view && !sighting.view->free();
+  if (assessment.first_seen && used && planning.policy && record.cleanable()) {
+    assessment.first_seen->plan = make_plan(std::nullopt, planning.policy->steps, planning.options);
+  }
   const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
                        sighting.view->is_device() && sighting.view->free() && record.cleanable();
   if (!offered || !planning.policy || !sighting.drive) return;

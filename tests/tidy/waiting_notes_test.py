@@ -21,6 +21,9 @@ SOURCES = ["handlers/survey/admission.cpp",
 # Of these only what is said of a device that waits.
 SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
           "handlers/conductor/registration.cpp": ["not registered:"],
+          "handlers/conductor/operator_steps.cpp": ["it is not defined as", " approvals{}"],
+          "nvme/command/file.cpp": ["step_command", "command {}: {}"],
+          "nvme/command/run_command.cpp": ["the plan was locked in with", "exit status"],
           "nvme/drive_threads.cpp": ["drives are being worked on"],
           "nvme/host/claim.cpp": ["is held exclusively"]}
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",

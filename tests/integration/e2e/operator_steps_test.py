@@ -10,7 +10,7 @@ import unittest
 from case import FIRST, EndToEnd, tear_down_services
 from services import wait_until
 
-EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "config", "steps")
+EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "examples", "steps")
 # The tool that mlx-firmware asks, as far as it asks: a card is a file with a version.
 MSTFLINT = """#!/usr/bin/python3
 import sys
@@ -18,7 +18,8 @@ words = [word for word in sys.argv[1:] if word != "-y"]
 card, image = "%(folder)s/card", "%(folder)s/image"
 source = image if words[0] == "-i" else card
 if words[-1] == "query":
-    print("FW Version:        %%s\\nPSID:              MT_0000000012" %% open(source).read().strip())
+    print("FW Version:        %%s" %% open(source).read().strip())
+    print("PSID:              MT_0000000012")
 elif words[-1] == "burn":
     open(card, "w").write(open(image).read())
 """

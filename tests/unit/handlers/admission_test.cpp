@@ -189,6 +189,24 @@ TEST(Policy, ThatCannotBeSatisfiedTakesTheDeviceOutOfThePool) {
   EXPECT_FALSE(resolved(scene).trigger.has_value());
 }
 
+TEST(Policy, OneInUseWhenItIsFirstSeenShowsItsSteps) {
+  Scene scene;
+  scene.sighting.view->consumers = {"i1"};
+  OperatorStep own;
+  own.interface = "firmware";
+  own.name = "check";
+  own.priority = 60;
+  scene.policy->steps = {own};
+  Assessment out;
+  out.first_seen = scene.record;
+  resolve_policy(out, scene.record, scene.sighting,
+                 Planning{scene.policy, scene.choose, scene.options});
+  EXPECT_EQ(describe_plan(out.first_seen->plan),
+            "nvme.check_health 90, nvme.recover_sanitize 85, nvme.reset_controller_state 80, "
+            "nvme.reset_namespaces 70, firmware.check 60");
+  EXPECT_FALSE(is_whole(out.first_seen->plan)) << "made again when the drive can be asked";
+}
+
 TEST(Policy, OfAnUnopenedDriveIsResolvedAnewAtItsClaim) {
   Scene scene;
   scene.certify();

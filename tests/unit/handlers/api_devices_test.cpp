@@ -123,6 +123,49 @@ TEST_F(ApiDevicesTest, CallsOfALaterMicroversionAre406AsCyborgsAre) {
   EXPECT_TRUE(store.orders.empty());
 }
 
+class ApiUnholdTest : public ApiDevicesTest {
+ protected:
+  Response unhold(const std::string& clean_step, const std::string& token = "admin") {
+    Record& record = drive("compute-1", "0000:01:00.0", Stage::preparing);
+    record.clean_step = clean_step;
+    return post("/v2/devices/" + record.uuid + "/unhold", "2.5", token);
+  }
+};
+
+TEST_F(ApiUnholdTest, AcceptedIsAnOrderWithTheNodesCode) {
+  seal = [](const std::string& host, Order& order) { order.mac = "of " + host; };
+  EXPECT_EQ(unhold("hold.eyes").status, 202);
+  ASSERT_EQ(store.orders.size(), 1U);
+  EXPECT_EQ(store.orders[0].second.order, "unhold");
+  EXPECT_EQ(store.orders[0].second.mac, "of compute-1");
+  EXPECT_THAT(store.orders[0].second.who, HasSubstr("keystone user "));
+}
+
+TEST_F(ApiUnholdTest, WithoutAKeyTheNodeSaysWhatToDo) {
+  const Response response = unhold("hold.eyes");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(fault_of(response), HasSubstr("set [security] order_key_file"));
+  EXPECT_TRUE(store.orders.empty());
+}
+
+TEST_F(ApiUnholdTest, OfWhatWaitsAtNoHoldIsAConflict) {
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  const Response response = unhold("nvme.check_health");
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(fault_of(response), HasSubstr("waits at no hold"));
+  EXPECT_EQ(unhold("hold.eyes", "reader").status, 403);
+  EXPECT_TRUE(store.orders.empty());
+}
+
+TEST_F(ApiUnholdTest, ACleanOrderIsNotSealed) {
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::pending_cleaning);
+  record.clean_start = CleanStart::awaited;
+  EXPECT_EQ(post("/v2/devices/" + record.uuid + "/clean", "2.5").status, 202)
+      << "an operator starts it";
+  EXPECT_EQ(store.orders.at(0).second.mac, "");
+}
+
 class ApiCleanTest : public ApiDevicesTest {
  protected:
   // Asks for it, and holds that nothing was done unless it was accepted.

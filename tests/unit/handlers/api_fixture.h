@@ -233,12 +233,18 @@ class ApiTest : public testing::Test {
     start({}, {});
   }
 
+  // Of this node's key; none: it has none.
+  std::function<void(const std::string& host, Order& order)> seal;
+
   void start(const std::map<std::string, std::string>& rules, Options options) {
     auto policy = Policy::create(rules);
     ASSERT_TRUE(policy.ok()) << policy.error().what;
     options.www_authenticate_uri = "http://controller:5000";
     api = std::make_unique<Api>(
-        Ports{store, options.authenticate ? &tokens : nullptr, clock, logger, turns},
+        Ports{store, options.authenticate ? &tokens : nullptr, clock, logger, turns,
+              [this](const std::string& host, Order& order) {
+                if (seal) seal(host, order);
+              }},
         *std::move(policy), options);
   }
 
