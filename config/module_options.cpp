@@ -81,6 +81,8 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
     const DeviceSpec& spec = specs[*index];
     DevicePolicy out;
     out.managed = managed_of(spec, whitelist, vendor_id, product_id, address);
+    if (spec.cleanup_timeout_s)
+      out.cleanup_timeout_ms = std::int64_t{*spec.cleanup_timeout_s} * 1000;
     out.manual = spec.manual.value_or(!automated);
     out.steps = steps_for(steps, spec, vendor_id, product_id, address);
     out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;

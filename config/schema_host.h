@@ -31,7 +31,9 @@ inline constexpr std::array kHostOptions = {
              "unreadable_blocks, deallocated_value), named in every certificate; firmware, a list "
              "of the revisions that a tenant may leave; percentage_used_max (default 100, 255: no "
              "limit); media_errors_max (new ones in a tenancy, default 0); zero_rate (bytes a "
-             "second of zeroing, as 500M); shared_subsystem (refuse, allow). Keys of Nova's [pci] "
+             "second of zeroing, as 500M); cleanup_timeout (seconds, default: the option); steps "
+             "(names of [step:NAME] sections); clean (auto, manual); shared_subsystem (refuse, "
+             "allow). Keys of Nova's [pci] "
              "device_spec are accepted, of them only resource_class has an effect. Example: "
              "{\"vendor_id\": \"8086\", \"address\": \"0000:0a:00.*\"}",
          .shared = true}),

@@ -23,7 +23,8 @@ struct DevicePolicy {
   bool shared_subsystem_allowed = false;      // shared_subsystem = allow
   std::optional<std::string> resource_class;  // the operator's own, normalised
   nvme::Rules rules;
-  bool manual = false;              // cleaned only when an operator says so
+  std::optional<std::int64_t> cleanup_timeout_ms;  // nothing: ConductorOptions'
+  bool manual = false;                             // cleaned only when an operator says so
   std::vector<OperatorStep> steps;  // of an operator's own that are for it, in no order
 };
 

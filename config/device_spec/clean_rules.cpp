@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kFirmwareMax = 64;
 constexpr std::size_t kFirmwareBytes = 8;  // Identify Controller, Firmware Revision
 constexpr std::uint64_t kNoLimitPercent = 255;
+constexpr int kTimeoutMinS = 60;
+constexpr int kTimeoutMaxS = 604'800;
 
 std::string text_of(const rapidjson::Value& value) {
   return std::string(value.GetString(), value.GetStringLength());
@@ -83,6 +85,18 @@ Status read_rate(const rapidjson::Value& value, std::uint64_t& rate) {
   return read;
 }
 
+// The bounds of [nvme] cleanup_timeout.
+Status read_timeout(const rapidjson::Value& value, std::optional<int>& timeout_s) {
+  if (!value.IsInt() || value.GetInt() < kTimeoutMinS || value.GetInt() > kTimeoutMaxS) {
+    return Error{Errc::invalid,
+                 fmt::format("'cleanup_timeout' is {}, a whole number of seconds from {} to {} is "
+                             "needed",
+                             printable_excerpt(json::to_text(value)), kTimeoutMinS, kTimeoutMaxS)};
+  }
+  timeout_s = value.GetInt();
+  return Ok{};
+}
+
 // A method that the entry's action stands for, as far as verification is concerned.
 nvme::EraseMethod method_like(nvme::ClearAction action) {
   switch (action) {
@@ -120,6 +134,7 @@ Status read_rule(std::string_view key, const rapidjson::Value& value, DeviceSpec
     rules.health.percentage_used_max = static_cast<std::uint8_t>(*percent);
     return Ok{};
   }
+  if (key == "cleanup_timeout") return read_timeout(value, spec.cleanup_timeout_s);
   CHECK(key == "media_errors_max");
   return take(whole_number(key, value, std::numeric_limits<std::uint64_t>::max()),
               rules.health.media_errors_delta_max);

@@ -14,9 +14,9 @@
 
 namespace reclaim::config {
 
-inline constexpr std::array<std::string_view, 8> kRuleKeys = {
-    "clear_action", "clear_strategy",      "verify",           "relax",
-    "firmware",     "percentage_used_max", "media_errors_max", "zero_rate"};
+inline constexpr std::array<std::string_view, 9> kRuleKeys = {
+    "clear_action",        "clear_strategy",   "verify",    "relax",          "firmware",
+    "percentage_used_max", "media_errors_max", "zero_rate", "cleanup_timeout"};
 
 // Takes one of kRuleKeys over into the entry; Errc::invalid says what is accepted.
 [[nodiscard]] Status read_rule(std::string_view key, const rapidjson::Value& value,

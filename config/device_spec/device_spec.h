@@ -72,6 +72,7 @@ struct DeviceSpec {
   std::optional<std::uint16_t> product_id;  // nothing: any
   AddressPattern address;
   std::optional<nvme::VerifyLevel> verify;  // nothing: [nvme] verify
+  std::optional<int> cleanup_timeout_s;     // nothing: [nvme] cleanup_timeout
   nvme::Rules rules;                        // its `verify` is settled with the settings
   // Does libvirt bind the device back to the nvme driver after the guest? If not, Reclaim does.
   // Nothing: as the [pci] passthrough_whitelist says, or else it does (config/claims.h).

@@ -104,7 +104,7 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
                  : Result<nvme::EraseMethod>(Error{Errc::failed, "it does not say what it can"});
     if (!method)
       return context_.answer(address, epoch, Trigger::guards_failed, said(method.error()));
-    facts.plan = make_plan(*method, policy.steps, context_.options);
+    facts.plan = make_plan(*method, policy, context_.options);
     drives_[address].permitted = *method;
   } else {
     const auto locked = erase_of(record.plan);

@@ -505,7 +505,7 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
   // erase, is known later, and the plan is made again then.
   const bool used = sighting.view && !sighting.view->free();
   if (assessment.first_seen && used && planning.policy && record.cleanable()) {
-    assessment.first_seen->plan = make_plan(std::nullopt, planning.policy->steps, planning.options);
+    assessment.first_seen->plan = make_plan(std::nullopt, *planning.policy, planning.options);
   }
   const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
                        sighting.view->is_device() && sighting.view->free() && record.cleanable();
@@ -514,14 +514,14 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
     // What it can is not known before it is claimed; what was resolved for an earlier
     // configuration counts no more.
     if (!planning.policy->managed) {
-      assessment.plan = make_plan(std::nullopt, planning.policy->steps, planning.options);
+      assessment.plan = make_plan(std::nullopt, *planning.policy, planning.options);
     }
     return;
   }
   const auto method =
       planning.choose_method(*planning.policy, sighting.drive->identity->capabilities);
   if (method) {
-    assessment.plan = make_plan(*method, planning.policy->steps, planning.options);
+    assessment.plan = make_plan(*method, *planning.policy, planning.options);
     return;
   }
   if (sighting.view->burned()) return;
@@ -581,14 +581,15 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   }
   // Locked in: no runtime fallback, and no other method because the configuration changed since.
   // An operator's own steps are those of today as long as the erase has not begun.
-  const std::vector<OperatorStep>& own = planning.policy->steps;
   if (is_whole(record.plan)) {
-    return record.erase_begun ? record.plan : with_own_steps(record.plan, own, planning.options);
+    return record.erase_begun
+               ? record.plan
+               : with_own_steps(record.plan, planning.policy->steps, planning.options);
   }
-  if (!drive.identity) return make_plan(std::nullopt, own, planning.options);
+  if (!drive.identity) return make_plan(std::nullopt, *planning.policy, planning.options);
   const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
   if (!method) return method.error();
-  return make_plan(*method, own, planning.options);
+  return make_plan(*method, *planning.policy, planning.options);
 }
 
 }  // namespace reclaim

@@ -146,14 +146,14 @@ std::string built_in_step_at(int priority, const StepPriorities& priorities) {
 }
 
 std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
-                                 const std::vector<OperatorStep>& own,
-                                 const ConductorOptions& options) {
+                                 const DevicePolicy& policy, const ConductorOptions& options) {
+  const std::int64_t cleanup_ms = policy.cleanup_timeout_ms.value_or(options.cleanup_timeout_ms);
   std::vector<CleanStep> plan;
   for (const StepKind& kind : kSteps) {
     const int priority = priority_of(kind, options.step_priorities);
     if (priority <= 0 && kind.may_be_disabled) continue;
     const std::int64_t timeout_ms =
-        kind.timeout_ms == kNoLimitOfItsOwn ? options.cleanup_timeout_ms : kind.timeout_ms;
+        kind.timeout_ms == kNoLimitOfItsOwn ? cleanup_ms : kind.timeout_ms;
     plan.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(kind.step)),
                              std::max(priority, kErasePriority + 1),
                              fmt::format("{{\"timeout_ms\":{}}}", timeout_ms)});
@@ -162,9 +162,9 @@ std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
     plan.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(*method)),
                              kErasePriority,
                              fmt::format("{{\"timeout_ms\":{},\"stall_timeout_ms\":{}}}",
-                                         options.cleanup_timeout_ms, options.stall_timeout_ms)});
+                                         cleanup_ms, options.stall_timeout_ms)});
   }
-  return with_own_steps(plan, own, options);
+  return with_own_steps(plan, policy.steps, options);
 }
 
 std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,

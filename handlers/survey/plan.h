@@ -33,7 +33,7 @@ inline constexpr std::string_view kNvmeInterface = "nvme";
 // those with priority 0 are left out, the erase in its place. Without a method (a drive whose
 // capabilities are only known once it is claimed) the erase is left out; such a plan is not whole.
 [[nodiscard]] std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
-                                               const std::vector<OperatorStep>& own,
+                                               const DevicePolicy& policy,
                                                const ConductorOptions& options);
 
 // Everything that has to be done stands in it, before an erase that only an operator's own steps

@@ -43,6 +43,8 @@ TEST(CleanRules, EveryKeyIsTakenOver) {
   EXPECT_EQ(spec.rules.health.percentage_used_max, 80);
   EXPECT_EQ(spec.rules.health.media_errors_delta_max, 5U);
   EXPECT_EQ(spec.rules.zero_bytes_per_s_max, 500U << 20U);
+  EXPECT_EQ(good(R"({"cleanup_timeout": 60})").cleanup_timeout_s, 60);
+  EXPECT_EQ(good("{}").cleanup_timeout_s, std::nullopt);
   EXPECT_EQ(good(R"({"zero_rate": 1000})").rules.zero_bytes_per_s_max, 1000U);
   EXPECT_THAT(
       nvme::names(good(R"({"relax": ["global_data_erased", "deallocated_value"]})").rules.relaxed),
@@ -63,6 +65,9 @@ TEST(CleanRules, WhatIsAcceptedIsSaid) {
   EXPECT_THAT(error(R"({"percentage_used_max": 256})"),
               HasSubstr("'percentage_used_max' is 256, a whole number from 0 to 255"));
   EXPECT_THAT(error(R"({"media_errors_max": -1})"), HasSubstr("'media_errors_max' is -1"));
+  EXPECT_THAT(error(R"({"cleanup_timeout": 59})"),
+              HasSubstr("'cleanup_timeout' is 59, a whole number of seconds from 60 to 604800"));
+  EXPECT_THAT(error(R"({"cleanup_timeout": "1h"})"), HasSubstr("whole number of seconds"));
   EXPECT_THAT(error(R"({"zero_rate": -1})"), HasSubstr("'zero_rate': '-1' is not a rate"));
   EXPECT_THAT(error(R"({"zero_rate": "fast"})"), HasSubstr("'zero_rate': 'fast' is not a rate"));
 }

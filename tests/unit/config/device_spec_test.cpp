@@ -233,7 +233,8 @@ TEST(DeviceSpec, UnknownKeysAreErrors) {
       "reclaim.conf:7: [nvme] device_spec: unknown key 'vendor', accepted: vendor_id, product_id, "
       "address, managed, tags, shared_subsystem, steps, clean, clear_action, clear_strategy, "
       "verify, relax, "
-      "firmware, percentage_used_max, media_errors_max, zero_rate, resource_class, traits, "
+      "firmware, percentage_used_max, media_errors_max, zero_rate, cleanup_timeout, "
+      "resource_class, traits, "
       "one_time_use, live_migratable, physical_network, remote_managed");
   EXPECT_THAT(error(R"({"managed": true, "managed": false})"),
               HasSubstr("'managed' is given twice"));

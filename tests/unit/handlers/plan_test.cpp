@@ -24,6 +24,15 @@ TEST(Plan, StandsInOrderWithTheEraseLast) {
   EXPECT_EQ(plan[4].args, R"({"timeout_ms":900000,"stall_timeout_ms":600000})");
 }
 
+TEST(Plan, HasTheTimeOfItsEntry) {
+  DevicePolicy policy;
+  policy.cleanup_timeout_ms = 7'200'000;
+  const auto plan = make_plan(nvme::EraseMethod::overwrite, policy, ConductorOptions{});
+  EXPECT_EQ(plan.back().args, R"({"timeout_ms":7200000,"stall_timeout_ms":600000})");
+  EXPECT_EQ(plan[1].args, R"({"timeout_ms":7200000})") << "of a sanitize that is waited for";
+  EXPECT_EQ(plan[2].args, R"({"timeout_ms":180000})") << "it has a time of its own";
+}
+
 TEST(Plan, FollowsAnOperatorsPriorities) {
   ConductorOptions options;
   options.step_priorities = {{"nvme.reset_namespaces", 95}, {"nvme.check_health", 0}};
@@ -100,14 +109,20 @@ OperatorStep own(const char* interface, const char* name, int priority,
   return step;
 }
 
+DevicePolicy with(std::vector<OperatorStep> steps) {
+  DevicePolicy policy;
+  policy.steps = std::move(steps);
+  return policy;
+}
+
 TEST(OwnPlan, StandsAmongTheBuiltInStepsByPriority) {
   ConductorOptions options;
   options.clean_interfaces = {"hold", "firmware", "nvme"};
-  const auto plan =
-      make_plan(nvme::EraseMethod::overwrite,
-                {own("firmware", "late", 10, StepStage::after), own("audit", "by_hand", 0),
-                 own("firmware", "tie", 80), own("audit", "first", 1000), own("hold", "eyes", 70)},
-                options);
+  const auto plan = make_plan(
+      nvme::EraseMethod::overwrite,
+      with({own("firmware", "late", 10, StepStage::after), own("audit", "by_hand", 0),
+            own("firmware", "tie", 80), own("audit", "first", 1000), own("hold", "eyes", 70)}),
+      options);
   EXPECT_EQ(describe_plan(plan),
             "audit.first 1000, nvme.check_health 90, nvme.recover_sanitize 85, firmware.tie 80, "
             "nvme.reset_controller_state 80, hold.eyes 70, nvme.reset_namespaces 70, "
@@ -125,7 +140,7 @@ TEST(OwnPlan, StandsAmongTheBuiltInStepsByPriority) {
 TEST(OwnPlan, IsLockedInByDefinitionAndDigest) {
   const std::vector<OperatorStep> steps{own("firmware", "reflash", 60)};
   const ConductorOptions options;
-  auto plan = make_plan(nvme::EraseMethod::overwrite, steps, options);
+  auto plan = make_plan(nvme::EraseMethod::overwrite, with(steps), options);
   CleanStep& step = plan[4];
   ASSERT_EQ(step.step, "reflash");
   EXPECT_EQ(locked_digest(step), "");
@@ -144,8 +159,8 @@ TEST(OwnPlan, IsLockedInByDefinitionAndDigest) {
 }
 
 TEST(OwnPlan, HasToBeCoveredByFindings) {
-  const auto plan =
-      make_plan(nvme::EraseMethod::overwrite, {own("firmware", "late", 10, StepStage::after)}, {});
+  const auto plan = make_plan(nvme::EraseMethod::overwrite,
+                              with({own("firmware", "late", 10, StepStage::after)}), {});
   std::string findings;
   for (const CleanStep& step : plan) {
     if (step.step == "overwrite") continue;
