@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 usage() {
   cat <<'USAGE'
-usage: ./demo.sh [--flow nova|cyborg] [--keep] [--no-install] [--fault KEY=VALUE] [--help]
+usage: ./demo.sh [--flow nova|cyborg|steps] [--keep] [--no-install] [--fault KEY=VALUE] [--help]
        ./demo.sh --stop
 
 A tenant's instance is deleted, and its NVMe drive is released clean, with a certificate. The demo
@@ -17,6 +17,8 @@ and the packages remain. No real disk is touched.
                      another tenant left its drive locked, and it is quarantined (the default)
   --flow cyborg      a drive of Cyborg's: an accelerator request is bound and unbound, and curl and
                      the openstack client call the device API
+  --flow steps       clean steps of an operator's own: firmware is written again, what a step cannot
+                     put right is quarantined, one drive waits for two operators (as root)
 
   --keep             leave it running and print how to explore it
   --stop             end a demo that was kept
@@ -36,8 +38,8 @@ while [[ $# -gt 0 ]]; do
     --keep) words+=(--keep); groups+=(demo) ;;
     --stop) exec /usr/bin/python3 tests/demo/demo.py --stop ;;
     --flow)
-      [[ ${2-} == nova || ${2-} == cyborg ]] ||
-        { echo "demo.sh: --flow takes nova or cyborg" >&2; exit 2; }
+      [[ ${2-} == nova || ${2-} == cyborg || ${2-} == steps ]] ||
+        { echo "demo.sh: --flow takes nova, cyborg or steps" >&2; exit 2; }
       words+=(--flow "$2")
       shift
       ;;

@@ -157,10 +157,12 @@ void DriveThreads::claim(const ClaimRequest& request, Callback<ClaimReport> done
     Result<ClaimReport> answer = Error{Errc::cancelled, "stopped before the drive was claimed"};
     if (!stop.requested()) {
       std::vector<GuardFinding> findings;
-      auto commands = digests_of_commands(options_.command, request.commands, findings);
+      std::vector<GuardFinding> of_commands;
+      auto commands = digests_of_commands(options_.command, request.commands, of_commands);
       auto claim = commands ? Claim::create(options_, request, &findings, stop, log_)
                             : Result<Claim>(commands.error());
       if (claim) {
+        findings.insert(findings.end(), of_commands.begin(), of_commands.end());
         thread->drive =
             std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);
         answer = ClaimReport{std::move(findings), thread->drive->facts(), *std::move(commands)};

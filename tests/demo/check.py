@@ -51,8 +51,19 @@ def wrong_with_untouched(before, after):
     return wrong
 
 
-def wrong_with_quarantined(before, after, note):
-    """The same for the drive that its tenant left locked."""
+def wrong_with_steps(findings, firmware, wanted):
+    """Of an operator's step: what its certificate tells of it, and the firmware it wrote."""
+    wrong = []
+    if firmware != wanted:
+        wrong.append("its firmware is %s" % firmware)
+    surfaces = [finding["surface"] for finding in findings]
+    if not {"command", "args", "time", "result"} <= set(surfaces):
+        wrong.append("the certificate tells only %s of the step" % ", ".join(surfaces))
+    return wrong
+
+
+def wrong_with_quarantined(before, after, note, words=("opal", "PSID")):
+    """The same for the drive whose tenant left what cannot be put right."""
     wrong = []
     if after.state != "error":
         wrong.append("its device_state is %s" % after.state)
@@ -61,8 +72,8 @@ def wrong_with_quarantined(before, after, note):
     if after.consumers:
         wrong.append("an instance has it")
     if after.sanitizes != before.sanitizes or after.sha256 != before.sha256:
-        wrong.append("it was erased though it is locked")
-    if "opal" not in note or "PSID" not in note:
+        wrong.append("it was erased though it is quarantined")
+    if any(word not in note for word in words):
         wrong.append("its note does not say what to do: " + note)
     return wrong
 

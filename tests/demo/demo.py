@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Either flow on real services, shown as it happens. Started by demo.sh, which has built the
+"""One of the flows on real services, shown as it happens. Started by demo.sh, which has built the
 programs; everything it starts is its own, in one temporary folder, and gone afterwards."""
 import argparse
 import os
@@ -17,8 +17,9 @@ import keeping  # noqa: E402
 from cyborg_flow import CyborgFlow  # noqa: E402
 from nova_flow import NovaFlow  # noqa: E402
 from screen import Screen  # noqa: E402
+from steps_flow import StepsFlow  # noqa: E402
 
-FLOWS = {"nova": NovaFlow, "cyborg": CyborgFlow}
+FLOWS = {"nova": NovaFlow, "cyborg": CyborgFlow, "steps": StepsFlow}
 
 
 class Interrupted(BaseException):

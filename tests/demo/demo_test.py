@@ -80,6 +80,20 @@ class Demo(unittest.TestCase):
         self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
         self.assertEqual(run.left_behind(), [])
 
+    @unittest.skipUnless(os.geteuid() == 0, "the command of a step belongs to root: run it as root")
+    def test_the_steps_flow_ends_well_and_leaves_nothing_behind(self):
+        run = self.start("--flow", "steps")
+        code, text = run.end()
+        self.assertEqual(code, 0, text)
+        for shown in ("card.firmware", "its firmware now 22.36.10 MT_0012", "released",
+                      "Quarantined", "its PSID is EVIL_01", "has approved it already",
+                      "after both", "sha256:", "Certificate"):
+            self.assertIn(shown, " ".join(text.split()))  # wherever its line was broken
+        self.assertNotIn("\033", text)
+        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        self.assertEqual(run.left_behind(), [])
+        self.assertEqual(glob.glob("/run/reclaim-demo-steps-*"), [])
+
     def test_a_drive_that_lies_makes_it_fail_and_show_the_log(self):
         run = self.start("--fault", "lies_keeps_data=1")
         code, text = run.end()
@@ -131,6 +145,12 @@ class Checks(unittest.TestCase):
         for index, bad in ((0, "available"), (1, 0), (2, ["x"]), (3, ERASED), (4, 1)):
             facts = good[:index] + [bad] + good[index + 1:]
             self.assertNotEqual(wrong(self.before, self.drive(*facts), note), [], bad)
+
+    def test_what_an_operators_step_did(self):
+        findings = [{"surface": name} for name in ("command", "args", "time", "result")]
+        self.assertEqual(check.wrong_with_steps(findings, "1", "1"), [])
+        self.assertNotEqual(check.wrong_with_steps(findings, "1", "2"), [])
+        self.assertNotEqual(check.wrong_with_steps(findings[1:], "1", "1"), [])
 
     def test_what_verify_says(self):
         good = (0, "certificates 1 to 1, whole and signed", 1, "the certificate was changed")
