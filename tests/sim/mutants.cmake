@@ -290,34 +290,34 @@ sim_mutant(registered_at_once handlers/conductor/registration.cpp
   [[  {]])
 
 # An operator's own steps, holds and word.
-own_steps_mutant(own_steps_left_out handlers/survey/plan.cpp
+sim_own_steps_mutant(own_steps_left_out handlers/survey/plan.cpp
   "a plan lacks the operator's steps"
   [[    if (step.priority > 0) out.push_back(plan_step(step));]]
   [[    if (step.priority > 1000) out.push_back(plan_step(step));]])
-own_steps_mutant(steps_after_left_out handlers/conductor/cleaning_steps.cpp
+sim_own_steps_mutant(steps_after_left_out handlers/conductor/cleaning_steps.cpp
   "the steps after the verification are not run"
   [[const bool more = next < context_.record_of(address).plan.size();]]
   [[const bool more = next > context_.record_of(address).plan.size();]])
-own_steps_mutant(failed_step_counts handlers/conductor/operator_steps.cpp
+sim_own_steps_mutant(failed_step_counts handlers/conductor/operator_steps.cpp
   "a step that failed counts as one that succeeded"
   [[if (!report) return done(epoch, std::move(report).error());]]
   [[if (!report) return done(epoch, nvme::StepReport{});]])
-own_steps_mutant(one_approval_is_enough handlers/conductor/operator_steps.cpp
+sim_own_steps_mutant(one_approval_is_enough handlers/conductor/operator_steps.cpp
   "a hold for two operators ends with the first one's word"
   [[  if (hold->approved_by.size() < hold->approvals) {]]
   [[  if (hold->approvals == 0) {]])
-own_steps_mutant(one_operator_twice handlers/conductor/operator_steps.cpp
+sim_own_steps_mutant(one_operator_twice handlers/conductor/operator_steps.cpp
   "one operator gives both approvals"
   [[    return fmt::format("{} has approved it already; it needs {} different operators", who,
                        hold->approvals);]] "")
-own_steps_mutant(approvals_outlive_a_cleaning handlers/conductor/operator_steps.cpp
+sim_own_steps_mutant(approvals_outlive_a_cleaning handlers/conductor/operator_steps.cpp
   "approvals of a cleaning that was aborted count for the next one"
   [[  Hold& hold = holds_[address] = Hold{};]]
   [[  Hold& hold = holds_[address];]])
-own_steps_mutant(manual_is_automatic handlers/survey/admission.cpp
+sim_own_steps_mutant(manual_is_automatic handlers/survey/admission.cpp
   "a device that an operator starts is cleaned without his word"
   [[return refuse(std::string(kCleanedManually));]] [[void(0);]])
-own_steps_mutant(commands_not_locked_in handlers/conductor/drive_claims.cpp
+sim_own_steps_mutant(commands_not_locked_in handlers/conductor/drive_claims.cpp
   "the commands that a cleaning runs are not those it began with"
   [[    if (digest != report.command_digests.end()) step = with_digest(step, digest->second);]]
   [[    if (digest != report.command_digests.end()) step = with_digest(step, "");]])
