@@ -108,6 +108,9 @@ void certify(Record& record, const Facts& facts, WallMs now) {
 void enter_pending(Record& record, Stage from, Trigger on) {
   record.held = false;
   if (on == Trigger::operator_clean) record.clean_start = CleanStart::ordered;
+  // It may have been given back, and a tenancy may have come and gone: an operator's word was for
+  // the cleaning before.
+  if (from == Stage::confirming) record.clean_start = CleanStart::automatic;
   if (from == Stage::error) record.erases = 0;
   // The plan is locked in; in error, and where it cannot be carried out, it is made again.
   if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();

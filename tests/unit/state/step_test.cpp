@@ -225,6 +225,11 @@ TEST(Step, AnOperatorStartsWhatWaitsForHimAndNothingElse) {
   record.clean_start = CleanStart::automatic;
   EXPECT_FALSE(step(record, word, WallMs{1}).has_value());
   EXPECT_EQ(step(at(Stage::error), word, WallMs{1})->record.clean_start, CleanStart::ordered);
+  // The same where a release cannot be told from one that was made, and a tenancy that followed.
+  record = at(Stage::confirming);
+  record.clean_start = CleanStart::ordered;
+  record = step(record, Event{Trigger::look_changed, 0, {}}, WallMs{1})->record;
+  EXPECT_EQ(record.clean_start, CleanStart::automatic);
   // The next tenancy's cleaning is another one.
   record = at(Stage::available);
   record.clean_start = CleanStart::ordered;
