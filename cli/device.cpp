@@ -68,7 +68,10 @@ std::string note_of(const Record& record) {
 }
 
 Cell progress_of(const Record& record) {
-  if (record.stage != Stage::erasing && record.stage != Stage::preparing) return std::string();
+  if (record.stage != Stage::erasing && record.stage != Stage::preparing &&
+      record.stage != Stage::concluding) {
+    return std::string();
+  }
   return fmt::format("{:.0f}%", record.progress_percent);
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "nvme/command/child.h"
@@ -25,6 +26,7 @@ constexpr int kLookEveryMs = 50;
 constexpr std::size_t kReadBytes = 16'384;
 constexpr std::size_t kErrorLineBytes = 300;
 constexpr std::int64_t kMsPerS = 1000;
+constexpr std::int64_t kProgressEveryMs = 200;
 
 // Standard error, line by line into the log.
 class ErrorLines final {
@@ -68,7 +70,12 @@ class Run final {
         options_(options),
         stop_(stop),
         clock_(clock),
-        output_(options, on_progress),
+        on_progress_([this, on_progress](const CommandProgress& now) {
+          if (told_ms_ && now_ms() - *told_ms_ < kProgressEveryMs) return;
+          told_ms_ = now_ms();
+          on_progress(now);
+        }),
+        output_(options, on_progress_),
         errors_(options, command.path, log) {}
 
   Result<CommandReport> to_the_end(CommandChild child, const std::string& sha256) {
@@ -178,6 +185,8 @@ class Run final {
   const CommandOptions& options_;
   StopFlag& stop_;
   const Clock& clock_;
+  std::optional<std::int64_t> told_ms_;
+  std::function<void(CommandProgress)> on_progress_;  // not more often than anybody can read
   CommandOutput output_;
   ErrorLines errors_;
 };
