@@ -105,19 +105,22 @@ class Screen:
             self.line(INDENT + name.ljust(LABEL) + shown)
 
     def table(self, rows, mark=lambda row, column: None):
-        """The first row is the heading; `mark` may paint a cell."""
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        widths[0] = max(widths[0], LABEL - 2)
+        """The first row is the heading; `mark` may paint a cell. A cell that is too long for its
+        share of the line is broken."""
+        first = max(LABEL - 2, *(len(row[0]) for row in rows))
+        others = len(rows[0]) - 1
+        share = (self.columns() - len(INDENT) - first - 2 * others) // others
+        widths = [first] + [min(share, max(len(row[column]) for row in rows))
+                            for column in range(1, others + 1)]
         for index, row in enumerate(rows):
-            cells = []
-            for column, text in enumerate(row):
-                painted = mark(index, column)
-                padded = text.ljust(widths[column])
-                if index == 0:
-                    padded = self.bold(padded)
-                elif painted:
-                    padded = painted(padded)
-                cells.append(padded)
-            self.line((INDENT + "  ".join(cells)).rstrip())
+            cells = [textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+                     for text, width in zip(row, widths)]
+            for line in range(max(len(cell) for cell in cells)):
+                shown = []
+                for column, width in enumerate(widths):
+                    text = "".join(cells[column][line:line + 1]).ljust(width)
+                    paint = self.bold if index == 0 else mark(index, column)
+                    shown.append(paint(text) if paint else text)
+                self.line((INDENT + "  ".join(shown)).rstrip())
             if index == 0:
                 self.line(INDENT + "  ".join("─" * width for width in widths))

@@ -23,10 +23,15 @@ EXPECTED = (
     "share/doc/reclaim/LICENSE",
     "share/doc/reclaim/certificate.md",
     "share/doc/reclaim/certificate.schema.json",
+    "share/doc/reclaim/clean-step-protocol.md",
     "share/doc/reclaim/operator-guide.md",
     "share/doc/reclaim/cyborg-notifications.md",
     "share/doc/reclaim/cyborg-notifications.schema.json",
     "share/doc/reclaim/examples/arq_notifier.py",
+    "share/doc/reclaim/examples/steps/generic-cmd",
+    "share/doc/reclaim/examples/steps/link-width",
+    "share/doc/reclaim/examples/steps/mlx-firmware",
+    "share/doc/reclaim/examples/steps/vendor-scrub",
     "share/doc/reclaim/examples/verify-certificate.sh",
 )
 
