@@ -37,7 +37,7 @@ inline void fill_group(const Reading& reading, std::string_view group, Settings&
 // [oslo_messaging_rabbit], where the query of transport_url was already taken into account.
 void read_rabbit(const Reading& reading, Settings& settings);
 void read_nvme(const Reading& reading, Settings& settings);
-// [clean] and the [step:NAME] sections. After read_nvme(): steps are for its drives.
+// [clean] and the [step:NAME] sections. After read_nvme(): steps are for its devices.
 void read_steps(const Reading& reading, Settings& settings);
 // [placement], [cyborg] and [keystone_authtoken], and the logins that they name.
 void read_placement(const Reading& reading, Settings& settings);

@@ -49,6 +49,9 @@ void OperatorSteps::run_command(const Record& record, const OperatorStep& step, 
   command.sha256 = locked_digest(record.plan[record.step_index]);
   command.input = step_input(record, step);
   command.timeout_ms = step.timeout_ms;
+  if (const auto driver = nvme::parse_step_driver(step.driver); driver && record.by_steps) {
+    command.driver = *driver;
+  }
   const WallMs began = context_.ports.clock.now().wall;
   context_.ports.drives.run_command(
       address, command,

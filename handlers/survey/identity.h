@@ -1,6 +1,7 @@
 // Whether the drive at an address is the one on record there. Addresses may be others after a
 // reboot, and an unmanaged drive does not say its serial before it is claimed: it is told by what
-// stays with its hardware, and otherwise by the boot of the host in which it was last known. Pure.
+// stays with its hardware, and otherwise by the boot of the host in which it was last known. So is
+// a PCI function that is no drive and is cleaned by its steps; of it the slot counts, too. Pure.
 //
 // Within one boot an address is taken to stay where it is; a drive that is exchanged then is
 // noticed by its Device Serial Number, or by its serial when it is next asked for it.

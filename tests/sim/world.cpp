@@ -60,6 +60,9 @@ World::World(const WorldOptions& options)
   }
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
   if (options.seed >= kOwnStepsFrom) draw_own_steps();
+  if (options.seed >= kFunctionsFrom) {
+    for (Slot& slot : slots) draw_function(slot);
+  }
   wire_checks();
 }
 
@@ -176,10 +179,18 @@ void World::start_worker() {
   };
   policies.device_policy = [this](std::uint16_t, std::uint16_t,
                                   const PciAddress& at) -> std::optional<DevicePolicy> {
-    if (!slot_at(at).ours || !slot_at(at).is_drive) return std::nullopt;
+    if (!slot_at(at).ours || !slot_at(at).is_drive || slot_at(at).by_steps) return std::nullopt;
     DevicePolicy policy;
     policy.managed = slot_at(at).managed;
     policy.rules.action = slot_at(at).action;
+    policy.steps = own_steps;
+    policy.manual = manual;
+    return policy;
+  };
+  policies.function_policy = [this](std::uint16_t, std::uint16_t,
+                                    const PciAddress& at) -> std::optional<DevicePolicy> {
+    if (!slot_at(at).ours || !slot_at(at).by_steps) return std::nullopt;
+    DevicePolicy policy;
     policy.steps = own_steps;
     policy.manual = manual;
     return policy;
