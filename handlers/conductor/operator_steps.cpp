@@ -140,8 +140,7 @@ void OperatorSteps::settle_hold(const PciAddress& address, Hold& hold) {
 
 std::string OperatorSteps::approve(const PciAddress& address, const std::string& who) {
   Hold* hold = hold_of(address);
-  if (hold == nullptr)
-    return "it does not wait at a hold: `reclaim device show` tells what it does";
+  if (hold == nullptr) return std::string(kNotHeld);
   if (hold->outcome) return "the hold is over already";
   if (std::find(hold->approved_by.begin(), hold->approved_by.end(), who) !=
       hold->approved_by.end()) {

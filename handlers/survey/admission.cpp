@@ -424,6 +424,10 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   if (ledger != nullptr) {
     record.serial = serial_of(*ledger);
     record.maintenance = ledger->maintenance;
+    if (ledger->by_steps) {
+      record.by_steps = true;
+      record.type = kTypeUnknown;
+    }
     record.provider = ledger->provider;
     record.enrolment = ledger->enrolment;
     record.hardware = ledger->hardware;

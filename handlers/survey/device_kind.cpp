@@ -22,7 +22,7 @@ std::string type_of(const Sighting& sighting) {
     case 0x12:
       return "AICHIP";
     default:
-      return "PCI";
+      return std::string(kTypeUnknown);
   }
 }
 
@@ -73,10 +73,9 @@ void settle_kind(Assessment& out, Record& base, const Record* record, const Sigh
   if (!sighting.drive) return;
   if (record == nullptr) {
     const bool remembered = remembers(ledger) && ledger->by_steps != sighting.is_drive();
-    if (sighting.is_drive() && (is_listed(sighting) || remembered)) return;
     if (!is_listed(sighting) && !remembered) return begin_as_shown(base, sighting);
-    base.type = type_of(sighting);
-    base.by_steps = true;
+    base.by_steps = !sighting.is_drive();
+    base.type = base.by_steps ? type_of(sighting) : std::string(kTypeNvme);
     return;
   }
   if (!base.cleanable()) return become(base, out.facts, type_of(sighting), sighting.by_steps);

@@ -36,6 +36,10 @@ Match compare_cards(const HardwareIdentity& noted, const HardwareIdentity& now) 
   return match == Match::unknown && same_slot && !by_number ? Match::same : match;
 }
 
+Match compare_as(bool by_steps, const HardwareIdentity& noted, const HardwareIdentity& now) {
+  return by_steps ? compare_cards(noted, now) : nvme::compare(noted, now);
+}
+
 // What is remembered of the drive of one address.
 struct Memory {
   std::string serial;
@@ -144,8 +148,7 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
                                           memory.serial, drive.identity->serial)};
   }
   const HardwareIdentity known = noted(memory.hardware);
-  switch (sighting.by_steps ? compare_cards(known, drive.hardware)
-                            : nvme::compare(known, drive.hardware)) {
+  switch (compare_as(sighting.by_steps, known, drive.hardware)) {
     case Match::same:
       return {};
     case Match::different:
@@ -219,12 +222,13 @@ FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive) {
   return found;
 }
 
-bool names_a_drive(const std::string& serial, const std::string& hardware) {
-  return !serial.empty() || !noted(hardware).serial_number.empty();
+bool names_a_drive(const std::string& serial, const std::string& hardware, bool by_steps) {
+  const HardwareIdentity named = noted(hardware);
+  return !serial.empty() || !named.serial_number.empty() || (by_steps && !named.slot.empty());
 }
 
-std::string not_the_drive_of(const Order& order, const FoundDrive& found) {
-  const Match hardware = nvme::compare(noted(order.hardware), noted(found.hardware));
+std::string not_the_drive_of(const Order& order, const FoundDrive& found, bool by_steps) {
+  const Match hardware = compare_as(by_steps, noted(order.hardware), noted(found.hardware));
   std::string is;
   if (order.serial.empty()) {
     if (hardware != Match::same) is = shown(found.hardware);
@@ -245,7 +249,8 @@ Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
   const std::string& hardware = noted_there ? entry->hardware : record.hardware;
   const std::string is = opened.identity ? opened.identity->serial : std::string();
   if (!serial.empty() && serial == is) return Ok{};
-  if (serial.empty() && nvme::compare(noted(hardware), opened.hardware) == Match::same) return Ok{};
+  const Match same = compare_as(record.by_steps, noted(hardware), opened.hardware);
+  if (serial.empty() && same == Match::same) return Ok{};
   return Error{
       Errc::failed,
       "not enrolled: " +

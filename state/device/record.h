@@ -63,6 +63,8 @@ struct CleanStep {
 // A drive, cleaned by an erase. A device of another type is cleaned by its steps, where [devices]
 // device_spec lists it, and otherwise only shown.
 inline constexpr std::string_view kTypeNvme = "NVME";
+// One of which no more is known than that it is no drive.
+inline constexpr std::string_view kTypeUnknown = "PCI";
 
 using Fields = std::map<std::string, std::string>;
 

@@ -45,13 +45,16 @@ void World::draw_own_steps() {
 
 // No drive: a network card, say, whose firmware a tenant can change.
 void World::draw_function(Slot& slot) {
-  if (!rng.chance(0.6) || !slot.is_drive) return;
+  if (!rng.chance(0.6) || !slot.is_drive || slot.unregistered) return;
   Drive& drive = drive_of(slot);
   slot.by_steps = true;
   slot.managed = true;
+  slot.action = nvme::ClearAction::auto_;
+  drive.kind = Kind::healthy;
   drive.class_code = 0x020000;
   drive.driver = drive.home = "nvme";  // its host's own
   drive.signatures.clear();
+  if (drive.hardware.empty()) drive.hardware.serial_number = "dsn-" + drive.serial;
   drive.hidden_owner = 0;
   if (hardware.cleaning_commands.empty()) {
     own_steps.push_back(own("card", "reflash", 65, StepStage::before));

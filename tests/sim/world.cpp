@@ -270,6 +270,7 @@ void World::kick(std::vector<int> delays_s) {
 void World::name_drive(const Slot& slot, Order& order) const {
   const Drive& drive = hardware.drives.at(slot.address);
   order.hardware = nvme::encode_hardware(drive.hardware);
+  if (slot.by_steps) return;
   if (slot.managed || drive.hardware.serial_number.empty()) order.serial = drive.serial;
 }
 
