@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/order.h"
 #include "cli/records.h"
+#include "handlers/survey/device_kind.h"
 #include "handlers/survey/plan.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
@@ -85,6 +86,10 @@ std::optional<Error> refusal_of(OrderKind order, const Record& record) {
   const bool due =
       record.stage == Stage::pending_cleaning &&
       (record.waiting_for.starts_with("ARQ ") || record.clean_start == CleanStart::awaited);
+  if (order == OrderKind::clean && !record.cleanable() && !only_bound) {
+    return Error{Errc::conflict,
+                 fmt::format("{}: {}", to_string(record.address), std::string(kNotListed))};
+  }
   if (order == OrderKind::clean && record.stage != Stage::error && !unsure && !only_bound && !due) {
     return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
                                              to_string(record.address), state)};

@@ -115,8 +115,7 @@ inline constexpr std::array kHostOptions = {
              "succeed and one of the operator's has verifies = true. Keys of Nova's [pci] "
              "device_spec are accepted, of them only resource_class has an effect. Example: "
              "{\"vendor_id\": \"15b3\", \"type\": \"NIC\", \"driver\": \"mlx5_core\", "
-             "\"steps\": [\"reflash\"]}",
-         .shared = true}),
+             "\"steps\": [\"reflash\"]}"}),
     kDevices.option(
         {.name = "clean_step_priority_override",
          .type = OptionType::multi,

@@ -1,6 +1,7 @@
 #include "nvme/pci_function.h"
 
 #include "nvme/command/run_command.h"
+#include "nvme/host/driver_binding.h"
 
 namespace reclaim::nvme {
 
@@ -36,12 +37,18 @@ Result<Counters> PciFunction::still_ours(const Counters& since) {
   return since;
 }
 
+StepDriver PciFunction::awake() const {
+  return on_vfio(claim_.sys()) ? StepDriver{StepDriver::Kind::none, {}} : StepDriver{};
+}
+
 Result<StepReport> PciFunction::run_step(const PciStepRequest& request, StopFlag& stop) {
-  return run_pci_step(claim_, request, stop);
+  PciStepRequest asked = request;
+  if (asked.step == PciStep::check_rom) asked.driver = awake();
+  return run_pci_step(claim_, asked, stop);
 }
 
 Result<std::string> PciFunction::enrolment() {
-  return pci_enrolment(claim_, StepDriver{});
+  return pci_enrolment(claim_, awake());
 }
 
 }  // namespace reclaim::nvme

@@ -27,11 +27,14 @@ class PciFunction final : public Claimed {
   [[nodiscard]] Status restore_driver(StopFlag& stop) override;
   [[nodiscard]] Result<Counters> still_ours(const Counters& since) override;
 
-  // See Drives::run_function_step and read_enrolment.
+  // See Drives::run_function_step and read_enrolment. What reads the expansion ROM is run without a
+  // vfio driver, which may have put the function to sleep.
   [[nodiscard]] Result<StepReport> run_step(const PciStepRequest& request, StopFlag& stop);
   [[nodiscard]] Result<std::string> enrolment();
 
  private:
+  [[nodiscard]] StepDriver awake() const;
+
   PciClaim claim_;
   const Clock& clock_;
   Logger& log_;

@@ -67,6 +67,10 @@ constexpr std::array kGroups = {
     OptionGroup{.name = "nvme",
                 .help = "Which drives are Reclaim's, and how they are erased.",
                 .unused = ""},
+    OptionGroup{.name = "devices",
+                .help = "Which PCI devices that are no NVMe drives are Reclaim's, and how they are "
+                        "cleaned.",
+                .unused = ""},
     OptionGroup{.name = "pci",
                 .help = "The devices of Cyborg's PCI driver, as in cyborg.conf.",
                 .unused = ""},

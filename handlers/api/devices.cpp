@@ -328,9 +328,10 @@ std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
 std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
                                    std::int64_t heartbeat_max_ms) {
   const Record& record = found.record;
-  if (record.type != "NVME") {
+  if (!record.cleanable()) {
     return Fault{400, fmt::format("The device at {} of host {} is of type {}, which does not "
-                                  "support cleaning; only NVME does",
+                                  "support cleaning; NVME does, and what [devices] device_spec "
+                                  "lists",
                                   to_string(record.address), record.host, record.type)};
   }
   if (auto fault = why_state_forbids(record)) return fault;

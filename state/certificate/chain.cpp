@@ -351,7 +351,7 @@ Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
       const auto certificate = decode_certificate(opened->content);
       if (!certificate.ok()) continue;
       event.kind = DriveEvent::Kind::erasure;
-      event.drive = certificate->serial;
+      event.drive = certificate->serial.empty() ? certificate->address : certificate->serial;
       event.instance = certificate->instance;
       event.at = certificate->started_at;
     } else {

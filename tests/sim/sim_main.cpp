@@ -244,10 +244,12 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
       const std::uint64_t base = fresh_base();
-      // Every third has an operator with clean steps of his own.
-      const std::uint64_t own = count / 3;
-      for (const auto& [first, many] :
-           {std::pair(base, count - own), {base + reclaim::sim::kOwnStepsFrom, own}}) {
+      // Every third has an operator with clean steps of his own, half of these devices that are no
+      // drives.
+      const std::uint64_t own = count / 6;
+      for (const auto& [first, many] : {std::pair(base, count - 2 * own),
+                                        {base + reclaim::sim::kOwnStepsFrom, own},
+                                        {base + reclaim::sim::kFunctionsFrom, own}}) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);
         append(first, many);

@@ -43,7 +43,7 @@ def tear_down_services():
 class Setting:
     """A host, its drives' providers and its worker."""
 
-    def __init__(self, test, drives, **settings):
+    def __init__(self, test, drives, functions=(), **settings):
         number = next(_numbers)
         self.services = services()
         self.name = "host-%d" % number
@@ -51,7 +51,7 @@ class Setting:
         os.makedirs(self.folder)
         self.db = number % 16
         self.services.redis("flushdb", db=self.db)
-        self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives)
+        self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives, functions)
         self.worker = self.make_worker(**settings)
         self.providers = {}
         self.test = test

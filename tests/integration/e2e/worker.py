@@ -60,14 +60,16 @@ class Programs:
 
 
 class EmulatedHost:
-    """A host in a folder: drives, sysfs, libvirt's directories, machine-id."""
+    """A host in a folder: drives, other PCI functions, sysfs, libvirt's directories, machine-id."""
 
-    def __init__(self, programs, root, drives):
+    def __init__(self, programs, root, drives, functions=()):
         self.programs = programs
         self.root = root
         words = []
         for drive in drives:
             words += ["--drive", drive]
+        for function in functions:
+            words += ["--function", function]
         self.tool("create", *words)
         os.makedirs(os.path.join(root, "run/reclaim"), exist_ok=True)
 
