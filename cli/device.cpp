@@ -9,9 +9,11 @@
 #include "cli/order.h"
 #include "cli/records.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/base/visible.h"
+#include "state/device/tagged_device.h"
 
 namespace reclaim::cli {
 namespace {
@@ -165,6 +167,9 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
       fields.emplace_back(name, value);
     }
   }
+  if (!record->tags.empty()) {
+    fields.emplace_back("tagged_device", RawJson{tagged_device(*record)});
+  }
   if (const auto method = erase_of(record->plan)) {
     fields.emplace_back("sanitization_class", std::string(nvme::sanitization_class(*method)));
   }
@@ -172,8 +177,10 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
     const auto id = [](const std::string& hex) {
       return parse_hex<std::uint16_t>(hex).value_or(0);
     };
-    const auto policy = config::device_policy_lookup(session.settings())(
+    auto policy = config::device_policy_lookup(session.settings())(
         id(record->vendor_id), id(record->product_id), record->address);
+    if (policy) policy = raised_by_names(*std::move(policy), record->policies);
+    fields.emplace_back("policy", policy ? describe_origin(*policy) : "");
     fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");
   }
   return print(format_show(fields, options.view), out, err);

@@ -10,6 +10,7 @@
 #include "config/schema_cyborg.h"
 #include "config/schema_host.h"
 #include "config/schema_session.h"
+#include "config/schema_policies.h"
 #include "config/schema_steps.h"
 
 namespace reclaim::config {
@@ -31,7 +32,7 @@ constexpr auto kOptions =
            adapter_options("cyborg", "accelerator",
                            "Cyborg's URL, with its /v2, instead of the one in the catalog."),
            session_options("cyborg"), timeout_option("cyborg"), kCyborgOptions, kHostOptions,
-           kStepOptions, kApiOptions, session_options("keystone_authtoken"));
+           kStepOptions, kPolicyOptions, kApiOptions, session_options("keystone_authtoken"));
 
 }  // namespace
 

@@ -149,13 +149,13 @@ void check_for_drives(const Reading& reading, const StepSection& section,
 
 // Of a drive's plan, whose built-in steps have priorities as well.
 void check_against_built_in(const Reading& reading, const StepSection& section,
-                            const Settings& settings) {
+                            const Settings& settings, const std::vector<DeviceSpec>& specs) {
   const OperatorStep& step = section.step;
   const std::vector<std::string>& interfaces = settings.conductor.clean_interfaces;
   const bool ordered = contains(interfaces, step.interface) && contains(interfaces, kNvmeInterface);
-  const bool meet =
-      std::any_of(settings.device_specs.begin(), settings.device_specs.end(),
-                  [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
+  const bool meet = std::any_of(specs.begin(), specs.end(), [&section](const DeviceSpec& spec) {
+    return may_be_for(section, spec);
+  });
   const std::string built_in = built_in_step_at(step.priority, settings.conductor.step_priorities);
   if (step.priority == 0 || ordered || !meet || built_in.empty()) return;
   reading.read.complain(
@@ -217,20 +217,21 @@ void read_steps(const Reading& reading, Settings& settings) {
     settings.steps.push_back(read_step(reading, settings, section));
   }
   check_names_of_specs(reading, settings.steps, settings.device_specs);
+  const std::vector<DeviceSpec> specs = with_policy_steps(settings);
   for (const StepSection& section : settings.steps) {
-    check_against_built_in(reading, section, settings);
-    check_for_drives(reading, section, settings.device_specs);
-    const bool used =
-        std::any_of(settings.device_specs.begin(), settings.device_specs.end(),
-                    [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
+    check_against_built_in(reading, section, settings, specs);
+    check_for_drives(reading, section, specs);
+    const bool used = std::any_of(specs.begin(), specs.end(), [&section](const DeviceSpec& spec) {
+      return may_be_for(section, spec);
+    });
     if (!used) {
       reading.warnings.push_back(
           {section.at, fmt::format("[{}{}] is for no device: name it in the key steps of a "
-                                   "device_spec entry, or give it devices",
+                                   "device_spec entry or of a policy, or give it devices",
                                    kFamily, section.step.name)});
     }
   }
-  check_order(reading, settings.steps, settings.device_specs, settings.conductor.clean_interfaces);
+  check_order(reading, settings.steps, specs, settings.conductor.clean_interfaces);
 }
 
 std::vector<OperatorStep> steps_for(const std::vector<StepSection>& steps, const DeviceSpec& spec,

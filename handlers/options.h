@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "handlers/operator_step.h"
+#include "handlers/role_policy.h"
 #include "nvme/controller/facts.h"
 #include "nvme/rules.h"
 #include "state/base/pci_address.h"
@@ -26,6 +27,9 @@ struct DevicePolicy {
   std::optional<std::int64_t> cleanup_timeout_ms;  // nothing: ConductorOptions'
   bool manual = false;                             // cleaned only when an operator says so
   std::vector<OperatorStep> steps;  // of an operator's own that are for it, in no order
+  std::vector<std::string> tags;    // of its entry, as the record shows them
+  PolicyOrigin origin;
+  RolePolicies roles;  // those that there are; null: none (handlers/survey/strictest.h)
 };
 
 // The first device_spec entry that matches, or nothing: then the drive is not ours to touch.

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "handlers/survey/strictest.h"
+
 namespace reclaim {
 namespace {
 
@@ -20,7 +22,7 @@ std::optional<DevicePolicy> policy_of(const ConductorPolicies& policies, const R
     return static_cast<std::uint16_t>(std::strtoul(hex.c_str(), nullptr, 16));
   };
   auto policy = policies.device_policy(id(record.vendor_id), id(record.product_id), record.address);
-  if (policy) policy = as_bound(*policy, record);
+  if (policy) policy = raised_by_names(as_bound(*policy, record), record.policies);
   return policy;
 }
 
@@ -47,6 +49,9 @@ Planning planning_for(const ConductorContext& context, const Sighting& sighting)
   if (sighting.drive) {
     planning.policy = context.policies.device_policy(sighting.drive->vendor_id,
                                                      sighting.drive->device_id, sighting.address);
+    if (planning.policy) {
+      planning.policy = raised_by_traits(*planning.policy, sighting.policy_traits());
+    }
     const auto known = context.devices.find(sighting.address);
     if (planning.policy && known != context.devices.end()) {
       planning.policy = as_bound(*planning.policy, known->second.record);

@@ -7,6 +7,7 @@
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
 #include "state/base/uuid.h"
 
@@ -329,6 +330,14 @@ Status cyborg_allows(const Sighting& sighting, const Record& record) {
   return Ok{};
 }
 
+// Its policy cannot be satisfied. One that is held stays so.
+void leave_pool(Assessment& assessment, const Sighting& sighting, std::string why) {
+  if (sighting.view->burned()) return;
+  assessment.trigger = Trigger::policy_unsatisfied;
+  assessment.reserve = true;
+  assessment.facts.detail = std::move(why);
+}
+
 // Exactly one provider stands for the drive, and it was read.
 void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
                 const Sighting& sighting) {
@@ -510,6 +519,9 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
   const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
                        sighting.view->is_device() && sighting.view->free() && record.cleanable();
   if (!offered || !planning.policy || !sighting.drive) return;
+  if (std::string why = why_unknown(*planning.policy); !why.empty()) {
+    return leave_pool(assessment, sighting, std::move(why));
+  }
   if (!sighting.drive->identity) {
     // What it can is not known before it is claimed; what was resolved for an earlier
     // configuration counts no more.
@@ -524,10 +536,21 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
     assessment.plan = make_plan(*method, *planning.policy, planning.options);
     return;
   }
-  if (sighting.view->burned()) return;
-  assessment.trigger = Trigger::policy_unsatisfied;
-  assessment.reserve = true;
-  assessment.facts.detail = method.error().what;
+  leave_pool(assessment, sighting, method.error().what);
+}
+
+void note_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
+                 const std::optional<DevicePolicy>& policy) {
+  // What is being cleaned is cleaned by what it was admitted with; of a device that cannot be seen
+  // the last word stands.
+  if (!policy || is_busy(record.stage) || sighting.rows.empty()) return;
+  const std::vector<std::string> chosen = chosen_names(*policy);
+  if (assessment.first_seen) {
+    assessment.first_seen->tags = policy->tags;
+    assessment.first_seen->policies = chosen;
+  }
+  assessment.facts.tags = policy->tags;
+  assessment.facts.policies = chosen;
 }
 
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
@@ -575,6 +598,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
     return refuse(gone_entry(sighting));
   }
   if (const Status told = is_the_one_on_record(sighting, record); !told) return told.error();
+  if (std::string why = why_unknown(*planning.policy); !why.empty()) return refuse(std::move(why));
   if (awaits_operator(*planning.policy, record)) return refuse(std::string(kCleanedManually));
   if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);

@@ -182,6 +182,8 @@ void World::start_worker() {
     policy.rules.action = slot_at(at).action;
     policy.steps = own_steps;
     policy.manual = manual;
+    policy.roles = roles;
+    policy.tags = tags;
     return policy;
   };
   policies.choose_method = [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {

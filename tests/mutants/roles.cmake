@@ -1,0 +1,43 @@
+# Faults in policies by role: what a section, a tag or a trait must never do.
+unit_mutant(weakest_policy_counts handlers handlers/survey/strictest.cpp Strictest.Of*
+  "of two policies the weaker one counts"
+  [[return std::max(first, second) == first ? a : b;]]
+  [[return std::max(first, second) == first ? b : a;]])
+unit_mutant(strategies_fall_back handlers handlers/survey/strictest.cpp Strictest.*
+  "a policy that asks for a block erase lets a drive be zeroed that would have been purged"
+  [[return {a.strategy == b.strategy ? later(kActions, a.action, b.action) : ClearAction::sanitize,]]
+  [[return {later(kActions, a.action, b.action),]])
+unit_mutant(zeroing_counts_as_crypto handlers handlers/survey/strictest.cpp Strictest.ACertain*
+  "two policies come to what no drive can do"
+  [[if (!nvme::check_policy(policy)) policy.action = ClearAction::sanitize;]] "")
+unit_mutant(one_policy_relaxes_for_all handlers handlers/survey/strictest.cpp
+  Strictest.OfWhatIsRelaxed
+  "a cross-check is off because one of several policies puts up with it"
+  [[return {a.global_data_erased && b.global_data_erased,]]
+  [[return {a.global_data_erased || b.global_data_erased,]])
+unit_mutant(policy_cleans_by_itself handlers handlers/survey/strictest.cpp
+  RolePolicies.NoneWeakensTheEntry
+  "a policy begins the cleaning that the entry leaves to an operator"
+  [[policy_.manual || role_.manual.value_or(false)]] [[role_.manual.value_or(policy_.manual)]])
+unit_mutant(unknown_policy_admits conductor handlers/survey/admission.cpp Roles.ADirty*
+  "a device whose policy nobody knows is cleaned anyhow"
+  [[  if (std::string why = why_unknown(*planning.policy); !why.empty()) return refuse(std::move(why));
+]] "")
+unit_mutant(unknown_policy_is_offered conductor handlers/survey/admission.cpp Roles.AnOffered*
+  "a device whose policy nobody knows stays on offer"
+  [[    return leave_pool(assessment, sighting, std::move(why));]] [[    (void)why;]])
+unit_mutant(lost_policy_is_claimed conductor handlers/conductor/drive_claims.cpp
+  Roles.ASectionThatIsGone*
+  "a cleaning goes on without the policy that it began with"
+  [[  if (const std::string why = why_unknown(*policy); !why.empty()) {]]
+  [[  if (const std::string why = why_unknown(*policy); false && !why.empty()) {]])
+unit_mutant(traits_choose_nothing conductor handlers/conductor/policy_of.cpp Roles.ATrait*
+  "a trait makes no difference"
+  [[    if (planning.policy) {
+      planning.policy = raised_by_traits(*planning.policy, sighting.policy_traits());
+    }
+]] "")
+unit_mutant(record_forgets_its_policies conductor handlers/conductor/policy_of.cpp Roles.TagsAre*
+  "once admitted, a drive is cleaned as if it had no role"
+  [[  if (policy) policy = raised_by_names(as_bound(*policy, record), record.policies);]]
+  [[  if (policy) policy = as_bound(*policy, record);]])
