@@ -61,7 +61,7 @@ class ListTree final {
   bool cyborgs_known_ = true;  // and OWNER_CYBORG
   bool some_novas_ = false;
   std::vector<std::string> policy_traits_;  // that some provider has, still to be asked for
-  std::string not_root_;  // a name that was found, but deeper in somebody's tree
+  std::string not_root_;                    // a name that was found, but deeper in somebody's tree
   Tree tree_;
 };
 

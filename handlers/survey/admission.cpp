@@ -330,14 +330,6 @@ Status cyborg_allows(const Sighting& sighting, const Record& record) {
   return Ok{};
 }
 
-// Its policy cannot be satisfied. One that is held stays so.
-void leave_pool(Assessment& assessment, const Sighting& sighting, std::string why) {
-  if (sighting.view->burned()) return;
-  assessment.trigger = Trigger::policy_unsatisfied;
-  assessment.reserve = true;
-  assessment.facts.detail = std::move(why);
-}
-
 // Exactly one provider stands for the drive, and it was read.
 void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
                 const Sighting& sighting) {
@@ -519,10 +511,8 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
   const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
                        sighting.view->is_device() && sighting.view->free() && record.cleanable();
   if (!offered || !planning.policy || !sighting.drive) return;
-  if (std::string why = why_unknown(*planning.policy); !why.empty()) {
-    return leave_pool(assessment, sighting, std::move(why));
-  }
-  if (!sighting.drive->identity) {
+  const std::string unknown = why_unknown(*planning.policy);
+  if (unknown.empty() && !sighting.drive->identity) {
     // What it can is not known before it is claimed; what was resolved for an earlier
     // configuration counts no more.
     if (!planning.policy->managed) {
@@ -531,26 +521,17 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
     return;
   }
   const auto method =
-      planning.choose_method(*planning.policy, sighting.drive->identity->capabilities);
+      unknown.empty()
+          ? planning.choose_method(*planning.policy, sighting.drive->identity->capabilities)
+          : Result<nvme::EraseMethod>(Error{Errc::refused, unknown});
   if (method) {
     assessment.plan = make_plan(*method, *planning.policy, planning.options);
     return;
   }
-  leave_pool(assessment, sighting, method.error().what);
-}
-
-void note_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
-                 const std::optional<DevicePolicy>& policy) {
-  // What is being cleaned is cleaned by what it was admitted with; of a device that cannot be seen
-  // the last word stands.
-  if (!policy || is_busy(record.stage) || sighting.rows.empty()) return;
-  const std::vector<std::string> chosen = chosen_names(*policy);
-  if (assessment.first_seen) {
-    assessment.first_seen->tags = policy->tags;
-    assessment.first_seen->policies = chosen;
-  }
-  assessment.facts.tags = policy->tags;
-  assessment.facts.policies = chosen;
+  if (sighting.view->burned()) return;
+  assessment.trigger = Trigger::policy_unsatisfied;
+  assessment.reserve = true;
+  assessment.facts.detail = method.error().what;
 }
 
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,

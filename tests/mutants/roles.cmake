@@ -5,8 +5,8 @@ unit_mutant(weakest_policy_counts handlers handlers/survey/strictest.cpp Stricte
   [[return std::max(first, second) == first ? b : a;]])
 unit_mutant(strategies_fall_back handlers handlers/survey/strictest.cpp Strictest.*
   "a policy that asks for a block erase lets a drive be zeroed that would have been purged"
-  [[return {a.strategy == b.strategy ? later(kActions, a.action, b.action) : ClearAction::sanitize,]]
-  [[return {later(kActions, a.action, b.action),]])
+  [[a.strategy == b.strategy ? later(kActions, a.action, b.action) : ClearAction::sanitize]]
+  [[later(kActions, a.action, b.action)]])
 unit_mutant(zeroing_counts_as_crypto handlers handlers/survey/strictest.cpp Strictest.ACertain*
   "two policies come to what no drive can do"
   [[if (!nvme::check_policy(policy)) policy.action = ClearAction::sanitize;]] "")
@@ -21,11 +21,11 @@ unit_mutant(policy_cleans_by_itself handlers handlers/survey/strictest.cpp
   [[policy_.manual || role_.manual.value_or(false)]] [[role_.manual.value_or(policy_.manual)]])
 unit_mutant(unknown_policy_admits conductor handlers/survey/admission.cpp Roles.ADirty*
   "a device whose policy nobody knows is cleaned anyhow"
-  [[  if (std::string why = why_unknown(*planning.policy); !why.empty()) return refuse(std::move(why));
-]] "")
+  [[!why.empty()) return refuse(std::move(why));]]
+  [[false && !why.empty()) return refuse(std::move(why));]])
 unit_mutant(unknown_policy_is_offered conductor handlers/survey/admission.cpp Roles.AnOffered*
   "a device whose policy nobody knows stays on offer"
-  [[    return leave_pool(assessment, sighting, std::move(why));]] [[    (void)why;]])
+  [[const std::string unknown = why_unknown(*planning.policy);]] [[const std::string unknown;]])
 unit_mutant(lost_policy_is_claimed conductor handlers/conductor/drive_claims.cpp
   Roles.ASectionThatIsGone*
   "a cleaning goes on without the policy that it began with"

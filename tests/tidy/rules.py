@@ -20,9 +20,9 @@ MAP = {
     "nvme": {"state"},
     "handlers": {"placement", "nvme", "state"},
     # policy.h: the words an operator writes into device_spec choose the erasure; plan.h: which
-    # clean steps there are to be ordered.
+    # clean steps there are to be ordered; strictest.h: what of several policies counts.
     "config": {"state", "*options.h", "handlers/api/policy.h", "handlers/survey/plan.h",
-               "nvme/erase/policy.h", "nvme/rules.h"},
+               "handlers/survey/strictest.h", "nvme/erase/policy.h", "nvme/rules.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
 }

@@ -55,7 +55,9 @@ TEST(PolicySections, AreReadWhole) {
   gold.manual = true;
   gold.steps = {checked.settings.steps.front().step};
   EXPECT_EQ(roles->front(), gold);
-  EXPECT_EQ(roles->back(), RolePolicy{.name = "lax"}) << "says nothing";
+  RolePolicy lax;
+  lax.name = "lax";
+  EXPECT_EQ(roles->back(), lax) << "says nothing";
   EXPECT_EQ(role_policies(build(kBase).settings), nullptr);
 }
 
@@ -73,7 +75,7 @@ TEST(PolicySections, AreChosenByTheTagsOfAnEntry) {
   const auto policy = policy_of(tagged(R"(, "tags": {"gold": "1", "role": "db"})", kGold));
   EXPECT_THAT(policy.tags, ElementsAre("gold=1", "role=db"));
   EXPECT_THAT(chosen_names(policy), ElementsAre("gold"));
-  EXPECT_EQ(describe_origin(policy), "device_spec at r.conf:13; gold (by tag gold=1): verify=full");
+  EXPECT_EQ(describe_origin(policy), "device_spec at r.conf:14; gold (by tag gold=1): verify=full");
 }
 
 TEST(PolicySections, OnlyRaiseWhatTheEntrySays) {

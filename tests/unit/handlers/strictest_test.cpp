@@ -148,9 +148,9 @@ TEST(Strictest, OfWhatIsRelaxed) {
 
 TEST(Strictest, OfLimits) {
   std::vector<HealthLimits> limits;
-  for (const std::uint8_t used : {0, 80, 100, 255}) {
+  for (const unsigned used : {0U, 80U, 100U, 255U}) {
     for (const std::uint64_t errors : {std::uint64_t{0}, std::uint64_t{3}, kMost}) {
-      limits.push_back({used, errors});
+      limits.push_back({static_cast<std::uint8_t>(used), errors});
     }
   }
   const auto join_limits = [](const HealthLimits& a, const HealthLimits& b) {
@@ -214,8 +214,10 @@ DevicePolicy entry() {
   policy.origin.entry = "r.conf:3";
   policy.rules.relaxed.unreadable_blocks = true;
   policy.cleanup_timeout_ms = 900'000;
+  RolePolicy empty;
+  empty.name = "empty";
   policy.roles = std::make_shared<const std::vector<RolePolicy>>(
-      std::vector<RolePolicy>{gold(), silver(), RolePolicy{.name = "empty"}});
+      std::vector<RolePolicy>{gold(), silver(), empty});
   return policy;
 }
 
@@ -274,8 +276,8 @@ TEST(RolePolicies, SayWhereEachFieldCameFrom) {
       raised_by_traits(raised(entry(), {{"gold", "tag gold"}}), {"CUSTOM_RECLAIM_SILVER"});
   EXPECT_EQ(describe_origin(policy),
             "device_spec at r.conf:3; gold (by tag gold): clean=manual, steps=audit, verify=full; "
-            "silver (by trait CUSTOM_RECLAIM_SILVER): clear_action=sanitize, clear_strategy=block, "
-            "cleanup_timeout=3600, percentage_used_max=80, relax=nothing");
+            "silver (by trait CUSTOM_RECLAIM_SILVER): cleanup_timeout=3600, clear_action=sanitize, "
+            "clear_strategy=block, percentage_used_max=80, relax=nothing");
   EXPECT_EQ(describe_origin(entry()), "device_spec at r.conf:3");
 }
 

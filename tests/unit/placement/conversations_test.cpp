@@ -153,14 +153,14 @@ TEST(ListTree, TraitsThatChooseAPolicyAreMarked) {
            {tree_with_root(), recorded("placement-16/get-in-tree.http"),
             answer(200, R"({"traits": ["CUSTOM_RECLAIM_GOLD", "CUSTOM_RECLAIM_ALL", "CUSTOM_OTHER",
                                   "CUSTOM_RECLAIM_GONE"]})"),
-            answer(200, bearers), unknown, answer(200, bearers)});
+            answer(200, bearers), answer(200, bearers), unknown});
   ASSERT_TRUE(played.result.ok()) << played.result.error().what;
   const std::string tree = std::string("GET /resource_providers?in_tree=") + kRoot + "&required=";
   ASSERT_EQ(played.asked.size(), 6U);
   EXPECT_EQ(played.asked[2], "GET /traits?name=startswith:CUSTOM_RECLAIM_&associated=true");
   EXPECT_EQ(played.asked[3], tree + "CUSTOM_RECLAIM_ALL");
-  EXPECT_EQ(played.asked[4], tree + "CUSTOM_RECLAIM_GONE");
-  EXPECT_EQ(played.asked[5], tree + "CUSTOM_RECLAIM_GOLD");
+  EXPECT_EQ(played.asked[4], tree + "CUSTOM_RECLAIM_GOLD");
+  EXPECT_EQ(played.asked[5], tree + "CUSTOM_RECLAIM_GONE");
   for (const ProviderRow& each : played.result->rows) {
     if (each.uuid == kProvider) {
       EXPECT_THAT(each.policy_traits, ElementsAre("CUSTOM_RECLAIM_ALL", "CUSTOM_RECLAIM_GOLD"));
