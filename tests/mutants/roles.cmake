@@ -19,7 +19,7 @@ unit_mutant(policy_cleans_by_itself handlers handlers/survey/strictest.cpp
   RolePolicies.NoneWeakensTheEntry
   "a policy begins the cleaning that the entry leaves to an operator"
   [[policy_.manual || role_.manual.value_or(false)]] [[role_.manual.value_or(policy_.manual)]])
-unit_mutant(unknown_policy_admits conductor handlers/survey/admission.cpp Roles.ADirty*
+unit_mutant(unknown_policy_admits handlers handlers/survey/admission.cpp *unknown_policy*
   "a device whose policy nobody knows is cleaned anyhow"
   [[!why.empty()) return refuse(std::move(why));]]
   [[false && !why.empty()) return refuse(std::move(why));]])

@@ -28,17 +28,11 @@ RolePolicies roles() {
   RolePolicy audited;
   audited.name = "audited";
   audited.steps = {audit};
-  OperatorStep eyes;
-  eyes.name = "eyes";
-  eyes.interface = std::string(kHoldInterface);
-  eyes.priority = 60;
-  eyes.timeout_ms = 24 * 60 * kMinuteMs;
-  eyes.args = "{}";
-  RolePolicy watched;
-  watched.name = "watched";
-  watched.steps = {eyes};
+  RolePolicy thorough;
+  thorough.name = "thorough";
+  thorough.verify = nvme::VerifyLevel::full;
   return std::make_shared<const std::vector<RolePolicy>>(
-      std::vector<RolePolicy>{gold, audited, watched});
+      std::vector<RolePolicy>{gold, audited, thorough});
 }
 
 // One drive in the pool, with sections that a trait may choose.
@@ -132,17 +126,23 @@ TEST_F(Roles, AnOfferedDeviceWithAnUnknownTraitLeavesThePool) {
   EXPECT_THAT(world->record().waiting_for, HasSubstr("[policy:bronze]"));
 }
 
-TEST_F(Roles, ASectionThatIsGoneAfterARestartIsNotErasedWithout) {
-  trait("CUSTOM_RECLAIM_WATCHED");
-  dirty();
-  ASSERT_EQ(world->record().stage, Stage::preparing) << "at the hold";
-  ASSERT_THAT(world->record().policies, ElementsAre("watched"));
+TEST_F(Roles, ASectionThatIsGoneAfterARestartIsMissed) {
+  trait("CUSTOM_RECLAIM_THOROUGH");
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->tenancy_ends();
+  world->kick({0});
+  for (int i = 0; i < 100'000 && world->record().stage != Stage::erasing; ++i) world->pass(10);
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  ASSERT_THAT(world->record().policies, ElementsAre("thorough"));
   world->kill_worker();
   world->roles = nullptr;
   start();
   world->pass(60 * kMinuteMs);
-  EXPECT_EQ(world->erases, 0U);
+  EXPECT_EQ(world->releases, 0U);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("there is no section [policy:thorough]"));
 }
 
 }  // namespace
