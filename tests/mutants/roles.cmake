@@ -27,7 +27,7 @@ unit_mutant(unknown_policy_is_offered conductor handlers/survey/admission.cpp Ro
   "a device whose policy nobody knows stays on offer"
   [[const std::string unknown = why_unknown(*planning.policy);]] [[const std::string unknown;]])
 unit_mutant(lost_policy_is_claimed conductor handlers/conductor/drive_claims.cpp
-  Roles.ASectionThatIsGone*
+  Roles.ASectionThatIsGoneBefore*
   "a cleaning goes on without the policy that it began with"
   [[  if (const std::string why = why_unknown(*policy); !why.empty()) {]]
   [[  if (const std::string why = why_unknown(*policy); false && !why.empty()) {]])

@@ -62,6 +62,10 @@ struct Roles : ::testing::Test {
     world->kick({0});
     world->pass(60 * kMinuteMs);
   }
+  void until(Stage stage) {
+    for (int i = 0; i < 100'000 && world->record().stage != stage; ++i) world->pass(1);
+    ASSERT_EQ(world->record().stage, stage);
+  }
   void expect_waits(const std::string& note) {
     EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
     EXPECT_THAT(world->record().waiting_for, HasSubstr(note));
@@ -126,6 +130,19 @@ TEST_F(Roles, AnOfferedDeviceWithAnUnknownTraitLeavesThePool) {
   EXPECT_THAT(world->record().waiting_for, HasSubstr("[policy:bronze]"));
 }
 
+TEST_F(Roles, ASectionThatIsGoneBeforeTheClaimIsMissed) {
+  trait("CUSTOM_RECLAIM_THOROUGH");
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->tenancy_ends();
+  world->kick({0});
+  until(Stage::guarding);
+  world->roles = nullptr;
+  world->pass(60 * kMinuteMs);
+  expect_waits("there is no section [policy:thorough]");
+}
+
 TEST_F(Roles, ASectionThatIsGoneAfterARestartIsMissed) {
   trait("CUSTOM_RECLAIM_THOROUGH");
   world->tenancy_begins();
@@ -133,8 +150,7 @@ TEST_F(Roles, ASectionThatIsGoneAfterARestartIsMissed) {
   world->pass(kMinuteMs);
   world->tenancy_ends();
   world->kick({0});
-  for (int i = 0; i < 100'000 && world->record().stage != Stage::erasing; ++i) world->pass(10);
-  ASSERT_EQ(world->record().stage, Stage::erasing);
+  until(Stage::erasing);
   ASSERT_THAT(world->record().policies, ElementsAre("thorough"));
   world->kill_worker();
   world->roles = nullptr;
