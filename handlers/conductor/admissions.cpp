@@ -67,7 +67,7 @@ void Admissions::try_admit(const PciAddress& address) {
   facts.plan = *plan;
   facts.tags = planning.policy->tags;
   facts.policies = chosen_names(*planning.policy);
-  if (!facts.policies->empty()) {
+  if (!facts.policies->empty() || !facts.tags->empty()) {
     context_.ports.log.info(
         log_name::kConductor,
         fmt::format("{} is cleaned by {}", to_string(address), describe_origin(*planning.policy)),
