@@ -177,8 +177,10 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
     const auto id = [](const std::string& hex) {
       return parse_hex<std::uint16_t>(hex).value_or(0);
     };
-    auto policy = config::device_policy_lookup(session.settings())(
-        id(record->vendor_id), id(record->product_id), record->address);
+    const DevicePolicyLookup lookup = record->is_drive()
+                                          ? config::device_policy_lookup(session.settings())
+                                          : config::function_policy_lookup(session.settings());
+    auto policy = lookup(id(record->vendor_id), id(record->product_id), record->address);
     if (policy) policy = raised_by_names(*std::move(policy), record->policies);
     fields.emplace_back("policy", policy ? describe_origin(*policy) : "");
     fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");

@@ -79,7 +79,7 @@ Result<FoundDrive> drive_to_accept(const Record& record, const std::string& seri
     drive.serial = serial;
     return drive;
   }
-  if (names_a_drive(drive.serial, drive.hardware)) return drive;
+  if (names_a_drive(drive.serial, drive.hardware, record.by_steps)) return drive;
   return Error{Errc::invalid,
                fmt::format("no drive identity can be read in {}: neither a "
                            "serial nor a Device Serial Number. Look at it, and give the serial "

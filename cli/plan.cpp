@@ -7,8 +7,10 @@
 #include "cli/commands.h"
 #include "cli/plan_registration.h"
 #include "handlers/arq/book.h"
+#include "handlers/conductor/policy_of.h"
 #include "handlers/survey/admission.h"
 #include "handlers/survey/device_kind.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/survey.h"
@@ -36,7 +38,8 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
   if (assessment.trigger == Trigger::policy_unsatisfied) {
     return {"exclude", {}, assessment.facts.detail};
   }
-  if (assessment.facts.type.value_or(record.type) != kTypeNvme) {
+  const bool drive = assessment.facts.type.value_or(record.type) == kTypeNvme;
+  if (!drive && !assessment.facts.by_steps.value_or(record.by_steps)) {
     return {"leave", {}, std::string(kNotListed)};
   }
   const Stage stage = stage_after(record, assessment);
@@ -59,17 +62,13 @@ Verdict judge(const Sighting& sighting, const Record& record, const Assessment& 
   return {"clean", *plan, "burned, not in use"};
 }
 
-std::optional<DevicePolicy> policy_of(const Sighting& sighting, const config::Settings& settings) {
-  if (!sighting.drive) return std::nullopt;
-  auto policy = config::device_policy_lookup(settings)(sighting.drive->vendor_id,
-                                                       sighting.drive->device_id, sighting.address);
-  if (policy) policy = raised_by_traits(*std::move(policy), sighting.policy_traits());
-  return policy;
-}
-
 // Method, class, verification level and steps, as columns.
 std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePolicy>& policy) {
   if (verdict.plan.empty()) return {std::string(), std::string(), std::string(), std::string()};
+  if (policy && is_whole_function_plan(verdict.plan)) {
+    return {std::string(kByOperatorSteps), std::string(), std::string(),
+            describe_plan(verdict.plan)};
+  }
   const auto method = erase_of(verdict.plan);
   return {method ? std::string(nvme::to_string(*method)) : std::string("known when it is claimed"),
           method ? std::string(nvme::sanitization_class(*method)) : std::string(),
@@ -95,12 +94,30 @@ nvme::ClaimRequest claim_request(const Sighting& sighting, const Record& record,
   return request;
 }
 
-// Whether it is configured to be ours: a drive by device_spec, another device by the whitelist.
-bool is_ours(const Sighting& sighting, const config::Settings& settings) {
-  if (!sighting.drive) return false;
-  if (sighting.is_drive()) return policy_of(sighting, settings).has_value();
-  return config::passthrough_whitelist(settings)(sighting.drive->vendor_id,
-                                                 sighting.drive->device_id, sighting.address);
+nvme::PciClaimRequest function_request(const Sighting& sighting, const Record& record,
+                                       const DevicePolicy& policy) {
+  nvme::PciClaimRequest request;
+  request.address = sighting.address;
+  if (sighting.view && !sighting.view->inventories.empty()) {
+    request.resource_class = sighting.view->inventories.front().resource_class;
+  }
+  request.resource_class_override = policy.resource_class;
+  if (!policy.resource_class && record.flow == Flow::cyborg) {
+    request.resource_class_override = request.resource_class;
+  }
+  request.driver = policy.function.driver;
+  request.commands = commands_of(policy.steps);
+  return request;
+}
+
+// What the configuration says of devices, as the worker is told.
+ConductorPolicies policies_of(const config::Settings& settings) {
+  ConductorPolicies policies;
+  policies.device_policy = config::device_policy_lookup(settings);
+  policies.function_policy = config::function_policy_lookup(settings);
+  policies.choose_method = config::method_choice();
+  policies.whitelist = config::passthrough_whitelist(settings);
+  return policies;
 }
 
 struct Known {
@@ -125,7 +142,7 @@ void know_of_cyborg(Sighting& sighting, const Record* record, const Known& known
   sighting.ended = std::move(arqs.ended);
 }
 
-Result<Known> look(Session& session, std::ostream& err) {
+Result<Known> look(Session& session, const ConductorPolicies& policies, std::ostream& err) {
   auto machine = session.machine();
   if (!machine) return std::move(machine).error();
   Known known{{}, ArqBook(config::host_names(session.settings(), *machine)), {}, {}, {}};
@@ -149,9 +166,7 @@ Result<Known> look(Session& session, std::ostream& err) {
   Surveyor surveyor(**providers, session.drives());
   SurveyRequest request;
   for (const auto& [address, record] : known.records) request.known.insert(address);
-  request.ours = [&session](const Sighting& sighting) {
-    return is_ours(sighting, session.settings());
-  };
+  request.ours = [&policies](const Sighting& sighting) { return is_ours(policies, sighting); };
   auto survey = session.wait<Survey>([&](auto done) { surveyor.survey(request, std::move(done)); });
   if (!survey) return std::move(survey).error();
   known.survey = std::move(survey).value();
@@ -162,7 +177,8 @@ Result<Known> look(Session& session, std::ostream& err) {
 }  // namespace
 
 int run_plan(Session& session, const PlanOptions& options, std::ostream& out, std::ostream& err) {
-  auto known = look(session, err);
+  const ConductorPolicies policies = policies_of(session.settings());
+  auto known = look(session, policies, err);
   if (!known) {
     err << "reclaim: " << visible(known.error().what) << '\n';
     return 1;
@@ -180,22 +196,25 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
   }
   for (auto& [address, sighting] : known->survey.sightings) {
     if (unregistered.contains(address)) continue;
-    if (sighting.drive) sighting.ours = is_ours(sighting, session.settings());
+    know_whose(policies, sighting);
     const auto recorded = known->records.find(address);
     const Record* record = recorded == known->records.end() ? nullptr : &recorded->second;
     know_of_cyborg(sighting, record, *known, session.clock().now().mono);
     auto assessment = assess(sighting, record, nullptr, known->host, session.clock().now().wall);
     if (!assessment) continue;
     const Record& base = record != nullptr ? *record : *assessment->first_seen;
-    const auto policy = policy_of(sighting, session.settings());
-    const MethodChoice choose_method = config::method_choice();
-    const Planning planning{policy, choose_method, known->options};
+    const auto policy = policy_of(policies, sighting);
+    const Planning planning{policy, policies.choose_method, known->options};
     resolve_policy(*assessment, base, sighting, planning);
     Verdict verdict = judge(sighting, base, *assessment, known->host, planning);
-    if (sighting.is_drive() && !is_busy(base.stage) &&
+    if ((sighting.is_drive() || sighting.by_steps) && !is_busy(base.stage) &&
         (verdict.word == "clean" || options.guards)) {
       const auto findings =
           session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
+            if (seen.by_steps) {
+              return session.drives().inspect_function(function_request(seen, base, *policy),
+                                                       std::move(done));
+            }
             session.drives().inspect(claim_request(seen, base, policy), std::move(done));
           });
       if (!findings) {

@@ -94,9 +94,30 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
   };
 }
 
+DevicePolicyLookup function_policy_lookup(const Settings& settings) {
+  return [specs = settings.function_specs, steps = settings.steps,
+          automated = settings.conductor.clean_automated, roles = role_policies(settings),
+          timeout_ms = settings.conductor.cleanup_timeout_ms](
+             std::uint16_t vendor_id, std::uint16_t product_id,
+             const PciAddress& address) -> std::optional<DevicePolicy> {
+    const auto index = match(specs, vendor_id, product_id, address);
+    if (!index) return std::nullopt;
+    const DeviceSpec& spec = specs[*index];
+    DevicePolicy out;
+    out.manual = spec.manual.value_or(!automated);
+    out.steps = steps_for(steps, spec, vendor_id, product_id, address);
+    if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
+    out.function = {spec.type, spec.driver, spec.roms_allowed, spec.config_ignored};
+    return policy_by_role(std::move(out), spec, roles, timeout_ms);
+  };
+}
+
 std::function<bool(const nvme::DriveFacts&)> may_be_asked(const Settings& settings) {
-  return [specs = settings.device_specs](const nvme::DriveFacts& drive) {
-    return match(specs, drive.vendor_id, drive.device_id, drive.address).has_value();
+  return [drives = settings.device_specs,
+          functions = settings.function_specs](const nvme::DriveFacts& device) {
+    return match(device.is_drive() ? drives : functions, device.vendor_id, device.device_id,
+                 device.address)
+        .has_value();
   };
 }
 

@@ -37,7 +37,11 @@ struct MachineFacts {
 // Keeps a copy of the specs: outlives `settings`.
 [[nodiscard]] DevicePolicyLookup device_policy_lookup(const Settings& settings);
 
-// Which drives discovery may send a command to: those that a device_spec entry matches.
+// The same of [devices] device_spec, for PCI functions that are no drives.
+[[nodiscard]] DevicePolicyLookup function_policy_lookup(const Settings& settings);
+
+// Which drives discovery may send a command to, and of which other functions it looks for guests:
+// those that a device_spec entry matches.
 [[nodiscard]] std::function<bool(const nvme::DriveFacts&)> may_be_asked(const Settings& settings);
 
 // The same of [pci] passthrough_whitelist.

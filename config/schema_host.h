@@ -9,6 +9,7 @@
 namespace reclaim::config {
 
 inline constexpr Group kNvme{"nvme"};
+inline constexpr Group kDevices{"devices"};
 inline constexpr Group kRecovery{"recovery"};
 inline constexpr Group kCertificates{"certificates"};
 inline constexpr Group kSecurity{"security"};
@@ -96,6 +97,34 @@ inline constexpr std::array kHostOptions = {
          .fallback = "8",
          .help = "Drives of this host cleaned at the same time.",
          .range = Range{1, 64}}),
+    // ------------------------------------------------------------------------------------- devices
+    kDevices.option(
+        {.name = "device_spec",
+         .type = OptionType::multi,
+         .help =
+             "The PCI devices that are no NVMe drives and that Reclaim cleans, as JSON: network "
+             "cards, GPUs, FPGAs. What no entry matches is only shown. May be given several "
+             "times; the first entry that matches a device counts. Keys: vendor_id, product_id, "
+             "address, tags, clean and steps as in [nvme] device_spec; type (what the device is "
+             "called, like NIC; default: by its PCI class); driver (the driver that the host "
+             "binds it to; without it only none and vfio drivers are accepted); rom_sha256 (a "
+             "list: expansion ROMs that are accepted besides the one of the baseline); "
+             "config_ignore (a list of bytes of the configuration space that change by "
+             "themselves, like [\"0x64-0x67\"]). Its plan are the operator's own steps "
+             "([step:NAME]) and the built-in checks; it is given back only if all of them "
+             "succeed and one of the operator's has verifies = true. Keys of Nova's [pci] "
+             "device_spec are accepted, of them only resource_class has an effect. Example: "
+             "{\"vendor_id\": \"15b3\", \"type\": \"NIC\", \"driver\": \"mlx5_core\", "
+             "\"steps\": [\"reflash\"]}",
+         .shared = true}),
+    kDevices.option(
+        {.name = "clean_step_priority_override",
+         .type = OptionType::multi,
+         .help =
+             "Another priority for a built-in clean step of these devices, as "
+             "INTERFACE.STEP:PRIORITY; the highest comes first, 0 leaves it out, and no two may "
+             "be equal. The steps and their priorities are pci.reset (40), pci.check_config (30), "
+             "pci.check_rom (20) and pci.check_health (10). May be given several times."}),
     // ------------------------------------------------------------------------------------ recovery
     kRecovery.option<&Settings::conductor, &ConductorOptions::interrupted_cleaning>(
         {.name = "interrupted_cleaning",

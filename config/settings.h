@@ -89,11 +89,12 @@ struct Settings {
   std::string www_authenticate_uri;  // of it
   ApiSettings api;
   nvme::Options nvme;
-  ConductorOptions conductor;            // all but what the machine says of itself
-  std::vector<DeviceSpec> device_specs;  // empty: no device is ever touched
-  std::vector<StepSection> steps;        // of operators' own, in the order of the files
-  std::vector<PolicySection> policies;   // by role, in the order of the files
-  bool manage_every_drive = false;       // also with an entry that matches every drive of the host
+  ConductorOptions conductor;              // all but what the machine says of itself
+  std::vector<DeviceSpec> device_specs;    // empty: no drive is ever touched
+  std::vector<DeviceSpec> function_specs;  // [devices]; empty: no other device is
+  std::vector<StepSection> steps;          // of operators' own, in the order of the files
+  std::vector<PolicySection> policies;     // by role, in the order of the files
+  bool manage_every_drive = false;  // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours
   std::string signing_key;           // of certificates; empty: the worker's own under state_path

@@ -1,4 +1,4 @@
-// [nvme] and [pci]: whose drives, and how they are cleaned.
+// [nvme], [devices] and [pci]: whose devices, and how they are cleaned.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "config/device_spec/clean_rules.h"
 #include "config/settings_parts.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "state/base/log.h"
 
@@ -15,6 +16,7 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::string_view kGroup = "nvme";
+constexpr std::string_view kDevices = "devices";
 constexpr std::size_t kItemBytes = 255;
 
 // Of entries the first that matches counts, and our own files are stronger than a service's.
@@ -35,6 +37,11 @@ void read_entries(const Reading& reading, std::string_view group, std::string_vi
                         [](const DeviceSpec& spec) { return !spec.service; });
 }
 
+void warn_of_overlaps(const Reading& reading, const std::vector<DeviceSpec>& specs,
+                      std::string_view option) {
+  for (Problem& overlap : overlaps(specs, option)) reading.warnings.push_back(std::move(overlap));
+}
+
 void read_specs(const Reading& reading, Settings& settings) {
   read_entries(reading, kGroup, "device_spec", parse_device_spec, settings.device_specs);
   for (DeviceSpec& spec : settings.device_specs) {
@@ -42,23 +49,25 @@ void read_specs(const Reading& reading, Settings& settings) {
       reading.problems.push_back({spec.at, "[nvme] device_spec: " + settled.error().what});
     }
   }
-  for (Problem& overlap : overlaps(settings.device_specs)) {
-    reading.warnings.push_back(std::move(overlap));
-  }
-  if (!reading.read.given(kGroup, "device_spec") && reading.purpose != Purpose::api) {
+  warn_of_overlaps(reading, settings.device_specs, "[nvme] device_spec");
+  if (!reading.read.given(kGroup, "device_spec") && !reading.read.given(kDevices, "device_spec") &&
+      reading.purpose != Purpose::api) {
     reading.warnings.push_back(
-        {{}, "[nvme] device_spec is not set: no device will ever be touched"});
+        {{}, "[nvme] device_spec is not set: no drive will ever be touched"});
   }
 }
 
-// "nvme.check_health:95", several of them separated by ','.
-void read_priorities(const Reading& reading, Settings& settings) {
+// "nvme.check_health:95", several of them separated by ','. `one` judges each alone; `all` judges
+// them together: one alone may be on its way past another.
+void read_priorities(const Reading& reading, std::string_view group, std::string_view example,
+                     Status (*one)(const StepPriorities&), Status (*all)(const StepPriorities&),
+                     StepPriorities& priorities) {
   constexpr std::string_view kName = "clean_step_priority_override";
   const std::size_t problems_before = reading.problems.size();
   std::optional<Location> last;
-  for (const Value& value : reading.read.multi(kGroup, kName)) {
+  for (const Value& value : reading.read.multi(group, kName)) {
     const auto complain = [&](std::string_view text) {
-      reading.problems.push_back({value.at, fmt::format("[{}] {}: {}", kGroup, kName, text)});
+      reading.problems.push_back({value.at, fmt::format("[{}] {}: {}", group, kName, text)});
     };
     last = value.at;
     for (const std::string& item : split_list(value.text)) {
@@ -71,20 +80,19 @@ void read_priorities(const Reading& reading, Settings& settings) {
           std::from_chars(digits.data(), digits.data() + digits.size(), priority);
       if (step.empty() || digits.empty() || error != std::errc{} ||
           end != digits.data() + digits.size()) {
-        complain(fmt::format("'{}' is not STEP:PRIORITY like nvme.check_health:90",
-                             printable_excerpt(item, kItemBytes)));
+        complain(fmt::format("'{}' is not STEP:PRIORITY like {}",
+                             printable_excerpt(item, kItemBytes), example));
         continue;
       }
-      const Status known = check_step_priorities({{step, priority}});
+      const Status known = one({{step, priority}});
       if (!known.ok()) complain(known.error().what);
-      settings.conductor.step_priorities[step] = priority;
+      priorities[step] = priority;
     }
   }
-  // All of them together: one alone may be on its way past another.
-  const Status order = check_step_order(settings.conductor.step_priorities);
+  const Status order = all(priorities);
   if (last && !order.ok() && reading.problems.size() == problems_before) {
     reading.problems.push_back(
-        {*last, fmt::format("[{}] {}: {}", kGroup, kName, order.error().what)});
+        {*last, fmt::format("[{}] {}: {}", group, kName, order.error().what)});
   }
 }
 
@@ -114,7 +122,12 @@ void read_nvme(const Reading& reading, Settings& settings) {
   settings.nvme.threads_max = settings.conductor.cleanings_max;
   settings.nvme.foreign_sanitize_timeout_ms = settings.conductor.cleanup_timeout_ms;
   read_specs(reading, settings);
-  read_priorities(reading, settings);
+  read_priorities(reading, kGroup, "nvme.check_health:90", check_step_priorities, check_step_order,
+                  settings.conductor.step_priorities);
+  read_entries(reading, kDevices, "device_spec", parse_function_spec, settings.function_specs);
+  warn_of_overlaps(reading, settings.function_specs, "[devices] device_spec");
+  read_priorities(reading, kDevices, "pci.reset:0", check_function_step_priorities,
+                  check_function_step_order, settings.conductor.function_step_priorities);
   refuse_every_drive(reading, settings);
   const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
   if (rate.ok()) {

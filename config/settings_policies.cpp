@@ -113,6 +113,20 @@ bool has_section(const Settings& settings, std::string_view name) {
                      [&name](const PolicySection& p) { return p.policy.name == name; });
 }
 
+void check_tags(const Reading& reading, const Settings& settings,
+                const std::vector<DeviceSpec>& specs, std::string_view group) {
+  for (const DeviceSpec& spec : specs) {
+    for (const DeviceTag& tag : spec.tags) {
+      if (!is_explicit(tag) || has_section(settings, tag.value)) continue;
+      reading.problems.push_back(
+          {spec.at,
+           fmt::format("[{}] device_spec: the tag 'policy' names '{}', and there is no section "
+                       "[policy:{}]",
+                       group, printable_excerpt(tag.value), printable_excerpt(tag.value))});
+    }
+  }
+}
+
 }  // namespace
 
 void read_policies(const Reading& reading, Settings& settings) {
@@ -125,15 +139,8 @@ void read_policies(const Reading& reading, Settings& settings) {
   for (const IniSection& section : sections) {
     settings.policies.push_back(read_policy(reading, section));
   }
-  for (const DeviceSpec& spec : settings.device_specs) {
-    for (const DeviceTag& tag : spec.tags) {
-      if (!is_explicit(tag) || has_section(settings, tag.value)) continue;
-      reading.problems.push_back(
-          {spec.at, fmt::format("[nvme] device_spec: the tag 'policy' names '{}', and there is no "
-                                "section [policy:{}]",
-                                printable_excerpt(tag.value), printable_excerpt(tag.value))});
-    }
-  }
+  check_tags(reading, settings, settings.device_specs, "nvme");
+  check_tags(reading, settings, settings.function_specs, "devices");
 }
 
 void check_policy_steps(const Reading& reading, const Settings& settings) {
@@ -150,8 +157,7 @@ void check_policy_steps(const Reading& reading, const Settings& settings) {
   }
 }
 
-std::vector<DeviceSpec> with_policy_steps(const Settings& settings) {
-  std::vector<DeviceSpec> specs = settings.device_specs;
+std::vector<DeviceSpec> with_policy_steps(const Settings& settings, std::vector<DeviceSpec> specs) {
   for (DeviceSpec& spec : specs) {
     for (const PolicySection& section : settings.policies) {
       spec.steps.insert(spec.steps.end(), section.steps.begin(), section.steps.end());

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "config/settings_parts.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
@@ -147,22 +148,25 @@ void check_for_drives(const Reading& reading, const StepSection& section,
   }
 }
 
-// Of a drive's plan, whose built-in steps have priorities as well.
+bool may_be_for_any(const StepSection& section, const std::vector<DeviceSpec>& specs) {
+  return std::any_of(specs.begin(), specs.end(),
+                     [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
+}
+
+// `built_in`: the step of the plan of devices that `specs` list which has its priority, if any; its
+// interface: the one that breaks the tie.
 void check_against_built_in(const Reading& reading, const StepSection& section,
-                            const Settings& settings, const std::vector<DeviceSpec>& specs) {
+                            const std::vector<DeviceSpec>& specs, const std::string& built_in,
+                            std::string_view its_interface,
+                            const std::vector<std::string>& interfaces) {
   const OperatorStep& step = section.step;
-  const std::vector<std::string>& interfaces = settings.conductor.clean_interfaces;
-  const bool ordered = contains(interfaces, step.interface) && contains(interfaces, kNvmeInterface);
-  const bool meet = std::any_of(specs.begin(), specs.end(), [&section](const DeviceSpec& spec) {
-    return may_be_for(section, spec);
-  });
-  const std::string built_in = built_in_step_at(step.priority, settings.conductor.step_priorities);
-  if (step.priority == 0 || ordered || !meet || built_in.empty()) return;
+  const bool ordered = contains(interfaces, step.interface) && contains(interfaces, its_interface);
+  if (step.priority == 0 || ordered || built_in.empty() || !may_be_for_any(section, specs)) return;
   reading.read.complain(
       fmt::format("{}{}", kFamily, step.name), "priority",
       fmt::format(" is {}, as that of {}, so their order is undefined: give the step another one, "
-                  "or list {} and nvme in [clean] interfaces",
-                  step.priority, built_in, step.interface));
+                  "or list {} and {} in [clean] interfaces",
+                  step.priority, built_in, step.interface, its_interface));
 }
 
 // Nobody has said which of the two goes first: Ironic's conductor does not start then, either.
@@ -189,17 +193,32 @@ void check_order(const Reading& reading, const std::vector<StepSection>& steps,
 }
 
 void check_names_of_specs(const Reading& reading, const std::vector<StepSection>& steps,
-                          const std::vector<DeviceSpec>& specs) {
+                          const std::vector<DeviceSpec>& specs, std::string_view group) {
   for (const DeviceSpec& spec : specs) {
     for (const std::string& name : spec.steps) {
       const bool known = std::any_of(steps.begin(), steps.end(),
                                      [&name](const StepSection& s) { return s.step.name == name; });
       if (known) continue;
       reading.problems.push_back(
-          {spec.at, fmt::format("[nvme] device_spec: 'steps' names '{}', and there is no section "
+          {spec.at, fmt::format("[{}] device_spec: 'steps' names '{}', and there is no section "
                                 "[step:{}]",
-                                printable_excerpt(name), printable_excerpt(name))});
+                                group, printable_excerpt(name), printable_excerpt(name))});
     }
+  }
+}
+
+// What it lists is taken out of the pool, and nothing gives it back.
+void warn_of_unverified(const Reading& reading, const Settings& settings) {
+  for (const DeviceSpec& spec : settings.function_specs) {
+    const bool verified = std::any_of(
+        settings.steps.begin(), settings.steps.end(), [&spec](const StepSection& section) {
+          return section.step.verifies && section.step.priority > 0 && may_be_for(section, spec);
+        });
+    if (verified) continue;
+    reading.warnings.push_back(
+        {spec.at,
+         "[devices] device_spec: no [step:NAME] with verifies = true and a priority above "
+         "0 is for its devices: they are reserved and never given back"});
   }
 }
 
@@ -216,22 +235,31 @@ void read_steps(const Reading& reading, Settings& settings) {
   for (const IniSection& section : sections) {
     settings.steps.push_back(read_step(reading, settings, section));
   }
-  check_names_of_specs(reading, settings.steps, settings.device_specs);
-  const std::vector<DeviceSpec> specs = with_policy_steps(settings);
+  const std::vector<DeviceSpec> drives = with_policy_steps(settings, settings.device_specs);
+  const std::vector<DeviceSpec> functions = with_policy_steps(settings, settings.function_specs);
+  const std::vector<std::string>& interfaces = settings.conductor.clean_interfaces;
+  check_names_of_specs(reading, settings.steps, settings.device_specs, "nvme");
+  check_names_of_specs(reading, settings.steps, settings.function_specs, "devices");
   for (const StepSection& section : settings.steps) {
-    check_against_built_in(reading, section, settings, specs);
-    check_for_drives(reading, section, specs);
-    const bool used = std::any_of(specs.begin(), specs.end(), [&section](const DeviceSpec& spec) {
-      return may_be_for(section, spec);
-    });
-    if (!used) {
+    const int priority = section.step.priority;
+    check_against_built_in(reading, section, drives,
+                           built_in_step_at(priority, settings.conductor.step_priorities),
+                           kNvmeInterface, interfaces);
+    check_against_built_in(
+        reading, section, functions,
+        built_in_function_step_at(priority, settings.conductor.function_step_priorities),
+        kPciInterface, interfaces);
+    check_for_drives(reading, section, drives);
+    if (!may_be_for_any(section, drives) && !may_be_for_any(section, functions)) {
       reading.warnings.push_back(
           {section.at, fmt::format("[{}{}] is for no device: name it in the key steps of a "
                                    "device_spec entry or of a policy, or give it devices",
                                    kFamily, section.step.name)});
     }
   }
-  check_order(reading, settings.steps, specs, settings.conductor.clean_interfaces);
+  check_order(reading, settings.steps, drives, interfaces);
+  check_order(reading, settings.steps, functions, interfaces);
+  warn_of_unverified(reading, settings);
 }
 
 std::vector<OperatorStep> steps_for(const std::vector<StepSection>& steps, const DeviceSpec& spec,

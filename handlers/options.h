@@ -11,13 +11,22 @@
 #include "handlers/operator_step.h"
 #include "handlers/role_policy.h"
 #include "nvme/controller/facts.h"
+#include "nvme/pci/config_compare.h"
 #include "nvme/rules.h"
 #include "state/base/pci_address.h"
 #include "state/device/step.h"
 
 namespace reclaim {
 
-// What device_spec says of one drive. Which method that means is told where the drive's
+// What [devices] device_spec says of a PCI function that is no drive, besides.
+struct FunctionPolicy {
+  std::string type;                       // its own word for what it is; empty: by PCI class
+  std::string driver;                     // of the host, that it may stand on; empty: none
+  std::vector<std::string> roms_allowed;  // SHA-256 of expansion ROMs, lower-case hex
+  std::vector<nvme::ConfigRange> config_ignored;  // registers that change by themselves
+};
+
+// What device_spec says of one device. Which method that means for a drive is told where its
 // capabilities are known: MethodChoice.
 struct DevicePolicy {
   bool managed = true;                        // libvirt binds it back to the host driver by itself
@@ -29,10 +38,11 @@ struct DevicePolicy {
   std::vector<OperatorStep> steps;  // of an operator's own that are for it, in no order
   std::vector<std::string> tags;    // of its entry, as the record shows them
   PolicyOrigin origin;
-  RolePolicies roles;  // those that there are; null: none (handlers/survey/strictest.h)
+  RolePolicies roles;       // those that there are; null: none (handlers/survey/strictest.h)
+  FunctionPolicy function;  // of no drive
 };
 
-// The first device_spec entry that matches, or nothing: then the drive is not ours to touch.
+// The first device_spec entry that matches, or nothing: then the device is not ours to touch.
 using DevicePolicyLookup = std::function<std::optional<DevicePolicy>(
     std::uint16_t vendor_id, std::uint16_t product_id, const PciAddress& address)>;
 
@@ -62,6 +72,7 @@ struct ConductorOptions {
   std::string holder;  // who holds our locks: "host/machine-id"
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   StepPriorities step_priorities;
+  StepPriorities function_step_priorities;  // [devices] clean_step_priority_override
   bool clean_automated = true;  // [clean] automated, where a device_spec entry says nothing else
   std::vector<std::string> clean_interfaces = {"hold", "pci", "nvme"};  // that breaks ties
   // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider

@@ -101,6 +101,7 @@ Status Daemon::build(const config::MachineFacts& machine) {
           [] { return random_uuid(); }, config::passthrough_whitelist(settings_),
           [orders, host = host_](const Order& order) { return orders.fits(host, order); },
           [](const std::string& text) { return sha256_of(text); },
+          config::function_policy_lookup(settings_),
           [this](std::uint16_t vendor, std::uint16_t product, const PciAddress& address) {
             return config::check_claims(settings_, {{address, vendor, product}});
           }},

@@ -5,29 +5,27 @@
 
 #include <memory>
 
-#include "nvme/command/command.h"
+#include "nvme/claimed.h"
 #include "nvme/drive_context.h"
-#include "nvme/stop_flag.h"
 
 namespace reclaim::nvme {
 
-class Drive final {
+class Drive final : public Claimed {
  public:
   Drive(Options options, Claim claim, const Clock& clock, Logger& log,
         std::shared_ptr<RateLimit> host_rate = nullptr)
       : context_{std::move(options), std::move(claim), clock, log, std::move(host_rate)} {}
 
   [[nodiscard]] const Claim& claim() const { return context_.claim; }
-  // What the claim learnt, counters included.
-  [[nodiscard]] DriveFacts facts() const;
+  // Counters included.
+  [[nodiscard]] DriveFacts facts() const override;
 
   // See Drives::run_step (clean_steps.h).
   [[nodiscard]] Result<StepReport> run_step(const StepRequest& request,
                                             const ReportProgress& on_progress, StopFlag& stop);
-  // See Drives::run_command; the claim is looked at again first.
   [[nodiscard]] Result<CommandReport> run_command(
       const Command& command, const std::function<void(CommandProgress)>& on_progress,
-      StopFlag& stop);
+      StopFlag& stop) override;
   // See clean_steps.h.
   [[nodiscard]] Result<std::string> enrolment() const;
   // See baseline.h.
@@ -38,11 +36,9 @@ class Drive final {
   // See Drives::verify (verification.h).
   [[nodiscard]] Result<VerifyReport> verify(const Baseline& baseline, const EraseEvidence& evidence,
                                             const ReportProgress& on_progress, StopFlag& stop);
-  // See Drives::restore_driver.
-  [[nodiscard]] Status restore_driver(StopFlag& stop);
-  // See Drives::still_ours; where verification relied on Global Data Erased, it must still be set,
-  // too.
-  [[nodiscard]] Result<Counters> still_ours(const Counters& since);
+  [[nodiscard]] Status restore_driver(StopFlag& stop) override;
+  // Where verification relied on Global Data Erased, it must still be set, too.
+  [[nodiscard]] Result<Counters> still_ours(const Counters& since) override;
 
  private:
   DriveContext context_;

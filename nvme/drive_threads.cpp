@@ -12,6 +12,7 @@
 #include "nvme/host/driver_binding.h"
 #include "nvme/host/signatures.h"
 #include "nvme/job_thread.h"
+#include "nvme/pci_function.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -29,14 +30,16 @@ Error too_many_looks() {
 
 }  // namespace
 
-// One claimed drive, or one whose claim is being asked for. `drive` is touched by its
-// thread alone; the rest by the loop's.
+// One claimed device, or one whose claim is being asked for. `claimed`, and whichever of the two it
+// is, are touched by its thread alone; the rest by the loop's.
 struct DriveThreads::DriveThread {
-  std::unique_ptr<Drive> drive;
+  std::unique_ptr<Claimed> claimed;
+  Drive* drive = nullptr;           // it is one
+  PciFunction* function = nullptr;  // it is none
   std::optional<DriveFacts> facts;  // of the granted claim, for discovery meanwhile
   bool closing = false;
   std::vector<Once<>> on_closed;
-  std::unique_ptr<JobThread> jobs;  // last: its thread uses `drive` and must be joined first
+  std::unique_ptr<JobThread> jobs;  // last: its thread uses `claimed` and must be joined first
 };
 
 DriveThreads::DriveThreads(uv_loop_t* loop, Options options, const Clock& clock, Logger& log,
@@ -124,16 +127,61 @@ void DriveThreads::inspect(const ClaimRequest& request, Callback<std::vector<Gua
   on_thread(*aside_, kScanJobsMax, too_many_looks(), std::move(done),
             [this, request, busy](StopFlag& /*stop*/) {
               auto findings = inspect_drive(options_, request, !busy);
-              if (!findings) return findings;
-              for (const std::string& path : request.commands) {  // each, acceptable or not
-                (void)digests_of_commands(options_.command, {path}, *findings);
-              }
+              if (findings) look_at_commands(request.commands, *findings);
               return findings;
             });
 }
 
+void DriveThreads::inspect_function(const PciClaimRequest& request,
+                                    Callback<std::vector<GuardFinding>> done) {
+  on_thread(*aside_, kScanJobsMax, too_many_looks(), std::move(done),
+            [this, request](StopFlag& /*stop*/) {
+              auto findings = nvme::inspect_function(options_, request);
+              if (findings) look_at_commands(request.commands, *findings);
+              return findings;
+            });
+}
+
+// Each, acceptable or not.
+void DriveThreads::look_at_commands(const std::vector<std::string>& commands,
+                                    std::vector<GuardFinding>& findings) const {
+  for (const std::string& path : commands) {
+    (void)digests_of_commands(options_.command, {path}, findings);
+  }
+}
+
 void DriveThreads::claim(const ClaimRequest& request, Callback<ClaimReport> done) {
-  const PciAddress address = request.address;
+  claim_with(request.address, request.commands, std::move(done),
+             [this, request](DriveThread& thread, std::vector<GuardFinding>& findings,
+                             StopFlag& stop) -> Status {
+               auto claim = Claim::create(options_, request, &findings, stop, log_);
+               if (!claim) return claim.error();
+               auto drive =
+                   std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);
+               thread.drive = drive.get();
+               thread.claimed = std::move(drive);
+               return Ok{};
+             });
+}
+
+void DriveThreads::claim_function(const PciClaimRequest& request, Callback<ClaimReport> done) {
+  claim_with(request.address, request.commands, std::move(done),
+             [this, request](DriveThread& thread, std::vector<GuardFinding>& findings,
+                             StopFlag& stop) -> Status {
+               auto claim = PciClaim::create(options_, request, &findings, stop, log_);
+               if (!claim) return claim.error();
+               auto function = std::make_unique<PciFunction>(*std::move(claim), clock_, log_);
+               thread.function = function.get();
+               thread.claimed = std::move(function);
+               return Ok{};
+             });
+}
+
+// `make(DriveThread&, findings, StopFlag&)` claims it, on a thread of its own, once the commands
+// were found acceptable.
+template <typename Make>
+void DriveThreads::claim_with(const PciAddress& address, const std::vector<std::string>& commands,
+                              Callback<ClaimReport> done, Make make) {
   if (drive_threads_.count(address) != 0) {
     return fail_later(std::move(done),
                       Error{Errc::busy, fmt::format("{} is claimed already", to_string(address))});
@@ -148,26 +196,24 @@ void DriveThreads::claim(const ClaimRequest& request, Callback<ClaimReport> done
   DriveThread* thread = owned.get();
   thread->jobs = std::make_unique<JobThread>([this, thread, address] {
     // The last close is on that thread, and before anybody hears of it.
-    thread->drive.reset();
+    thread->claimed.reset();
     mailbox_.post([this, address] { ended(address); });
   });
   drive_threads_.emplace(address, std::move(owned));
-  thread->jobs->submit([this, thread, address, request,
+  thread->jobs->submit([this, thread, address, commands, make = std::move(make),
                         done = std::move(done)](StopFlag& stop) mutable {
-    Result<ClaimReport> answer = Error{Errc::cancelled, "stopped before the drive was claimed"};
+    Result<ClaimReport> answer = Error{Errc::cancelled, "stopped before it was claimed"};
     if (!stop.requested()) {
       std::vector<GuardFinding> findings;
       std::vector<GuardFinding> of_commands;
-      auto commands = digests_of_commands(options_.command, request.commands, of_commands);
-      auto claim = commands ? Claim::create(options_, request, &findings, stop, log_)
-                            : Result<Claim>(commands.error());
-      if (claim) {
+      auto digests = digests_of_commands(options_.command, commands, of_commands);
+      const Status claimed =
+          digests ? make(*thread, findings, stop) : Status(std::move(digests).error());
+      if (claimed) {
         findings.insert(findings.end(), of_commands.begin(), of_commands.end());
-        thread->drive =
-            std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);
-        answer = ClaimReport{std::move(findings), thread->drive->facts(), *std::move(commands)};
+        answer = ClaimReport{std::move(findings), thread->claimed->facts(), *std::move(digests)};
       } else {
-        answer = claim.error();
+        answer = claimed.error();
       }
     }
     mailbox_.post([this, address, done = std::move(done), answer = std::move(answer)]() mutable {
@@ -180,19 +226,35 @@ void DriveThreads::claim(const ClaimRequest& request, Callback<ClaimReport> done
   });
 }
 
-// Runs `work(Drive&, StopFlag&)` on the drive's thread and brings its Result<T> back.
-template <typename T, typename Work>
-void DriveThreads::on_thread(const PciAddress& address, Callback<T> done, Work work) {
+// Runs `work(Target&, StopFlag&)` on the thread of what is claimed as `member` of it, and brings
+// its Result<T> back.
+template <typename T, typename Member, typename Work>
+void DriveThreads::on_thread(const PciAddress& address, Member member, Callback<T> done,
+                             Work work) {
   DriveThread* thread = usable(address);
   if (thread == nullptr) return fail_later(std::move(done), not_claimed(address));
   Error full{Errc::limit,
              fmt::format("{} jobs wait for {} already", kThreadJobsMax, to_string(address))};
   on_thread(*thread->jobs, kThreadJobsMax, std::move(full), std::move(done),
-            [thread, address, work = std::move(work)](StopFlag& stop) -> Result<T> {
-              if (thread->drive == nullptr) return not_claimed(address);
+            [thread, address, member, work = std::move(work)](StopFlag& stop) -> Result<T> {
+              auto& target = thread->*member;
+              if (target == nullptr) return not_claimed(address);
               if (stop.requested()) return Error{Errc::cancelled, "stopped before it began"};
-              return work(*thread->drive, stop);
+              return work(*target, stop);
             });
+}
+
+void DriveThreads::run_function_step(const PciAddress& address, const PciStepRequest& request,
+                                     Callback<StepReport> done) {
+  on_thread(address, &DriveThread::function, std::move(done),
+            [request](PciFunction& function, StopFlag& stop) {
+              return function.run_step(request, stop);
+            });
+}
+
+void DriveThreads::read_enrolment(const PciAddress& address, Callback<std::string> done) {
+  on_thread(address, &DriveThread::function, std::move(done),
+            [](PciFunction& function, StopFlag& /*stop*/) { return function.enrolment(); });
 }
 
 void DriveThreads::run_step(const PciAddress& address, const StepRequest& request,
@@ -201,7 +263,7 @@ void DriveThreads::run_step(const PciAddress& address, const StepRequest& reques
   auto report = [this, on_progress = std::move(on_progress)](EraseProgress progress) {
     mailbox_.post([on_progress, progress] { on_progress(progress); });
   };
-  on_thread(address, std::move(done),
+  on_thread(address, &DriveThread::drive, std::move(done),
             [request, report = std::move(report)](Drive& drive, StopFlag& stop) {
               return drive.run_step(request, report, stop);
             });
@@ -213,14 +275,14 @@ void DriveThreads::run_command(const PciAddress& address, const Command& command
   auto report = [this, on_progress = std::move(on_progress)](const CommandProgress& progress) {
     mailbox_.post([on_progress, progress] { on_progress(progress); });
   };
-  on_thread(address, std::move(done),
-            [command, report = std::move(report)](Drive& drive, StopFlag& stop) {
-              return drive.run_command(command, report, stop);
+  on_thread(address, &DriveThread::claimed, std::move(done),
+            [command, report = std::move(report)](Claimed& claimed, StopFlag& stop) {
+              return claimed.run_command(command, report, stop);
             });
 }
 
 void DriveThreads::take_baseline(const PciAddress& address, Callback<Baseline> done) {
-  on_thread(address, std::move(done),
+  on_thread(address, &DriveThread::drive, std::move(done),
             [](Drive& drive, StopFlag& stop) { return drive.take_baseline(stop); });
 }
 
@@ -230,7 +292,7 @@ void DriveThreads::erase(const PciAddress& address, const EraseRequest& request,
   auto report = [this, on_progress = std::move(on_progress)](EraseProgress progress) {
     mailbox_.post([on_progress, progress] { on_progress(progress); });
   };
-  on_thread(address, std::move(done),
+  on_thread(address, &DriveThread::drive, std::move(done),
             [request, report = std::move(report)](Drive& drive, StopFlag& stop) {
               return drive.erase(request, report, stop);
             });
@@ -243,21 +305,21 @@ void DriveThreads::verify(const PciAddress& address, const Baseline& baseline,
   auto report = [this, on_progress = std::move(on_progress)](EraseProgress progress) {
     mailbox_.post([on_progress, progress] { on_progress(progress); });
   };
-  on_thread(address, std::move(done),
+  on_thread(address, &DriveThread::drive, std::move(done),
             [baseline, evidence, report = std::move(report)](Drive& drive, StopFlag& stop) {
               return drive.verify(baseline, evidence, report, stop);
             });
 }
 
 void DriveThreads::restore_driver(const PciAddress& address, Callback<Ok> done) {
-  on_thread(address, std::move(done),
-            [](Drive& drive, StopFlag& stop) { return drive.restore_driver(stop); });
+  on_thread(address, &DriveThread::claimed, std::move(done),
+            [](Claimed& claimed, StopFlag& stop) { return claimed.restore_driver(stop); });
 }
 
 void DriveThreads::still_ours(const PciAddress& address, const Counters& since,
                               Callback<Counters> done) {
-  on_thread(address, std::move(done),
-            [since](Drive& drive, StopFlag& /*stop*/) { return drive.still_ours(since); });
+  on_thread(address, &DriveThread::claimed, std::move(done),
+            [since](Claimed& claimed, StopFlag& /*stop*/) { return claimed.still_ours(since); });
 }
 
 void DriveThreads::stop(const PciAddress& address) {

@@ -46,6 +46,12 @@ class DriveThreads final : public Drives {
   void find_signatures(const PciAddress& address, Callback<std::vector<std::string>> done) override;
   void claim(const ClaimRequest& request, Callback<ClaimReport> done) override;
   void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) override;
+  void claim_function(const PciClaimRequest& request, Callback<ClaimReport> done) override;
+  void inspect_function(const PciClaimRequest& request,
+                        Callback<std::vector<GuardFinding>> done) override;
+  void run_function_step(const PciAddress& address, const PciStepRequest& request,
+                         Callback<StepReport> done) override;
+  void read_enrolment(const PciAddress& address, Callback<std::string> done) override;
   void run_step(const PciAddress& address, const StepRequest& request,
                 std::function<void(EraseProgress)> on_progress, Callback<StepReport> done) override;
   void run_command(const PciAddress& address, const Command& command,
@@ -76,8 +82,13 @@ class DriveThreads final : public Drives {
   void fail_later(Callback<T> done, Error error);
   template <typename T, typename Work>
   void on_thread(JobThread& thread, std::size_t jobs_max, Error full, Callback<T> done, Work work);
-  template <typename T, typename Work>
-  void on_thread(const PciAddress& address, Callback<T> done, Work work);
+  template <typename T, typename Member, typename Work>
+  void on_thread(const PciAddress& address, Member member, Callback<T> done, Work work);
+  template <typename Make>
+  void claim_with(const PciAddress& address, const std::vector<std::string>& commands,
+                  Callback<ClaimReport> done, Make make);
+  void look_at_commands(const std::vector<std::string>& commands,
+                        std::vector<GuardFinding>& findings) const;
 
   Options options_;
   const Clock& clock_;

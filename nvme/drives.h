@@ -13,11 +13,13 @@
 
 #include "nvme/command/command.h"
 #include "nvme/controller/facts.h"
+#include "nvme/pci/pci_step.h"
 #include "state/base/callback.h"
 
 namespace reclaim::nvme {
 
-// Whether a drive may be asked anything: a device_spec entry matches it.
+// Whether a device may be asked anything: a device_spec entry matches it, of [nvme] a drive, of
+// [devices] another PCI function.
 using MayBeAsked = std::function<bool(const DriveFacts&)>;
 
 class Drives {
@@ -28,8 +30,9 @@ class Drives {
   // busy in a drive thread, its Identify and SMART counters (opened read-only). Never disturbs a
   // drive. A drive that does not answer in time, or that no device_spec entry matches, is told of
   // without them, its problem says which; it keeps nobody from being told of the others. Functions
-  // of `others` that are of another class are reported too, without anything but ids, class and
-  // driver: what is not a drive is never opened.
+  // of `others` that are of another class are reported too, without anything but ids, class, driver
+  // and hardware, and the guest that has one that may be asked: what is not a drive is never
+  // opened.
   virtual void discover(const std::set<PciAddress>& others,
                         Callback<std::vector<DriveFacts>> done) = 0;
 
@@ -48,6 +51,18 @@ class Drives {
 
   // Guards only, without claiming anything: for `plan` and `doctor`. Reports all, refused or not.
   virtual void inspect(const ClaimRequest& request, Callback<std::vector<GuardFinding>> done) = 0;
+
+  // The same two of a PCI function that is no drive. Nothing of it is opened: what keeps guests off
+  // is in nvme/pci/driver_stay.h. Errc::busy, refused, failed as above.
+  virtual void claim_function(const PciClaimRequest& request, Callback<ClaimReport> done) = 0;
+  virtual void inspect_function(const PciClaimRequest& request,
+                                Callback<std::vector<GuardFinding>> done) = 0;
+
+  // Of a claimed function that is no drive: runs a built-in step (nvme/pci/pci_steps.h), with the
+  // errors of run_step(); and reads it as it stands, as the text of its enrolment baseline.
+  virtual void run_function_step(const PciAddress& address, const PciStepRequest& request,
+                                 Callback<StepReport> done) = 0;
+  virtual void read_enrolment(const PciAddress& address, Callback<std::string> done) = 0;
 
   // Runs one clean step of those before the erase (facts.h, StepRequest). Idempotent; needs a
   // claim. Errc::failed: the drive has to be quarantined, the text names the surface, what was
@@ -84,14 +99,15 @@ class Drives {
                       const EraseEvidence& evidence, std::function<void(EraseProgress)> on_progress,
                       Callback<VerifyReport> done) = 0;
 
-  // Puts the former driver of an unmanaged drive back, verifies that it is bound, and holds its
-  // vfio group or cdev from then on; managed: nothing to do. Errc::failed where it does not come
-  // back.
+  // Puts the former driver of an unmanaged drive, or of a function that is no drive, back, verifies
+  // that it is bound, and holds its vfio group or cdev from then on; managed: nothing to do.
+  // Errc::failed where it does not come back.
   virtual void restore_driver(const PciAddress& address, Callback<Ok> done) = 0;
 
   // The claimed descriptors still answer with the same serial, and the host-write counter stands
   // where verification left it; after restore_driver() of an unmanaged drive: it is bound to its
-  // former driver and its group or cdev was ours all the while. Errc::refused otherwise.
+  // former driver and its group or cdev was ours all the while; so it is of a function that is no
+  // drive, which has no counters. Errc::refused otherwise.
   virtual void still_ours(const PciAddress& address, const Counters& since,
                           Callback<Counters> done) = 0;
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "config/device_spec/clean_rules.h"
+#include "config/device_spec/function_keys.h"
 #include "state/base/bool_text.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
@@ -21,6 +22,9 @@ constexpr std::size_t kStepsMax = 32;
 // Besides kRuleKeys.
 constexpr std::array<std::string_view, 8> kOurKeys = {
     "vendor_id", "product_id", "address", "managed", "tags", "shared_subsystem", "steps", "clean"};
+// Of [devices], besides kFunctionKeys.
+constexpr std::array<std::string_view, 6> kSharedKeys = {"vendor_id", "product_id", "address",
+                                                         "tags",      "steps",      "clean"};
 constexpr std::array<std::string_view, 3> kMatchKeys = {"vendor_id", "product_id", "address"};
 // Nova's keys, so that an entry can be copied from nova.conf as it is.
 constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "traits",
@@ -31,6 +35,7 @@ constexpr std::array<std::string_view, 6> kNovaKeys = {"resource_class",   "trai
 constexpr std::array<std::string_view, 6> kWhitelistKeys = {"vendor_id", "product_id", "address",
                                                             "managed",   "devname",    "trusted"};
 constexpr std::string_view kDeviceSpec = "[nvme] device_spec";
+constexpr std::string_view kFunctionSpec = "[devices] device_spec";
 constexpr std::string_view kWhitelist = "[pci] passthrough_whitelist";
 // os_resource_classes.STANDARDS.
 constexpr std::array<std::string_view, 21> kStandardClasses = {
@@ -74,7 +79,7 @@ std::string text_of(const rapidjson::Value& value) {
 }
 
 // Which keys an entry may have.
-enum class EntryKind { device_spec, whitelist, match };
+enum class EntryKind { device_spec, function_spec, whitelist, match };
 
 // Reads one entry; everything that is wrong with it is appended to `problems`.
 class EntryReader {
@@ -110,23 +115,28 @@ class EntryReader {
     if (key == "product_id") return read_id(key, value, spec_.product_id);
     if (key == "address") return read_address(value);
     if (kind_ == EntryKind::match) return unknown_key(key, joined(kMatchKeys));
+    if (kind_ == EntryKind::function_spec) return read_function_entry(key, value);
     if (key == "managed") {
       spec_.managed = read_flag(key, value);
       return;
     }
     if (kind_ == EntryKind::whitelist) return read_whitelist_key(key, value);
-    if (contains(kRuleKeys, key)) {
-      if (const Status taken = read_rule(key, value, spec_); !taken.ok()) {
-        complain(taken.error().what);
-      }
-      return;
-    }
+    if (contains(kRuleKeys, key)) return note(read_rule(key, value, spec_));
     if (key == "shared_subsystem") return read_shared(value);
     if (key == "tags") return read_tags(value);
     if (key == "steps") return read_steps(value);
     if (key == "clean") return read_clean(value);
     if (contains(kNovaKeys, key)) return read_nova_key(key, value);
     unknown_key(key, joined(kOurKeys) + joined(kRuleKeys) + joined(kNovaKeys));
+  }
+
+  void read_function_entry(const std::string& key, const rapidjson::Value& value) {
+    if (contains(kFunctionKeys, key)) return note(read_function_key(key, value, spec_));
+    if (key == "tags") return read_tags(value);
+    if (key == "steps") return read_steps(value);
+    if (key == "clean") return read_clean(value);
+    if (contains(kNovaKeys, key)) return read_nova_key(key, value);
+    unknown_key(key, joined(kSharedKeys) + joined(kFunctionKeys) + joined(kNovaKeys));
   }
 
   void read_whitelist_key(const std::string& key, const rapidjson::Value& value) {
@@ -281,6 +291,10 @@ class EntryReader {
     spec_.ignored.emplace_back(key, json::to_text(value));
   }
 
+  void note(const Status& taken) {
+    if (!taken) complain(taken.error().what);
+  }
+
   void complain(std::string_view text) {
     problems_.push_back({at_, fmt::format("{}: {}", option_, text)});
   }
@@ -336,6 +350,11 @@ std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location&
   return parse_entries(text, EntryKind::device_spec, kDeviceSpec, at, problems);
 }
 
+std::vector<DeviceSpec> parse_function_spec(std::string_view text, const Location& at,
+                                            std::vector<Problem>& problems) {
+  return parse_entries(text, EntryKind::function_spec, kFunctionSpec, at, problems);
+}
+
 std::vector<DeviceSpec> parse_passthrough_whitelist(std::string_view text, const Location& at,
                                                     std::vector<Problem>& problems) {
   return parse_entries(text, EntryKind::whitelist, kWhitelist, at, problems);
@@ -374,7 +393,7 @@ bool overlap(const DeviceSpec& a, const DeviceSpec& b) {
          a.address.overlaps(b.address);
 }
 
-std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs) {
+std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs, std::string_view option) {
   std::vector<Problem> found;
   for (std::size_t later = 1; later < specs.size(); ++later) {
     for (std::size_t first = 0; first < later; ++first) {
@@ -383,9 +402,9 @@ std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs) {
       if (!overlap(a, b)) continue;
       found.push_back(
           {b.at,
-           fmt::format("[nvme] device_spec: this entry can match a device that the entry at {} "
-                       "matches too; for such a device the earlier one counts",
-                       to_string(a.at))});
+           fmt::format("{}: this entry can match a device that the entry at {} matches too; for "
+                       "such a device the earlier one counts",
+                       option, to_string(a.at))});
       break;  // one warning an entry is enough to look at it
     }
   }

@@ -1,6 +1,7 @@
-// [nvme] device_spec: which drives Reclaim may touch, and how they are to be cleaned. An
-// allow-list: a device that no entry matches is never looked at twice. And its elder relative,
-// Cyborg's [pci] passthrough_whitelist. Pure. Thread: any.
+// [nvme] device_spec: which drives Reclaim may touch, and how they are to be cleaned; and
+// [devices] device_spec, the same of PCI functions that are no drives. Allow-lists: a device that
+// no entry matches is never looked at twice. And their elder relative, Cyborg's [pci]
+// passthrough_whitelist. Pure. Thread: any.
 //
 // The entries are those of Nova's [pci] device_spec (nova/pci/devspec.py) and of the Cyborg NVMe
 // specification: JSON objects, whose addresses are globs ("*:0a:00.*", parts may be missing) or, as
@@ -17,6 +18,7 @@
 
 #include "config/device_spec/pattern.h"
 #include "config/oslo/ini.h"
+#include "nvme/pci/config_compare.h"
 #include "nvme/rules.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
@@ -81,6 +83,11 @@ struct DeviceSpec {
   std::vector<DeviceTag> tags;
   std::vector<std::string> steps;  // names of [step:NAME] sections that are for its devices
   std::optional<bool> manual;      // clean = manual or auto; nothing: [clean] automated
+  // Of [devices] alone (handlers/options.h FunctionPolicy).
+  std::string type;
+  std::string driver;
+  std::vector<std::string> roms_allowed;
+  std::vector<nvme::ConfigRange> config_ignored;
   // Normalised as Nova normalises it; takes the place of CUSTOM_PCI_<VENDOR>_<PRODUCT>. Empty: not
   // given.
   std::string resource_class;
@@ -98,6 +105,10 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 // `problems` with its place, all of it; the entries that are right are returned.
 [[nodiscard]] std::vector<DeviceSpec> parse_device_spec(std::string_view text, const Location& at,
                                                         std::vector<Problem>& problems);
+
+// The same of [devices] device_spec.
+[[nodiscard]] std::vector<DeviceSpec> parse_function_spec(std::string_view text, const Location& at,
+                                                          std::vector<Problem>& problems);
 
 // What a step's `devices` matches: an object with an entry's vendor_id, product_id and address, and
 // nothing else. `option` is how problems name it. Nothing: there are problems.
@@ -128,7 +139,9 @@ inline constexpr std::size_t kDeviceSpecsMax = 256;                         // o
 [[nodiscard]] bool overlap(const DeviceSpec& a, const DeviceSpec& b);
 
 // One warning for each pair of entries that can match one device, of which the first counts.
-[[nodiscard]] std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs);
+// `option` is how it names them.
+[[nodiscard]] std::vector<Problem> overlaps(const std::vector<DeviceSpec>& specs,
+                                            std::string_view option);
 
 // Nova's rule: a standard class stays, anything else becomes CUSTOM_ with only A-Z, 0-9 and '_'.
 [[nodiscard]] std::string normalize_resource_class(std::string_view name);

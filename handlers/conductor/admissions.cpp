@@ -111,6 +111,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   if (assessment.facts.type) next.type = *assessment.facts.type;
   next.tags = assessment.facts.tags.value_or(next.tags);
   next.policies = assessment.facts.policies.value_or(next.policies);
+  next.by_steps = assessment.facts.by_steps.value_or(next.by_steps);
   if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
   if (assessment.counters) {
     next.certified_host_reads = assessment.counters->host_reads;

@@ -117,7 +117,7 @@ void ArqDesk::fill_in(Sighting& sighting, const Record* record) {
   const bool one_row = sighting.rows.size() == 1;
   const bool cyborg = (one_row && sighting.rows.front().owner_cyborg) ||
                       (record != nullptr && record->flow == Flow::cyborg);
-  if (sighting.drive) sighting.ours = is_ours(context_.policies, sighting);
+  know_whose(context_.policies, sighting);
   if (!cyborg) return;
   ArqQuestion question{sighting.address, one_row ? sighting.rows.front().uuid : "", false,
                        record == nullptr ? "" : record->consumer(), context_.survey.began};

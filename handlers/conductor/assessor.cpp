@@ -19,6 +19,11 @@ bool is_left_to_others(const Record& record) {
                                 stage == Stage::guarding || may_last_long(stage));
 }
 
+// By the configuration of today, or by that in which it was ours.
+bool is_by_steps(const Sighting& sighting, const LedgerEntry* entry, const Record& record) {
+  return sighting.by_steps || record.by_steps || (entry != nullptr && entry->by_steps);
+}
+
 }  // namespace
 
 const Assessor::Seen& Assessor::seen(const PciAddress& address) const {
@@ -35,7 +40,8 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   Seen& seen_here = seen_[address];
   arqs_.fill_in(sighting, device == nullptr ? nullptr : &device->record);
   if (device != nullptr) {
-    seen_here.other_kind = sighting.drive && !sighting.is_drive();
+    seen_here.other_kind = sighting.drive && !sighting.is_drive() &&
+                           !is_by_steps(sighting, context_.on_ledger(address), device->record);
     seen_here.providers.clear();
     for (const auto& row : sighting.rows) seen_here.providers.push_back(row.uuid);
   }
@@ -84,7 +90,9 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   const std::string& refused = claims_.peek_refused(address);
   if (seen_here.unsure && !refused.empty()) assessment->waiting_for = not_peeked(refused);
   device->found = found_drive(sighting.drive);
-  const bool listed_now = assessment->facts.type == kTypeNvme && !device->record.cleanable();
+  const bool listed_now =
+      (assessment->facts.type == kTypeNvme || assessment->facts.by_steps == true) &&
+      !device->record.cleanable();
   note_in_ledger(address, assessment->facts);
   const bool peeks = claims_.may_peek(device->record, *assessment, sighting);
   apply(address, *assessment);
@@ -138,7 +146,8 @@ void Assessor::apply(const PciAddress& address, const Assessment& assessment) {
 void Assessor::reserve_quarantined(const Sighting& sighting) {
   const LedgerEntry* known = context_.on_ledger(sighting.address);
   const bool dirty = known != nullptr && known->dirty && !seen_[sighting.address].other_kind;
-  const bool bound = sighting.ours && sighting.is_drive() && sighting.rows.size() == 1 &&
+  const bool cleanable = sighting.is_drive() || sighting.by_steps;
+  const bool bound = sighting.ours && cleanable && sighting.rows.size() == 1 &&
                      sighting.rows.front().owner_cyborg && *sighting.ours && sighting.view &&
                      (sighting.holder || !sighting.view->free());
   if ((dirty || bound) && sighting.view && sighting.view->is_device() && !sighting.view->burned()) {

@@ -6,6 +6,8 @@
 
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/evidence.h"
+#include "handlers/conductor/policy_of.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 
 namespace reclaim {
@@ -21,15 +23,20 @@ std::size_t last_step_of(const Record& record) {
 void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
   const auto method = erase_of(record.plan);
-  if (!method || !is_whole(record.plan)) {
+  const bool whole =
+      record.by_steps ? is_whole_function_plan(record.plan) : method && is_whole(record.plan);
+  if (!whole) {
     return context_.answer(
         address, epoch, Trigger::step_failed,
         said("stored plan is incomplete; run `reclaim device clean` to build it again"));
   }
+  // A drive's plan may have none of its steps before the erase; another's has one that verifies.
   if (record.step_index >= last_step_of(record)) {
-    return context_.answer(address, epoch, Trigger::steps_done);
+    return context_.answer(address, epoch,
+                           record.by_steps ? Trigger::step_failed : Trigger::steps_done);
   }
   const CleanStep& step = record.plan[record.step_index];
+  if (step.interface == kPciInterface) return run_function_step(address, epoch);
   if (step.interface != kNvmeInterface) {
     return own_.run(address, epoch,
                     [this, address, name = record.clean_step](
@@ -50,6 +57,26 @@ void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
       [this, address, epoch](nvme::EraseProgress progress) {
         writer_.show_progress(address, epoch, progress);
       },
+      [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
+        step_answered(address, epoch, name, report);
+      });
+}
+
+void CleaningSteps::run_function_step(const PciAddress& address, std::uint64_t epoch) {
+  const Record& record = context_.record_of(address);
+  const auto policy = policy_of(context_.policies, record);
+  const auto step = nvme::parse_pci_step(record.clean_step);
+  if (!policy || !step) {
+    return context_.answer(address, epoch, Trigger::guards_wait,
+                           said("no device_spec entry matches it any more"));
+  }
+  nvme::PciStepRequest request;
+  request.step = *step;
+  request.enrolment = record.enrolment;
+  request.roms_allowed = policy->function.roms_allowed;
+  request.config_ignored = policy->function.config_ignored;
+  context_.ports.drives.run_function_step(
+      address, request,
       [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
         step_answered(address, epoch, name, report);
       });
@@ -81,6 +108,7 @@ void CleaningSteps::step_done(const PciAddress& address, std::uint64_t epoch, Fa
   const Record& record = context_.record_of(address);
   const bool last = record.step_index + 1 >= last_step_of(record);
   if (last) facts.step_index = record.step_index + 1;
+  if (last && record.by_steps) return conclude_function(address, epoch, std::move(facts));
   context_.answer(address, epoch, last ? Trigger::steps_done : Trigger::step_done,
                   std::move(facts));
 }
@@ -105,6 +133,25 @@ void CleaningSteps::note_findings(const PciAddress& address, std::uint64_t epoch
   });
 }
 
+// Every step of its plan succeeded. As it is now it is what its next tenant is measured by.
+void CleaningSteps::conclude_function(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+  context_.ports.drives.read_enrolment(address, [this, address, epoch, facts = std::move(facts)](
+                                                    Result<std::string> now) mutable {
+    if (context_.is_stale(address, epoch)) return;
+    if (!now) {
+      const bool passes = may_pass(now.error()) || now.error().code == Errc::cancelled;
+      return context_.answer(address, epoch, passes ? Trigger::guards_wait : Trigger::step_failed,
+                             said(now.error()));
+    }
+    const Record& record = context_.record_of(address);
+    facts.enrolment = *std::move(now);
+    facts.cleaning_nonce = context_.policies.make_id();
+    facts.evidence = steps_as_evidence(record.plan);
+    facts.verification = steps_as_verification(record.plan);
+    note_cleaning(address, epoch, Trigger::steps_verified, std::move(facts));
+  });
+}
+
 void CleaningSteps::take_baseline(const PciAddress& address, std::uint64_t epoch) {
   context_.ports.drives.take_baseline(address, [this, address,
                                                 epoch](Result<nvme::Baseline> baseline) {
@@ -120,28 +167,30 @@ void CleaningSteps::take_baseline(const PciAddress& address, std::uint64_t epoch
                          baseline->samples.size(), baseline->canaries.size(), baseline->counted()));
     facts.baseline = nvme::encode_baseline(*baseline);
     facts.cleaning_nonce = context_.policies.make_id();
-    baseline_taken(address, epoch, std::move(facts));
+    note_cleaning(address, epoch, Trigger::baseline_taken, std::move(facts));
   });
 }
 
-// Before anything is erased the ledger knows what this cleaning began with: Redis cannot say
-// otherwise after a restart.
-void CleaningSteps::baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+// Before a drive is erased the ledger knows what this cleaning began with, and before any device is
+// released what its steps found: Redis cannot say otherwise after a restart.
+void CleaningSteps::note_cleaning(const PciAddress& address, std::uint64_t epoch, Trigger then,
+                                  Facts facts) {
   if (context_.is_stale(address, epoch)) return;
   const Record& record = context_.record_of(address);
   const LedgerEntry* known = context_.on_ledger(address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.cleaning = CleaningOnLedger{*facts.cleaning_nonce,
-                                    context_.policies.digest(*facts.baseline), record.findings};
-  ledger_.put(address, entry, [this, address, epoch, facts](Status kept) {
+                                    facts.baseline ? context_.policies.digest(*facts.baseline) : "",
+                                    facts.findings.value_or(record.findings)};
+  ledger_.put(address, entry, [this, address, epoch, then, facts](Status kept) {
     if (context_.is_stale(address, epoch)) return;
-    if (kept) return context_.answer(address, epoch, Trigger::baseline_taken, facts);
+    if (kept) return context_.answer(address, epoch, then, facts);
     context_.ports.log.error(
         log_name::kConductor,
-        fmt::format("{}: the ledger cannot be written, not erased", to_string(address)),
+        fmt::format("{}: the ledger cannot be written, the cleaning waits", to_string(address)),
         {{"why", kept.error().what}});
-    context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, facts] {
-      baseline_taken(address, epoch, facts);
+    context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, then, facts] {
+      note_cleaning(address, epoch, then, facts);
     });
   });
 }

@@ -1,5 +1,6 @@
 // The steps of a cleaning, from the first clean step to the former driver's return: what the drive
-// is asked for, and which trigger its answer is.
+// is asked for, and which trigger its answer is. Of a device that is no drive, there are no others
+// than the steps of its plan.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +34,11 @@ class CleaningSteps final {
  private:
   void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
                      const Result<nvme::StepReport>& report);
+  void run_function_step(const PciAddress& address, std::uint64_t epoch);
   void step_done(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts);
-  void baseline_taken(const PciAddress& address, std::uint64_t epoch, Facts facts);
+  void conclude_function(const PciAddress& address, std::uint64_t epoch, Facts facts);
+  void note_cleaning(const PciAddress& address, std::uint64_t epoch, Trigger then, Facts facts);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;

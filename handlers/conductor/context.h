@@ -36,7 +36,7 @@ struct ConductorPorts {
 };
 
 struct ConductorPolicies {
-  DevicePolicyLookup device_policy;
+  DevicePolicyLookup device_policy;  // of drives
   MethodChoice choose_method;
   std::function<std::string()> make_id;  // a fresh UUID for a certificate
   Whitelist whitelist = nullptr;         // none: what is not a drive is nobody's business
@@ -45,6 +45,8 @@ struct ConductorPolicies {
   std::function<bool(const Order& order)> order_fits;
   // SHA-256, of a baseline.
   std::function<std::string(const std::string& text)> digest;
+  // Of PCI functions that are no drives; none: they are only shown.
+  DevicePolicyLookup function_policy = nullptr;
   // Whether nobody else claims a drive that is to be registered; none: not asked.
   std::function<Status(std::uint16_t vendor, std::uint16_t product, const PciAddress&)>
       one_claimant = nullptr;

@@ -52,6 +52,10 @@ std::string DeviceOrders::why_refused(const Order& order) const {
   if (!accepts_something(order) && device->second.inbox.size() >= kEventsWaitingMax) {
     return "too many orders wait for it already; issue it again when they are carried out";
   }
+  // An approval is of what stands at a hold when it is given, not of what comes to one later.
+  if (kind_of(order) == OrderKind::unhold && !own_.is_held(*address)) {
+    return std::string(kNotHeld);
+  }
   return {};
 }
 
@@ -104,8 +108,10 @@ void DeviceOrders::carry_out(const Order& order, const PciAddress& address, cons
 // Empty, or why not.
 std::string DeviceOrders::clean(const Device& device, Facts facts) {
   const PciAddress address = device.record.address;
+  const bool at_rest = device.record.stage == Stage::available;
+  if (at_rest && !device.record.cleanable()) return std::string(kNotListed);
   // One in the pool is clean, unless nobody can tell why it is reserved.
-  if (device.record.stage == Stage::available && !assessor_.is_unsure(address)) {
+  if (at_rest && !assessor_.is_unsure(address)) {
     return "it is available, and nothing says that it is not clean";
   }
   // While an instance has it, an ARQ that is let go would be missed when that is gone.
@@ -135,9 +141,12 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
     why = "it is being cleaned; enrol it when that is over, or abort it first";
   } else if (device.record.held) {
     why = "an operator holds it; un-reserve it first";
-  } else if (device.found.serial.empty() && !stands_unopened(device.record)) {
+  } else if (device.found.serial.empty() && !device.record.by_steps &&
+             !stands_unopened(device.record)) {
     why = "no drive answers there";
-  } else if (why = not_the_drive_of(order, device.found); !why.empty()) {
+  } else if (device.record.by_steps && !order.serial.empty()) {
+    why = "a device that is no drive tells no serial to compare; issue it again without --serial";
+  } else if (why = not_the_drive_of(order, device.found, device.record.by_steps); !why.empty()) {
     audits_.keep(address, {audit_entry(AuditEvent::enrol_refused, device.record, why)});
   }
   if (!why.empty()) {

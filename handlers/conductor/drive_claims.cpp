@@ -7,6 +7,7 @@
 
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
@@ -24,6 +25,21 @@ std::string class_of_cyborg(const Record& record) {
   std::transform(ids.begin(), ids.end(), ids.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return ids;
+}
+
+nvme::PciClaimRequest function_request(const Record& record, const DevicePolicy& policy) {
+  nvme::PciClaimRequest request;
+  request.address = record.address;
+  request.resource_class = record.resource_class;
+  request.resource_class_override = policy.resource_class;
+  // The classes of Cyborg's drivers say nothing of a device's ids.
+  if (!policy.resource_class && record.flow == Flow::cyborg) {
+    request.resource_class_override = record.resource_class;
+  }
+  request.driver = policy.function.driver;
+  if (const auto known = nvme::decode_hardware(record.hardware)) request.expected = *known;
+  request.commands = commands_of(policy.steps);
+  return request;
 }
 
 }  // namespace
@@ -65,17 +81,20 @@ void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
     return context_.answer(address, epoch, Trigger::guards_wait, said(why));
   }
   drives_[address].claimed = drives_[address].thread_open = true;
-  context_.ports.drives.claim(
-      *request, [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {
-        if (context_.stopping) return;
-        if (!report) {
-          const bool settled_by_operator = report.error().code == Errc::failed;
-          return context_.answer(
-              address, epoch, settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
-              said(report.error()));
-        }
-        claimed(address, epoch, policy, *report);
-      });
+  const auto answered = [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {
+    if (context_.stopping) return;
+    if (!report) {
+      const bool settled_by_operator = report.error().code == Errc::failed;
+      return context_.answer(address, epoch,
+                             settled_by_operator ? Trigger::guards_failed : Trigger::guards_wait,
+                             said(report.error()));
+    }
+    claimed(address, epoch, policy, *report);
+  };
+  if (record.by_steps) {
+    return context_.ports.drives.claim_function(function_request(record, *policy), answered);
+  }
+  context_.ports.drives.claim(*request, answered);
 }
 
 void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
@@ -101,27 +120,38 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
   const Status ours = is_nobody_elses(report.facts, record, context_.ports.ledger.entries());
   if (!ours) return context_.answer(address, epoch, Trigger::guards_failed, said(ours.error()));
   note_claimed(report.facts, facts);
-  // What an unmanaged drive can is only known now that it is open.
-  if (!is_whole(record.plan)) {
-    const auto method =
-        identity ? context_.policies.choose_method(policy, identity->capabilities)
-                 : Result<nvme::EraseMethod>(Error{Errc::failed, "it does not say what it can"});
-    if (!method)
-      return context_.answer(address, epoch, Trigger::guards_failed, said(method.error()));
-    facts.plan = make_plan(*method, policy, context_.options);
-    drives_[address].permitted = *method;
-  } else {
-    const auto locked = erase_of(record.plan);
-    CHECK(locked);
-    const Status allowed = identity ? check_method(policy, context_.policies.choose_method,
-                                                   identity->capabilities, *locked)
-                                    : Status(Error{Errc::failed, "it does not say what it can"});
-    if (!allowed)
-      return context_.answer(address, epoch, Trigger::guards_failed, said(allowed.error()));
-    drives_[address].permitted = *locked;
+  if (record.by_steps) {
+    plan_function(record, policy, facts);
+  } else if (const Status planned = plan_drive(record, policy, identity, facts); !planned) {
+    return context_.answer(address, epoch, Trigger::guards_failed, said(planned.error()));
   }
   lock_commands_in(record, policy, report, facts);
   context_.answer(address, epoch, Trigger::guards_passed, std::move(facts));
+}
+
+// What an unmanaged drive can is only known now that it is open.
+Status DriveClaims::plan_drive(const Record& record, const DevicePolicy& policy,
+                               const std::optional<nvme::Identity>& identity, Facts& facts) {
+  if (!identity) return Error{Errc::failed, "it does not say what it can"};
+  auto& permitted = drives_[record.address].permitted;
+  if (!is_whole(record.plan)) {
+    const auto method = context_.policies.choose_method(policy, identity->capabilities);
+    if (!method) return method.error();
+    facts.plan = make_plan(*method, policy, context_.options);
+    permitted = *method;
+    return Ok{};
+  }
+  const auto locked = erase_of(record.plan);
+  CHECK(locked);
+  permitted = *locked;
+  return check_method(policy, context_.policies.choose_method, identity->capabilities, *locked);
+}
+
+void DriveClaims::plan_function(const Record& record, const DevicePolicy& policy, Facts& facts) {
+  drives_[record.address].permitted.reset();
+  if (!is_whole_function_plan(record.plan)) {
+    facts.plan = make_function_plan(policy, context_.options);
+  }
 }
 
 // The commands as they are now are those that this cleaning runs; one that is exchanged meanwhile

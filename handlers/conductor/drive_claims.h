@@ -68,6 +68,9 @@ class DriveClaims final {
   void claim(const PciAddress& address, std::uint64_t epoch);
   void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
                const nvme::ClaimReport& report);
+  [[nodiscard]] Status plan_drive(const Record& record, const DevicePolicy& policy,
+                                  const std::optional<nvme::Identity>& identity, Facts& facts);
+  void plan_function(const Record& record, const DevicePolicy& policy, Facts& facts);
   void lock_commands_in(const Record& record, const DevicePolicy& policy,
                         const nvme::ClaimReport& report, Facts& facts);
   void note_claimed(const nvme::DriveFacts& drive, Facts& facts) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "state/base/embedded_json.h"
 #include "state/base/fields.h"
@@ -175,7 +176,9 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   const auto evidence = evidence_of_json(record.evidence);
   const auto method =
       evidence ? Result<nvme::EraseMethod>(evidence->method) : erase_of(record.plan);
-  if (method) {
+  if (record.by_steps) {
+    out.method = kByOperatorSteps;  // which is no class of NIST's
+  } else if (method) {
     out.method = nvme::to_string(*method);
     out.sanitization_class = nvme::sanitization_class(*method);
   }

@@ -49,6 +49,9 @@ void OperatorSteps::run_command(const Record& record, const OperatorStep& step, 
   command.sha256 = locked_digest(record.plan[record.step_index]);
   command.input = step_input(record, step);
   command.timeout_ms = step.timeout_ms;
+  if (const auto driver = nvme::parse_step_driver(step.driver); driver && record.by_steps) {
+    command.driver = *driver;
+  }
   const WallMs began = context_.ports.clock.now().wall;
   context_.ports.drives.run_command(
       address, command,
@@ -137,8 +140,7 @@ void OperatorSteps::settle_hold(const PciAddress& address, Hold& hold) {
 
 std::string OperatorSteps::approve(const PciAddress& address, const std::string& who) {
   Hold* hold = hold_of(address);
-  if (hold == nullptr)
-    return "it does not wait at a hold: `reclaim device show` tells what it does";
+  if (hold == nullptr) return std::string(kNotHeld);
   if (hold->outcome) return "the hold is over already";
   if (std::find(hold->approved_by.begin(), hold->approved_by.end(), who) !=
       hold->approved_by.end()) {

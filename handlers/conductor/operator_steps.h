@@ -14,6 +14,9 @@
 
 namespace reclaim {
 
+inline constexpr std::string_view kNotHeld =
+    "it does not wait at a hold: `reclaim device show` tells what it does";
+
 // Thread: the loop's. `epoch`: of the record that asks for it.
 class OperatorSteps final {
  public:
@@ -29,6 +32,8 @@ class OperatorSteps final {
   // says "later"; else as Drives::run_command().
   void run(const PciAddress& address, std::uint64_t epoch, Done done);
 
+  // Whether it waits at a hold now.
+  [[nodiscard]] bool is_held(const PciAddress& address) { return hold_of(address) != nullptr; }
   // An operator's word on the hold at which the device waits. Empty, or why it is not taken.
   [[nodiscard]] std::string approve(const PciAddress& address, const std::string& who);
   // Why the step that runs may not be aborted; empty: it may.

@@ -126,7 +126,11 @@ std::string OrderDesk::why_not(const Order& order) const {
 // An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
 // pool: it has to be an operator's, of now, and not one that was heard before.
 std::string OrderDesk::why_not_accepted(const Order& order) const {
-  if (kind_of(order) == OrderKind::enrol && !names_a_drive(order.serial, order.hardware)) {
+  const auto at = parse_pci_address(order.address);
+  const auto device = at ? context_.devices.find(*at) : context_.devices.end();
+  const bool by_steps = device != context_.devices.end() && device->second.record.by_steps;
+  if (kind_of(order) == OrderKind::enrol &&
+      !names_a_drive(order.serial, order.hardware, by_steps)) {
     return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
            "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
   }
@@ -139,8 +143,7 @@ std::string OrderDesk::why_not_accepted(const Order& order) const {
       order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
     return "it was not issued within the last hour by this host's clock; issue it again";
   }
-  const auto address = parse_pci_address(order.address);
-  const LedgerEntry* known = address ? context_.on_ledger(*address) : nullptr;
+  const LedgerEntry* known = at ? context_.on_ledger(*at) : nullptr;
   if (known != nullptr && order.issued_at <= known->ordered_at) {
     return "this order, or a later one for the device, was carried out before; issue it again";
   }

@@ -7,6 +7,7 @@
 
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/evidence.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "state/ledger/trust.h"
 
@@ -17,10 +18,15 @@ namespace {
 // answer tells of a moment that is gone, and a tenant may have come since.
 constexpr std::int64_t kLastAnswerMaxMs = 10'000;
 
+// What the drive counted when it was verified. Another device counts nothing.
+Result<nvme::Counters> counters_since(const Record& record) {
+  return record.by_steps ? nvme::Counters{} : counters_of_verification(record.verification);
+}
+
 }  // namespace
 
 void Release::look(const PciAddress& address, std::uint64_t epoch) {
-  const auto since = counters_of_verification(context_.record_of(address).verification);
+  const auto since = counters_since(context_.record_of(address));
   if (!since) return context_.answer(address, epoch, Trigger::look_changed, said(since.error()));
   context_.ports.drives.still_ours(
       address, *since, [this, address, epoch](Result<nvme::Counters> now) {
@@ -72,7 +78,11 @@ void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   CHECK(known != nullptr && !record.cleaning_nonce.empty() &&
         known->cleaning.nonce == record.cleaning_nonce);
   const auto method = erase_of(record.plan);
-  CHECK(method && claims_.permitted(address) == *method);
+  if (record.by_steps) {
+    CHECK(!method && is_whole_function_plan(record.plan));
+  } else {
+    CHECK(method && claims_.permitted(address) == *method);
+  }
   // The findings are a drive's words: that a step is missing there is an error, and no fault of
   // this program's.
   const std::string missing = uncovered_step(record.plan, known->cleaning.findings);
@@ -123,7 +133,7 @@ std::string Release::certificate_of_release(const Record& record) const {
 // Making the record and the ledger durable may have taken long: the drive is asked once more, right
 // before.
 void Release::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
-  const auto since = counters_of_verification(context_.record_of(address).verification);
+  const auto since = counters_since(context_.record_of(address));
   CHECK(since);
   const MonoMs asked = context_.ports.clock.now().mono;
   context_.ports.drives.still_ours(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "handlers/survey/device_kind.h"
+#include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
@@ -47,11 +48,13 @@ bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sigh
 // own counters tell of the others. Once a hold was recognised, reads alone do not end it: the
 // kernel looks for partitions whenever it binds its driver, and nobody's data comes by reading.
 Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
-  if (record.certificate_id.empty() || !record.certified_host_reads ||
-      !record.certified_host_writes || record.tenancy_seen_at > record.certificate_at) {
+  const bool counted = record.certified_host_reads && record.certified_host_writes;
+  if (record.certificate_id.empty() || (record.is_drive() && !counted) ||
+      record.tenancy_seen_at > record.certificate_at) {
     return Hold::dirty;
   }
   if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
+  if (!record.is_drive()) return Hold::unknown;  // it counts nothing that a tenant would move
   if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
       sighting.drive->identity->serial != record.serial) {
     return Hold::dirty;
@@ -216,9 +219,13 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       if (record.held && !cyborg && !dirty_line) break;
       out.unsure = true;
       out.waiting_for =
-          "reserved without a tenancy that was seen, and the drive's counters cannot be read to "
-          "tell an operator's hold from a missed tenancy: left as it is; if no operator reserved "
-          "it, `reclaim device clean` it";
+          record.is_drive()
+              ? "reserved without a tenancy that was seen, and the drive's counters cannot be read "
+                "to tell an operator's hold from a missed tenancy: left as it is; if no operator "
+                "reserved it, `reclaim device clean` it"
+              : "reserved without a tenancy that was seen, and the device has no counters to tell "
+                "an operator's hold from a missed tenancy: left as it is; if no operator reserved "
+                "it, `reclaim device clean` it";
       break;
   }
   if (!out.trigger && sighting.standing.match == nvme::Match::different) {
@@ -304,12 +311,13 @@ std::string mismatch_of(const Record& record, const Assessment& assessment,
                                           : "held, and left as it is");
 }
 
-// Of a drive that was ours: whoever had it, nobody has cleaned it since as far as is known.
+// Of a device that was ours: whoever had it, nobody has cleaned it since as far as is known.
 std::string gone_entry(const Sighting& sighting) {
   return fmt::format(
-      "no [nvme] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
+      "no [{}] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
       "to be clean, so that it stays reserved until an entry matches it again and it is cleaned",
-      sighting.drive->vendor_id, sighting.drive->device_id, to_string(sighting.address));
+      sighting.is_drive() ? "nvme" : "devices", sighting.drive->vendor_id,
+      sighting.drive->device_id, to_string(sighting.address));
 }
 
 Error refuse(std::string why) {
@@ -417,6 +425,10 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   if (ledger != nullptr) {
     record.serial = serial_of(*ledger);
     record.maintenance = ledger->maintenance;
+    if (ledger->by_steps) {
+      record.by_steps = true;
+      record.type = kTypeUnknown;
+    }
     record.provider = ledger->provider;
     record.enrolment = ledger->enrolment;
     record.hardware = ledger->hardware;
@@ -440,7 +452,7 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
   }
   if (!sighting.drive) return record;
   describe_drive(*sighting.drive, is_the_one, record);
-  if (is_the_one && sighting.is_drive()) {
+  if (is_the_one && (sighting.is_drive() || sighting.by_steps)) {
     record.hardware = hardware_to_note(record, *sighting.drive, host.boot_id);
     record.boot_id = host.boot_id;
   }
@@ -474,7 +486,8 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.first_seen = base;
   } else if (is_busy(base.stage) && !may_last_long(base.stage)) {
     return out;  // the conductor reads Placement by itself there
-  } else if (sighting.is_drive() && sighting.standing.match == nvme::Match::same) {
+  } else if ((sighting.is_drive() || sighting.by_steps) &&
+             sighting.standing.match == nvme::Match::same) {
     learn_of_drive(out, base, sighting, host);
   }
 
@@ -500,39 +513,7 @@ bool must_be_reserved(const Sighting& sighting, const Record& record, const Ledg
   return assessment && assessment->reserve;
 }
 
-void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
-                    const Planning& planning) {
-  // One that is in use when it is first seen shows its steps, too; what its drive can, and so its
-  // erase, is known later, and the plan is made again then.
-  const bool used = sighting.view && !sighting.view->free();
-  if (assessment.first_seen && used && planning.policy && record.cleanable()) {
-    assessment.first_seen->plan = make_plan(std::nullopt, *planning.policy, planning.options);
-  }
-  const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
-                       sighting.view->is_device() && sighting.view->free() && record.cleanable();
-  if (!offered || !planning.policy || !sighting.drive) return;
-  const std::string unknown = why_unknown(*planning.policy);
-  if (unknown.empty() && !sighting.drive->identity) {
-    // What it can is not known before it is claimed; what was resolved for an earlier
-    // configuration counts no more.
-    if (!planning.policy->managed) {
-      assessment.plan = make_plan(std::nullopt, *planning.policy, planning.options);
-    }
-    return;
-  }
-  const auto method =
-      unknown.empty()
-          ? planning.choose_method(*planning.policy, sighting.drive->identity->capabilities)
-          : Result<nvme::EraseMethod>(Error{Errc::refused, unknown});
-  if (method) {
-    assessment.plan = make_plan(*method, *planning.policy, planning.options);
-    return;
-  }
-  if (sighting.view->burned()) return;
-  assessment.trigger = Trigger::policy_unsatisfied;
-  assessment.reserve = true;
-  assessment.facts.detail = method.error().what;
-}
+namespace {}  // namespace
 
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
                                      const HostView& host, const Planning& planning) {
@@ -573,14 +554,26 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   if (!sighting.view->burned() || !sighting.view->free()) {
     return refuse("not burned and unallocated in Placement");
   }
-  if (!sighting.is_drive()) return refuse("the host shows no NVMe controller at this address");
+  if (!sighting.drive || sighting.is_drive() != record.is_drive()) {
+    return refuse(record.is_drive() ? "the host shows no NVMe controller at this address"
+                                    : "the host does not show the device at this address");
+  }
   const nvme::DriveFacts& drive = *sighting.drive;
   if (!planning.policy) {
     return refuse(gone_entry(sighting));
   }
   if (const Status told = is_the_one_on_record(sighting, record); !told) return told.error();
   if (std::string why = why_unknown(*planning.policy); !why.empty()) return refuse(std::move(why));
+  if (record.by_steps) {
+    if (Status able = check_function_plan(*planning.policy); !able) return able.error();
+  }
   if (awaits_operator(*planning.policy, record)) return refuse(std::string(kCleanedManually));
+  // The steps are always those of today: none of them is an erase that may be running still.
+  if (record.by_steps) {
+    return is_whole_function_plan(record.plan)
+               ? with_own_steps(record.plan, planning.policy->steps, planning.options)
+               : make_function_plan(*planning.policy, planning.options);
+  }
   if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }

@@ -5,10 +5,11 @@
 namespace reclaim {
 namespace {
 
-// Cyborg's word for a PCI function by its class (cyborg/common/constants.py DEVICE_*). NVME is the
-// word for what is cleaned.
+// The entry's word, or Cyborg's for a PCI function by its class (cyborg/common/constants.py
+// DEVICE_*). NVME is the word for what is erased.
 std::string type_of(const Sighting& sighting) {
-  if (is_listed(sighting)) return std::string(kTypeNvme);
+  if (sighting.is_drive() && is_listed(sighting)) return std::string(kTypeNvme);
+  if (!sighting.type_by_entry.empty()) return sighting.type_by_entry;
   switch (sighting.drive->class_code >> 16U) {
     case 0x01:
       return "SSD";
@@ -21,20 +22,27 @@ std::string type_of(const Sighting& sighting) {
     case 0x12:
       return "AICHIP";
     default:
-      return "PCI";
+      return std::string(kTypeUnknown);
   }
 }
 
 // Recorded as a drive by the trait alone: the same function is there, and it is none.
 bool never_was_a_drive(const Record& record, const Sighting& sighting) {
-  return !sighting.is_drive() && !is_busy(record.stage) && record.serial.empty() &&
-         record.certificate_id.empty() && record.attempts == 0 && record.erases == 0 &&
+  return record.is_drive() && !sighting.is_drive() && !is_busy(record.stage) &&
+         record.serial.empty() && record.certificate_id.empty() && record.attempts == 0 &&
+         record.erases == 0 &&
          record.vendor_id == fmt::format("{:04x}", sighting.drive->vendor_id) &&
          record.product_id == fmt::format("{:04x}", sighting.drive->device_id);
 }
 
+void become(Record& base, Facts& facts, const std::string& type, bool by_steps) {
+  if (base.type != type) facts.type = base.type = type;
+  if (base.by_steps != by_steps) facts.by_steps = base.by_steps = by_steps;
+}
+
 void begin_as_shown(Record& base, const Sighting& sighting) {
   base.type = type_of(sighting);
+  base.by_steps = sighting.by_steps;
   // What the ledger remembers is of the drive that stood here before.
   base.stage = Stage::available;
   base.last_error.clear();
@@ -44,7 +52,7 @@ void begin_as_shown(Record& base, const Sighting& sighting) {
 }  // namespace
 
 bool is_listed(const Sighting& sighting) {
-  return sighting.is_drive() && sighting.ours.value_or(false);
+  return sighting.by_steps || (sighting.is_drive() && sighting.ours.value_or(false));
 }
 
 bool remembers(const LedgerEntry* ledger) {
@@ -56,27 +64,35 @@ bool is_unknown(const Sighting& sighting, const Record* record, const LedgerEntr
 }
 
 bool was_ours(const Sighting& sighting, const Record& base) {
-  return base.cleanable() && sighting.is_drive() && !is_listed(sighting);
+  return base.cleanable() && sighting.drive && sighting.is_drive() == base.is_drive() &&
+         !is_listed(sighting);
 }
 
 void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,
                  const LedgerEntry* ledger) {
   if (!sighting.drive) return;
   if (record == nullptr) {
-    if (is_listed(sighting) || (sighting.is_drive() && remembers(ledger))) return;
-    return begin_as_shown(base, sighting);
-  }
-  if (!base.cleanable()) {
-    if (base.type != type_of(sighting)) out.facts.type = base.type = type_of(sighting);
+    const bool remembered = remembers(ledger) && ledger->by_steps != sighting.is_drive();
+    if (!is_listed(sighting) && !remembered) return begin_as_shown(base, sighting);
+    base.by_steps = !sighting.is_drive();
+    base.type = base.by_steps ? type_of(sighting) : std::string(kTypeNvme);
     return;
   }
-  if (is_listed(sighting)) return;
+  if (!base.cleanable()) return become(base, out.facts, type_of(sighting), sighting.by_steps);
+  if (is_listed(sighting)) {
+    // An operator accepted what is there now, and it is of another kind.
+    const bool another = base.is_drive() != sighting.is_drive();
+    if (another ? base.accepted && !is_busy(base.stage) : base.by_steps) {
+      become(base, out.facts, type_of(sighting), sighting.by_steps);
+    }
+    return;
+  }
   if (never_was_a_drive(base, sighting)) {
     begin_as_shown(base, sighting);
     out.first_seen = base;
-  } else if (sighting.is_drive() && base.flow == Flow::nova && base.stage == Stage::available &&
-             !remembers(ledger)) {
-    out.facts.type = base.type = type_of(sighting);
+  } else if (was_ours(sighting, base) && base.flow == Flow::nova &&
+             base.stage == Stage::available && !remembers(ledger)) {
+    become(base, out.facts, type_of(sighting), false);
   }
 }
 

@@ -1,4 +1,5 @@
-// What a device is to Reclaim: a drive that an [nvme] device_spec entry matches, which is cleaned,
+// What a device is to Reclaim: a drive that an [nvme] device_spec entry matches, which is erased,
+// another PCI function that a [devices] device_spec entry matches, which is cleaned by its steps,
 // or something else, which is shown by its PCI class and never written: no ledger line, no PUT.
 // Pure.
 #pragma once
@@ -13,9 +14,9 @@
 namespace reclaim {
 
 inline constexpr std::string_view kNotListed =
-    "no [nvme] device_spec entry matches it: shown, and never reserved, cleaned or given back";
+    "no device_spec entry matches it: shown, and never reserved, cleaned or given back";
 
-// The host shows an NVMe controller there, and a device_spec entry matches it.
+// The host shows a device there that a device_spec entry matches.
 [[nodiscard]] bool is_listed(const Sighting& sighting);
 
 // The ledger remembers more of the device than its last certificate.
@@ -29,8 +30,8 @@ inline constexpr std::string_view kNotListed =
 // Was it ours, so that what is recorded of it still counts, though no entry matches it any more?
 [[nodiscard]] bool was_ours(const Sighting& sighting, const Record& base);
 
-// Tells by what the host shows whether `base` is a drive of ours. Where the host shows no such
-// function, it stays what it was; so does a drive of ours that is not known to be clean. `record`
+// Tells by what the host shows whether `base` is a device of ours. Where the host shows no such
+// function, it stays what it was; so does a device of ours that is not known to be clean. `record`
 // is null for a device never seen before. A record of an older version, which took everything that
 // has the trait for a drive, is made again: `out.first_seen`.
 void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,

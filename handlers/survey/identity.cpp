@@ -27,6 +27,19 @@ std::string other_than_accepted(const std::string& serial, const std::string& ha
       serial.empty() ? hardware : "serial " + serial, address, found);
 }
 
+// Cards are not exchanged as drives are: without Device Serial Numbers, which many do not have, the
+// same slot is the same card.
+Match compare_cards(const HardwareIdentity& noted, const HardwareIdentity& now) {
+  const Match match = nvme::compare(noted, now);
+  const bool same_slot = !noted.slot.empty() && noted.slot == now.slot;
+  const bool by_number = !noted.serial_number.empty() || !now.serial_number.empty();
+  return match == Match::unknown && same_slot && !by_number ? Match::same : match;
+}
+
+Match compare_as(bool by_steps, const HardwareIdentity& noted, const HardwareIdentity& now) {
+  return by_steps ? compare_cards(noted, now) : nvme::compare(noted, now);
+}
+
 // What is remembered of the drive of one address.
 struct Memory {
   std::string serial;
@@ -62,10 +75,11 @@ std::optional<PciAddress> found_elsewhere(const PciAddress& address, const std::
 
 // A device that nothing is remembered of begins with the drive that is there, unless a dirty drive
 // of an earlier boot has not been found yet: it may be this one.
-DriveStanding standing_of_first(const nvme::DriveFacts& drive, const LedgerEntries& entries,
-                                const std::vector<SeenDrive>& seen, const std::string& boot_id) {
+DriveStanding standing_of_first(const nvme::DriveFacts& drive, bool by_steps,
+                                const LedgerEntries& entries, const std::vector<SeenDrive>& seen,
+                                const std::string& boot_id) {
   for (const auto& [address, entry] : entries) {
-    if (!entry.dirty || entry.boot_id == boot_id) continue;
+    if (!entry.dirty || entry.by_steps != by_steps || entry.boot_id == boot_id) continue;
     const HardwareIdentity lost = noted(entry.hardware);
     const bool told_by_serial = drive.identity && !entry.serial.empty();
     if (told_by_serial || nvme::compare(lost, drive.hardware) == Match::different) continue;
@@ -80,6 +94,14 @@ DriveStanding standing_of_first(const nvme::DriveFacts& drive, const LedgerEntri
                                         to_string(address))};
   }
   return {};
+}
+
+// An operator accepts one of another kind by enrolling it.
+bool is_of_another_kind(const Sighting& sighting, const Record* record, const LedgerEntry* entry) {
+  if (record != nullptr) {
+    return record->cleanable() && record->by_steps != sighting.by_steps && !record->accepted;
+  }
+  return entry != nullptr && entry->dirty && entry->by_steps != sighting.by_steps;
 }
 
 }  // namespace
@@ -109,10 +131,15 @@ const LedgerEntry* line_of_drive(const Sighting& sighting, const LedgerEntries& 
 DriveStanding standing_of(const Sighting& sighting, const Record* record,
                           const LedgerEntries& entries, const std::vector<SeenDrive>& seen,
                           const std::string& boot_id) {
-  if (!sighting.is_drive()) return {};
+  if (!sighting.is_drive() && !sighting.by_steps) return {};
   const nvme::DriveFacts& drive = *sighting.drive;
   const auto found = entries.find(sighting.address);
   const LedgerEntry* entry = found == entries.end() ? nullptr : &found->second;
+  if (is_of_another_kind(sighting, record, entry)) {
+    return {Match::different, fmt::format("{} is at this address now, and on record is {}",
+                                          sighting.is_drive() ? "a drive" : "another PCI device",
+                                          sighting.is_drive() ? "none" : "a drive")};
+  }
   const Memory memory = remember(record, entry);
   if (drive.identity && !memory.serial.empty()) {
     if (drive.identity->serial == memory.serial) return {};
@@ -121,7 +148,7 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
                                           memory.serial, drive.identity->serial)};
   }
   const HardwareIdentity known = noted(memory.hardware);
-  switch (nvme::compare(known, drive.hardware)) {
+  switch (compare_as(sighting.by_steps, known, drive.hardware)) {
     case Match::same:
       return {};
     case Match::different:
@@ -142,7 +169,7 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
                                           to_string(from->first))};
   }
   if (record == nullptr && entry == nullptr) {
-    return standing_of_first(drive, entries, seen, boot_id);
+    return standing_of_first(drive, sighting.by_steps, entries, seen, boot_id);
   }
   if (!known.serial_number.empty() && drive.hardware.serial_number.empty()) {
     return {Match::unknown,
@@ -195,12 +222,13 @@ FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive) {
   return found;
 }
 
-bool names_a_drive(const std::string& serial, const std::string& hardware) {
-  return !serial.empty() || !noted(hardware).serial_number.empty();
+bool names_a_drive(const std::string& serial, const std::string& hardware, bool by_steps) {
+  const HardwareIdentity named = noted(hardware);
+  return !serial.empty() || !named.serial_number.empty() || (by_steps && !named.slot.empty());
 }
 
-std::string not_the_drive_of(const Order& order, const FoundDrive& found) {
-  const Match hardware = nvme::compare(noted(order.hardware), noted(found.hardware));
+std::string not_the_drive_of(const Order& order, const FoundDrive& found, bool by_steps) {
+  const Match hardware = compare_as(by_steps, noted(order.hardware), noted(found.hardware));
   std::string is;
   if (order.serial.empty()) {
     if (hardware != Match::same) is = shown(found.hardware);
@@ -221,7 +249,8 @@ Status is_the_accepted_one(const nvme::DriveFacts& opened, const Record& record,
   const std::string& hardware = noted_there ? entry->hardware : record.hardware;
   const std::string is = opened.identity ? opened.identity->serial : std::string();
   if (!serial.empty() && serial == is) return Ok{};
-  if (serial.empty() && nvme::compare(noted(hardware), opened.hardware) == Match::same) return Ok{};
+  const Match same = compare_as(record.by_steps, noted(hardware), opened.hardware);
+  if (serial.empty() && same == Match::same) return Ok{};
   return Error{
       Errc::failed,
       "not enrolled: " +

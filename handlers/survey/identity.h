@@ -1,6 +1,7 @@
 // Whether the drive at an address is the one on record there. Addresses may be others after a
 // reboot, and an unmanaged drive does not say its serial before it is claimed: it is told by what
-// stays with its hardware, and otherwise by the boot of the host in which it was last known. Pure.
+// stays with its hardware, and otherwise by the boot of the host in which it was last known. So is
+// a PCI function that is no drive and is cleaned by its steps; of it the slot counts, too. Pure.
 //
 // Within one boot an address is taken to stay where it is; a drive that is exchanged then is
 // noticed by its Device Serial Number, or by its serial when it is next asked for it.
@@ -52,12 +53,15 @@ void assess_guest(Assessment& out, const placement::ProviderView& view, const st
 // What a look found of a drive.
 [[nodiscard]] FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive);
 
-// Whether this is enough to say which drive an order accepts: a slot alone tells no two apart.
-[[nodiscard]] bool names_a_drive(const std::string& serial, const std::string& hardware);
+// Whether this is enough to say which device an order accepts: a slot alone tells no two drives
+// apart, but cards (`by_steps`).
+[[nodiscard]] bool names_a_drive(const std::string& serial, const std::string& hardware,
+                                 bool by_steps);
 
 // Why what was found at an address is not the drive that an order accepts. Empty: it is, or, where
 // no serial can be read, the claim will tell.
-[[nodiscard]] std::string not_the_drive_of(const Order& order, const FoundDrive& found);
+[[nodiscard]] std::string not_the_drive_of(const Order& order, const FoundDrive& found,
+                                           bool by_steps);
 
 // Whether the drive that a claim has opened is the one that an operator accepted, where one did, by
 // record and ledger. Errc::failed with the remedy.

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "handlers/survey/function_plan.h"
 #include "state/base/check.h"
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
@@ -172,7 +173,7 @@ std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
                                       const ConductorOptions& options) {
   std::vector<CleanStep> out;
   for (const CleanStep& step : plan) {
-    if (step.interface == kNvmeInterface) out.push_back(step);
+    if (step.interface == kNvmeInterface || step.interface == kPciInterface) out.push_back(step);
   }
   for (const OperatorStep& step : own) {
     if (step.priority > 0) out.push_back(plan_step(step));

@@ -51,6 +51,9 @@ struct Sighting {
   // Filled in by the conductor. Whether it is configured to be ours: by device_spec, or what is no
   // drive by the whitelist; nothing: the host shows no such function.
   std::optional<bool> ours;
+  // No drive, and a [devices] device_spec entry lists it; what that calls it, empty: nothing.
+  bool by_steps = false;
+  std::string type_by_entry;
   // The rest of what may be Cyborg's.
   std::optional<Arq> holder;  // an ARQ that binds it
   std::optional<Arq> ended;   // one that did, and it was not released since
@@ -62,7 +65,7 @@ struct Sighting {
 
   // Of its providers, those that choose a cleaning policy.
   [[nodiscard]] std::vector<std::string> policy_traits() const;
-  [[nodiscard]] bool is_drive() const { return drive && drive->class_code >> 8U == 0x0108; }
+  [[nodiscard]] bool is_drive() const { return drive && drive->is_drive(); }
 };
 
 struct Survey {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nvme/controller/facts.h"
+#include "nvme/pci/pci_step.h"
 
 namespace reclaim::nvme {
 
@@ -15,6 +16,7 @@ struct Command {
   std::string sha256;  // lower-case hex that the plan has locked in; empty: not known yet
   std::string input;   // one JSON object, for standard input
   std::int64_t timeout_ms = 900'000;
+  StepDriver driver;  // of a function that is no drive: what it is bound to meanwhile
 };
 
 struct CommandProgress {

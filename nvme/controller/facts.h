@@ -77,6 +77,7 @@ struct DriveFacts {
   std::optional<Counters> counters;
   std::vector<NamespaceFacts> namespaces;
   std::string problem;
+  [[nodiscard]] bool is_drive() const { return class_code >> 8U == 0x0108; }
   // What of the host's guests has it: a libvirt domain that names it, a process that holds its vfio
   // group. Looked for in drives that may be asked only; empty: none was seen.
   std::string guest;

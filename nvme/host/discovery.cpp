@@ -18,21 +18,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kStopHeardWithin{50};
 
-// A function that is not an NVMe controller, if it is there.
-void look_at_other(const std::string& sysfs_root, const PciAddress& address,
-                   std::vector<DriveFacts>& found) {
-  const auto sys = read_drive(sysfs_root, address);
-  if (!sys) return;
-  DriveFacts facts;
-  facts.address = address;
-  facts.vendor_id = sys->vendor_id;
-  facts.device_id = sys->device_id;
-  facts.class_code = sys->class_code;
-  facts.driver = sys->driver;
-  facts.problem = "it is not an NVMe controller";
-  found.push_back(std::move(facts));
-}
-
 // What of the host's guests has it, by the guards that would refuse a claim; what cannot be read
 // tells nothing here. Only a vfio driver lets a process have it, and that look is the dearer one.
 std::string guest_of(const Options& options, const PciAddress& address) {
@@ -47,6 +32,28 @@ std::string guest_of(const Options& options, const PciAddress& address) {
     if (!seen.finding.passed && seen.code == Errc::busy) return seen.finding.detail;
   }
   return {};
+}
+
+// A function that is not an NVMe controller, if it is there.
+void look_at_other(const Options& options, const MayBeAsked& may_be_asked, bool on_thread,
+                   const PciAddress& address, std::vector<DriveFacts>& found) {
+  const auto sys = read_drive(options.sysfs_root, address);
+  if (!sys) return;
+  DriveFacts facts;
+  facts.address = address;
+  facts.vendor_id = sys->vendor_id;
+  facts.device_id = sys->device_id;
+  facts.class_code = sys->class_code;
+  facts.driver = sys->driver;
+  facts.iommu_group = sys->iommu_group;
+  facts.sriov_vfs_enabled = sys->sriov_vfs_enabled;
+  facts.hardware = sys->hardware;
+  if (may_be_asked != nullptr && may_be_asked(facts)) {
+    if (!on_thread) facts.guest = guest_of(options, address);
+  } else {
+    facts.problem = "it is not an NVMe controller";
+  }
+  found.push_back(std::move(facts));
 }
 
 }  // namespace
@@ -133,7 +140,7 @@ Result<std::vector<DriveFacts>> Discovery::look(
   std::vector<DriveFacts> found;
   for (const PciAddress& other : others) {
     if (!std::binary_search(functions->begin(), functions->end(), other)) {
-      look_at_other(options_.sysfs_root, other, found);
+      look_at_other(options_, may_be_asked_, on_threads.contains(other), other, found);
     }
   }
   for (const PciAddress& address : *functions) {

@@ -1,16 +1,31 @@
-// The built-in clean steps of a PCI function that is no NVMe drive, and what each is told. Passive
-// data. Pure.
+// What a claim of a PCI function that is no NVMe drive is checked against, its built-in clean
+// steps, and what each is told. Passive data. Pure.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nvme/controller/hardware_identity.h"
 #include "nvme/pci/config_compare.h"
+#include "state/base/pci_address.h"
 #include "state/base/result.h"
 
 namespace reclaim::nvme {
+
+struct PciClaimRequest {
+  PciAddress address;
+  std::string resource_class;  // of the provider: CUSTOM_PCI_<VID>_<PID> must match the ids
+  std::optional<std::string> resource_class_override;  // device_spec's own, normalised
+  // The driver of the host that its device_spec names; beside it, only none and those of vfio are
+  // accepted. Empty: it names none.
+  std::string driver;
+  HardwareIdentity expected;  // as recorded; empty: nothing recorded yet
+  // Commands of the operator's own steps that the plan will run, absolute paths.
+  std::vector<std::string> commands;
+};
 
 enum class PciStep : std::uint8_t { reset, check_config, check_rom, check_health };
 [[nodiscard]] std::string_view to_string(PciStep step);  // "pci.reset"

@@ -50,20 +50,6 @@ Result<StepReport> perform(const PciClaim& claim, const PciStepRequest& request,
   return pci_check_health(claim, request);
 }
 
-// Binds, works, puts back. `work` is a function without arguments that returns a Result.
-template <typename Work>
-auto with_driver(PciClaim& claim, const StepDriver& driver, const Work& work) -> decltype(work()) {
-  using Outcome = decltype(work());
-  if (auto ready = claim.recheck(); !ready) return std::move(ready).error();
-  const Status bound = claim.use_driver(driver);
-  Outcome outcome = bound ? work() : Outcome(bound.error());
-  const Status back = claim.put_driver_back();
-  if (back) return outcome;
-  if (outcome) return back.error();
-  return Error{Errc::failed, fmt::format("{}; and its driver was not put back: {}",
-                                         outcome.error().what, back.error().what)};
-}
-
 }  // namespace
 
 Result<StepReport> run_pci_step(PciClaim& claim, const PciStepRequest& request, StopFlag& stop) {

@@ -26,14 +26,14 @@ constexpr std::array kRows{
     Row{S::allocated, T::dirty_seen, S::pending_cleaning, E::none, "the instance is gone and left it burned"},
     Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, so it must not be offered to another: reserve it"},
     Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: reserve it, then clean it"},
-    Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and it is not an NVMe drive: not cleaned, and not given back by us either"},
+    Row{S::allocated, T::gone_uncleanable, S::available, E::none, "its tenancy is over, and no device_spec entry matches it: not cleaned, and not given back by us either"},
     Row{S::allocated, T::restarted_resume, S::allocated, E::none, "nothing was under way"},
     Row{S::allocated, T::restarted_error, S::allocated, E::none, "nothing was under way"},
 
     Row{S::pending_cleaning, T::admitted, S::guarding, E::claim, "nothing in Placement or in the configuration forbids it"},
     Row{S::pending_cleaning, T::allocation_seen, S::allocated, E::none, "an instance has it, and nothing was done to it yet"},
     Row{S::pending_cleaning, T::reserved_dropped, S::pending_cleaning, E::reserve, "not clean, so it must be reserved"},
-    Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "erased several times without coming to a release: something keeps changing"},
+    Row{S::pending_cleaning, T::erases_exhausted, S::error, E::none, "cleaned several times without coming to a release: something keeps changing"},
     Row{S::pending_cleaning, T::operator_abort, S::error, E::none, "aborted by an operator"},
     Row{S::pending_cleaning, T::operator_clean, S::pending_cleaning, E::none, "an operator starts its cleaning"},
     Row{S::pending_cleaning, T::operator_enrol, S::pending_cleaning, E::none, "an operator accepts the drive that is there now: its former baseline is forgotten"},
@@ -62,6 +62,7 @@ constexpr std::array kRows{
 
     Row{S::preparing, T::step_done, S::preparing, E::run_step, "step done"},
     Row{S::preparing, T::steps_done, S::baselining, E::take_baseline, "whatever a tenant may have left on the controller was looked at, and reset where it had to be"},
+    Row{S::preparing, T::steps_verified, S::restoring, E::restore_driver, "not a drive: every step of its plan succeeded, and one showed that nothing of the tenant's is left"},
     Row{S::preparing, T::step_failed, S::error, E::drop, "quarantined"},
     Row{S::preparing, T::guards_wait, S::pending_cleaning, E::drop, "something on the host prevented a clean step"},
     Row{S::preparing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
@@ -186,10 +187,11 @@ constexpr bool every_stage_survives_a_restart() {
 
 // The promise, link by link: only `looking` leads to the release, only a former driver put back (or
 // a release that did not happen, itself reached only from there) leads to `looking`, only a
-// verification, or the last step after one, leads to the driver's return, only an erase that was
-// seen to complete leads to verification, and only a confirmed release leads to `available`: or,
-// without any effect, the end of a tenancy of what is not a drive, which never comes near the rest
-// (below, and step()).
+// verification, or the last step after one, leads to the driver's return, or the plan of a device
+// that is no drive, done to its end with a step that verifies; only an erase that was seen to
+// complete leads to verification, and only a confirmed release leads to `available`: or, without
+// any effect, the end of a tenancy of what is only shown, which never comes near the rest (below,
+// and step()).
 constexpr bool release_only_after_verified_erasure() {
   for (const Row& row : kRows) {
     if (row.effect == E::release && !(row.from == S::looking && row.on == T::look_ok)) return false;
@@ -200,9 +202,12 @@ constexpr bool release_only_after_verified_erasure() {
       return false;
     }
     if (row.to == S::restoring && !(row.from == S::verifying && row.on == T::verified) &&
-        !(row.from == S::concluding && row.on == T::steps_done)) {
+        !(row.from == S::concluding && row.on == T::steps_done) &&
+        !(row.from == S::preparing && row.on == T::steps_verified)) {
       return false;
     }
+    // Of what is no drive alone; step() gives a drive no such way.
+    if (row.on == T::steps_verified && row.to != S::restoring) return false;
     if (row.to == S::concluding && !(row.from == S::verifying && row.on == T::verified_more) &&
         !(row.from == S::concluding && row.on == T::step_done)) {
       return false;
@@ -225,8 +230,8 @@ constexpr bool release_only_after_verified_erasure() {
   return true;
 }
 
-// What is not an NVMe drive is shown and nothing else: the row of its own moves a record, and
-// nothing in Placement or on the host.
+// What no device_spec entry matches is shown and nothing else: the row of its own moves a record,
+// and nothing in Placement or on the host.
 constexpr bool uncleanable_devices_are_only_shown() {
   std::size_t rows = 0;
   for (const Row& row : kRows) {
@@ -307,12 +312,12 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "allocation_seen", "allocation_gone", "dirty_seen", "reserved_dropped", "gone_uncleanable",
     "unregistered_seen", "policy_unsatisfied", "admitted", "lock_refused", "guards_passed",
     "guards_wait", "guards_failed", "still_burned", "still_burned_adopt", "placement_changed",
-    "placement_away", "step_done", "steps_done", "step_failed", "baseline_taken", "baseline_failed",
-    "nothing_to_adopt", "erased", "erase_failed", "erase_unknown", "erase_not_started", "verified",
-    "verified_more", "verify_failed", "driver_restored", "restore_failed", "look_ok",
-    "look_changed", "released", "released_taken", "release_conflict", "release_unknown",
-    "release_refused", "still_reserved", "lock_lost", "restarted_resume", "restarted_error",
-    "operator_clean", "operator_abort", "operator_enrol", "erases_exhausted");
+    "placement_away", "step_done", "steps_done", "steps_verified", "step_failed", "baseline_taken",
+    "baseline_failed", "nothing_to_adopt", "erased", "erase_failed", "erase_unknown",
+    "erase_not_started", "verified", "verified_more", "verify_failed", "driver_restored",
+    "restore_failed", "look_ok", "look_changed", "released", "released_taken", "release_conflict",
+    "release_unknown", "release_refused", "still_reserved", "lock_lost", "restarted_resume",
+    "restarted_error", "operator_clean", "operator_abort", "operator_enrol", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

@@ -31,7 +31,7 @@ enum class Stage : std::uint8_t {
   erasing,
   verifying,
   concluding,  // the plan's steps after the verification, all of them an operator's own
-  restoring,   // an unmanaged drive gets its former driver back
+  restoring,   // an unmanaged drive, or a device that is no drive, gets its former driver back
   looking,     // Placement and the claim are looked at again
   releasing,   // the PUT that drops `reserved` is on its way
   confirming,  // the PUT's outcome is unknown: read back
@@ -58,7 +58,8 @@ enum class Trigger : std::uint8_t {
   placement_away,      // no answer: ask again
   step_done,           // and another one is to come before the baseline
   steps_done,
-  step_failed,  // quarantine: the detail names the surface and the remedy
+  steps_verified,  // of a device that is no drive: all of its plan, and one showed that it is clean
+  step_failed,     // quarantine: the detail names the surface and the remedy
   baseline_taken,
   baseline_failed,
   nothing_to_adopt,  // the interrupted erase is not running any more: start over
@@ -87,7 +88,7 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 46;
+inline constexpr std::size_t kTriggerCount = 47;
 
 enum class EffectKind : std::uint8_t {
   none,

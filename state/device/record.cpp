@@ -32,8 +32,12 @@ void check(field::TextReader& reader, const Fields& fields, const Record& record
     reader.fail(Error{
         Errc::invalid,
         fmt::format(
-            "field 'stage' is '{}', but a device of another type than {} is available or allocated",
+            "field 'stage' is '{}', but a device of another type than {} that no device_spec entry "
+            "lists is available or allocated",
             to_string(record.stage), kTypeNvme)});
+  }
+  if (record.is_drive() && record.by_steps) {
+    reader.wrong("by_steps", fields.at("by_steps"), fmt::format("false of type {}", kTypeNvme));
   }
 }
 
@@ -88,6 +92,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("uuid", record.uuid);
   visit.text("flow", record.flow, parse_flow);
   visit("type", record.type, younger);
+  visit("by_steps", record.by_steps, younger);
   visit("vendor_id", record.vendor_id);
   visit("product_id", record.product_id);
   visit("model", record.model);

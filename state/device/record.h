@@ -60,8 +60,11 @@ struct CleanStep {
   friend bool operator==(const CleanStep&, const CleanStep&) = default;
 };
 
-// The one kind of device that is cleaned. Any other is shown as it comes and goes.
+// A drive, cleaned by an erase. A device of another type is cleaned by its steps, where [devices]
+// device_spec lists it, and otherwise only shown.
 inline constexpr std::string_view kTypeNvme = "NVME";
+// One of which no more is known than that it is no drive.
+inline constexpr std::string_view kTypeUnknown = "PCI";
 
 using Fields = std::map<std::string, std::string>;
 
@@ -80,10 +83,14 @@ struct Record {
   PciAddress address;
   std::string uuid;  // device_uuid(host, address)
   Flow flow = Flow::nova;
-  // What it is, in Cyborg's words (cyborg/common/constants.py DEVICE_*): NVME, which is cleaned, or
-  // another, which is not and never is given back by us: shown only.
+  // What it is, in Cyborg's words (cyborg/common/constants.py DEVICE_*) or in those of the entry
+  // that lists it.
   std::string type = std::string(kTypeNvme);
-  [[nodiscard]] bool cleanable() const { return type == kTypeNvme; }
+  // No drive, and cleaned by the steps of its plan ([devices] device_spec).
+  bool by_steps = false;
+  [[nodiscard]] bool is_drive() const { return type == kTypeNvme; }
+  // Any other is shown only, and never given back by us.
+  [[nodiscard]] bool cleanable() const { return is_drive() || by_steps; }
   std::string vendor_id;  // "144d", lower-case hex without 0x
   std::string product_id;
   std::string model;
@@ -142,7 +149,9 @@ struct Record {
   std::string clean_step;        // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
-  std::uint32_t erases = 0;    // erases begun since the last release or an operator's word; bounded
+  // Erases begun, or plans of a device that is no drive done to their end, since the last release or
+  // an operator's word; bounded.
+  std::uint32_t erases = 0;
   std::uint32_t attempts = 0;  // cleanings started since the last release
   WallMs cleaning_started_at;
   bool erase_begun = false;   // persisted before the command: a running sanitize may be ours

@@ -19,6 +19,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.instance_source, facts.instance_source);
   take(record.flow, facts.flow);
   take(record.type, facts.type);
+  take(record.by_steps, facts.by_steps);
   take(record.arq, facts.arq);
   take(record.cyborg_status, facts.cyborg_status);
   take(record.managed, facts.managed);
@@ -179,7 +180,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       }
       break;
     case Stage::restoring:
-      if (on == Trigger::verified) record.verified_at = now;
+      if (on == Trigger::verified || on == Trigger::steps_verified) record.verified_at = now;
+      if (on == Trigger::steps_verified) record.erases += 1;
       break;
     case Stage::error:
       record.last_error = facts.detail.empty() ? std::string(row.why)
@@ -195,11 +197,20 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
   }
 }
 
+// Between the steps that prepare a drive and the return of its driver.
+bool is_of_an_erase(Stage stage) {
+  return stage == Stage::baselining || stage == Stage::erasing || stage == Stage::verifying ||
+         stage == Stage::concluding;
+}
+
 // The specification's conductor takes a device that is not an NVMe from allocated straight to
-// available again; it is never pending, never busy, never in error, and no drive takes that way.
+// available again: what is only shown is never pending, never busy, never in error, and nothing
+// that is cleaned takes that way. A drive comes to its release by an erase, and no other device.
 bool is_its_way(const Record& record, const Row& row) {
   const bool starts = row.from == Stage::pending_cleaning && row.on == Trigger::operator_clean;
   if (starts && record.clean_start != CleanStart::awaited) return false;
+  if (record.is_drive() && row.on == Trigger::steps_verified) return false;
+  if (record.by_steps && is_of_an_erase(row.to)) return false;
   if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
   const auto at_rest = [](Stage stage) {
     return stage == Stage::available || stage == Stage::allocated;
@@ -238,6 +249,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   }
   CHECK(next.cleanable() || row->effect == EffectKind::none);
   CHECK(row->on != Trigger::gone_uncleanable || !next.cleanable());
+  CHECK(!next.by_steps || !is_of_an_erase(next.stage));
+  CHECK(next.by_steps || row->on != Trigger::steps_verified);
   take(next.step_index, event.facts.step_index);
   next.clean_step = clean_step_of(next);
   if (next.stage != record.stage || next.step_index != record.step_index) {

@@ -20,6 +20,7 @@ struct Facts {
   std::optional<InstanceSource> instance_source;
   std::optional<Flow> flow;
   std::optional<std::string> type;
+  std::optional<bool> by_steps;
   std::optional<std::string> arq;
   std::optional<std::string> cyborg_status;
   std::optional<bool> managed;
@@ -69,8 +70,9 @@ struct Update {
   const Row* row = nullptr;  // never null: what was decided and why
 };
 
-// Nothing when the event is stale (another epoch) or the table has no row for it here. What is no
-// NVMe drive only ever goes from available to allocated and back.
+// Nothing when the event is stale (another epoch) or the table has no row for it here. What no
+// device_spec entry lists only ever goes from available to allocated and back; what is no drive
+// never comes to an erase, and a drive never past one.
 [[nodiscard]] std::optional<Update> step(const Record& record, const Event& event, WallMs now);
 
 // [recovery] interrupted_cleaning.

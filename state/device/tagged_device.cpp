@@ -12,7 +12,7 @@ std::string tagged_device(const Record& record) {
   const auto text = [&](const char* name, std::string_view value) {
     document.AddMember(rapidjson::StringRef(name), json_string(value, allocator), allocator);
   };
-  text("type", record.cleanable() ? "disk" : lower(record.type));
+  text("type", record.is_drive() ? "disk" : lower(record.type));
   text("bus", "pci");
   text("address", to_string(record.address));
   if (!record.serial.empty()) text("serial", record.serial);

@@ -33,8 +33,9 @@ struct LedgerEntry {
       false;  // set when first seen allocated or burned, struck only by a confirmed release
   bool error = false;
   bool maintenance = false;
-  std::string serial;    // of the drive meant; empty: not known when it was written
-  std::string provider;  // its provider's UUID when last written
+  bool by_steps = false;  // as in Record; absent in lines of an older version
+  std::string serial;     // of the drive meant; empty: not known when it was written
+  std::string provider;   // its provider's UUID when last written
   std::string enrolled_serial;
   // As in Record; empty in lines of an older version.
   std::string hardware;

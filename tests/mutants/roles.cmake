@@ -23,9 +23,10 @@ unit_mutant(unknown_policy_admits handlers handlers/survey/admission.cpp *unknow
   "a device whose policy nobody knows is cleaned anyhow"
   [[!why.empty()) return refuse(std::move(why));]]
   [[false && !why.empty()) return refuse(std::move(why));]])
-unit_mutant(unknown_policy_is_offered conductor handlers/survey/admission.cpp Roles.AnOffered*
+unit_mutant(unknown_policy_is_offered conductor handlers/survey/resolve_policy.cpp Roles.AnOffered*
   "a device whose policy nobody knows stays on offer"
-  [[const std::string unknown = why_unknown(*planning.policy);]] [[const std::string unknown;]])
+  [[  if (std::string why = why_unknown(policy); !why.empty()) {]]
+  [[  if (std::string why = why_unknown(policy); false && !why.empty()) {]])
 unit_mutant(lost_policy_is_claimed conductor handlers/conductor/drive_claims.cpp
   Roles.ASectionThatIsGoneBefore*
   "a cleaning goes on without the policy that it began with"
@@ -33,9 +34,7 @@ unit_mutant(lost_policy_is_claimed conductor handlers/conductor/drive_claims.cpp
   [[  if (const std::string why = why_unknown(*policy); false && !why.empty()) {]])
 unit_mutant(traits_choose_nothing conductor handlers/conductor/policy_of.cpp Roles.ATrait*
   "a trait makes no difference"
-  [[    if (planning.policy) {
-      planning.policy = raised_by_traits(*planning.policy, sighting.policy_traits());
-    }
+  [[  if (policy) policy = raised_by_traits(*std::move(policy), sighting.policy_traits());
 ]] "")
 unit_mutant(record_forgets_its_policies conductor handlers/conductor/policy_of.cpp Roles.TagsAre*
   "once admitted, a drive is cleaned as if it had no role"

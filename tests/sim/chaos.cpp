@@ -179,7 +179,7 @@ void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
 void World::swap_drive(Slot& slot) {
   Drive& drive = drive_of(slot);
   if (is_in_release(slot)) return;
-  if (slot.phase != Phase::none || drive.guest != 0 || !slot.is_drive) return;
+  if (slot.phase != Phase::none || drive.guest != 0 || !slot.is_drive || slot.by_steps) return;
   say(fmt::format("operator: another drive is put into {}", to_string(slot.address)));
   const Record* known = store.stored(slot.address);
   const bool accepted = known != nullptr && known->accepted;
@@ -375,8 +375,9 @@ void World::operator_tidies() {
       // Answers of before the quiet may still be minutes late.
       if (set_back || scheduler.now_ms() - quiet_since_ms_ < 300'000) continue;
       const Provider* provider = provider_of(slot);
-      if (record.stage == Stage::available && !slot.managed && !record.waiting_for.empty() &&
-          provider != nullptr && provider->inventory.reserved == 1 && slot.phase == Phase::none) {
+      if (record.stage == Stage::available && (!slot.managed || slot.by_steps) &&
+          !record.waiting_for.empty() && provider != nullptr && provider->inventory.reserved == 1 &&
+          slot.phase == Phase::none) {
         command("clean", record.address);
       }
       if (record.waiting_for.find("--enrol") != std::string::npos) {

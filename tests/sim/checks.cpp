@@ -82,8 +82,10 @@ void World::check_touch(const PciAddress& address, const char* what) {
   const Provider* provider = provider_of(slot);
   const std::string where = fmt::format("{} on {}", what, to_string(address));
   say(fmt::format("drive: {}", where));
-  const bool erase = std::string_view(what) == "erase";
+  const bool of_function = std::string_view(what) == "clean_function";
+  const bool erase = std::string_view(what) == "erase" || of_function;
   if (erase) erases += 1;
+  if (of_function != slot.by_steps) return fail(where + ": it is of another kind");
   if (drive.guest != 0) return fail(where + ": a guest has the drive");
   if (provider != nullptr && !provider->consumers.empty() && !slot.blamed) {
     return fail(where + ": " + provider->consumers.front() + " holds it in Placement");
@@ -106,9 +108,8 @@ void World::check_touch(const PciAddress& address, const char* what) {
   if (!drives->claimed(address)) return fail(where + ": without a claim");
   if (std::string why = check_cyborg_touch(slot, drive); !why.empty()) return fail(where + why);
   const Record* saved = store.last_saved(address);
-  const Stage wanted = erase                                          ? Stage::erasing
-                       : std::string_view(what) == "reset_namespaces" ? Stage::preparing
-                                                                      : Stage::baselining;
+  const bool preparing = of_function || std::string_view(what) == "reset_namespaces";
+  const Stage wanted = preparing ? Stage::preparing : erase ? Stage::erasing : Stage::baselining;
   if (saved == nullptr || saved->stage != wanted) {
     return fail(where + fmt::format(": before the record says so, which stands at {}",
                                     saved == nullptr ? "nothing" : to_string(saved->stage)));
@@ -205,6 +206,7 @@ void World::check_saved(const Record& record) {
   if (!is_busy(record.stage)) slot.approved_by.clear();
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
+                      record.waiting_for.find("no counters to tell") != std::string::npos ||
                       record.waiting_for.find("cannot be claimed to read") != std::string::npos;
   slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure && !slot.bound);
   if (record.stage == Stage::guarding && record.cyborg_status == "maintaining") {
@@ -246,10 +248,14 @@ void World::check_certificate(const std::string& json_text) {
       certificate->verification.empty() || certificate->method.empty()) {
     return fail("a certificate without evidence: " + json_text);
   }
-  if (certificate->capacity_bytes != kWholeBytes) {
+  const bool by_steps = certificate->method == "operator_steps";
+  if (by_steps != certificate->sanitization_class.empty()) {
+    return fail("a certificate of a class that is not its method's");
+  }
+  if (!by_steps && certificate->capacity_bytes != kWholeBytes) {
     return fail("a certificate of another size than was verified");
   }
-  if (!verified_serials_.contains(certificate->serial)) {
+  if (!by_steps && !verified_serials_.contains(certificate->serial)) {
     return fail("a certificate for a drive that never was erased and verified: " +
                 certificate->serial);
   }
@@ -298,8 +304,9 @@ void World::check_unfit(Slot& slot, const Provider* provider) {
   const Drive& drive = drive_of(slot);
   const bool unfit = provider != nullptr && provider->inventory.reserved == 0 &&
                      provider->consumers.empty() && slot.ours && slot.managed && drive.present &&
-                     slot.is_drive && drive.driver == drive.home && !drive.hangs &&
-                     drive.capabilities.sanicap == 0 && slot.action == nvme::ClearAction::sanitize;
+                     slot.is_drive && !slot.by_steps && drive.driver == drive.home &&
+                     !drive.hangs && drive.capabilities.sanicap == 0 &&
+                     slot.action == nvme::ClearAction::sanitize;
   check_ends(
       unfit, slot.offered_unfit_since_ms, kUnfitWithinMs,
       fmt::format("{} is offered, though its policy cannot be satisfied", to_string(slot.address)));

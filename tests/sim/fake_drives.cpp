@@ -157,7 +157,7 @@ void FakeDrives::discover(const std::set<PciAddress>& others,
       facts.driver = drive.driver;
       facts.hardware = drive.hardware;
       if (drive.guest != 0) facts.guest = "libvirt domain tenant names it";
-      if (drive.class_code != 0x010802) {
+      if (!drive.is_nvme()) {
         if (others.contains(address)) out.push_back(std::move(facts));
         continue;
       }
@@ -297,7 +297,7 @@ void FakeDrives::still_ours(const PciAddress& address, const nvme::Counters& sin
     };
     if (stopped(address, op)) return refuse(cancelled());
     if (auto refused = guard(drive, thread)) return refuse(*refused);
-    if (drive->host_writes != since.host_writes) {
+    if (drive->is_nvme() && drive->host_writes != since.host_writes) {
       return refuse(Error{Errc::refused, "somebody wrote to it since it was verified"});
     }
     const nvme::Counters counters{drive->host_reads, drive->host_writes};

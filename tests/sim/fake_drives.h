@@ -65,8 +65,9 @@ struct Drive {
   std::optional<Errc> steps_end_with;     // instead of being carried out
   std::optional<Errc> command_ends_with;  // an operator's step, so
   bool command_writes = false;            // an operator's step writes to the media
-  std::uint32_t class_code = 0x010802;    // another one: no drive, and nothing of the above holds
-  std::vector<std::string> signatures;    // of what somebody once wrote to it
+  std::uint32_t class_code = 0x010802;    // another one: no drive
+  [[nodiscard]] bool is_nvme() const { return class_code == 0x010802; }
+  std::vector<std::string> signatures;  // of what somebody once wrote to it
 };
 
 // A drive's media is changed by somebody of the host or a guest.
@@ -84,6 +85,8 @@ class Hardware final {
   // The commands of operators' steps, path and content; one that is not here is not acceptable.
   std::map<std::string, std::string> commands;
   std::set<std::string> required_commands;  // no baseline before each of these succeeded
+  // What cleans a device that is no drive, and shows that it is clean.
+  std::set<std::string> cleaning_commands;
 };
 
 // What one claim has shown so far.
@@ -108,6 +111,13 @@ class FakeDrives final : public nvme::Drives {
   void claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimReport> done) override;
   void inspect(const nvme::ClaimRequest& request,
                Callback<std::vector<nvme::GuardFinding>> done) override;
+  void claim_function(const nvme::PciClaimRequest& request,
+                      Callback<nvme::ClaimReport> done) override;
+  void inspect_function(const nvme::PciClaimRequest& request,
+                        Callback<std::vector<nvme::GuardFinding>> done) override;
+  void run_function_step(const PciAddress& address, const nvme::PciStepRequest& request,
+                         Callback<nvme::StepReport> done) override;
+  void read_enrolment(const PciAddress& address, Callback<std::string> done) override;
   void run_step(const PciAddress& address, const nvme::StepRequest& request,
                 std::function<void(nvme::EraseProgress)> on_progress,
                 Callback<nvme::StepReport> done) override;

@@ -120,13 +120,21 @@ void FakeDrives::end_command(const PciAddress& address, std::uint64_t op,
   };
   if (stopped(address, op)) return refuse(cancelled());
   if (drive == nullptr) return refuse(Error{Errc::failed, "the device is gone"});
-  if (drive->command_writes) write_media(*drive, drive->owner, drive->content);
+  if (drive->command_writes && drive->is_nvme()) write_media(*drive, drive->owner, drive->content);
   if (drive->command_ends_with) return refuse(Error{*drive->command_ends_with, "exit status 3"});
   if (rng_.chance(faults_.command_fails)) {
     constexpr std::array kAnswers{Errc::failed, Errc::busy};
     return refuse(Error{kAnswers.at(rng_.below(kAnswers.size())), "exit status"});
   }
-  (thread.proof.verified ? thread.proof.commands_after : thread.proof.commands_before)
+  if (!drive->is_nvme() && hardware_.cleaning_commands.contains(command.path)) {
+    if (on_touch) on_touch(address, "clean_function");
+    drive->owner = drive->hidden_owner = drive->content = 0;
+    thread.proof.erased = thread.proof.verified = true;
+    thread.proof.version = ++drive->version;
+    if (on_verified) on_verified(*drive);
+  }
+  (thread.proof.verified && drive->is_nvme() ? thread.proof.commands_after
+                                             : thread.proof.commands_before)
       .insert(command.path);
   nvme::CommandReport report;
   report.findings.push_back({"firmware", "as it should be", false});

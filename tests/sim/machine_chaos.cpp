@@ -34,8 +34,8 @@ bool World::is_in_release(const Slot& slot) const {
 
 // Two drives can change places: nobody's guest has either.
 bool World::may_move(const Slot& slot) {
-  return slot.ours && slot.is_drive && !slot.unregistered && !is_in_release(slot) &&
-         drive_of(slot).present && drive_of(slot).signatures.empty();
+  return slot.ours && slot.is_drive && !slot.by_steps && !slot.unregistered &&
+         !is_in_release(slot) && drive_of(slot).present && drive_of(slot).signatures.empty();
 }
 
 void World::change_places(Slot& a, Slot& b, bool renumbered) {

@@ -47,7 +47,9 @@ void World::nova_boots(Slot& slot) {
   if (options_.scripted || rng.chance(0.85)) {
     write_media(drive, slot.tenancy, rng.next() | 1U);
     slot.had_data = true;
-    if (!options_.scripted && rng.chance(0.3)) drive.hidden_owner = slot.tenancy;
+    if (!options_.scripted && rng.chance(0.3) && drive.is_nvme()) {
+      drive.hidden_owner = slot.tenancy;
+    }
     if (!options_.scripted && rng.chance(0.02)) drive.locked = true;
   } else if (rng.chance(0.5)) {
     drive.host_reads += 5;

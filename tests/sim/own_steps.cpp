@@ -8,6 +8,7 @@ namespace reclaim::sim {
 namespace {
 
 constexpr std::int64_t kHoldMs = 600'000;
+constexpr std::size_t kFunctionSteps = 4;  // built in
 
 OperatorStep own(const char* interface, const char* name, int priority, StepStage stage) {
   OperatorStep step;
@@ -39,6 +40,28 @@ void World::draw_own_steps() {
     if (step.is_hold()) continue;
     hardware.commands[step.command] = "first";
     if (step.stage == StepStage::before) hardware.required_commands.insert(step.command);
+  }
+}
+
+// No drive: a network card, say, whose firmware a tenant can change.
+void World::draw_function(Slot& slot) {
+  if (!rng.chance(0.6) || !slot.is_drive || slot.unregistered) return;
+  Drive& drive = drive_of(slot);
+  slot.by_steps = true;
+  slot.managed = true;
+  slot.action = nvme::ClearAction::auto_;
+  drive.kind = Kind::healthy;
+  drive.class_code = 0x020000;
+  drive.driver = drive.home = "nvme";  // its host's own
+  drive.signatures.clear();
+  if (drive.hardware.empty()) drive.hardware.serial_number = "dsn-" + drive.serial;
+  drive.hidden_owner = 0;
+  if (hardware.cleaning_commands.empty()) {
+    own_steps.push_back(own("card", "reflash", 65, StepStage::before));
+    own_steps.back().verifies = true;
+    hardware.commands[own_steps.back().command] = "first";
+    hardware.required_commands.insert(own_steps.back().command);
+    hardware.cleaning_commands.insert(own_steps.back().command);
   }
 }
 
@@ -105,10 +128,15 @@ std::string World::check_holds(const Slot& slot, StepStage stage) const {
 // the erase are looked at when the canary is written: an erase is adopted with what came before it.
 std::string World::check_own_steps(const Slot& slot, const Proof& proof) const {
   for (const OperatorStep& step : own_steps) {
-    if (!step.is_hold() && step.stage == StepStage::after &&
-        !proof.commands_after.contains(step.command)) {
-      return fmt::format("{} was not run after the verification", step.command);
+    const bool here = slot.by_steps || step.stage == StepStage::after;
+    const auto& ran = slot.by_steps ? proof.commands_before : proof.commands_after;
+    if (!step.is_hold() && here && !ran.contains(step.command)) {
+      return fmt::format("{} was not run", step.command);
     }
+  }
+  if (slot.by_steps && proof.steps.size() != kFunctionSteps) return "a built-in step was not run";
+  if (slot.by_steps) {
+    if (std::string why = check_holds(slot, StepStage::before); !why.empty()) return why;
   }
   return check_holds(slot, StepStage::after);
 }

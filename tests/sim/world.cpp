@@ -60,6 +60,9 @@ World::World(const WorldOptions& options)
   }
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
   if (options.seed >= kOwnStepsFrom) draw_own_steps();
+  if (options.seed >= kFunctionsFrom) {
+    for (Slot& slot : slots) draw_function(slot);
+  }
   wire_checks();
 }
 
@@ -176,7 +179,7 @@ void World::start_worker() {
   };
   policies.device_policy = [this](std::uint16_t, std::uint16_t,
                                   const PciAddress& at) -> std::optional<DevicePolicy> {
-    if (!slot_at(at).ours || !slot_at(at).is_drive) return std::nullopt;
+    if (!slot_at(at).ours || !slot_at(at).is_drive || slot_at(at).by_steps) return std::nullopt;
     DevicePolicy policy;
     policy.managed = slot_at(at).managed;
     policy.rules.action = slot_at(at).action;
@@ -184,6 +187,14 @@ void World::start_worker() {
     policy.manual = manual;
     policy.roles = roles;
     policy.tags = tags;
+    return policy;
+  };
+  policies.function_policy = [this](std::uint16_t, std::uint16_t,
+                                    const PciAddress& at) -> std::optional<DevicePolicy> {
+    if (!slot_at(at).ours || !slot_at(at).by_steps) return std::nullopt;
+    DevicePolicy policy;
+    policy.steps = own_steps;
+    policy.manual = manual;
     return policy;
   };
   policies.choose_method = [](const DevicePolicy& policy, const nvme::Capabilities& capabilities) {
@@ -261,6 +272,7 @@ void World::kick(std::vector<int> delays_s) {
 void World::name_drive(const Slot& slot, Order& order) const {
   const Drive& drive = hardware.drives.at(slot.address);
   order.hardware = nvme::encode_hardware(drive.hardware);
+  if (slot.by_steps) return;
   if (slot.managed || drive.hardware.serial_number.empty()) order.serial = drive.serial;
 }
 

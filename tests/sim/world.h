@@ -43,6 +43,7 @@ struct Slot {
   bool cyborg = false;
   bool reserves = false;  // its Cyborg is the specification's: reserved at bind
   bool is_drive = true;   // or something that is shown and nothing else
+  bool by_steps = false;  // cleaned as a drive is, and none: by its steps alone
   std::string arq;        // its last ARQ
   bool bound = false;     // says Cyborg
   bool by_hand = false;   // bound without an allocation
@@ -98,6 +99,8 @@ class TraceLogger final : public Logger {
 };
 
 // Worlds of these seeds have an operator with clean steps of his own.
+// And from here on some devices are no drives.
+inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
 inline constexpr std::uint64_t kOwnStepsFrom = 2'000'000'000'000'000ULL;
 
 struct WorldOptions {
@@ -228,6 +231,7 @@ class World final {
   void tidy_own_steps();
   void note_approval(Slot& slot, const std::string& who);
   [[nodiscard]] std::string check_holds(const Slot& slot, StepStage stage) const;
+  void draw_function(Slot& slot);
   [[nodiscard]] std::string check_own_steps(const Slot& slot, const Proof& proof) const;
 
   // machine_chaos.cpp

@@ -20,9 +20,12 @@ MAP = {
     "nvme": {"state"},
     "handlers": {"placement", "nvme", "state"},
     # policy.h: the words an operator writes into device_spec choose the erasure; plan.h: which
-    # clean steps there are to be ordered; strictest.h: what of several policies counts.
+    # clean steps there are to be ordered; pci/: the words of [devices] device_spec; strictest.h:
+    # what of several policies counts.
     "config": {"state", "*options.h", "handlers/api/policy.h", "handlers/survey/plan.h",
-               "handlers/survey/strictest.h", "nvme/erase/policy.h", "nvme/rules.h"},
+               "handlers/survey/function_plan.h", "handlers/survey/strictest.h",
+               "nvme/erase/policy.h", "nvme/rules.h", "nvme/pci/config_compare.h",
+               "nvme/pci/pci_step.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
 }
@@ -37,7 +40,7 @@ ROOMS = {
     "placement": {"http": {"options.h"}, "keystone": {"http", "options.h", "providers.h"},
                   "cyborg": {"http", "keystone", "options.h", "providers.h", "conversations.h"}},
     "nvme": {"controller": {"rules.h", "stop_flag.h"},
-             "command": {"controller", "stop_flag.h"},
+             "command": {"controller", "pci/pci_step.h", "stop_flag.h"},
              "verify": {"controller"},
              "erase": {"controller", "verify", "host", "rules.h", "stop_flag.h", "drive_context.h"},
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"},

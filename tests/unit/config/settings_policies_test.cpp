@@ -1,4 +1,5 @@
 // [policy:NAME]: what is read of them, which devices they are for, and what stops the start.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,6 +93,26 @@ TEST(PolicySections, OnlyRaiseWhatTheEntrySays) {
   EXPECT_EQ(policy.steps[1].name, "more");
   EXPECT_EQ(policy.cleanup_timeout_ms, 900'000) << "[nvme] cleanup_timeout is the entry's";
   EXPECT_THAT(texts(checked.warnings), Not(Contains(HasSubstr("step:more"))));
+}
+
+TEST(PolicySections, AreForDevicesThatAreNoDrivesAsWell) {
+  constexpr std::string_view kAudited =
+      "[policy:audited]\nclean = manual\nsteps = audit\n"
+      "[step:audit]\ncommand = /x\npriority = 60\nverifies = true\n";
+  const auto of = [&](std::string_view tags) {
+    return build(
+        with(fmt::format("[devices]\ndevice_spec = {{\"vendor_id\": \"15b3\", "
+                         "\"tags\": {}}}\n{}",
+                         tags, kAudited)));
+  };
+  const CheckedSettings checked = of(R"(["audited"])");
+  const auto policy = function_policy_lookup(checked.settings)(0x15b3, 1, kAt);
+  ASSERT_TRUE(policy);
+  EXPECT_TRUE(policy->manual);
+  ASSERT_EQ(policy->steps.size(), 1U);
+  EXPECT_EQ(policy->steps.front().name, "audit");
+  EXPECT_THAT(texts(of(R"({"policy": "gone"})").problems),
+              Contains(HasSubstr("[devices] device_spec: the tag 'policy' names 'gone'")));
 }
 
 TEST(PolicySections, TraitsAreAskedForOnlyWhereThereIsOne) {
