@@ -10,9 +10,11 @@
 #include "cli/records.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/base/visible.h"
+#include "state/device/tagged_device.h"
 
 namespace reclaim::cli {
 namespace {
@@ -170,6 +172,9 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
       fields.emplace_back(name, value);
     }
   }
+  if (!record->tags.empty()) {
+    fields.emplace_back("tagged_device", RawJson{tagged_device(*record)});
+  }
   if (const auto method = erase_of(record->plan)) {
     fields.emplace_back("sanitization_class", std::string(nvme::sanitization_class(*method)));
   }
@@ -177,8 +182,12 @@ int run_device_show(Session& session, const DeviceShowOptions& options, std::ost
     const auto id = [](const std::string& hex) {
       return parse_hex<std::uint16_t>(hex).value_or(0);
     };
-    const auto policy = config::device_policy_lookup(session.settings())(
-        id(record->vendor_id), id(record->product_id), record->address);
+    const DevicePolicyLookup lookup = record->is_drive()
+                                          ? config::device_policy_lookup(session.settings())
+                                          : config::function_policy_lookup(session.settings());
+    auto policy = lookup(id(record->vendor_id), id(record->product_id), record->address);
+    if (policy) policy = raised_by_names(*std::move(policy), record->policies);
+    fields.emplace_back("policy", policy ? describe_origin(*policy) : "");
     fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");
   }
   return print(format_show(fields, options.view), out, err);

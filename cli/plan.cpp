@@ -12,6 +12,7 @@
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 #include "handlers/survey/survey.h"
 #include "state/base/visible.h"
 
@@ -183,15 +184,15 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     return 1;
   }
   Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Class", "Verify",
-                 "Steps", "Why"},
+                 "Steps", "Policy", "Why"},
                 {},
-                {"Steps", "Model", "Provider", "Verify", "Class", "Serial"}};
+                {"Policy", "Steps", "Model", "Provider", "Verify", "Class", "Serial"}};
   Table guards{{"Address", "Guard", "Result", "Detail"}, {}};
   const auto unregistered = registrations(session, known->survey, known->records);
   for (const auto& [address, drive] : unregistered) {
     devices.rows.push_back({to_string(address), drive.provider, drive.model, drive.serial,
                             drive.verdict, std::string(), std::string(), std::string(),
-                            std::string(), drive.why});
+                            std::string(), std::string(), drive.why});
   }
   for (auto& [address, sighting] : known->survey.sightings) {
     if (unregistered.contains(address)) continue;
@@ -232,6 +233,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     std::vector<Cell> row{to_string(address), base.provider_name, base.model, base.serial,
                           verdict.word};
     for (Cell& cell : cells_of(verdict, policy)) row.push_back(std::move(cell));
+    row.emplace_back(policy ? describe_origin(*policy) : std::string());
     row.emplace_back(verdict.why);
     devices.rows.push_back(std::move(row));
   }

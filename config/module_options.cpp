@@ -35,6 +35,7 @@ Result<placement::Options> placement_options(const Settings& settings,
   if (settings.logins.placement.empty()) return no_login("placement");
   placement::Options out = settings.placement;
   out.root_provider_names = host_names(settings, machine).nodes;
+  if (!settings.policies.empty()) out.policy_trait_prefix = kPolicyTraitPrefix;
   return out;
 }
 
@@ -73,7 +74,8 @@ Whitelist passthrough_whitelist(const Settings& settings) {
 
 DevicePolicyLookup device_policy_lookup(const Settings& settings) {
   return [specs = settings.device_specs, whitelist = settings.passthrough_whitelist,
-          steps = settings.steps, automated = settings.conductor.clean_automated](
+          steps = settings.steps, automated = settings.conductor.clean_automated,
+          roles = role_policies(settings), timeout_ms = settings.conductor.cleanup_timeout_ms](
              std::uint16_t vendor_id, std::uint16_t product_id,
              const PciAddress& address) -> std::optional<DevicePolicy> {
     const auto index = match(specs, vendor_id, product_id, address);
@@ -88,13 +90,14 @@ DevicePolicyLookup device_policy_lookup(const Settings& settings) {
     out.shared_subsystem_allowed = spec.shared_subsystem == SharedSubsystem::allow;
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
     out.rules = spec.rules;
-    return out;
+    return policy_by_role(std::move(out), spec, roles, timeout_ms);
   };
 }
 
 DevicePolicyLookup function_policy_lookup(const Settings& settings) {
   return [specs = settings.function_specs, steps = settings.steps,
-          automated = settings.conductor.clean_automated](
+          automated = settings.conductor.clean_automated, roles = role_policies(settings),
+          timeout_ms = settings.conductor.cleanup_timeout_ms](
              std::uint16_t vendor_id, std::uint16_t product_id,
              const PciAddress& address) -> std::optional<DevicePolicy> {
     const auto index = match(specs, vendor_id, product_id, address);
@@ -105,7 +108,7 @@ DevicePolicyLookup function_policy_lookup(const Settings& settings) {
     out.steps = steps_for(steps, spec, vendor_id, product_id, address);
     if (!spec.resource_class.empty()) out.resource_class = spec.resource_class;
     out.function = {spec.type, spec.driver, spec.roms_allowed, spec.config_ignored};
-    return out;
+    return policy_by_role(std::move(out), spec, roles, timeout_ms);
   };
 }
 

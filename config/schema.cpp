@@ -9,6 +9,7 @@
 #include "config/schema_bus.h"
 #include "config/schema_cyborg.h"
 #include "config/schema_host.h"
+#include "config/schema_policies.h"
 #include "config/schema_session.h"
 #include "config/schema_steps.h"
 
@@ -23,8 +24,10 @@ constexpr auto joined(const std::array<Option, kSizes>&... parts) {
   return all;
 }
 
+// Of options with one name, a misplaced one is told to belong to the group of the last: what
+// [policy:NAME] has as well belongs elsewhere.
 constexpr auto kOptions =
-    joined(kBusOptions,
+    joined(kPolicyOptions, kBusOptions,
            adapter_options("placement", "placement",
                            "Placement's URL, instead of the one in the catalog."),
            session_options("placement"), timeout_option("placement"), kAuthOptions,

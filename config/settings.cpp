@@ -44,7 +44,9 @@ class Builder {
     read_placement(reading, out_.settings);
     read_cyborg(reading, out_.settings);
     read_nvme(reading, out_.settings);
+    read_policies(reading, out_.settings);
     read_steps(reading, out_.settings);
+    check_policy_steps(reading, out_.settings);
     read_passthrough_whitelist(reading, out_.settings);
     check_managed(out_.settings, out_.problems, out_.warnings);
     for (const std::string_view group : {"recovery", "certificates", "security"}) {

@@ -62,6 +62,13 @@ struct StepSection {
   Location at;
 };
 
+// A [policy:NAME] section.
+struct PolicySection {
+  RolePolicy policy;               // without its steps, which are known when all sections are
+  std::vector<std::string> steps;  // names of [step:NAME] sections
+  Location at;
+};
+
 struct Settings {
   std::string host;
   bool debug = false;
@@ -86,6 +93,7 @@ struct Settings {
   std::vector<DeviceSpec> device_specs;    // empty: no drive is ever touched
   std::vector<DeviceSpec> function_specs;  // [devices]; empty: no other device is
   std::vector<StepSection> steps;          // of operators' own, in the order of the files
+  std::vector<PolicySection> policies;     // by role, in the order of the files
   bool manage_every_drive = false;  // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours
@@ -121,6 +129,14 @@ struct CheckedSettings {
                                                   const DeviceSpec& spec, std::uint16_t vendor_id,
                                                   std::uint16_t product_id,
                                                   const PciAddress& address);
+
+// What an entry says, raised by the policies that its tags choose: those whose name is that of a
+// tag, or what the tag `policy` says. `timeout_ms` is [nvme] cleanup_timeout.
+[[nodiscard]] DevicePolicy policy_by_role(DevicePolicy of_entry, const DeviceSpec& spec,
+                                          const RolePolicies& roles, std::int64_t timeout_ms);
+
+// All policies with their steps; null: there is none.
+[[nodiscard]] RolePolicies role_policies(const Settings& settings);
 
 // One line for each problem.
 [[nodiscard]] std::string to_text(const std::vector<Problem>& problems);

@@ -37,7 +37,16 @@ inline void fill_group(const Reading& reading, std::string_view group, Settings&
 // [oslo_messaging_rabbit], where the query of transport_url was already taken into account.
 void read_rabbit(const Reading& reading, Settings& settings);
 void read_nvme(const Reading& reading, Settings& settings);
-// [clean] and the [step:NAME] sections. After read_nvme(): steps are for its devices.
+// The [policy:NAME] sections. After read_nvme(): tags of its entries choose them.
+void read_policies(const Reading& reading, Settings& settings);
+// That their steps are there. After read_steps().
+void check_policy_steps(const Reading& reading, const Settings& settings);
+// These entries with every step that a policy may give their devices: a trait may choose any policy
+// for any device.
+[[nodiscard]] std::vector<DeviceSpec> with_policy_steps(const Settings& settings,
+                                                        std::vector<DeviceSpec> specs);
+// [clean] and the [step:NAME] sections. After read_nvme() and read_policies(): steps are for its
+// devices.
 void read_steps(const Reading& reading, Settings& settings);
 // [placement], [cyborg] and [keystone_authtoken], and the logins that they name.
 void read_placement(const Reading& reading, Settings& settings);

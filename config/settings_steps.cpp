@@ -235,11 +235,11 @@ void read_steps(const Reading& reading, Settings& settings) {
   for (const IniSection& section : sections) {
     settings.steps.push_back(read_step(reading, settings, section));
   }
-  const std::vector<DeviceSpec>& drives = settings.device_specs;
-  const std::vector<DeviceSpec>& functions = settings.function_specs;
+  const std::vector<DeviceSpec> drives = with_policy_steps(settings, settings.device_specs);
+  const std::vector<DeviceSpec> functions = with_policy_steps(settings, settings.function_specs);
   const std::vector<std::string>& interfaces = settings.conductor.clean_interfaces;
-  check_names_of_specs(reading, settings.steps, drives, "nvme");
-  check_names_of_specs(reading, settings.steps, functions, "devices");
+  check_names_of_specs(reading, settings.steps, settings.device_specs, "nvme");
+  check_names_of_specs(reading, settings.steps, settings.function_specs, "devices");
   for (const StepSection& section : settings.steps) {
     const int priority = section.step.priority;
     check_against_built_in(reading, section, drives,
@@ -253,7 +253,7 @@ void read_steps(const Reading& reading, Settings& settings) {
     if (!may_be_for_any(section, drives) && !may_be_for_any(section, functions)) {
       reading.warnings.push_back(
           {section.at, fmt::format("[{}{}] is for no device: name it in the key steps of a "
-                                   "device_spec entry, or give it devices",
+                                   "device_spec entry or of a policy, or give it devices",
                                    kFamily, section.step.name)});
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "handlers/operator_step.h"
+#include "handlers/role_policy.h"
 #include "nvme/controller/facts.h"
 #include "nvme/pci/config_compare.h"
 #include "nvme/rules.h"
@@ -35,7 +36,10 @@ struct DevicePolicy {
   std::optional<std::int64_t> cleanup_timeout_ms;  // nothing: ConductorOptions'
   bool manual = false;                             // cleaned only when an operator says so
   std::vector<OperatorStep> steps;  // of an operator's own that are for it, in no order
-  FunctionPolicy function;          // of no drive
+  std::vector<std::string> tags;    // of its entry, as the record shows them
+  PolicyOrigin origin;
+  RolePolicies roles;       // those that there are; null: none (handlers/survey/strictest.h)
+  FunctionPolicy function;  // of no drive
 };
 
 // The first device_spec entry that matches, or nothing: then the device is not ours to touch.

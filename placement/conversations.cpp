@@ -88,6 +88,15 @@ ListTree::Step ListTree::ask() {
     case Asked::both:
       request_ = list(RequestKind::list_by_trait, fmt::format("{},{}", kOneTimeUse, kOwnerCyborg));
       break;
+    case Asked::policies:
+      request_ = {
+          RequestKind::list_by_trait,
+          fmt::format("/traits?name=startswith:{}&associated=true", options_.policy_trait_prefix),
+          ""};
+      break;
+    case Asked::policy_bearers:
+      request_ = list(RequestKind::list_by_trait, policy_traits_.back());
+      break;
   }
   return request_;
 }
@@ -95,7 +104,12 @@ ListTree::Step ListTree::ask() {
 ListTree::Step ListTree::on_answer(Result<HttpResponse> answer) {
   if (!answer.ok()) return Finished<Tree>{std::move(answer).error()};
   if (asked_ == Asked::tree && answer->status == 404) return look_up_again();
-  const bool of_traits = asked_ != Asked::root && asked_ != Asked::tree;
+  // Deleted since it was listed: nobody has it.
+  if (asked_ == Asked::policy_bearers && trait_is_unknown(*answer, policy_traits_.back())) {
+    return next_policy();
+  }
+  const bool of_traits =
+      asked_ == Asked::one_time_use || asked_ == Asked::owner_cyborg || asked_ == Asked::both;
   if (of_traits && novas_known_ && trait_is_unknown(*answer, kOneTimeUse)) {
     novas_known_ = false;
     return on_unknown_trait();
@@ -111,6 +125,10 @@ ListTree::Step ListTree::on_answer(Result<HttpResponse> answer) {
       return on_root(*good);
     case Asked::tree:
       return on_tree(*good);
+    case Asked::policies:
+      return on_policies(*good);
+    case Asked::policy_bearers:
+      return on_policy_bearers(*good);
     case Asked::one_time_use:
     case Asked::owner_cyborg:
     case Asked::both:
@@ -209,7 +227,7 @@ ListTree::Step ListTree::on_marked(const HttpResponse& response) {
 // What was asked for by a trait that Placement does not know nobody has; the other one is asked
 // for alone.
 ListTree::Step ListTree::on_unknown_trait() {
-  if (!novas_known_ && !cyborgs_known_) return Finished<Tree>{std::move(tree_)};
+  if (!novas_known_ && !cyborgs_known_) return after_owners();
   asked_ = novas_known_ ? Asked::one_time_use : Asked::owner_cyborg;
   return ask();
 }
@@ -228,7 +246,53 @@ ListTree::Step ListTree::after_marks() {
     asked_ = Asked::both;
     return ask();
   }
-  return Finished<Tree>{std::move(tree_)};
+  return after_owners();
+}
+
+// Which traits begin so is asked of Placement, and not the configuration: one that no section is
+// for has to be seen as well.
+ListTree::Step ListTree::after_owners() {
+  if (options_.policy_trait_prefix.empty()) return Finished<Tree>{std::move(tree_)};
+  asked_ = Asked::policies;
+  return ask();
+}
+
+ListTree::Step ListTree::on_policies(const HttpResponse& response) {
+  auto found = parse_known_traits(response.body, bytes_max(options_));
+  if (!found.ok()) return Finished<Tree>{std::move(found).error()};
+  for (std::string& trait : found->traits) {
+    if (trait.starts_with(options_.policy_trait_prefix)) policy_traits_.push_back(std::move(trait));
+  }
+  if (policy_traits_.size() > static_cast<std::size_t>(options_.policy_traits_max)) {
+    return Finished<Tree>{Error{
+        Errc::invalid,
+        fmt::format("providers in Placement have {} different traits that begin with {}, {} are "
+                    "the limit: remove those that no [policy:NAME] section is for",
+                    policy_traits_.size(), options_.policy_trait_prefix,
+                    options_.policy_traits_max)}};
+  }
+  std::sort(policy_traits_.rbegin(), policy_traits_.rend());
+  asked_ = Asked::policy_bearers;
+  if (policy_traits_.empty()) return Finished<Tree>{std::move(tree_)};
+  return ask();
+}
+
+ListTree::Step ListTree::on_policy_bearers(const HttpResponse& response) {
+  auto found = rows(response);
+  if (!found.ok()) return Finished<Tree>{std::move(found).error()};
+  for (const RowAnswer& bearer : *found) {
+    const auto row =
+        std::find_if(tree_.rows.begin(), tree_.rows.end(),
+                     [&](const ProviderRow& each) { return each.uuid == bearer.uuid; });
+    if (row != tree_.rows.end()) row->policy_traits.push_back(policy_traits_.back());
+  }
+  return next_policy();
+}
+
+ListTree::Step ListTree::next_policy() {
+  policy_traits_.pop_back();
+  if (policy_traits_.empty()) return Finished<Tree>{std::move(tree_)};
+  return ask();
 }
 
 // Beside some of Nova's, all of Cyborg's were asked for, else those that are not Nova's as well.

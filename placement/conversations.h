@@ -35,7 +35,7 @@ class ListTree final {
   [[nodiscard]] Step on_answer(Result<HttpResponse> answer);
 
  private:
-  enum class Asked { root, tree, one_time_use, owner_cyborg, both };
+  enum class Asked { root, tree, one_time_use, owner_cyborg, both, policies, policy_bearers };
 
   [[nodiscard]] Step ask();
   [[nodiscard]] Step next_name();
@@ -44,6 +44,10 @@ class ListTree final {
   [[nodiscard]] Step on_marked(const HttpResponse& response);
   [[nodiscard]] Step on_unknown_trait();
   [[nodiscard]] Step after_marks();
+  [[nodiscard]] Step after_owners();
+  [[nodiscard]] Step on_policies(const HttpResponse& response);
+  [[nodiscard]] Step on_policy_bearers(const HttpResponse& response);
+  [[nodiscard]] Step next_policy();
   [[nodiscard]] bool may_bear_both() const;
   [[nodiscard]] Step look_up_again();
   [[nodiscard]] Result<std::vector<RowAnswer>> rows(const HttpResponse& response) const;
@@ -56,7 +60,8 @@ class ListTree final {
   bool novas_known_ = true;    // Placement knows HW_PCI_ONE_TIME_USE,
   bool cyborgs_known_ = true;  // and OWNER_CYBORG
   bool some_novas_ = false;
-  std::string not_root_;  // a name that was found, but deeper in somebody's tree
+  std::vector<std::string> policy_traits_;  // that some provider has, still to be asked for
+  std::string not_root_;                    // a name that was found, but deeper in somebody's tree
   Tree tree_;
 };
 

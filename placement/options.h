@@ -64,6 +64,11 @@ struct Options {
   int tree_rows_max = 10'000;
   int rereads_max = 8;  // of one provider whose generation keeps moving while it is read
 
+  // What traits that choose a cleaning policy begin with ("CUSTOM_RECLAIM_"); empty: no policy
+  // could be chosen, and Placement is not asked for them.
+  std::string policy_trait_prefix;
+  int policy_traits_max = 64;  // different ones in all of Placement
+
   // Names of this host's root provider, tried in this order: the operator's override, Nova's
   // hypervisor_hostname (usually the FQDN), the short host name.
   std::vector<std::string> root_provider_names;

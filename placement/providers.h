@@ -24,6 +24,8 @@ struct ProviderRow {
   std::int64_t generation = 0;
   bool one_time_use = false;  // has HW_PCI_ONE_TIME_USE
   bool owner_cyborg = false;  // has OWNER_CYBORG
+  // Those of its traits that choose a cleaning policy, if such are asked for, in their order.
+  std::vector<std::string> policy_traits = {};
 };
 
 struct Tree {
@@ -77,7 +79,8 @@ class Providers {
   virtual ~Providers() = default;
 
   // The tree of this host, listed without a trait filter, each row marked with its traits.
-  // Three requests (four the first time, when the root is looked up by name).
+  // Three requests (four the first time, when the root is looked up by name); where policies may
+  // be chosen by a trait, one more that lists such traits, and one for each that any provider has.
   virtual void list_tree(Callback<Tree> done) = 0;
 
   // Inventories and allocations; read again, a bounded number of times, until their generations

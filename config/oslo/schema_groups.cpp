@@ -81,6 +81,13 @@ constexpr std::array kGroups = {
                 .help = "A clean step of your own, in a section of its own name (lower-case "
                         "letters, digits, '_'). May stand as often as there are steps.",
                 .unused = ""},
+    OptionGroup{.name = "policy:",
+                .help = "How devices in a role are cleaned, in a section of its own name "
+                        "(lower-case letters, digits, '_'). It is for the devices whose "
+                        "device_spec entry has a tag of that name, or whose provider in Placement "
+                        "has the trait CUSTOM_RECLAIM_<NAME>. It can only make stricter what the "
+                        "entry says; of several, the strictest of each key counts.",
+                .unused = ""},
     OptionGroup{.name = "recovery", .help = "What to do after a restart.", .unused = ""},
     OptionGroup{.name = "certificates",
                 .help = "The proof of each erasure that led to a release.",

@@ -10,6 +10,7 @@
 #include "handlers/api/json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/device/tagged_device.h"
 
 namespace reclaim::api {
 namespace {
@@ -118,6 +119,16 @@ void put_json(JsonWriter& writer, std::string_view key, const std::string& text)
     writer.StartObject();
     writer.EndObject();
   }
+}
+
+// Only of a device that has tags, or that a policy by role is for.
+void put_roles(JsonWriter& writer, const Record& record) {
+  if (!record.tags.empty()) put_json(writer, "tagged_device", tagged_device(record));
+  if (record.policies.empty()) return;
+  put_key(writer, "policies");
+  writer.StartArray();
+  for (const std::string& name : record.policies) put(writer, name);
+  writer.EndArray();
 }
 
 std::string seconds(std::int64_t ms) {
@@ -280,6 +291,7 @@ std::string steps_body(const Record& record) {
   put_member(writer, "device_uuid", record.uuid);
   put_member(writer, "device_state", to_string(device_of(record).state));
   put_member(writer, "stage", to_string(record.stage));
+  put_roles(writer, record);
   put_key(writer, "steps");
   writer.StartArray();
   for (const CleanStep& step : record.plan) {

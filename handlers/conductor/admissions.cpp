@@ -1,10 +1,11 @@
 #include "handlers/conductor/admissions.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/strictest.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
@@ -40,7 +41,8 @@ void Admissions::try_admit(const PciAddress& address) {
     decided.maintenance = decided.maintenance || remembered->second.maintenance;
   }
   certificates_.forget_kept(decided);
-  auto plan = admit(sighting, decided, context_.survey.host, planning_for(context_, sighting));
+  const Planning planning = planning_for(context_, sighting);
+  auto plan = admit(sighting, decided, context_.survey.host, planning);
   waiting.for_thread = plan && busy_count() >= context_.options.cleanings_max;
   if (waiting.for_thread) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
@@ -63,6 +65,14 @@ void Admissions::try_admit(const PciAddress& address) {
                           .over;
   Facts facts;
   facts.plan = *plan;
+  facts.tags = planning.policy->tags;
+  facts.policies = chosen_names(*planning.policy);
+  if (!facts.policies->empty() || !facts.tags->empty()) {
+    context_.ports.log.info(
+        log_name::kConductor,
+        fmt::format("{} is cleaned by {}", to_string(address), describe_origin(*planning.policy)),
+        {{"tags", fmt::format("{}", fmt::join(*facts.tags, ", "))}});
+  }
   facts.cyborg_status = sighting.cyborg_status;
   facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
   facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
@@ -99,6 +109,8 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   }
   if (assessment.facts.flow) next.flow = *assessment.facts.flow;
   if (assessment.facts.type) next.type = *assessment.facts.type;
+  next.tags = assessment.facts.tags.value_or(next.tags);
+  next.policies = assessment.facts.policies.value_or(next.policies);
   next.by_steps = assessment.facts.by_steps.value_or(next.by_steps);
   if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
   if (assessment.counters) {

@@ -61,8 +61,10 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
     return;
   }
   if (!assessment) return registration_.say_foreign(sighting);
-  resolve_policy(*assessment, assessment->first_seen ? *assessment->first_seen : device->record,
-                 sighting, planning_for(context_, sighting));
+  const Planning planning = planning_for(context_, sighting);
+  const Record& base = assessment->first_seen ? *assessment->first_seen : device->record;
+  resolve_policy(*assessment, base, sighting, planning);
+  note_policy(*assessment, base, sighting, planning.policy);
   if (assessment->first_seen) {
     device = &devices_[address];
     const LedgerEntry* known = context_.on_ledger(address);

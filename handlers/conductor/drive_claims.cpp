@@ -10,6 +10,7 @@
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 
 namespace reclaim {
 namespace {
@@ -75,6 +76,9 @@ void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
   if (!request || !policy) {
     return context_.answer(address, epoch, Trigger::guards_wait,
                            said("no device_spec entry matches it"));
+  }
+  if (const std::string why = why_unknown(*policy); !why.empty()) {
+    return context_.answer(address, epoch, Trigger::guards_wait, said(why));
   }
   drives_[address].claimed = drives_[address].thread_open = true;
   const auto answered = [this, address, epoch, policy = *policy](Result<nvme::ClaimReport> report) {

@@ -166,6 +166,8 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   out.serial = record.serial;
   out.firmware = record.firmware;
   out.capacity_bytes = record.capacity_bytes;
+  out.tags = record.tags;
+  out.policies = record.policies;
   out.provider = record.provider;
   out.instance = record.instance;
   out.instance_source = std::string(to_string(record.instance_source));

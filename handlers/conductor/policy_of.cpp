@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "handlers/survey/strictest.h"
+
 namespace reclaim {
 namespace {
 
@@ -28,14 +30,16 @@ std::optional<DevicePolicy> policy_of(const ConductorPolicies& policies, const R
   };
   auto policy = look_up(policies, record.is_drive(), id(record.vendor_id), id(record.product_id),
                         record.address);
-  if (policy) policy = as_bound(*policy, record);
+  if (policy) policy = raised_by_names(as_bound(*policy, record), record.policies);
   return policy;
 }
 
 std::optional<DevicePolicy> policy_of(const ConductorPolicies& policies, const Sighting& sighting) {
   if (!sighting.drive) return std::nullopt;
-  return look_up(policies, sighting.is_drive(), sighting.drive->vendor_id,
-                 sighting.drive->device_id, sighting.address);
+  auto policy = look_up(policies, sighting.is_drive(), sighting.drive->vendor_id,
+                        sighting.drive->device_id, sighting.address);
+  if (policy) policy = raised_by_traits(*std::move(policy), sighting.policy_traits());
+  return policy;
 }
 
 bool is_ours(const ConductorPolicies& policies, const Sighting& sighting) {

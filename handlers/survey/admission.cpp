@@ -8,6 +8,7 @@
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
 #include "state/base/uuid.h"
 
@@ -512,57 +513,7 @@ bool must_be_reserved(const Sighting& sighting, const Record& record, const Ledg
   return assessment && assessment->reserve;
 }
 
-namespace {
-
-// Of an offered device that is no drive.
-void resolve_steps(Assessment& assessment, const placement::ProviderView& view,
-                   const Planning& planning) {
-  const Status able = check_function_plan(*planning.policy);
-  if (able) {
-    assessment.plan = make_function_plan(*planning.policy, planning.options);
-    return;
-  }
-  if (view.burned()) return;
-  assessment.trigger = Trigger::policy_unsatisfied;
-  assessment.reserve = true;
-  assessment.facts.detail = able.error().what;
-}
-
-}  // namespace
-
-void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
-                    const Planning& planning) {
-  // One that is in use when it is first seen shows its steps, too; what its drive can, and so its
-  // erase, is known later, and the plan is made again then.
-  const bool used = sighting.view && !sighting.view->free();
-  if (assessment.first_seen && used && planning.policy && record.cleanable()) {
-    assessment.first_seen->plan = record.by_steps
-                                      ? make_function_plan(*planning.policy, planning.options)
-                                      : make_plan(std::nullopt, *planning.policy, planning.options);
-  }
-  const bool offered = record.stage == Stage::available && !assessment.trigger && sighting.view &&
-                       sighting.view->is_device() && sighting.view->free() && record.cleanable();
-  if (!offered || !planning.policy || !sighting.drive) return;
-  if (record.by_steps) return resolve_steps(assessment, *sighting.view, planning);
-  if (!sighting.drive->identity) {
-    // What it can is not known before it is claimed; what was resolved for an earlier
-    // configuration counts no more.
-    if (!planning.policy->managed) {
-      assessment.plan = make_plan(std::nullopt, *planning.policy, planning.options);
-    }
-    return;
-  }
-  const auto method =
-      planning.choose_method(*planning.policy, sighting.drive->identity->capabilities);
-  if (method) {
-    assessment.plan = make_plan(*method, *planning.policy, planning.options);
-    return;
-  }
-  if (sighting.view->burned()) return;
-  assessment.trigger = Trigger::policy_unsatisfied;
-  assessment.reserve = true;
-  assessment.facts.detail = method.error().what;
-}
+namespace {}  // namespace
 
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
                                      const HostView& host, const Planning& planning) {
@@ -612,6 +563,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
     return refuse(gone_entry(sighting));
   }
   if (const Status told = is_the_one_on_record(sighting, record); !told) return told.error();
+  if (std::string why = why_unknown(*planning.policy); !why.empty()) return refuse(std::move(why));
   if (record.by_steps) {
     if (Status able = check_function_plan(*planning.policy); !able) return able.error();
   }

@@ -30,6 +30,9 @@ std::string step_input(const Record& record, const OperatorStep& step, bool dry_
   text("resource_class", record.resource_class);
   text("instance", record.instance);
   text("flow", to_string(record.flow));
+  rapidjson::Value tags(rapidjson::kArrayType);
+  for (const std::string& tag : record.tags) tags.PushBack(json_string(tag, allocator), allocator);
+  add("tags", std::move(tags));
   add("args", embed(step.args, allocator));
   add("attempt", rapidjson::Value(record.attempts));
   add("dry_run", rapidjson::Value(dry_run));

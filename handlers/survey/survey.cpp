@@ -30,6 +30,14 @@ std::optional<PciAddress> address_of_provider(std::string_view name) {
   return *address;
 }
 
+std::vector<std::string> Sighting::policy_traits() const {
+  std::vector<std::string> traits;
+  for (const placement::ProviderRow& row : rows) {
+    traits.insert(traits.end(), row.policy_traits.begin(), row.policy_traits.end());
+  }
+  return traits;
+}
+
 struct Surveyor::Run {
   placement::Providers* providers = nullptr;
   Survey survey;

@@ -63,6 +63,8 @@ struct Sighting {
 
   DriveStanding standing;  // filled in by the conductor
 
+  // Of its providers, those that choose a cleaning policy.
+  [[nodiscard]] std::vector<std::string> policy_traits() const;
   [[nodiscard]] bool is_drive() const { return drive && drive->is_drive(); }
 };
 

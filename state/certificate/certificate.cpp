@@ -10,6 +10,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kPlanBytesMax = 65'536;
+constexpr std::size_t kWordsBytesMax = 131'072;
 constexpr std::size_t kPlanStepsMax = 64;
 constexpr std::size_t kCertificateBytesMax = 1'048'576;
 
@@ -55,12 +56,35 @@ void visit_fields(Visit& visit, field::Of<Certificate> auto& certificate) {
   visit("tool_version", certificate.tool_version);
   visit("instance_source", certificate.instance_source, sparse);  // younger, as `findings`
   visit("capacity_bytes", certificate.capacity_bytes);
+  visit("tags", certificate.tags, sparse);  // younger, and these
+  visit("policies", certificate.policies, sparse);
   visit.embedded("evidence", certificate.evidence);
   visit.embedded("verification", certificate.verification);
   visit.embedded("findings", certificate.findings, lenient);
   visit("started_at", certificate.started_at);
   visit("verified_at", certificate.verified_at);
   visit("released_at", certificate.released_at);
+}
+
+std::string encode_words(const std::vector<std::string>& words) {
+  rapidjson::Document document(rapidjson::kArrayType);
+  auto& allocator = document.GetAllocator();
+  for (const std::string& word : words) document.PushBack(json_string(word, allocator), allocator);
+  return json::to_text(document);
+}
+
+Result<std::vector<std::string>> decode_words(std::string_view text) {
+  const auto document = json::parse(text, kWordsBytesMax);
+  if (!document.ok()) return document.error();
+  std::vector<std::string> words;
+  bool good = document->IsArray();
+  for (std::size_t i = 0; good && i < document->Size(); ++i) {
+    const auto& word = (*document)[static_cast<rapidjson::SizeType>(i)];
+    good = word.IsString();
+    if (good) words.emplace_back(word.GetString(), word.GetStringLength());
+  }
+  if (!good) return Error{Errc::invalid, "a list of strings is needed"};
+  return words;
 }
 
 std::string encode_plan(const std::vector<CleanStep>& plan) {

@@ -102,6 +102,11 @@ struct Record {
   std::string hardware;
   std::string boot_id;
   FoundDrive found;
+  // The roles that the operator gave it: of its device_spec entry, a pair's as "key=value". Opaque.
+  std::vector<std::string> tags;
+  // The [policy:NAME] sections that are for it, by a tag or a trait: those of the last survey, of
+  // the admission while it is cleaned.
+  std::vector<std::string> policies;
 
   // Where it stands in Placement.
   std::string provider;  // UUID
@@ -193,6 +198,10 @@ struct Record {
 [[nodiscard]] std::string encode_plan(const std::vector<CleanStep>& plan);
 [[nodiscard]] Result<std::vector<CleanStep>> decode_plan(std::string_view text);
 
+// JSON array of strings: tags and policies.
+[[nodiscard]] std::string encode_words(const std::vector<std::string>& words);
+[[nodiscard]] Result<std::vector<std::string>> decode_words(std::string_view text);
+
 // The version of docs/certificate.schema.json.
 inline constexpr int kCertificateSchemaVersion = 1;
 
@@ -209,6 +218,8 @@ struct Certificate {
   std::string serial;
   std::string firmware;
   std::uint64_t capacity_bytes = 0;
+  std::vector<std::string> tags;      // of the device, as its record has them
+  std::vector<std::string> policies;  // [policy:NAME] sections that it was cleaned by
   std::string provider;
   std::string instance;         // the tenancy it ends; empty when none was heard of
   std::string instance_source;  // an InstanceSource; empty: of a version that did not tell

@@ -37,6 +37,8 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.boot_id, facts.boot_id);
   take(record.capacity_bytes, facts.capacity_bytes);
   take(record.plan, facts.plan);
+  take(record.tags, facts.tags);
+  take(record.policies, facts.policies);
   take(record.cleaning_nonce, facts.cleaning_nonce);
   take(record.baseline, facts.baseline);
   take(record.evidence, facts.evidence);

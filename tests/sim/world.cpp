@@ -185,6 +185,8 @@ void World::start_worker() {
     policy.rules.action = slot_at(at).action;
     policy.steps = own_steps;
     policy.manual = manual;
+    policy.roles = roles;
+    policy.tags = tags;
     return policy;
   };
   policies.function_policy = [this](std::uint16_t, std::uint16_t,

@@ -139,6 +139,8 @@ class World final {
   std::function<Status(std::uint16_t, std::uint16_t, const PciAddress&)> one_claimant;
   std::vector<OperatorStep> own_steps;  // of every device
   bool manual = false;                  // cleaned only when an operator says so
+  RolePolicies roles;                   // [policy:NAME] sections that there are
+  std::vector<std::string> tags;        // of every device
   std::vector<Slot> slots;
   Rng rng;
   Scheduler scheduler;

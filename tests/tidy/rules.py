@@ -20,10 +20,12 @@ MAP = {
     "nvme": {"state"},
     "handlers": {"placement", "nvme", "state"},
     # policy.h: the words an operator writes into device_spec choose the erasure; plan.h: which
-    # clean steps there are to be ordered; pci/: the words of [devices] device_spec.
+    # clean steps there are to be ordered; pci/: the words of [devices] device_spec; strictest.h:
+    # what of several policies counts.
     "config": {"state", "*options.h", "handlers/api/policy.h", "handlers/survey/plan.h",
-               "handlers/survey/function_plan.h", "nvme/erase/policy.h", "nvme/rules.h",
-               "nvme/pci/config_compare.h", "nvme/pci/pci_step.h"},
+               "handlers/survey/function_plan.h", "handlers/survey/strictest.h",
+               "nvme/erase/policy.h", "nvme/rules.h", "nvme/pci/config_compare.h",
+               "nvme/pci/pci_step.h"},
     "cli": {"handlers", "placement", "nvme", "state", "config"},
     "listener": {"cli", "handlers", "placement", "nvme", "state", "config"},
 }

@@ -284,7 +284,7 @@ std::size_t overlap_count(std::string_view text) {
   std::vector<Problem> problems;
   const auto specs = parse_device_spec(text, kAt, problems);
   EXPECT_THAT(problems, IsEmpty());
-  return overlaps(specs).size();
+  return overlaps(specs, "[nvme] device_spec").size();
 }
 
 TEST(DeviceSpec, OverlapsAreReported) {
@@ -304,7 +304,7 @@ TEST(DeviceSpec, OverlapsAreReported) {
   std::vector<Problem> problems;
   auto specs = parse_device_spec(R"([{}, {}])", kAt, problems);
   specs[1].at.line = 9;
-  EXPECT_EQ(to_string(overlaps(specs).at(0)),
+  EXPECT_EQ(to_string(overlaps(specs, "[nvme] device_spec").at(0)),
             "reclaim.conf:9: [nvme] device_spec: this entry can match a device that the entry at "
             "reclaim.conf:7 matches too; for such a device the earlier one counts");
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "handlers/survey/plan.h"
+#include "handlers/survey/strictest.h"
 
 namespace reclaim {
 namespace {
@@ -102,6 +103,9 @@ INSTANTIATE_TEST_SUITE_P(
     All, AdmissionRefuses,
     ::testing::Values(
         Refusal{"maintenance", [](Scene& s) { s.record.maintenance = true; }, "maintenance"},
+        Refusal{"unknown_policy",
+                [](Scene& s) { s.policy = raised_by_traits({}, {"CUSTOM_RECLAIM_GOLD"}); },
+                "there is no section [policy:gold]"},
         Refusal{"certificate_owed", [](Scene& s) { s.record.certificate_pending = "{}"; },
                 "could not be sealed yet"},
         Refusal{"host_problem", [](Scene& s) { s.host.problem = "another machine"; },

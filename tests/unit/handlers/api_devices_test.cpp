@@ -112,6 +112,17 @@ TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
   EXPECT_THAT(waiting.body, HasSubstr(R"("last_error":null)"));
 }
 
+TEST_F(ApiDevicesTest, StepsShowTagsAndPoliciesWhereThereAreAny) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::pending_cleaning);
+  record.tags = {"db", "tier=1"};
+  record.policies = {"gold"};
+  const std::string path = "/v2/devices/" + record.uuid + "/cleaning/steps";
+  EXPECT_THAT(get(path).body, HasSubstr(R"("policies":["gold"])"));
+  EXPECT_THAT(get(path).body, HasSubstr(R"("tagged_device":{"type":"disk","bus":"pci",)"
+                                        R"("address":"0000:01:00.0")"));
+  EXPECT_THAT(get(path).body, HasSubstr(R"("tags":["db","tier=1"]})"));
+}
+
 TEST_F(ApiDevicesTest, CallsOfALaterMicroversionAre406AsCyborgsAre) {
   examples();
   for (const std::string version : {"2.0", "2.4"}) {

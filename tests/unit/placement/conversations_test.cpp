@@ -137,6 +137,55 @@ TEST(ListTree, AsksForBothOwnersOnlyWhereOneRowMayHaveThem) {
             3U);
 }
 
+std::string row(const std::string& uuid) {
+  return R"({"uuid": ")" + uuid + R"(", "name": "n", "generation": 1, "parent_provider_uuid": ")" +
+         kRoot + R"(", "root_provider_uuid": ")" + kRoot + R"("})";
+}
+
+TEST(ListTree, TraitsThatChooseAPolicyAreMarked) {
+  Options options = options_for();
+  options.policy_trait_prefix = "CUSTOM_RECLAIM_";
+  const std::string bearers = R"({"resource_providers": [)" + row(kProvider) + "]}";
+  const auto unknown = replaced(recorded("placement-16/get-required-unknown-trait.http"),
+                                "HW_NO_SUCH_TRAIT", "CUSTOM_RECLAIM_GONE");
+  const auto played =
+      play(ListTree(options, Root{kRoot, "compute-2"}),
+           {tree_with_root(), recorded("placement-16/get-in-tree.http"),
+            answer(200, R"({"traits": ["CUSTOM_RECLAIM_GOLD", "CUSTOM_RECLAIM_ALL", "CUSTOM_OTHER",
+                                  "CUSTOM_RECLAIM_GONE"]})"),
+            answer(200, bearers), answer(200, bearers), unknown});
+  ASSERT_TRUE(played.result.ok()) << played.result.error().what;
+  const std::string tree = std::string("GET /resource_providers?in_tree=") + kRoot + "&required=";
+  ASSERT_EQ(played.asked.size(), 6U);
+  EXPECT_EQ(played.asked[2], "GET /traits?name=startswith:CUSTOM_RECLAIM_&associated=true");
+  EXPECT_EQ(played.asked[3], tree + "CUSTOM_RECLAIM_ALL");
+  EXPECT_EQ(played.asked[4], tree + "CUSTOM_RECLAIM_GOLD");
+  EXPECT_EQ(played.asked[5], tree + "CUSTOM_RECLAIM_GONE");
+  for (const ProviderRow& each : played.result->rows) {
+    if (each.uuid == kProvider) {
+      EXPECT_THAT(each.policy_traits, ElementsAre("CUSTOM_RECLAIM_ALL", "CUSTOM_RECLAIM_GOLD"));
+    } else {
+      EXPECT_TRUE(each.policy_traits.empty());
+    }
+  }
+}
+
+TEST(ListTree, ManyTraitsThatChooseAPolicyAreAnError) {
+  Options options = options_for();
+  options.policy_trait_prefix = "CUSTOM_RECLAIM_";
+  options.policy_traits_max = 1;
+  const auto played =
+      play(ListTree(options, Root{kRoot, "compute-2"}),
+           {tree_with_root(), recorded("placement-16/get-in-tree.http"),
+            answer(200, R"({"traits": ["CUSTOM_RECLAIM_A", "CUSTOM_RECLAIM_B"]})")});
+  EXPECT_THAT(played.result.error().what, HasSubstr("1 are the limit"));
+  // A survey that does not know the traits knows nothing.
+  const auto lost = play(
+      ListTree(options, Root{kRoot, "compute-2"}),
+      {tree_with_root(), recorded("placement-16/get-in-tree.http"), Error{Errc::unavailable, "x"}});
+  EXPECT_FALSE(lost.result.ok());
+}
+
 TEST(ListTree, TriesTheNamesInOrderAndEncodesThem) {
   const Options options = options_for({"a host/1", "other", "compute-2"});
   const HttpResponse child =

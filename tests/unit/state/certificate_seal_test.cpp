@@ -129,6 +129,9 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
     return check_certificate_schema(text.replace(at, from.size(), to));
   };
   EXPECT_THAT(changed("\"serial\":", "\"serialx\":").error().what, HasSubstr("'required'"));
+  EXPECT_TRUE(changed("\"flow\":", "\"tags\":[\"db\"],\"policies\":[\"gold\"],\"flow\":").ok());
+  EXPECT_THAT(changed("\"flow\":", "\"policies\":[\"A B\"],\"flow\":").error().what,
+              HasSubstr("'/policies/0'"));
   EXPECT_THAT(changed("\"S1\"", "17").error().what, HasSubstr("'/serial'"));
   EXPECT_THAT(changed("\"samples_unchanged\":0", "\"samples_unchanged\":1").error().what,
               HasSubstr("'/verification/samples_unchanged'"));

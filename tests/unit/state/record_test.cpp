@@ -9,6 +9,7 @@
 #include <string>
 
 #include "state/base/json.h"
+#include "state/device/tagged_device.h"
 
 namespace reclaim {
 namespace {
@@ -132,10 +133,10 @@ TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
   const std::set<std::string> added_later{
-      "step_index",     "findings",        "enrolment",  "accepted", "certificate_pending",
-      "type",           "created_at",      "arq",        "managed",  "cyborg_status",
-      "cleaning_nonce", "instance_source", "hardware",   "boot_id",  "found_serial",
-      "found_model",    "found_hardware",  "clean_start"};
+      "step_index",     "findings",        "enrolment",   "accepted", "certificate_pending",
+      "type",           "created_at",      "arq",         "managed",  "cyborg_status",
+      "cleaning_nonce", "instance_source", "hardware",    "boot_id",  "found_serial",
+      "found_model",    "found_hardware",  "clean_start", "tags",     "policies"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);
@@ -231,6 +232,32 @@ TEST(Record, WhoseTenancyAnOlderVersionRecordedIsBelievedWhileItLasts) {
     EXPECT_EQ(old->instance_source, lasts ? InstanceSource::allocation : InstanceSource::not_seen);
     fields["instance_source"] = "somebody";
     EXPECT_FALSE(decode_record(fields).ok());
+  }
+}
+
+TEST(TaggedDevice, HasTheFormOfTheSpecification) {
+  Record record;
+  record.address = *parse_pci_address("0000:C1:00.0");
+  record.serial = "S\"1";
+  record.tags = {"oracledb", "role=db"};
+  EXPECT_EQ(tagged_device(record),
+            R"({"type":"disk","bus":"pci","address":"0000:c1:00.0","serial":"S\"1",)"
+            R"("tags":["oracledb","role=db"]})");
+  record.serial.clear();
+  record.type = "GPU";
+  record.tags.clear();
+  EXPECT_EQ(tagged_device(record),
+            R"({"type":"gpu","bus":"pci","address":"0000:c1:00.0","tags":[]})");
+}
+
+TEST(Record, TagsAreAListOfStrings) {
+  Record record;
+  record.tags = {"db", "", "a\"b"};
+  EXPECT_EQ(decode_record(encode_record(record))->tags, record.tags);
+  for (const char* bad : {"db", "{}", "[1]", "[\"a\"", ""}) {
+    Fields fields = encode_record(record);
+    fields["tags"] = bad;
+    EXPECT_FALSE(decode_record(fields).ok()) << bad;
   }
 }
 

@@ -57,6 +57,8 @@ Record full_record() {
   record.cyborg_status = "enabled";
   record.plan = {{"nvme", "erase", -1, R"({"n":1,"deep":{"list":[1,2]}})"}, {"a", kOdd, 2, ""}};
   record.step_index = 1;
+  record.tags = {"db", "role=a\"b"};
+  record.policies = {"gold"};
   record.clean_step = "nvme.verify";
   record.progress_percent = 37.5;
   record.progress_eta_s = -1;
@@ -137,6 +139,7 @@ TEST(StoredForms, ARecord) {
             "\"deep\":{\"list\":[1,2]}}},{\"interface\":\"a\",\"step\":\"a\\\"b\\\\\\n"
             "\xC3\xA9\",\"priority\":2,\"args\":\"\"}]\n"
             "planned_stop=false\n"
+            "policies=[\"gold\"]\n"
             "product_id=a80a\n"
             "progress=37.5\n"
             "progress_eta_s=-1\n"
@@ -148,6 +151,7 @@ TEST(StoredForms, ARecord) {
             "stage=verifying\n"
             "stage_since=2025-11-20T21:22:44.123Z\n"
             "step_index=1\n"
+            "tags=[\"db\",\"role=a\\\"b\"]\n"
             "tenancy_seen_at=2025-11-20T21:22:44.123Z\n"
             "type=NVME\n"
             "updated_at=2025-11-20T21:22:45.000Z\n"
@@ -199,6 +203,7 @@ TEST(StoredForms, ARecord) {
             "model=\n"
             "plan=[]\n"
             "planned_stop=false\n"
+            "policies=[]\n"
             "product_id=\n"
             "progress=0.0\n"
             "progress_eta_s=-1\n"
@@ -210,6 +215,7 @@ TEST(StoredForms, ARecord) {
             "stage=available\n"
             "stage_since=\n"
             "step_index=0\n"
+            "tags=[]\n"
             "tenancy_seen_at=\n"
             "type=NVME\n"
             "updated_at=\n"

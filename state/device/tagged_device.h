@@ -1,0 +1,16 @@
+// A device with its tags in the form that Nova's device role tagging has for them: an element of
+// `devices` in its metadata (http://openstack.org/schemas/nova/metadata/device-role-tagging/1.0).
+// Pure. Thread: any.
+#pragma once
+
+#include <string>
+
+#include "state/device/record.h"
+
+namespace reclaim {
+
+// A JSON object: type ("disk" for a drive), bus, address, serial where it is known, tags. The
+// address is the host's; a guest sees the device at another one.
+[[nodiscard]] std::string tagged_device(const Record& record);
+
+}  // namespace reclaim
