@@ -112,6 +112,11 @@ bool may_be_for(const StepSection& section, const DeviceSpec& spec) {
          (section.devices && overlap(*section.devices, spec));
 }
 
+bool may_be_for_any(const StepSection& section, const std::vector<DeviceSpec>& specs) {
+  return std::any_of(specs.begin(), specs.end(),
+                     [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
+}
+
 // Both for one device: each may be, and where both say so by `devices`, those overlap.
 bool may_meet(const StepSection& a, const StepSection& b, const DeviceSpec& spec) {
   if (!may_be_for(a, spec) || !may_be_for(b, spec)) return false;
@@ -119,14 +124,16 @@ bool may_meet(const StepSection& a, const StepSection& b, const DeviceSpec& spec
   return by_name || overlap(*a.devices, *b.devices);
 }
 
-// Of a drive the erase has its place among the priorities, so that the highest runs first.
+// Of a drive the erase has its place among the priorities, so that the highest runs first. A step
+// that is for other devices as well is taken for theirs: the class of a device tells, on its host.
 void check_for_drives(const Reading& reading, const StepSection& section,
-                      const std::vector<DeviceSpec>& specs) {
+                      const std::vector<DeviceSpec>& specs,
+                      const std::vector<DeviceSpec>& functions) {
   const OperatorStep& step = section.step;
   const auto drives = std::find_if(specs.begin(), specs.end(), [&section](const DeviceSpec& spec) {
     return may_be_for(section, spec);
   });
-  if (drives == specs.end()) return;
+  if (drives == specs.end() || may_be_for_any(section, functions)) return;
   const std::string group = fmt::format("{}{}", kFamily, step.name);
   const bool before = step.stage == StepStage::before;
   const bool placed = before ? step.priority > kErasePriority : step.priority < kErasePriority;
@@ -146,11 +153,6 @@ void check_for_drives(const Reading& reading, const StepSection& section,
                     "whose controller stays open all the while: only keep",
                     step.driver, to_string(drives->at)));
   }
-}
-
-bool may_be_for_any(const StepSection& section, const std::vector<DeviceSpec>& specs) {
-  return std::any_of(specs.begin(), specs.end(),
-                     [&section](const DeviceSpec& spec) { return may_be_for(section, spec); });
 }
 
 // `built_in`: the step of the plan of devices that `specs` list which has its priority, if any; its
@@ -249,7 +251,7 @@ void read_steps(const Reading& reading, Settings& settings) {
         reading, section, functions,
         built_in_function_step_at(priority, settings.conductor.function_step_priorities),
         kPciInterface, interfaces);
-    check_for_drives(reading, section, drives);
+    check_for_drives(reading, section, drives, functions);
     if (!may_be_for_any(section, drives) && !may_be_for_any(section, functions)) {
       reading.warnings.push_back(
           {section.at, fmt::format("[{}{}] is for no device: name it in the key steps of a "

@@ -207,8 +207,7 @@ void DriveThreads::claim_with(const PciAddress& address, const std::vector<std::
       std::vector<GuardFinding> findings;
       std::vector<GuardFinding> of_commands;
       auto digests = digests_of_commands(options_.command, commands, of_commands);
-      const Status claimed =
-          digests ? make(*thread, findings, stop) : Status(std::move(digests).error());
+      const Status claimed = digests ? make(*thread, findings, stop) : Status(digests.error());
       if (claimed) {
         findings.insert(findings.end(), of_commands.begin(), of_commands.end());
         answer = ClaimReport{std::move(findings), thread->claimed->facts(), *std::move(digests)};

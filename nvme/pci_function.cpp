@@ -22,7 +22,7 @@ DriveFacts PciFunction::facts() const {
 Result<CommandReport> PciFunction::run_command(
     const Command& command, const std::function<void(CommandProgress)>& on_progress,
     StopFlag& stop) {
-  return with_driver(claim_, command.driver, [&] {
+  return result_with_driver(claim_, command.driver, [&] {
     return nvme::run_command(command, claim_.options().command, on_progress, stop, clock_, log_);
   });
 }

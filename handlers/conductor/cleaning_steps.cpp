@@ -18,6 +18,12 @@ std::size_t last_step_of(const Record& record) {
   return record.stage == Stage::preparing ? erase_index(record.plan) : record.plan.size();
 }
 
+// Told to stop is not a finding: what told it ends the cleaning.
+Trigger end_of_step(const Error& error) {
+  const bool passes = may_pass(error) || error.code == Errc::cancelled;
+  return passes ? Trigger::guards_wait : Trigger::step_failed;
+}
+
 }  // namespace
 
 void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
@@ -86,9 +92,7 @@ void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch
                                   const std::string& name, const Result<nvme::StepReport>& report) {
   if (context_.is_stale(address, epoch)) return;
   if (!report) {
-    // Told to stop is not a finding: what told it ends the cleaning.
-    const bool passes = may_pass(report.error()) || report.error().code == Errc::cancelled;
-    return context_.answer(address, epoch, passes ? Trigger::guards_wait : Trigger::step_failed,
+    return context_.answer(address, epoch, end_of_step(report.error()),
                            said(fmt::format("{}: {}", name, report.error().what)));
   }
   for (const nvme::StepFinding& finding : report->findings) {
@@ -138,11 +142,7 @@ void CleaningSteps::conclude_function(const PciAddress& address, std::uint64_t e
   context_.ports.drives.read_enrolment(address, [this, address, epoch, facts = std::move(facts)](
                                                     Result<std::string> now) mutable {
     if (context_.is_stale(address, epoch)) return;
-    if (!now) {
-      const bool passes = may_pass(now.error()) || now.error().code == Errc::cancelled;
-      return context_.answer(address, epoch, passes ? Trigger::guards_wait : Trigger::step_failed,
-                             said(now.error()));
-    }
+    if (!now) return context_.answer(address, epoch, end_of_step(now.error()), said(now.error()));
     const Record& record = context_.record_of(address);
     facts.enrolment = *std::move(now);
     facts.cleaning_nonce = context_.policies.make_id();

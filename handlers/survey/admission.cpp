@@ -513,24 +513,10 @@ bool must_be_reserved(const Sighting& sighting, const Record& record, const Ledg
   return assessment && assessment->reserve;
 }
 
-namespace {}  // namespace
+namespace {
 
-Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
-                                     const HostView& host, const Planning& planning) {
-  if (record.maintenance) return refuse(std::string(kInMaintenance));
-  // A record carries one: the next release would take its place.
-  if (!record.certificate_pending.empty()) {
-    return refuse(
-        "the certificate of its last release could not be sealed yet, and nothing more is released "
-        "before it is sealed: the log says why, `reclaim certificate verify` looks at the chain");
-  }
-  if (!host.problem.empty()) return refuse(host.problem);
-  if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
-    return refuse(fmt::format(
-        "the root provider is {}, but Nova's compute_id file on this machine says {}: these are "
-        "another machine's books",
-        host.root_uuid, host.compute_id));
-  }
+// What its provider, and who owns that, has to say.
+Status provider_allows(const Sighting& sighting, const Record& record) {
   if (sighting.rows.size() != 1 || !sighting.view) {
     return refuse("it needs exactly one provider that can be read");
   }
@@ -549,11 +535,40 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
               "is clean");
   }
   if (row.owner_cyborg) {
-    if (Status allowed = cyborg_allows(sighting, record); !allowed) return allowed.error();
+    if (Status allowed = cyborg_allows(sighting, record); !allowed) return allowed;
   }
   if (!sighting.view->burned() || !sighting.view->free()) {
     return refuse("not burned and unallocated in Placement");
   }
+  return Ok{};
+}
+
+// The steps are always those of today: none of them is an erase that may be running still.
+std::vector<CleanStep> function_plan_of(const Record& record, const Planning& planning) {
+  return is_whole_function_plan(record.plan)
+             ? with_own_steps(record.plan, planning.policy->steps, planning.options)
+             : make_function_plan(*planning.policy, planning.options);
+}
+
+}  // namespace
+
+Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
+                                     const HostView& host, const Planning& planning) {
+  if (record.maintenance) return refuse(std::string(kInMaintenance));
+  // A record carries one: the next release would take its place.
+  if (!record.certificate_pending.empty()) {
+    return refuse(
+        "the certificate of its last release could not be sealed yet, and nothing more is released "
+        "before it is sealed: the log says why, `reclaim certificate verify` looks at the chain");
+  }
+  if (!host.problem.empty()) return refuse(host.problem);
+  if (!host.compute_id.empty() && host.compute_id != host.root_uuid) {
+    return refuse(fmt::format(
+        "the root provider is {}, but Nova's compute_id file on this machine says {}: these are "
+        "another machine's books",
+        host.root_uuid, host.compute_id));
+  }
+  if (Status allowed = provider_allows(sighting, record); !allowed) return allowed.error();
   if (!sighting.drive || sighting.is_drive() != record.is_drive()) {
     return refuse(record.is_drive() ? "the host shows no NVMe controller at this address"
                                     : "the host does not show the device at this address");
@@ -568,12 +583,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
     if (Status able = check_function_plan(*planning.policy); !able) return able.error();
   }
   if (awaits_operator(*planning.policy, record)) return refuse(std::string(kCleanedManually));
-  // The steps are always those of today: none of them is an erase that may be running still.
-  if (record.by_steps) {
-    return is_whole_function_plan(record.plan)
-               ? with_own_steps(record.plan, planning.policy->steps, planning.options)
-               : make_function_plan(*planning.policy, planning.options);
-  }
+  if (record.by_steps) return function_plan_of(record, planning);
   if (!drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }

@@ -132,6 +132,7 @@ bool is_whole_function_plan(const std::vector<CleanStep>& plan) {
 
 std::vector<std::string> step_names(const std::vector<CleanStep>& plan) {
   std::vector<std::string> names;
+  names.reserve(plan.size());
   for (const CleanStep& step : plan) names.push_back(name_of(step));
   return names;
 }

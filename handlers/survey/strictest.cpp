@@ -190,6 +190,7 @@ std::string policy_of_trait(std::string_view trait) {
 
 DevicePolicy raised_by_traits(DevicePolicy policy, const std::vector<std::string>& traits) {
   std::vector<ChosenPolicy> chosen;
+  chosen.reserve(traits.size());
   for (const std::string& trait : traits) {
     chosen.push_back({policy_of_trait(trait), "trait " + trait});
   }

@@ -4,8 +4,6 @@
 // Blocking; thread: a drive thread's. Owns the lock and the vfio group.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,22 +64,6 @@ class PciClaim final {
   std::optional<HostLock> lock_;
   std::unique_ptr<DriverStay> stay_;
 };
-
-// Looks at the guards again, binds what is wanted, works, and puts back what was bound, whatever
-// came of the work. `work` is a function without arguments that returns a Result. A driver that
-// does not come back is an error of its own.
-template <typename Work>
-auto with_driver(PciClaim& claim, const StepDriver& driver, const Work& work) -> decltype(work()) {
-  using Outcome = decltype(work());
-  if (auto ready = claim.recheck(); !ready) return std::move(ready).error();
-  const Status bound = claim.use_driver(driver);
-  Outcome outcome = bound ? work() : Outcome(bound.error());
-  const Status back = claim.put_driver_back();
-  if (back) return outcome;
-  if (outcome) return back.error();
-  return Error{Errc::failed, fmt::format("{}; and its driver was not put back: {}",
-                                         outcome.error().what, back.error().what)};
-}
 
 // Every guard, refused or not; claims nothing.
 [[nodiscard]] Result<std::vector<GuardFinding>> inspect_function(const Options& options,

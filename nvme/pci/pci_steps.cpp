@@ -52,15 +52,25 @@ Result<StepReport> perform(const PciClaim& claim, const PciStepRequest& request,
 
 }  // namespace
 
+Status with_driver(PciClaim& claim, const StepDriver& driver, const std::function<Status()>& work) {
+  if (auto ready = claim.recheck(); !ready) return ready;
+  Status outcome = claim.use_driver(driver);
+  if (outcome) outcome = work();
+  const Status back = claim.put_driver_back();
+  if (back || outcome) return outcome ? back : outcome;
+  return Error{Errc::failed, fmt::format("{}; and its driver was not put back: {}",
+                                         outcome.error().what, back.error().what)};
+}
+
 Result<StepReport> run_pci_step(PciClaim& claim, const PciStepRequest& request, StopFlag& stop) {
   if (stop.requested()) {
     return Error{Errc::cancelled, fmt::format("stopped before {}", to_string(request.step))};
   }
-  return with_driver(claim, request.driver, [&] { return perform(claim, request, stop); });
+  return result_with_driver(claim, request.driver, [&] { return perform(claim, request, stop); });
 }
 
 Result<std::string> pci_enrolment(PciClaim& claim, const StepDriver& driver) {
-  return with_driver(claim, driver, [&claim]() -> Result<std::string> {
+  return result_with_driver(claim, driver, [&claim]() -> Result<std::string> {
     const auto state = read_pci_state(claim.options(), claim.address());
     if (!state) return state.error();
     return encode_pci_state(*state);

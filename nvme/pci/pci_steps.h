@@ -6,6 +6,7 @@
 // do. Errc::refused or busy: a guard, before anything was changed. Errc::cancelled.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "nvme/controller/facts.h"
@@ -16,8 +17,25 @@
 
 namespace reclaim::nvme {
 
-// Looks at the guards again, binds what the step wants, runs it, and puts the driver back whatever
-// came of it. A driver that does not come back is an error of its own.
+// Looks at the guards again, binds what is wanted, works, and puts back what was bound, whatever
+// came of the work. A driver that does not come back is an error of its own.
+[[nodiscard]] Status with_driver(PciClaim& claim, const StepDriver& driver,
+                                 const std::function<Status()>& work);
+
+// `work` returns a Result, which is the outcome.
+template <typename Work>
+auto result_with_driver(PciClaim& claim, const StepDriver& driver, const Work& work)
+    -> decltype(work()) {
+  decltype(work()) outcome = Error{Errc::failed, "not begun"};
+  const Status done = with_driver(claim, driver, [&work, &outcome]() -> Status {
+    outcome = work();
+    return outcome ? Status(Ok{}) : Status(outcome.error());
+  });
+  if (!done) return done.error();
+  return outcome;
+}
+
+// Runs the step with what it wants bound.
 [[nodiscard]] Result<StepReport> run_pci_step(PciClaim& claim, const PciStepRequest& request,
                                               StopFlag& stop);
 

@@ -149,8 +149,8 @@ struct Record {
   std::string clean_step;        // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
-  // Erases begun, or plans of a device that is no drive done to their end, since the last release or
-  // an operator's word; bounded.
+  // Erases begun, or plans of a device that is no drive done to their end, since the last release
+  // or an operator's word; bounded.
   std::uint32_t erases = 0;
   std::uint32_t attempts = 0;  // cleanings started since the last release
   WallMs cleaning_started_at;

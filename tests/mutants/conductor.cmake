@@ -2,11 +2,11 @@
 unit_mutant(unknown_steps_are_tried_again conductor handlers/conductor/cleaning_steps.cpp
   *StepEnds.*
   "a step that may have happened or not is run once more"
-  [[report.error().code == Errc::cancelled;]]
-  [[report.error().code == Errc::cancelled || report.error().code == Errc::unknown;]])
+  [[error.code == Errc::cancelled;]]
+  [[error.code == Errc::cancelled || error.code == Errc::unknown;]])
 unit_mutant(guarded_steps_fail conductor handlers/conductor/cleaning_steps.cpp Dirty.AStepThat*
   "a mount of a moment puts a drive into error"
-  [[const bool passes = may_pass(report.error()) || ]] [[const bool passes = ]])
+  [[const bool passes = may_pass(error) || ]] [[const bool passes = ]])
 unit_mutant(damaged_records_are_offered conductor handlers/conductor/assessor.cpp
   Dirty.ADirtyDrive*
   "a dirty drive whose record is damaged stays on offer"
@@ -124,9 +124,8 @@ unit_mutant(tenants_put_back_are_believed conductor state/ledger/trust.cpp Forei
 unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/drive_claims.cpp
   ForeignRedis.APlan*
   "a drive is erased by a method that is not allowed any more"
-  [[    if (!allowed)
-]] [[    if (false)
-]])
+  [[  return check_method(policy, context_.policies.choose_method, identity->capabilities, *locked);]]
+  [[  return Ok{};]])
 unit_mutant(anyone_may_enrol conductor handlers/conductor/order_desk.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
   [[  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {]]
@@ -145,8 +144,8 @@ unit_mutant(opened_drives_are_not_compared conductor handlers/conductor/drive_cl
 unit_mutant(holds_are_cleaned conductor handlers/conductor/device_orders.cpp
   OrdersOfAHeldDevice.*Clean*
   "an operator's `clean` erases what another operator reserved by hand"
-  [[  if (device.record.stage == Stage::available && !assessor_.is_unsure(address)) {]]
-  [[  if (device.record.stage == Stage::available && !device.record.held) {]])
+  [[  if (at_rest && !assessor_.is_unsure(address)) {]]
+  [[  if (at_rest && !device.record.held) {]])
 unit_mutant(holds_are_enrolled conductor handlers/conductor/device_orders.cpp
   OrdersOfAHeldDevice.*Enrol*
   "an operator's --enrol erases what another operator has just reserved by hand"
@@ -171,7 +170,8 @@ unit_mutant(boots_are_not_told_apart conductor handlers/survey/identity.cpp
   [[  if (!boot_id.empty() && memory.boot_id == boot_id) return {};]] [[  return {};]])
 unit_mutant(hardware_is_not_compared conductor handlers/survey/identity.cpp *AnExchangedDrive*
   "a dirty unmanaged drive that was put into the slot of a clean one is on offer"
-  [[  switch (nvme::compare(known, drive.hardware)) {]] [[  switch (Match::unknown) {]])
+  [[  switch (compare_as(sighting.by_steps, known, drive.hardware)) {]]
+  [[  switch (Match::unknown) {]])
 unit_mutant(whereabouts_are_not_asked conductor handlers/survey/identity.cpp
   *ADriveThatAnswersElsewhereInTheSameBoot*
   "what stands where a drive stood that answers elsewhere now is on offer"

@@ -85,7 +85,7 @@ unit_mutant(pci_stays_changed pci nvme/pci/pci_steps.cpp PciStepsTest.ACleanCard
   [[  const Status back = claim.put_driver_back();]] [[  const Status back = Ok{};]])
 unit_mutant(pci_guards_once pci nvme/pci/pci_steps.cpp PciClaimTest.GuardsAreLookedAtAgain
   "a step runs on a card that a guest has by now"
-  [[  if (auto ready = claim.recheck(); !ready) return std::move(ready).error();
+  [[  if (auto ready = claim.recheck(); !ready) return ready;
 ]] "")
 unit_mutant(pci_swapped pci nvme/pci/pci_claim.cpp PciClaimTest.AnotherDeviceIsNot*
   "a card exchanged in the middle of its cleaning is given back"

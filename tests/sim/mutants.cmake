@@ -168,8 +168,8 @@ sim_mutant(damaged_records_are_believed handlers/conductor/conductor.cpp
 ]] "")
 sim_mutant(failed_steps_wait handlers/conductor/cleaning_steps.cpp
   "a drive that has to be quarantined is tried again and again"
-  [[passes ? Trigger::guards_wait : Trigger::step_failed,]]
-  [[Trigger::guards_wait,]])
+  [[  return passes ? Trigger::guards_wait : Trigger::step_failed;]]
+  [[  return Trigger::guards_wait;]])
 sim_mutant(a_step_left_out handlers/survey/plan.cpp
   "plans lack the step that resets namespaces"
   [[    if (priority <= 0 && kind.may_be_disabled) continue;
@@ -275,11 +275,8 @@ sim_mutant(everything_of_cyborgs_is_ours handlers/survey/admission.cpp
   [[row.owner_cyborg;]])
 sim_mutant(drives_are_no_drives handlers/survey/device_kind.cpp
   "a drive's tenancy ends as that of a device which is not cleaned"
-  [[  if (record == nullptr) {
-    if (is_listed]]
-  [[  if (record == nullptr) {
-    base.type = "PCI";
-    if (is_listed]])
+  [[    base.type = base.by_steps ? type_of(sighting) : std::string(kTypeNvme);]]
+  [[    base.type = "PCI";]])
 sim_mutant(signatures_ignored handlers/conductor/registration.cpp
   "a drive that has what somebody may miss is registered and erased"
   [[        if (!found->empty()) {]]
@@ -321,3 +318,13 @@ sim_own_steps_mutant(commands_not_locked_in handlers/conductor/drive_claims.cpp
   "the commands that a cleaning runs are not those it began with"
   [[    if (digest != report.command_digests.end()) step = with_digest(step, digest->second);]]
   [[    if (digest != report.command_digests.end()) step = with_digest(step, "");]])
+
+# Devices that are no drives.
+sim_function_mutant(early_approval_counts handlers/conductor/device_orders.cpp
+  "an approval given before the plan came to its hold counts"
+  [[  if (kind_of(order) == OrderKind::unhold && !own_.is_held(*address)) {]]
+  [[  if (false) {]])
+sim_function_mutant(functions_end_early handlers/conductor/cleaning_steps.cpp
+  "a device is given back though the last steps of its plan were not run"
+  [[  const bool last = record.step_index + 1 >= last_step_of(record);]]
+  [[  const bool last = record.step_index + 2 >= last_step_of(record);]])

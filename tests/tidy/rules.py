@@ -40,7 +40,7 @@ ROOMS = {
     "placement": {"http": {"options.h"}, "keystone": {"http", "options.h", "providers.h"},
                   "cyborg": {"http", "keystone", "options.h", "providers.h", "conversations.h"}},
     "nvme": {"controller": {"rules.h", "stop_flag.h"},
-             "command": {"controller", "pci/pci_step.h", "stop_flag.h"},
+             "command": {"controller", "pci", "stop_flag.h"},
              "verify": {"controller"},
              "erase": {"controller", "verify", "host", "rules.h", "stop_flag.h", "drive_context.h"},
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"},

@@ -38,8 +38,8 @@ class OtherDevices(EndToEnd):
                                             (CARD, VENDOR, PRODUCT)], **more)
         path = os.path.join(self.folder, "reflash")
         with open(path, "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\n" + (body or "cat > %s/told\nunset LD_PRELOAD\n%s set %s %s rom=1" % (
-                self.folder, made.host.programs.emulator, made.host.root, CARD)) + "\n")
+            file.write("#!/bin/sh\n%s\n" % (body or "cat > %s/told\n%s set %s %s rom=1" % (
+                self.folder, made.host.programs.emulator, made.host.root, CARD)))
         os.chmod(path, 0o755)
         if has_allocation(made.services):
             made.services.placement().free(DELETED)

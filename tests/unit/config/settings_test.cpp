@@ -43,7 +43,7 @@ TEST(Settings, DefaultsAreTheDocumentedOnes) {
   EXPECT_THAT(s.survey_delays_s, ElementsAre(0, 5, 30));
   EXPECT_THAT(s.nvme.libvirt_dirs, ElementsAre("/run/libvirt/qemu", "/etc/libvirt/qemu"));
   EXPECT_THAT(texts(checked.warnings),
-              ElementsAre("[nvme] device_spec is not set: no device will ever be touched"));
+              ElementsAre("[nvme] device_spec is not set: no drive will ever be touched"));
 }
 
 TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
@@ -105,6 +105,7 @@ TEST(Settings, TheseOptionsAreReadByCodeOfTheirOwn) {
       names,
       ElementsAre(
           "@auth.auth_section", "DEFAULT.transport_url", "api.unix_socket_mode", "cyborg.enabled",
+          "devices.clean_step_priority_override", "devices.device_spec",
           "keystone_authtoken.interface", "nvme.clean_step_priority_override", "nvme.device_spec",
           "nvme.zero_rate_max", "oslo_messaging_notifications.driver",
           "oslo_messaging_notifications.topics", "oslo_messaging_notifications.transport_url",

@@ -129,6 +129,18 @@ TEST(Record, WhatIsNoNvmeIsAvailableOrAllocatedAndNothingElse) {
   }
 }
 
+TEST(Record, OneThatIsCleanedByItsStepsHasEveryStage) {
+  Record record;
+  record.type = "GPU";
+  record.by_steps = true;
+  record.stage = Stage::preparing;
+  EXPECT_EQ(decode_record(encode_record(record)).value(), record);
+  record.type = std::string(kTypeNvme);
+  const auto decoded = decode_record(encode_record(record));
+  ASSERT_FALSE(decoded.ok());
+  EXPECT_EQ(decoded.error().what, "field 'by_steps' is 'true', false of type NVME is needed");
+}
+
 TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
@@ -136,7 +148,8 @@ TEST(Record, EveryMissingFieldIsNamed) {
       "step_index",     "findings",        "enrolment",   "accepted", "certificate_pending",
       "type",           "created_at",      "arq",         "managed",  "cyborg_status",
       "cleaning_nonce", "instance_source", "hardware",    "boot_id",  "found_serial",
-      "found_model",    "found_hardware",  "clean_start", "tags",     "policies"};
+      "found_model",    "found_hardware",  "clean_start", "tags",     "policies",
+      "by_steps"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

@@ -19,6 +19,11 @@ Record at(Stage stage) {
   return record;
 }
 
+void be_by_steps(Record& record) {
+  record.type = "NIC";
+  record.by_steps = true;
+}
+
 Facts with(const std::string& detail) {
   Facts facts;
   facts.detail = detail;
@@ -29,6 +34,7 @@ TEST(Step, EveryRowIsTakenAndRaisesTheEpoch) {
   for (const Row& row : machine_rows()) {
     Record record = at(row.from);
     if (row.on == Trigger::gone_uncleanable) record.type = "GPU";
+    if (row.on == Trigger::steps_verified) be_by_steps(record);
     const auto update = step(record, Event{row.on, 5, {}}, WallMs{9});
     ASSERT_TRUE(update.has_value()) << row.why;
     EXPECT_EQ(update->record.stage, row.to) << row.why;
@@ -47,11 +53,33 @@ TEST(Step, WhatTheTableDoesNotListIsRefused) {
       const bool listed = find_row(stage, trigger) != nullptr;
       Record record = at(stage);
       if (trigger == Trigger::gone_uncleanable) record.type = "GPU";
+      if (trigger == Trigger::steps_verified) be_by_steps(record);
       EXPECT_EQ(step(record, Event{trigger, 0, {}}, WallMs{1}).has_value(), listed);
       refused += listed ? 0U : 1U;
     }
   }
   EXPECT_EQ(refused + machine_rows().size(), kStageCount * kTriggerCount);
+}
+
+TEST(Step, ADeviceThatIsNoDriveNeverComesToAnErase) {
+  for (const Row& row : machine_rows()) {
+    Record record = at(row.from);
+    be_by_steps(record);
+    const bool of_an_erase = row.to == Stage::baselining || row.to == Stage::erasing ||
+                             row.to == Stage::verifying || row.to == Stage::concluding;
+    const bool taken = step(record, Event{row.on, 5, {}}, WallMs{9}).has_value();
+    EXPECT_EQ(taken, !of_an_erase && row.on != Trigger::gone_uncleanable) << row.why;
+  }
+}
+
+TEST(Step, ADriveNeverComesPastItsErase) {
+  Record record = at(Stage::preparing);
+  EXPECT_FALSE(step(record, Event{Trigger::steps_verified, 5, {}}, WallMs{9}).has_value());
+  be_by_steps(record);
+  const auto update = step(record, Event{Trigger::steps_verified, 5, {}}, WallMs{9});
+  ASSERT_TRUE(update.has_value());
+  EXPECT_EQ(update->record.verified_at, WallMs{9});
+  EXPECT_EQ(update->record.erases, 1U);
 }
 
 TEST(Step, WhatIsNoNvmeNeverComesNearACleaning) {
