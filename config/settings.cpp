@@ -57,6 +57,7 @@ class Builder {
     fill_group(reading, "oslo_policy", out_.settings);
     out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");
     host(reading);
+    out_.settings.texts = options_.texts();
     return std::move(out_);
   }
 

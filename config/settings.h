@@ -103,8 +103,9 @@ struct Settings {
   std::vector<int> survey_delays_s;  // ascending
   std::string compute_id_file;
   std::string machine_id_file;
-  std::string policy_file;  // [oslo_policy]
-  Location policy_file_at;  // who named it, it must be there; no file: nobody
+  std::string policy_file;                   // [oslo_policy]
+  Location policy_file_at;                   // who named it, it must be there; no file: nobody
+  std::map<std::string, std::string> texts;  // of each option that is set (Options::texts())
   std::map<std::string, std::string> policy_rules;  // what it holds, read by config/load.h
 };
 

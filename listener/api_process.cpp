@@ -123,7 +123,8 @@ class ApiProcess final {
 
 }  // namespace
 
-Result<int> run_api(const config::Settings& settings, Logger& log) {
+Result<int> run_api(const config::Settings& settings, const config::LoadRequest& /*files*/,
+                    Logger& log) {
   uv::Loop loop;
   {
     ApiProcess process(loop.raw(), settings, log);

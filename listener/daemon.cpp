@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/claims.h"
+#include "config/reload.h"
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
 #include "nvme/command/cgroup.h"
@@ -35,6 +36,7 @@ bool is_away(const Error& error) {
 Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log)
     : loop_(loop),
       settings_(settings),
+      in_force_(settings),
       log_(log),
       host_(settings.host),
       timers_(loop),
@@ -72,7 +74,7 @@ Status Daemon::build(const config::MachineFacts& machine) {
     if (!loaded) return loaded.error().wrap("[security] order_key_file");
     shared = *std::move(loaded);
   }
-  const OrderSeal orders(host_, *key, std::move(shared));
+  order_seal_ = std::make_shared<const OrderSeal>(host_, *key, std::move(shared));
   redis.seal.emplace(host_, *std::move(key));
   redis.upgrades = true;
   redis.alive_ms = api_options(settings_).heartbeat_max_ms;
@@ -96,17 +98,26 @@ Status Daemon::build(const config::MachineFacts& machine) {
   conductor_ = std::make_unique<Conductor>(
       ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_,
                      accelerators_.get()},
-      ConductorPolicies{
-          config::device_policy_lookup(settings_), config::method_choice(),
-          [] { return random_uuid(); }, config::passthrough_whitelist(settings_),
-          [orders, host = host_](const Order& order) { return orders.fits(host, order); },
-          [](const std::string& text) { return sha256_of(text); },
-          config::function_policy_lookup(settings_),
-          [this](std::uint16_t vendor, std::uint16_t product, const PciAddress& address) {
-            return config::check_claims(settings_, {{address, vendor, product}});
-          }},
-      config::conductor_options(settings_, machine, kVersion));
+      policies(), config::conductor_options(settings_, machine, kVersion));
   return build_listeners();
+}
+
+ConductorPolicies Daemon::policies() const {
+  ConductorPolicies policies;
+  policies.device_policy = config::device_policy_lookup(in_force_);
+  policies.choose_method = config::method_choice();
+  policies.make_id = [] { return random_uuid(); };
+  policies.whitelist = config::passthrough_whitelist(in_force_);
+  policies.order_fits = [seal = order_seal_, host = host_](const Order& order) {
+    return seal->fits(host, order);
+  };
+  policies.digest = [](const std::string& text) { return sha256_of(text); };
+  policies.function_policy = config::function_policy_lookup(in_force_);
+  policies.one_claimant = [this](std::uint16_t vendor, std::uint16_t product,
+                                 const PciAddress& address) {
+    return config::check_claims(in_force_, {{address, vendor, product}});
+  };
+  return policies;
 }
 
 // What is asked: Placement, and Cyborg where it is configured.
@@ -347,14 +358,24 @@ void Daemon::measure_lag() {
   });
 }
 
-void Daemon::reload() {
+void Daemon::reload(const config::LoadRequest& files) {
   if (stopping_) return;
-  if (!api_) {
-    return log_.warning(log_name::kService,
-                        "SIGHUP: only what the device API reads can be read again, and it is not "
-                        "answered here; the configuration is read at the start");
+  if (api_) api_->reload(settings_);
+  const auto read = config::load_settings(files);
+  if (!read) {
+    return log_.error(log_name::kConfig, "not reloaded, what is in force stays: correct the files",
+                      {{"why", read.error().what}});
   }
-  api_->reload(settings_);
+  const config::Changes changes = config::changes(in_force_, read->settings);
+  in_force_ = config::with_changes(std::move(in_force_), read->settings);
+  for (const std::string& line : changes.taken) log_.info(log_name::kConfig, "changed: " + line);
+  for (const std::string& name : changes.later) {
+    log_.warning(log_name::kConfig, name + " takes effect with the next start");
+  }
+  log_.info(log_name::kConfig, fmt::format("reloaded: {} options changed", changes.taken.size()));
+  if (changes.taken.empty()) return;
+  drives_->replace_may_be_asked(config::may_be_asked(in_force_));
+  conductor_->replace_policies(policies(), in_force_.conductor);
 }
 
 void Daemon::stop(Once<> stopped) {

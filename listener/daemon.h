@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/load.h"
 #include "config/module_options.h"
 #include "config/settings.h"
 #include "handlers/conductor/conductor.h"
@@ -28,6 +29,7 @@
 #include "state/base/uv.h"
 #include "state/base/uv_timers.h"
 #include "state/certificate/file_ledger.h"
+#include "state/certificate/order_seal.h"
 #include "state/redis/store.h"
 
 namespace reclaim::listener {
@@ -48,9 +50,10 @@ class Daemon final {
   // wrong: a record that cannot be read, a Redis that the operator's options refuse.
   void start(std::function<void(Error)> on_fatal);
 
-  // SIGHUP: what the device API reads of files, the policy and its certificate, is read again; the
-  // configuration is not.
-  void reload();
+  // SIGHUP: which devices are ours and how they are cleaned is read again, all or nothing, and so
+  // is what the device API reads of files, its policy and certificate. The rest of the
+  // configuration is read at the start.
+  void reload(const config::LoadRequest& files);
 
   // Drains: no new message, no new cleaning; drives are left as they are. `stopped` is called once,
   // after a few seconds at the latest.
@@ -62,6 +65,7 @@ class Daemon final {
   [[nodiscard]] Status build(const config::MachineFacts& machine);
   [[nodiscard]] Status build_clients(const config::MachineFacts& machine);
   [[nodiscard]] Status build_listeners();
+  [[nodiscard]] ConductorPolicies policies() const;
   void on_redis(const RedisState& state);
   void check_persistence();
   void check_claims();
@@ -74,6 +78,7 @@ class Daemon final {
 
   uv_loop_t* loop_;
   const config::Settings& settings_;
+  config::Settings in_force_;  // the same, as a reload has changed it
   Logger& log_;
   SystemClock clock_;
   ServiceManager manager_;
@@ -84,6 +89,7 @@ class Daemon final {
 
   UvTimers timers_;
   std::unique_ptr<FileLedger> ledger_;
+  std::shared_ptr<const OrderSeal> order_seal_;
   std::unique_ptr<RedisStore> store_;
   std::unique_ptr<placement::CurlTransport> transport_;
   UvTimers pauses_;

@@ -35,7 +35,7 @@ int complain(const Error& error) {
   return 1;
 }
 
-using Process = Result<int> (*)(const config::Settings&, Logger&);
+using Process = Result<int> (*)(const config::Settings&, const config::LoadRequest&, Logger&);
 
 // A process that goes on until it is stopped: with the settings of its purpose, and a log.
 int serve(const CommandLine& line, const config::LoadRequest& files, Process process) {
@@ -52,7 +52,7 @@ int serve(const CommandLine& line, const config::LoadRequest& files, Process pro
   for (const config::Problem& warning : loaded->warnings) {
     (*log)->warning(log_name::kConfig, config::to_text({warning}));
   }
-  const auto ended = process(settings, **log);
+  const auto ended = process(settings, files, **log);
   return ended ? *ended : fail(ended.error());
 }
 

@@ -2,6 +2,7 @@
 // none. Each runs its loop until it is told to stop.
 #pragma once
 
+#include "config/load.h"
 #include "config/settings.h"
 #include "state/base/log.h"
 #include "state/base/result.h"
@@ -17,7 +18,10 @@ inline constexpr int kExitConfiguration = 78;
 }
 
 // `reclaim serve`, `reclaim api`. The exit code once it was stopped; the error: it did not start.
-[[nodiscard]] Result<int> run_worker(const config::Settings& settings, Logger& log);
-[[nodiscard]] Result<int> run_api(const config::Settings& settings, Logger& log);
+// `files`: where the settings are from.
+[[nodiscard]] Result<int> run_worker(const config::Settings& settings,
+                                     const config::LoadRequest& files, Logger& log);
+[[nodiscard]] Result<int> run_api(const config::Settings& settings,
+                                  const config::LoadRequest& files, Logger& log);
 
 }  // namespace reclaim::listener

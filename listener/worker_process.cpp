@@ -6,7 +6,8 @@
 
 namespace reclaim::listener {
 
-Result<int> run_worker(const config::Settings& settings, Logger& log) {
+Result<int> run_worker(const config::Settings& settings, const config::LoadRequest& files,
+                       Logger& log) {
   auto machine = config::read_machine_facts(settings);
   // Not the configuration's fault: Nova may write its file any moment, so the unit tries again.
   if (!machine) return Error{Errc::failed, machine.error().what};
@@ -16,7 +17,7 @@ Result<int> run_worker(const config::Settings& settings, Logger& log) {
     auto daemon = Daemon::create(loop.raw(), settings, *machine, log);
     if (!daemon) return daemon.error();
     const auto stop = [&daemon, &loop] { (*daemon)->stop([&loop] { loop.stop(); }); };
-    const Signals signals(loop.raw(), stop, [&daemon] { (*daemon)->reload(); });
+    const Signals signals(loop.raw(), stop, [&daemon, &files] { (*daemon)->reload(files); });
     (*daemon)->start([&](const Error& error) {
       log.error(log_name::kService, error.what);
       exit_code = exit_code_of(error);

@@ -53,6 +53,12 @@ DriveThreads::DriveThreads(uv_loop_t* loop, Options options, const Clock& clock,
       scan_(std::make_unique<JobThread>([] {})),
       aside_(std::make_unique<JobThread>([] {})) {}
 
+void DriveThreads::replace_may_be_asked(MayBeAsked may_be_asked) {
+  scan_->submit([this, may_be_asked = std::move(may_be_asked)](StopFlag& /*stop*/) {
+    discovery_->replace_may_be_asked(may_be_asked);
+  });
+}
+
 void DriveThreads::give_back_drives_left() {
   const auto left = drives_left_taken_over(options_);
   if (left.empty() || recovery_ != nullptr) return;

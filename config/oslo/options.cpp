@@ -171,6 +171,20 @@ std::vector<Value> Options::raw(const Option& option, std::string_view group) co
   return found;
 }
 
+std::map<std::string, std::string> Options::texts() const {
+  std::map<std::string, std::string> out;
+  for (const SourceFile& file : files_) {
+    for (const IniEntry& entry : file.ini.entries) {
+      const Option* option = find(entry.group, entry.key);
+      if (option == nullptr || (file.service && !option->shared)) continue;
+      std::string& text = out[fmt::format("[{}] {}", entry.group, option->name)];
+      if (option->type != OptionType::multi) text.clear();
+      text += (text.empty() ? "" : "\n") + entry.value;
+    }
+  }
+  return out;
+}
+
 bool Options::given(std::string_view group, std::string_view name) const {
   const Option* option = find(group, name);
   return option != nullptr && !raw(*option, group).empty();

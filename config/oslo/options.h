@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -105,6 +106,10 @@ class Options {
 
   // True if some file sets it.
   [[nodiscard]] bool given(std::string_view group, std::string_view name) const;
+
+  // The text of each option that a file sets, as it is written there, by "[group] name": to compare
+  // two readings. Several values of one option are joined.
+  [[nodiscard]] std::map<std::string, std::string> texts() const;
 
   // The groups of Reclaim's own files that begin with `prefix`, such as "step:", each once.
   [[nodiscard]] std::vector<IniSection> family(std::string_view prefix) const;

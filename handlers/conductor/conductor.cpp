@@ -111,6 +111,15 @@ std::vector<Record> Conductor::records() const {
 
 // Before anything of the host's is read or written it must be known that the name is ours: a copied
 // configuration must not touch another machine's books.
+void Conductor::replace_policies(ConductorPolicies policies, const ConductorOptions& options) {
+  policies_ = std::move(policies);
+  options_.step_priorities = options.step_priorities;
+  options_.function_step_priorities = options.function_step_priorities;
+  options_.clean_automated = options.clean_automated;
+  options_.clean_interfaces = options.clean_interfaces;
+  if (!stopping_) context_.want_survey(0);
+}
+
 void Conductor::start(std::function<void(Status)> started) {
   ports_.store.heartbeat(host_info(), [this, started](Result<Ok> beat) {
     if (stopping_) return;

@@ -55,6 +55,10 @@ struct ConductorCounters {
 class Conductor final {
  public:
   Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options);
+  // Which devices are ours and how they are cleaned, from now on, and a survey that goes by it.
+  // What is locked in stays. Of `options` only the order of the steps and who begins a cleaning
+  // count.
+  void replace_policies(ConductorPolicies policies, const ConductorOptions& options);
 
   // Loads the host's records, settles what an earlier worker left in the middle, surveys, and goes
   // on surveying. `started` tells whether the records could be loaded; without them nothing is

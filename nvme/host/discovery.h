@@ -26,6 +26,8 @@ class Discovery final {
   Discovery(const Discovery&) = delete;
   Discovery& operator=(const Discovery&) = delete;
 
+  void replace_may_be_asked(MayBeAsked may_be_asked) { may_be_asked_ = std::move(may_be_asked); }
+
   // See Drives::discover. Drives of `on_threads` are not opened again; what their claim learnt is
   // told instead. Takes Options::discovery_timeout_ms at the longest. Errc::cancelled: stopped.
   [[nodiscard]] Result<std::vector<DriveFacts>> look(

@@ -4,6 +4,7 @@ that ship, holds, cleanings that an operator starts, and what becomes of a step 
 import json
 import os
 import shutil
+import signal
 import tempfile
 import unittest
 
@@ -106,6 +107,24 @@ class OwnSteps(EndToEnd):
         code, out, err = made.worker.command("certificate", "show", identifier, "-f", "json")
         self.assertEqual(code, 0, err)
         self.assertIn("sha256:", str(json.loads(out)["findings"]["firmware.firmware"]))
+
+    def test_a_reload_takes_steps_over_and_a_broken_file_changes_nothing(self):
+        ran = os.path.join(self.folder, "ran")
+        check = self.script("check", "echo $0 >> %s\n" % ran)
+        made = self.with_steps(self.section("check", check))
+        self.assertIn("check", made.worker.field(FIRST, "plan"))
+        made.worker.write_config("\n" + self.section("check", check) + "[clean]\nautomated = perhaps\n")
+        made.worker.process.send_signal(signal.SIGHUP)
+        made.worker.wait_log("not reloaded, what is in force stays.*automated")
+        other = self.script("other", "echo $0 >> %s\n" % ran)
+        made.worker.write_config("\n" + self.section("other", other, 75))
+        made.worker.process.send_signal(signal.SIGHUP)
+        made.worker.wait_log(r"changed: \[step:other\] priority: 75, was: not set")
+        made.worker.wait_log(r"reloaded: \d+ options changed")
+        self.delete(made)
+        self.assert_released(made)
+        with open(ran, encoding="utf-8") as file:
+            self.assertEqual(file.read(), other + "\n")
 
     def test_a_step_that_fails_keeps_the_drive_until_it_is_mended(self):
         path = self.script("check", "echo '{\"result\": \"the seal is broken\"}'; exit 1\n")
