@@ -296,21 +296,6 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
   }
 }
 
-// The invariant of the specification: reserved = total, and only then, where the device is not
-// available.
-std::string mismatch_of(const Record& record, const Assessment& assessment,
-                        const placement::ProviderView& view) {
-  const placement::Inventory& inventory = view.inventories.front();
-  const bool available = record.stage == Stage::available;
-  if (view.burned() != available) return {};
-  if (available && !view.free()) return {};  // reserved at its bind; this survey records that
-  return fmt::format("device_state is {}, but {} of {} are reserved in Placement: {}",
-                     to_string(device_state(record.stage)), inventory.reserved, inventory.total,
-                     !available           ? "it is reserved again"
-                     : assessment.trigger ? "it is not known to be clean"
-                                          : "held, and left as it is");
-}
-
 // Of a device that was ours: whoever had it, nobody has cleaned it since as far as is known.
 std::string gone_entry(const Sighting& sighting) {
   return fmt::format(

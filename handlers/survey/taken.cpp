@@ -99,4 +99,17 @@ void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledg
   }
 }
 
+std::string mismatch_of(const Record& record, const Assessment& assessment,
+                        const placement::ProviderView& view) {
+  const placement::Inventory& inventory = view.inventories.front();
+  const bool available = record.stage == Stage::available;
+  if (view.burned() != available) return {};
+  if (available && !view.free()) return {};  // reserved at its bind; this survey records that
+  return fmt::format("device_state is {}, but {} of {} are reserved in Placement: {}",
+                     to_string(device_state(record.stage)), inventory.reserved, inventory.total,
+                     !available           ? "it is reserved again"
+                     : assessment.trigger ? "it is not known to be clean"
+                                          : "held, and left as it is");
+}
+
 }  // namespace reclaim

@@ -29,4 +29,10 @@ void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* 
 void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledger,
                     const Sighting& sighting);
 
+// How the device's state and its reservation contradict each other; empty: they do not. The
+// invariant of the specification: reserved = total, and only then, where the device is not
+// available.
+[[nodiscard]] std::string mismatch_of(const Record& record, const Assessment& assessment,
+                                      const placement::ProviderView& view);
+
 }  // namespace reclaim

@@ -124,8 +124,8 @@ unit_mutant(tenants_put_back_are_believed conductor state/ledger/trust.cpp Forei
 unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/drive_claims.cpp
   ForeignRedis.APlan*
   "a drive is erased by a method that is not allowed any more"
-  [[  return check_method(policy, context_.policies.choose_method, identity->capabilities, *locked);]]
-  [[  return Ok{};]])
+  [[check_method(policy, context_.policies.choose_method, identity->capabilities, *locked);]]
+  [[Ok{};]])
 unit_mutant(anyone_may_enrol conductor handlers/conductor/order_desk.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
   [[  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {]]

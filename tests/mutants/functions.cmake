@@ -1,4 +1,4 @@
-# Faults in the cleaning of PCI devices that are no drives: what gives one back, and which one it is.
+# Faults in the cleaning of PCI devices that are no drives: what gives one back, and which it is.
 unit_mutant(any_step_verifies conductor handlers/survey/function_plan.cpp
   FunctionSteps.WithoutAStep*
   "a card that nothing shows to be clean stays on offer"
@@ -26,13 +26,13 @@ void CleaningSteps::step_answered(]]
 void CleaningSteps::step_answered(]])
 unit_mutant(held_card_is_cleaned conductor handlers/survey/admission.cpp FunctionSteps.AHold*
   "a card that an operator reserved by hand is cleaned and given back"
-  [[  if (!record.is_drive()) return Hold::unknown;]] [[  if (!record.is_drive()) return Hold::dirty;]])
+  [[  if (!record.is_drive()) return Hold::unknown;]]
+  [[  if (!record.is_drive()) return Hold::dirty;]])
 unit_mutant(unlisted_card_is_cleaned conductor handlers/conductor/policy_of.cpp
   FunctionSteps.ACardThatNoEntry*
   "a card that no entry lists any more is cleaned as if it were a drive"
-  [[  const DevicePolicyLookup& lookup = is_drive ? policies.device_policy : policies.function_policy;
-  return lookup ? lookup(vendor_id, product_id, address) : std::nullopt;]]
-  [[  auto policy = (is_drive ? policies.device_policy : policies.function_policy)(vendor_id, product_id, address);
+  [[  return lookup ? lookup(vendor_id, product_id, address) : std::nullopt;]]
+  [[  auto policy = lookup(vendor_id, product_id, address);
   return policy ? policy : DevicePolicy{};]])
 unit_mutant(lost_record_forgets_its_kind conductor handlers/survey/device_kind.cpp
   FunctionSteps.ItIsStill*

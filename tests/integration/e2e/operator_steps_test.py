@@ -113,7 +113,8 @@ class OwnSteps(EndToEnd):
         check = self.script("check", "echo $0 >> %s\n" % ran)
         made = self.with_steps(self.section("check", check))
         self.assertIn("check", made.worker.field(FIRST, "plan"))
-        made.worker.write_config("\n" + self.section("check", check) + "[clean]\nautomated = perhaps\n")
+        made.worker.write_config("\n" + self.section("check", check) +
+                                 "[clean]\nautomated = perhaps\n")
         made.worker.process.send_signal(signal.SIGHUP)
         made.worker.wait_log("not reloaded, what is in force stays.*automated")
         other = self.script("other", "echo $0 >> %s\n" % ran)
