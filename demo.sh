@@ -17,8 +17,8 @@ and the packages remain. No real disk is touched.
                      another tenant left its drive locked, and it is quarantined (the default)
   --flow cyborg      a drive of Cyborg's: an accelerator request is bound and unbound, and curl and
                      the openstack client call the device API
-  --flow steps       clean steps of an operator's own: firmware is written again, what a step cannot
-                     put right is quarantined, one drive waits for two operators (as root)
+  --flow steps       network cards, cleaned by an operator's own steps: firmware is written again,
+                     what a step cannot put right is quarantined, one waits for two operators (root)
 
   --keep             leave it running and print how to explore it
   --stop             end a demo that was kept

@@ -139,17 +139,18 @@ void CleaningSteps::note_findings(const PciAddress& address, std::uint64_t epoch
 
 // Every step of its plan succeeded. As it is now it is what its next tenant is measured by.
 void CleaningSteps::conclude_function(const PciAddress& address, std::uint64_t epoch, Facts facts) {
-  context_.ports.drives.read_enrolment(address, [this, address, epoch, facts = std::move(facts)](
-                                                    Result<std::string> now) mutable {
-    if (context_.is_stale(address, epoch)) return;
-    if (!now) return context_.answer(address, epoch, end_of_step(now.error()), said(now.error()));
-    const Record& record = context_.record_of(address);
-    facts.enrolment = *std::move(now);
-    facts.cleaning_nonce = context_.policies.make_id();
-    facts.evidence = steps_as_evidence(record.plan);
-    facts.verification = steps_as_verification(record.plan);
-    note_cleaning(address, epoch, Trigger::steps_verified, std::move(facts));
-  });
+  context_.ports.drives.read_enrolment(
+      address, [this, address, epoch, facts = std::move(facts)](Result<std::string> now) mutable {
+        if (context_.is_stale(address, epoch)) return;
+        if (!now)
+          return context_.answer(address, epoch, end_of_step(now.error()), said(now.error()));
+        const Record& record = context_.record_of(address);
+        facts.enrolment = *std::move(now);
+        facts.cleaning_nonce = context_.policies.make_id();
+        facts.evidence = steps_as_evidence(record.plan);
+        facts.verification = steps_as_verification(record.plan);
+        note_cleaning(address, epoch, Trigger::steps_verified, std::move(facts));
+      });
 }
 
 void CleaningSteps::take_baseline(const PciAddress& address, std::uint64_t epoch) {

@@ -51,11 +51,33 @@ def wrong_with_untouched(before, after):
     return wrong
 
 
-def wrong_with_steps(findings, firmware, wanted):
-    """Of an operator's step: what its certificate tells of it, and the firmware it wrote."""
+class Card:
+    """What is to be seen of a network card at one time."""
+
+    def __init__(self, state, reserved, firmware):
+        self.state = state        # device_state
+        self.reserved = reserved  # in Placement
+        self.firmware = firmware  # as the card itself has it
+
+
+def wrong_with_card(card, state, reserved, firmware):
+    """Why a card is not what it should be: sentences, none if it is."""
     wrong = []
-    if firmware != wanted:
-        wrong.append("its firmware is %s" % firmware)
+    if card.state != state:
+        wrong.append("its device_state is %s" % card.state)
+    if card.reserved != reserved:
+        wrong.append("%d of it are reserved in Placement" % card.reserved)
+    if card.firmware != firmware:
+        wrong.append("its firmware is %s" % card.firmware)
+    return wrong
+
+
+def wrong_with_steps(certificate, findings):
+    """Of a card that an operator's step cleaned: what its certificate tells."""
+    wrong = []
+    if certificate["method"] != "operator_steps" or certificate["sanitization_class"]:
+        wrong.append("the certificate claims %s %s" % (certificate["method"],
+                                                       certificate["sanitization_class"]))
     surfaces = [finding["surface"] for finding in findings]
     if not {"command", "args", "time", "result"} <= set(surfaces):
         wrong.append("the certificate tells only %s of the step" % ", ".join(surfaces))

@@ -87,7 +87,8 @@ class Demo(unittest.TestCase):
         self.assertEqual(code, 0, text)
         for shown in ("card.firmware", "its firmware now 22.36.10 MT_0012", "released",
                       "Quarantined", "its PSID is EVIL_01", "has approved it already",
-                      "after both", "sha256:", "Certificate"):
+                      "after both", "sha256:", "Certificate", "operator_steps",
+                      "verified by"):
             self.assertIn(shown, " ".join(text.split()))  # wherever its line was broken
         self.assertNotIn("\033", text)
         self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
@@ -147,10 +148,19 @@ class Checks(unittest.TestCase):
             self.assertNotEqual(wrong(self.before, self.drive(*facts), note), [], bad)
 
     def test_what_an_operators_step_did(self):
+        good = {"method": "operator_steps", "sanitization_class": ""}
         findings = [{"surface": name} for name in ("command", "args", "time", "result")]
-        self.assertEqual(check.wrong_with_steps(findings, "1", "1"), [])
-        self.assertNotEqual(check.wrong_with_steps(findings, "1", "2"), [])
-        self.assertNotEqual(check.wrong_with_steps(findings[1:], "1", "1"), [])
+        self.assertEqual(check.wrong_with_steps(good, findings), [])
+        self.assertNotEqual(check.wrong_with_steps({**good, "method": "x"}, findings), [])
+        self.assertNotEqual(check.wrong_with_steps({**good, "sanitization_class": "purge"},
+                                                   findings), [])
+        self.assertNotEqual(check.wrong_with_steps(good, findings[1:]), [])
+
+    def test_the_card(self):
+        card = check.Card("available", 0, "1")
+        self.assertEqual(check.wrong_with_card(card, "available", 0, "1"), [])
+        for bad in (("error", 0, "1"), ("available", 1, "1"), ("available", 0, "2")):
+            self.assertNotEqual(check.wrong_with_card(card, *bad), [], bad)
 
     def test_what_verify_says(self):
         good = (0, "certificates 1 to 1, whole and signed", 1, "the certificate was changed")

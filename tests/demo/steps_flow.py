@@ -1,5 +1,6 @@
-"""An operator's own clean steps: firmware that a tenant changed is written again, what the step
-cannot put right is quarantined, and one drive waits until two operators agree."""
+"""Network cards, cleaned by an operator's own steps: firmware that a tenant changed is written
+again, what the step cannot put right is quarantined, and one card waits until two operators
+agree."""
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import bus
 import check
 import keeping
 from stage import HOST, Stage, Tenant
+from worker import EmulatedHost
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "examples",
                        "steps", "mlx-firmware")
@@ -24,6 +26,7 @@ if words[-1] == "query":
 elif words[-1] == "burn":
     open(device, "w").write(open(os.path.join(folder, "image")).read())
 """
+VENDOR, PRODUCT = "15b3", "1017"
 GOOD, OLD, FOREIGN = "22.36.10 MT_0012", "22.1.1 MT_0012", "22.36.10 EVIL_01"
 
 
@@ -52,12 +55,18 @@ class StepsFlow(Stage):
         self.show_result(before, self.look())
 
     def make_host(self):
-        self.screen.working("Compute host", "making three drives and their tenants' data")
-        self.make_drives()
+        self.screen.working("Compute host", "making three network cards")
+        self.host = EmulatedHost(
+            self.programs, os.path.join(self.folder, "host"), [],
+            ["address=%s,group=%d,vendor=%s,device=%s,bound=vfio-pci,rom=1" %
+             (address, 60 + number, VENDOR, PRODUCT)
+             for number, address in enumerate(self.tenants)])
+        with self.services.bus() as connection:
+            connection.declare_exchange()
         for address, tenant in self.tenants.items():
-            self.fill(address)
-            self.register(address, reserved=1, consumer=tenant.instance)
-        self.screen.step("Compute host", "%s: three emulated drives, each in use" % HOST)
+            self.register(address, reserved=1, consumer=tenant.instance, vendor=VENDOR,
+                          product=PRODUCT)
+        self.screen.step("Compute host", "%s: three emulated network cards, each in use" % HOST)
 
     def make_steps(self):
         # Nobody but root may be able to write a command, or a directory above it.
@@ -69,11 +78,12 @@ class StepsFlow(Stage):
         for address, firmware in zip(self.tenants, (OLD, FOREIGN, GOOD)):
             self.write(address.replace(":", "-"), firmware)
         self.config = (
+            "\n[devices]\ndevice_spec = {\"vendor_id\": \"%s\", \"type\": \"NIC\"}\n"
             "\n[step:firmware]\ninterface = card\ncommand = %s\npriority = 95\ndevices = {}\n"
-            "args = %s\n[step:eyes]\ninterface = hold\npriority = 60\napprovals = 2\n"
-            "devices = {\"address\": \"%s\"}\n" % (
-                command, json.dumps({"image": self.steps + "/image",
-                                     "tool": self.steps + "/mstflint"}), self.held))
+            "verifies = true\nargs = %s\n[step:eyes]\ninterface = hold\npriority = 60\n"
+            "approvals = 2\ndevices = {\"address\": \"%s\"}\n" % (
+                VENDOR, command, json.dumps({"image": self.steps + "/image",
+                                             "tool": self.steps + "/mstflint"}), self.held))
         self.screen.step("Steps", "of the operator's own, in reclaim.conf")
         self.screen.fact("[step:firmware]", "docs/examples/steps/mlx-firmware, with a stand-in of "
                          "the vendor's flash tool")
@@ -93,7 +103,7 @@ class StepsFlow(Stage):
         self.start_worker(self.config)
         for address in self.tenants:
             self.worker.wait_field(address, "device_state", "allocated")
-        self.screen.step("reclaim serve", "ready (pid %d): three drives known, all in use" %
+        self.screen.step("reclaim serve", "ready (pid %d): three cards known, all in use" %
                          self.worker.process.pid)
 
     def play(self):
@@ -107,7 +117,7 @@ class StepsFlow(Stage):
         self.worker.wait_field(self.cleaned, "device_state", "available")
         self.screen.fact("its firmware now", self.firmware(self.cleaned), self.screen.green)
         self.worker.wait_field(self.hostile, "device_state", "error")
-        self.screen.step("Quarantined", "%s, %s's: not erased, not released" %
+        self.screen.step("Quarantined", "%s, %s's: not released" %
                          (self.hostile, self.tenants[self.hostile].name))
         self.screen.fact("the step says", self.note().partition(": ")[2], self.screen.red)
 
@@ -138,23 +148,45 @@ class StepsFlow(Stage):
         finally:
             del os.environ["SUDO_USER"]
 
+    def look(self):
+        return {address: check.Card(
+            self.worker.field(address, "device_state"),
+            self.services.reserved(self.providers[address]), self.firmware(address))
+                for address in self.tenants}
+
     def show_result(self, before, after):
+        def change(of):
+            return ["%s → %s" % (of(before[a]), of(after[a])) if of(before[a]) != of(after[a])
+                    else "%s, same" % of(after[a]) for a in self.tenants]
         certificate, _ = self.certificate()
-        self.show_table(before, after, [tenant.name + ", deleted"
-                                        for tenant in self.tenants.values()],
-                        {1: self.screen.green, 2: self.screen.red, 3: self.screen.green})
-        self.show_certificate(certificate)
+        self.screen.step("Before and after", "seen from outside: the cards' firmware, Placement")
+        marks = {1: self.screen.green, 2: self.screen.red, 3: self.screen.green}
+        self.screen.table([
+            ["", *self.tenants],
+            ["instance", *[tenant.name + ", deleted" for tenant in self.tenants.values()]],
+            ["reserved", *change(lambda card: "%d" % card.reserved)],
+            ["device state", *change(lambda card: card.state)],
+            ["firmware", *change(lambda card: card.firmware)],
+        ], lambda row, column: marks.get(column))
         steps = certificate["findings"]["card.firmware"]
+        self.screen.step("Certificate", certificate["id"])
+        self.screen.fact("ends tenancy", certificate["instance"])
+        self.screen.fact("method", "%s, which claims no class of NIST's: %s" % (
+            certificate["method"], ", ".join(certificate["evidence"]["steps"])))
+        self.screen.fact("verified by", ", ".join(certificate["verification"]["verified_by"]))
         for finding in steps:
             if finding["surface"] in ("command", "result"):
                 self.screen.fact("step " + finding["surface"], finding["found"])
-        wrong = []
+        self.screen.fact("given back", certificate["released_at"])
+        wrong = [] if before[self.cleaned].firmware == OLD else ["its firmware was not changed"]
         for address in (self.cleaned, self.held):
             wrong += ["%s: %s" % (address, text) for text in
-                      check.wrong_with_erased(before[address], after[address])]
-        wrong += ["%s: %s" % (self.hostile, text) for text in check.wrong_with_quarantined(
-            before[self.hostile], after[self.hostile], self.note(), ("PSID", "EVIL_01"))]
-        wrong += check.wrong_with_steps(steps, self.firmware(self.cleaned), GOOD)
+                      check.wrong_with_card(after[address], "available", 0, GOOD)]
+        wrong += ["%s: %s" % (self.hostile, text) for text in
+                  check.wrong_with_card(after[self.hostile], "error", 1, FOREIGN)]
+        wrong += ["the note does not name %s" % word for word in ("PSID", "EVIL_01")
+                  if word not in self.note()]
+        wrong += check.wrong_with_steps(certificate, steps)
         if wrong:
             raise AssertionError("; ".join(wrong))
 

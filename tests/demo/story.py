@@ -85,7 +85,7 @@ class Story:
                              self.screen.dim)
         elif trigger == "still_burned":
             self.screen.fact("look again", why)
-        elif trigger in ("step_done", "steps_done"):
+        elif trigger in ("step_done", "steps_done", "steps_verified"):
             self.tell_step(detail)
         elif trigger == "baseline_taken":
             self.screen.fact("baseline", detail)
