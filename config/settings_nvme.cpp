@@ -16,7 +16,7 @@ namespace reclaim::config {
 namespace {
 
 constexpr std::string_view kGroup = "nvme";
-constexpr std::string_view kDevices = "devices";
+constexpr std::string_view kDevicesGroup = "devices";
 constexpr std::size_t kItemBytes = 255;
 
 // Of entries the first that matches counts, and our own files are stronger than a service's.
@@ -50,8 +50,8 @@ void read_specs(const Reading& reading, Settings& settings) {
     }
   }
   warn_of_overlaps(reading, settings.device_specs, "[nvme] device_spec");
-  if (!reading.read.given(kGroup, "device_spec") && !reading.read.given(kDevices, "device_spec") &&
-      reading.purpose != Purpose::api) {
+  if (!reading.read.given(kGroup, "device_spec") &&
+      !reading.read.given(kDevicesGroup, "device_spec") && reading.purpose != Purpose::api) {
     reading.warnings.push_back(
         {{}, "[nvme] device_spec is not set: no drive will ever be touched"});
   }
@@ -124,9 +124,9 @@ void read_nvme(const Reading& reading, Settings& settings) {
   read_specs(reading, settings);
   read_priorities(reading, kGroup, "nvme.check_health:90", check_step_priorities, check_step_order,
                   settings.conductor.step_priorities);
-  read_entries(reading, kDevices, "device_spec", parse_function_spec, settings.function_specs);
+  read_entries(reading, kDevicesGroup, "device_spec", parse_function_spec, settings.function_specs);
   warn_of_overlaps(reading, settings.function_specs, "[devices] device_spec");
-  read_priorities(reading, kDevices, "pci.reset:0", check_function_step_priorities,
+  read_priorities(reading, kDevicesGroup, "pci.reset:0", check_function_step_priorities,
                   check_function_step_order, settings.conductor.function_step_priorities);
   refuse_every_drive(reading, settings);
   const auto rate = parse_bytes_per_s(read.string(kGroup, "zero_rate_max"));
