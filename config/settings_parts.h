@@ -26,6 +26,11 @@ struct Reading {
   }
 };
 
+// What follows the colon of [step:NAME] and [policy:NAME]: one word of lower-case letters, digits
+// and '_'.
+inline constexpr std::size_t kSectionNameBytesMax = 64;
+[[nodiscard]] bool is_section_name(std::string_view text);
+
 // Fills the members that the options of `declared` name with the values of `group`, which is the
 // same but for a login.
 void fill_group(const Reading& reading, std::string_view declared, std::string_view group,

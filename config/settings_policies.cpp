@@ -14,16 +14,8 @@ namespace {
 
 constexpr std::string_view kFamily = "policy:";
 constexpr std::size_t kPoliciesMax = 64;
-constexpr std::size_t kNameBytesMax = 64;
 constexpr std::string_view kPolicyTag = "policy";  // {"policy": "gold"}: it has to be there
 constexpr std::int64_t kMsPerSecond = 1000;
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kNameBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-         });
-}
 
 // An option's text as an entry has it in JSON.
 rapidjson::Value as_json(std::string_view key, const std::string& text,
@@ -73,11 +65,11 @@ PolicySection read_policy(const Reading& reading, const IniSection& section) {
   PolicySection out;
   out.at = section.at;
   out.policy.name = group.substr(kFamily.size());
-  if (!is_name(out.policy.name)) {
+  if (!is_section_name(out.policy.name)) {
     reading.problems.push_back(
         {section.at, fmt::format("[{}]: a policy's name has 1 to {} lower-case letters, digits and "
                                  "'_', like [policy:gold]",
-                                 printable_excerpt(group), kNameBytesMax)});
+                                 printable_excerpt(group), kSectionNameBytesMax)});
   }
   DeviceSpec said;
   rapidjson::Document document;

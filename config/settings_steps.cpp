@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kFamily = "step:";
 constexpr std::size_t kStepsMax = 64;
-constexpr std::size_t kNameBytesMax = 64;
 constexpr std::size_t kArgsBytesMax = std::size_t{16} * 1024;
 constexpr std::array<std::string_view, 3> kReserved = {"nvme", "pci", "placement"};
 constexpr int kErasePriority = 50;
@@ -24,13 +23,6 @@ constexpr int kErasePriority = 50;
 template <typename Range>
 bool contains(const Range& range, std::string_view word) {
   return std::find(range.begin(), range.end(), word) != range.end();
-}
-
-bool is_word(std::string_view text) {
-  return !text.empty() && text.size() <= kNameBytesMax &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-         });
 }
 
 void check_hold(const Reading& reading, std::string_view group, const OperatorStep& step) {
@@ -72,16 +64,16 @@ StepSection read_step(const Reading& reading, Settings& settings, const IniSecti
   out.at = section.at;
   OperatorStep& step = out.step;
   step.name = group.substr(kFamily.size());
-  if (!is_word(step.name)) {
+  if (!is_section_name(step.name)) {
     reading.problems.push_back(
         {section.at, fmt::format("[{}]: a step's name has 1 to {} lower-case letters, digits and "
                                  "'_', like [step:reflash]",
-                                 printable_excerpt(group), kNameBytesMax)});
+                                 printable_excerpt(group), kSectionNameBytesMax)});
   }
   Target target{settings};
   target.step = &step;
   fill_group(reading, kFamily, group, target);
-  if (!is_word(step.interface) || contains(kReserved, step.interface)) {
+  if (!is_section_name(step.interface) || contains(kReserved, step.interface)) {
     reading.read.refuse(group, "interface", step.interface,
                         "must be one word of lower-case letters, digits and '_', and none of nvme, "
                         "pci and placement, which are Reclaim's own");
@@ -225,6 +217,13 @@ void warn_of_unverified(const Reading& reading, const Settings& settings) {
 }
 
 }  // namespace
+
+bool is_section_name(std::string_view text) {
+  return !text.empty() && text.size() <= kSectionNameBytesMax &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
 
 void read_steps(const Reading& reading, Settings& settings) {
   fill_group(reading, "clean", settings);

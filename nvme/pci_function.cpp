@@ -1,21 +1,14 @@
 #include "nvme/pci_function.h"
 
 #include "nvme/command/run_command.h"
+#include "nvme/host/claim.h"
 #include "nvme/host/driver_binding.h"
 
 namespace reclaim::nvme {
 
 DriveFacts PciFunction::facts() const {
-  const SysDrive& sys = claim_.sys();
-  DriveFacts facts;
-  facts.address = sys.address;
-  facts.vendor_id = sys.vendor_id;
-  facts.device_id = sys.device_id;
-  facts.class_code = sys.class_code;
-  facts.driver = sys.driver;
-  facts.iommu_group = sys.iommu_group;
-  facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
-  facts.hardware = sys.hardware;
+  DriveFacts facts = facts_of(claim_.sys());
+  facts.namespaces.clear();  // disks of another function are none
   return facts;
 }
 

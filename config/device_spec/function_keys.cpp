@@ -10,6 +10,7 @@
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
+#include "state/device/record.h"
 
 namespace reclaim::config {
 namespace {
@@ -18,7 +19,6 @@ constexpr std::size_t kTypeBytesMax = 32;
 constexpr std::size_t kItemsMax = 64;
 constexpr std::size_t kDigestDigits = 64;
 constexpr std::uint16_t kConfigBytes = 4096;
-constexpr std::string_view kDriveType = "NVME";
 
 std::string word_of(const rapidjson::Value& value) {
   return value.IsString() ? std::string(value.GetString(), value.GetStringLength())
@@ -42,14 +42,14 @@ Status read_type(const rapidjson::Value& value, DeviceSpec& spec) {
                      std::all_of(word.begin(), word.end(), [](char c) {
                        return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
                      });
-  if (plain && word != kDriveType) {
+  if (plain && word != kTypeNvme) {
     spec.type = word;
     return Ok{};
   }
   return Error{Errc::invalid,
                fmt::format("'type' is '{}', accepted: 1 to {} upper-case letters, digits and '_', "
                            "like NIC or GPU; {} is for drives, which are in [nvme] device_spec",
-                           printable_excerpt(word), kTypeBytesMax, kDriveType)};
+                           printable_excerpt(word), kTypeBytesMax, kTypeNvme)};
 }
 
 Status read_driver(const rapidjson::Value& value, DeviceSpec& spec) {

@@ -24,26 +24,6 @@ bool same_nodes(const SysDrive& a, const SysDrive& b) {
                     });
 }
 
-DriveFacts facts_of(const SysDrive& sys) {
-  DriveFacts facts;
-  facts.address = sys.address;
-  facts.vendor_id = sys.vendor_id;
-  facts.device_id = sys.device_id;
-  facts.class_code = sys.class_code;
-  facts.driver = sys.driver;
-  facts.controller = sys.controller;
-  facts.controller_state = sys.controller_state;
-  facts.subsystem_nqn = sys.subsystem_nqn;
-  facts.iommu_group = sys.iommu_group;
-  facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
-  facts.hardware = sys.hardware;
-  for (const SysNamespace& ns : sys.namespaces) {
-    facts.namespaces.push_back(
-        NamespaceFacts{ns.nsid, ns.disk.name, ns.capacity_bytes, ns.block_bytes, 0});
-  }
-  return facts;
-}
-
 // Refusals that a moment's patience may mend: the driver changes, or udev looks at a new node.
 bool may_pass(const GuardResult& result) {
   return result.code == Errc::busy &&
@@ -342,6 +322,26 @@ const ClaimedNamespace* Claim::find(std::uint32_t nsid) const {
 std::vector<NamespaceFacts> Claim::namespace_facts() const {
   std::vector<NamespaceFacts> facts;
   for (const ClaimedNamespace& ns : namespaces_) facts.push_back(ns.facts);
+  return facts;
+}
+
+DriveFacts facts_of(const SysDrive& sys) {
+  DriveFacts facts;
+  facts.address = sys.address;
+  facts.vendor_id = sys.vendor_id;
+  facts.device_id = sys.device_id;
+  facts.class_code = sys.class_code;
+  facts.driver = sys.driver;
+  facts.controller = sys.controller;
+  facts.controller_state = sys.controller_state;
+  facts.subsystem_nqn = sys.subsystem_nqn;
+  facts.iommu_group = sys.iommu_group;
+  facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
+  facts.hardware = sys.hardware;
+  for (const SysNamespace& ns : sys.namespaces) {
+    facts.namespaces.push_back(
+        NamespaceFacts{ns.nsid, ns.disk.name, ns.capacity_bytes, ns.block_bytes, 0});
+  }
   return facts;
 }
 

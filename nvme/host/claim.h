@@ -105,6 +105,9 @@ class Claim final {
   std::vector<ClaimedNamespace> namespaces_;
 };
 
+// What sysfs says of a function, whatever its class.
+[[nodiscard]] DriveFacts facts_of(const SysDrive& sys);
+
 // What sysfs and, where it is live, the opened controller say of a drive, for discovery. With
 // `open_controller` false only sysfs is looked at.
 [[nodiscard]] Result<DriveFacts> look_at_drive(const Options& options, const PciAddress& address,

@@ -39,15 +39,7 @@ void look_at_other(const Options& options, const MayBeAsked& may_be_asked, bool 
                    const PciAddress& address, std::vector<DriveFacts>& found) {
   const auto sys = read_drive(options.sysfs_root, address);
   if (!sys) return;
-  DriveFacts facts;
-  facts.address = address;
-  facts.vendor_id = sys->vendor_id;
-  facts.device_id = sys->device_id;
-  facts.class_code = sys->class_code;
-  facts.driver = sys->driver;
-  facts.iommu_group = sys->iommu_group;
-  facts.sriov_vfs_enabled = sys->sriov_vfs_enabled;
-  facts.hardware = sys->hardware;
+  DriveFacts facts = facts_of(*sys);
   if (may_be_asked != nullptr && may_be_asked(facts)) {
     if (!on_thread) facts.guest = guest_of(options, address);
   } else {
