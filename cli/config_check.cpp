@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "config/security.h"
 #include "nvme/command/file.h"
+#include "nvme/firmware/image.h"
 
 namespace reclaim::cli {
 
@@ -30,6 +31,15 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
     const auto digest = nvme::digest_of_command(settings.nvme.command, section.step.command);
     if (digest) continue;
     err << "error: " << config::to_text({{section.at, digest.error().what}}) << '\n';
+    good = false;
+  }
+  for (std::size_t i = 0; i < settings.nvme.firmware.images.size(); ++i) {
+    const auto image = nvme::read_image(settings.nvme.firmware, settings.nvme.firmware.images[i]);
+    if (image) continue;
+    err << "error: "
+        << config::to_text({{settings.firmware_images_at[i],
+                             "[nvme] firmware_images: " + image.error().what}})
+        << '\n';
     good = false;
   }
   if (!good) return 1;

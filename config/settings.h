@@ -89,6 +89,7 @@ struct Settings {
   std::string www_authenticate_uri;  // of it
   ApiSettings api;
   nvme::Options nvme;
+  std::vector<Location> firmware_images_at;  // where each of nvme.firmware.images stands
   ConductorOptions conductor;              // all but what the machine says of itself
   std::vector<DeviceSpec> device_specs;    // empty: no drive is ever touched
   std::vector<DeviceSpec> function_specs;  // [devices]; empty: no other device is

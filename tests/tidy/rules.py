@@ -41,6 +41,7 @@ ROOMS = {
                   "cyborg": {"http", "keystone", "options.h", "providers.h", "conversations.h"}},
     "nvme": {"controller": {"rules.h", "stop_flag.h"},
              "command": {"controller", "pci", "stop_flag.h"},
+             "firmware": {"controller"},
              "verify": {"controller"},
              "erase": {"controller", "verify", "host", "rules.h", "stop_flag.h", "drive_context.h"},
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"},
