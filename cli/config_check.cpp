@@ -37,8 +37,8 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
     const auto image = nvme::read_image(settings.nvme.firmware, settings.nvme.firmware.images[i]);
     if (image) continue;
     err << "error: "
-        << config::to_text({{settings.firmware_images_at[i],
-                             "[nvme] firmware_images: " + image.error().what}})
+        << config::to_text(
+               {{settings.firmware_images_at[i], "[nvme] firmware_images: " + image.error().what}})
         << '\n';
     good = false;
   }

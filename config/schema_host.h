@@ -90,7 +90,8 @@ inline constexpr std::array kHostOptions = {
              "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest comes "
              "first, 0 leaves it out, and no two may be equal. The steps and their priorities are "
              "nvme.check_health (90, can be left out), nvme.restore_firmware (88 with "
-             "firmware_images, else left out), nvme.recover_sanitize (85), nvme.reset_controller_state (80) and nvme.reset_namespaces (70); the erase "
+             "firmware_images, else left out), nvme.recover_sanitize (85), "
+             "nvme.reset_controller_state (80) and nvme.reset_namespaces (70); the erase "
              "follows at 50. May be given several times."}),
     kNvme.option(
         {.name = "firmware_images",

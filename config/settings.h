@@ -90,11 +90,11 @@ struct Settings {
   ApiSettings api;
   nvme::Options nvme;
   std::vector<Location> firmware_images_at;  // where each of nvme.firmware.images stands
-  ConductorOptions conductor;              // all but what the machine says of itself
-  std::vector<DeviceSpec> device_specs;    // empty: no drive is ever touched
-  std::vector<DeviceSpec> function_specs;  // [devices]; empty: no other device is
-  std::vector<StepSection> steps;          // of operators' own, in the order of the files
-  std::vector<PolicySection> policies;     // by role, in the order of the files
+  ConductorOptions conductor;                // all but what the machine says of itself
+  std::vector<DeviceSpec> device_specs;      // empty: no drive is ever touched
+  std::vector<DeviceSpec> function_specs;    // [devices]; empty: no other device is
+  std::vector<StepSection> steps;            // of operators' own, in the order of the files
+  std::vector<PolicySection> policies;       // by role, in the order of the files
   bool manage_every_drive = false;  // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours

@@ -21,8 +21,9 @@ Error failed(const Error& error, std::string_view where = "") {
   const bool kept = error.code == Errc::unknown || error.code == Errc::busy;
   std::string what = fmt::format("{}: {}{}", kSurface, where, error.what);
   if (status_code(error.raw) == kSanitizeFailed) {
-    what += "; where the firmware has to wait for that, lower its priority: "
-            "clean_step_priority_override = nvme.restore_firmware:84";
+    what +=
+        "; where the firmware has to wait for that, lower its priority: "
+        "clean_step_priority_override = nvme.restore_firmware:84";
   }
   return Error{kept ? error.code : Errc::failed, std::move(what), error.raw};
 }
@@ -88,7 +89,8 @@ Status SlotUpdate::reset() {
   for (std::int64_t waited = 0; done; waited += drive_.options.driver_poll_ms) {
     const auto sys = read_drive(drive_.options.sysfs_root, drive_.claim.sys().address);
     if (sys && sys->controller_state == "live") return drive_.claim.recheck();
-    if (sys && sys->controller_state == "dead") done = Error{Errc::failed, "its controller is dead"};
+    if (sys && sys->controller_state == "dead")
+      done = Error{Errc::failed, "its controller is dead"};
     if (done && waited >= drive_.options.driver_wait_ms) {
       done = Error{Errc::failed, fmt::format("its controller is not live after {} ms", waited)};
     }
@@ -105,7 +107,9 @@ Status SlotUpdate::reset() {
 }
 
 // What a tenant, or an earlier run, sent and did not commit would be a part of our image. A reset
-// takes it away; it would also make active what waits for one, so that is called off first.
+// takes it away; it would also make active what waits for one, so that is called off first. What
+// was written into the slot that runs cannot be: then the pieces stay, and drives refuse those that
+// overlap.
 Status SlotUpdate::drop_pieces() {
   if (auto ours = drive_.claim.recheck(); !ours) return ours;
   const auto now = read_firmware(controller(), timeout_ms());
@@ -124,16 +128,16 @@ Status SlotUpdate::drop_pieces() {
                     where());
     }
   }
+  if (now->runs_another()) return Ok{};
   return reset();
 }
 
 Status SlotUpdate::download(std::size_t bytes) {
   if (auto ours = drive_.claim.recheck(); !ours) return ours;
-  auto sent = download_firmware(controller(), image_, bytes, timeout_ms(), patience_,
-                                [this](std::size_t done) {
-                                  on_percent_(kSentPercent * static_cast<double>(done) /
-                                              static_cast<double>(image_.size()));
-                                });
+  auto sent = download_firmware(
+      controller(), image_, bytes, timeout_ms(), patience_, [this](std::size_t done) {
+        on_percent_(kSentPercent * static_cast<double>(done) / static_cast<double>(image_.size()));
+      });
   if (!sent) return failed(sent.error(), where());
   return Ok{};
 }
@@ -205,22 +209,22 @@ Result<StepReport> restore_firmware(DriveContext& drive, const StepRequest& requ
     };
     SlotUpdate update(drive, plan->slots[i], images[i], patience, stop, on_percent);
     if (auto done = update.run(*now); !done) return std::move(done).error();
-    drive.log.info(log_name::kNvme, fmt::format("{}: firmware {} put back into slot {}",
-                                                to_string(drive.claim.sys().address),
-                                                plan->slots[i].image.revision,
-                                                plan->slots[i].image.slot));
+    drive.log.info(
+        log_name::kNvme,
+        fmt::format("{}: firmware {} put back into slot {}", to_string(drive.claim.sys().address),
+                    plan->slots[i].image.revision, plan->slots[i].image.slot));
   }
   now = read_firmware(controller, timeout_ms);
   if (!now) return failed(now.error());
   StepReport report;
   for (const SlotToRestore& each : plan->slots) {
     if (auto good = check_restored(*now, each); !good) return std::move(good).error();
-    report.findings.push_back(StepFinding{
-        std::string(kSurface),
-        fmt::format("{}; {} was {}{}", each.found, each.image.revision,
-                    each.write ? "written" : "activated",
-                    each.write && each.activate ? " and activated" : ""),
-        true});
+    report.findings.push_back(
+        StepFinding{std::string(kSurface),
+                    fmt::format("{}; {} was {}{}", each.found, each.image.revision,
+                                each.write ? "written" : "activated",
+                                each.write && each.activate ? " and activated" : ""),
+                    true});
   }
   return report;
 }

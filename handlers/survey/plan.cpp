@@ -20,7 +20,6 @@ constexpr std::size_t kArgsBytesMax = std::size_t{32} * 1024;
 constexpr const char* kDigest = "sha256";  // of a command, once it was locked in
 constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 constexpr std::int64_t kNoLimitOfItsOwn = 0;
-constexpr std::int64_t kRestoreFirmwareMs = 900'000;  // seven slots, written to flash
 
 struct StepKind {
   nvme::DriveStep step;
@@ -31,7 +30,7 @@ struct StepKind {
 
 constexpr std::array kSteps{
     StepKind{nvme::DriveStep::check_health, 90, true, 60'000},
-    StepKind{nvme::DriveStep::restore_firmware, 0, true, kRestoreFirmwareMs},
+    StepKind{nvme::DriveStep::restore_firmware, 0, true, kRestoreFirmwareTimeoutMs},
     StepKind{nvme::DriveStep::recover_sanitize, 85, false, kNoLimitOfItsOwn},
     StepKind{nvme::DriveStep::reset_controller_state, 80, false, 180'000},
     StepKind{nvme::DriveStep::reset_namespaces, 70, false, 300'000},

@@ -21,6 +21,7 @@ inline constexpr std::string_view kNvmeInterface = "nvme";
 // Of nvme.restore_firmware where there are images ([nvme] firmware_images); without them it is left
 // out like every step with priority 0, unless an operator gives it one.
 inline constexpr int kRestoreFirmwarePriority = 88;
+inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots, written to flash
 [[nodiscard]] std::string restore_firmware_step();
 
 // Is every step named one there is, its priority above the erase's, and none disabled (0) that the

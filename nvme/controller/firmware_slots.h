@@ -11,9 +11,9 @@
 namespace reclaim::nvme {
 
 struct SlotDifference {
-  std::uint8_t slot = 0;    // 1..7
-  std::string revision;     // that it holds; empty: none
-  std::string enrolled;     // that it held at the enrolment; empty: none, or not compared
+  std::uint8_t slot = 0;     // 1..7
+  std::string revision;      // that it holds; empty: none
+  std::string enrolled;      // that it held at the enrolment; empty: none, or not compared
   bool not_allowed = false;  // by the list, which is then all that counts
 };
 

@@ -26,14 +26,12 @@ struct Planner {
 
   // Of the list any image for the slot will do whose revision it names.
   [[nodiscard]] const FirmwareImage* image_for(std::uint8_t slot, const std::string& wanted) const {
-    const auto found =
-        std::find_if(images.begin(), images.end(), [&](const FirmwareImage& image) {
-          const bool fits =
-              allowed.empty()
-                  ? image.revision == wanted
-                  : std::find(allowed.begin(), allowed.end(), image.revision) != allowed.end();
-          return fits && image.slot == slot && image.model == now.state.model;
-        });
+    const auto found = std::find_if(images.begin(), images.end(), [&](const FirmwareImage& image) {
+      const bool fits = allowed.empty() ? image.revision == wanted
+                                        : std::find(allowed.begin(), allowed.end(),
+                                                    image.revision) != allowed.end();
+      return fits && image.slot == slot && image.model == now.state.model;
+    });
     return found == images.end() ? nullptr : &*found;
   }
 
@@ -45,10 +43,24 @@ struct Planner {
 };
 
 std::string words(const SlotDifference& each) {
-  return each.not_allowed ? fmt::format("slot {} held {}, which is not allowed", each.slot,
-                                        each.revision)
-                          : fmt::format("slot {} held '{}', at enrolment '{}'", each.slot,
-                                        each.revision, each.enrolled);
+  return each.not_allowed
+             ? fmt::format("slot {} held {}, which is not allowed", each.slot, each.revision)
+             : fmt::format("slot {} held '{}', at enrolment '{}'", each.slot, each.revision,
+                           each.enrolled);
+}
+
+std::string words_of_activation(const FirmwareReading& now, std::uint8_t wanted_active) {
+  const FirmwareState& firmware = now.state.firmware;
+  if (activation_waits(firmware)) {
+    return fmt::format("slot {} was active, slot {} was to be after the next reset",
+                       firmware.active_slot, firmware.next_slot);
+  }
+  if (firmware.active_slot != wanted_active) {
+    return fmt::format("slot {} was active, at enrolment slot {}", firmware.active_slot,
+                       wanted_active);
+  }
+  return fmt::format("slot {} was active, and the drive ran '{}'", firmware.active_slot,
+                     now.state.firmware_revision);
 }
 
 Error failed(std::string what) {
@@ -62,9 +74,10 @@ Status fit(const FirmwareReading& now, SlotToRestore& each) {
     return failed(each.found + "; the drive takes no firmware: replace it");
   }
   if (slot > now.slots()) {
-    return failed(fmt::format("{}; the drive lets {} slots be written: correct [nvme] "
-                              "firmware_images, or replace it",
-                              each.found, now.slots()));
+    return failed(
+        fmt::format("{}; the drive lets {} slots be written: correct [nvme] "
+                    "firmware_images, or replace it",
+                    each.found, now.slots()));
   }
   if (slot != 1 || !now.first_is_read_only()) return Ok{};
   const std::vector<std::string>& revisions = now.state.firmware.revisions;
@@ -84,11 +97,18 @@ std::string as_it_is(const Planner& planner) {
 
 }  // namespace
 
+bool FirmwareReading::runs_another() const {
+  const FirmwareState& firmware = state.firmware;
+  return firmware.active_slot == 0 || firmware.active_slot > firmware.revisions.size() ||
+         firmware.revisions[firmware.active_slot - 1U] != state.firmware_revision;
+}
+
 Result<FirmwarePlan> plan_firmware(const FirmwareReading& now, const ControllerState* enrolled,
                                    const std::vector<std::string>& allowed,
                                    const std::vector<FirmwareImage>& images) {
   const FirmwareState& firmware = now.state.firmware;
-  Planner planner{now, enrolled != nullptr ? &enrolled->firmware : nullptr, allowed, images, {}, {}};
+  Planner planner{now, enrolled != nullptr ? &enrolled->firmware : nullptr, allowed, images, {},
+                  {}};
   const std::vector<SlotDifference> differing =
       differing_slots(firmware, planner.enrolled, allowed);
   const bool measured = planner.enrolled != nullptr || !allowed.empty();
@@ -96,8 +116,8 @@ Result<FirmwarePlan> plan_firmware(const FirmwareReading& now, const ControllerS
   const std::uint8_t wanted_active = allowed.empty() && planner.enrolled != nullptr
                                          ? planner.enrolled->active_slot
                                          : firmware.active_slot;
-  const bool switched =
-      measured && (firmware.active_slot != wanted_active || activation_waits(firmware));
+  const bool switched = measured && (firmware.active_slot != wanted_active ||
+                                     activation_waits(firmware) || now.runs_another());
   const auto active = std::find_if(
       differing.begin(), differing.end(),
       [wanted_active](const SlotDifference& each) { return each.slot == wanted_active; });
@@ -107,12 +127,7 @@ Result<FirmwarePlan> plan_firmware(const FirmwareReading& now, const ControllerS
     const std::string& holds = wanted_active <= firmware.revisions.size() && wanted_active != 0
                                    ? firmware.revisions[wanted_active - 1U]
                                    : firmware.revisions.front();
-    planner.restore(wanted_active, holds, true,
-                    activation_waits(firmware)
-                        ? fmt::format("slot {} was active, slot {} was to be after the next reset",
-                                      firmware.active_slot, firmware.next_slot)
-                        : fmt::format("slot {} was active, at enrolment slot {}",
-                                      firmware.active_slot, wanted_active));
+    planner.restore(wanted_active, holds, true, words_of_activation(now, wanted_active));
   }
   for (const SlotDifference& each : differing) {
     if (each.slot != wanted_active) planner.restore(each.slot, each.enrolled, false, words(each));
@@ -135,11 +150,13 @@ Result<std::size_t> piece_bytes(const ControllerAbilities& abilities) {
   const bool told = abilities.update_pieces != 0 && abilities.update_pieces != kAnyPieces;
   const std::size_t unit = told ? abilities.update_pieces * kPageBytes : kPageBytes;
   const bool limited = abilities.transfer_max != 0 && abilities.transfer_max < kShiftMax;
-  const std::size_t takes = limited ? kPageBytes << abilities.transfer_max : kPageBytes << kShiftMax;
+  const std::size_t takes =
+      limited ? kPageBytes << abilities.transfer_max : kPageBytes << kShiftMax;
   if (unit > takes) {
-    return failed(fmt::format("the drive wants pieces of {} bytes and takes {} at a time: look for "
-                              "an update of its vendor's, or replace it",
-                              unit, takes));
+    return failed(
+        fmt::format("the drive wants pieces of {} bytes and takes {} at a time: look for "
+                    "an update of its vendor's, or replace it",
+                    unit, takes));
   }
   return std::max(unit, std::min(takes, kPieceBytesMax) / unit * unit);
 }

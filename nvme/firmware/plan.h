@@ -19,11 +19,12 @@ struct FirmwareReading {
   ControllerState state;  // identity and firmware only
   ControllerAbilities abilities;
 
+  // Whether the drive runs another revision than its active slot holds: what is there was written
+  // after the last activation, or waits for more than a reset.
+  [[nodiscard]] bool runs_another() const;
   [[nodiscard]] std::uint8_t slots() const { return abilities.firmware_updates >> 1U & 7U; }
   [[nodiscard]] bool first_is_read_only() const { return (abilities.firmware_updates & 1U) != 0; }
-  [[nodiscard]] bool activates_at_once() const {
-    return (abilities.firmware_updates & 0x10U) != 0;
-  }
+  [[nodiscard]] bool activates_at_once() const { return (abilities.firmware_updates & 0x10U) != 0; }
 };
 
 struct SlotToRestore {

@@ -88,12 +88,11 @@ Result<Committed> commit_firmware(int controller_fd, std::uint8_t slot, CommitAc
   RawCommand command;
   command.opcode = kFirmwareCommit;
   command.cdw10 = slot | static_cast<std::uint32_t>(action) << 3U;
-  const auto done =
-      admin_command(controller_fd, command, std::max(timeout_ms, kCommitTimeoutMs),
-                    fmt::format("Firmware Commit, slot {}, action {}", slot,
-                                static_cast<unsigned>(action)));
-  const bool later = action == CommitAction::replace_and_activate_later ||
-                     action == CommitAction::activate_later;
+  const auto done = admin_command(
+      controller_fd, command, std::max(timeout_ms, kCommitTimeoutMs),
+      fmt::format("Firmware Commit, slot {}, action {}", slot, static_cast<unsigned>(action)));
+  const bool later =
+      action == CommitAction::replace_and_activate_later || action == CommitAction::activate_later;
   if (done) return later ? Committed::waits_for_reset : Committed::done;
   const std::uint16_t status = status_code(done.error().raw);
   const bool answered = done.error().code == Errc::failed;

@@ -24,7 +24,7 @@ namespace reclaim::nvme {
 
 // CA of Firmware Commit.
 enum class CommitAction : std::uint8_t {
-  replace = 0,                    // what was downloaded into the slot, which stays as active as it is
+  replace = 0,  // what was downloaded into the slot, which stays as active as it is
   replace_and_activate_later = 1,  // with the next reset
   activate_later = 2,              // what the slot holds
   activate_at_once = 3,            // what was downloaded or, without, what the slot holds

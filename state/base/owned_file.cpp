@@ -45,8 +45,8 @@ Result<OwnedFile> open_owned_file(const WantedFile& wanted) {
   file.mode = found.st_mode;
   file.bytes = static_cast<std::uint64_t>(found.st_size);
   if (file.bytes > wanted.bytes_max) {
-    return refuse(wanted, fmt::format("has {} bytes, at most {} are accepted", file.bytes,
-                                      wanted.bytes_max));
+    return refuse(
+        wanted, fmt::format("has {} bytes, at most {} are accepted", file.bytes, wanted.bytes_max));
   }
   return file;
 }

@@ -1,4 +1,5 @@
-// Settings of firmware: what is in its slots, how a drive takes another one, and the faults of that.
+// Settings of firmware: what is in its slots, how a drive takes another one, and the faults of
+// that.
 #include <algorithm>
 #include <array>
 

@@ -123,9 +123,9 @@ Completion Controller::commit_firmware(const Command& command) {
   const std::uint32_t action = command.cdw10 >> 3U & 7U;
   if (action > kAtOnce) return Completion{kInvalidFirmwareImage, 0};
   if (slot == 0 || slot > (can.frmw >> 1U & 7U)) return Completion{kInvalidFirmwareSlot, 0};
-  const bool downloaded = std::any_of(state_.download.received.begin(),
-                                      state_.download.received.end(),
-                                      [](std::uint64_t bits) { return bits != 0; });
+  const bool downloaded =
+      std::any_of(state_.download.received.begin(), state_.download.received.end(),
+                  [](std::uint64_t bits) { return bits != 0; });
   const bool stores =
       action == kReplace || action == kReplaceLater || (action == kAtOnce && downloaded);
   if (stores && slot == 1 && (can.frmw & 1U) != 0) return Completion{kInvalidFirmwareSlot, 0};
@@ -158,9 +158,8 @@ Completion Controller::commit_firmware(const Command& command) {
     case Activation::conventional_reset:
       state_.firmware_slot_pending = slot;
       state_.firmware_needs_power = true;
-      return Completion{faults.activation == Activation::subsystem_reset ? kNeedsSubsystemReset
-                                                                         : kNeedsReset,
-                        0};
+      return Completion{
+          faults.activation == Activation::subsystem_reset ? kNeedsSubsystemReset : kNeedsReset, 0};
     case Activation::controller_reset:
       if (action != kAtOnce) break;
       state_.firmware_slot_pending = slot;
@@ -172,7 +171,7 @@ Completion Controller::commit_firmware(const Command& command) {
     activate_firmware(slot);
   } else {
     // That the active slot is to stay active calls off another one; its new image waits as well.
-    const bool same = slot == state_.firmware_slot_active &&
+    const bool same = !stores && slot == state_.firmware_slot_active &&
                       state_.firmware_slots[slot - 1U] == state_.firmware;
     state_.firmware_slot_pending = same ? std::uint8_t{0} : slot;
   }

@@ -160,12 +160,14 @@ Status add_namespace(Host& host, const std::string& address, const Arguments& ar
 }
 
 Status write_firmware(const std::string& file, const Arguments& arguments) {
-  const auto bytes = arguments.size() == 2 ? parse_size(arguments[1])
-                                           : Result<std::uint64_t>(usage_error("firmware FILE REVISION BYTES"));
+  const auto bytes = arguments.size() == 2
+                         ? parse_size(arguments[1])
+                         : Result<std::uint64_t>(usage_error("firmware FILE REVISION BYTES"));
   if (!bytes.ok()) return bytes.error();
   const std::vector<std::byte> image = make_firmware(arguments[0], *bytes);
   std::ofstream out(file, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
+  out.write(reinterpret_cast<const char*>(image.data()),
+            static_cast<std::streamsize>(image.size()));
   if (!out.flush()) return Error{Errc::failed, "cannot write " + file};
   return Ok{};
 }

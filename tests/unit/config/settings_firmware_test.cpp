@@ -43,9 +43,8 @@ TEST(FirmwareImages, GiveTheStepItsPriority) {
   };
   EXPECT_EQ(priority(kBase), -1);
   EXPECT_EQ(priority(with(image("1"))), 88);
-  EXPECT_EQ(priority(with(image("1")) +
-                     "clean_step_priority_override = nvme.restore_firmware:84\n"),
-            84);
+  EXPECT_EQ(
+      priority(with(image("1")) + "clean_step_priority_override = nvme.restore_firmware:84\n"), 84);
   EXPECT_THAT(problems(with(image("1")) + "clean_step_priority_override = nvme.check_health:88\n"),
               Contains(HasSubstr("have the same priority, 88")));
 }

@@ -26,6 +26,7 @@ FirmwareReading drive(const FirmwareState& firmware, std::uint8_t frmw = 0x06) {
   reading.state.model = "M";
   reading.state.oacs = kFirmwareCommands;
   reading.state.firmware = firmware;
+  reading.state.firmware_revision = firmware.revisions[firmware.active_slot - 1U];
   reading.abilities.firmware_updates = frmw;
   return reading;
 }
@@ -80,6 +81,9 @@ TEST(FirmwarePlan, TheActiveSlotComesFirst) {
   EXPECT_EQ(planned(drive(slots(2, {"A", "B"}))), "1 A activate");
   EXPECT_EQ(planned(drive(slots(2, {"A", "X"}))), "1 A activate, 2 B");
   EXPECT_EQ(planned(drive(slots(1, {"A", "B"}, 2))), "1 A activate");
+  FirmwareReading other = drive(slots(1, {"A", "B"}));
+  other.state.firmware_revision = "X";
+  EXPECT_EQ(planned(other), "1 A activate") << "it waits for more than a reset";
 }
 
 TEST(FirmwarePlan, AllOrNothing) {
@@ -120,10 +124,10 @@ TEST(FirmwarePieces, AreAsTheDriveWantsThem) {
     std::uint8_t transfer;
     std::size_t bytes;  // 0: an error
   };
-  for (const Case& c : {Case{0, 0, 65'536}, Case{255, 0, 65'536}, Case{0, 1, 8'192},
-                        Case{255, 200, 65'536}, Case{3, 0, 61'440}, Case{3, 4, 61'440},
-                        Case{2, 1, 8'192}, Case{17, 0, 69'632}, Case{17, 5, 69'632},
-                        Case{4, 1, 0}, Case{254, 7, 0}}) {
+  for (const Case& c :
+       {Case{0, 0, 65'536}, Case{255, 0, 65'536}, Case{0, 1, 8'192}, Case{255, 200, 65'536},
+        Case{3, 0, 61'440}, Case{3, 4, 61'440}, Case{2, 1, 8'192}, Case{17, 0, 69'632},
+        Case{17, 5, 69'632}, Case{4, 1, 0}, Case{254, 7, 0}}) {
     ControllerAbilities abilities;
     abilities.update_pieces = c.pieces;
     abilities.transfer_max = c.transfer;
@@ -149,8 +153,7 @@ struct FirmwareImageTest : ::testing::Test {
   }
   std::string refusal() {
     const auto read = read_image(options, image);
-    return read ? "accepted"
-                : std::string(to_string(read.error().code)) + ": " + read.error().what;
+    return read ? "accepted" : std::string(to_string(read.error().code)) + ": " + read.error().what;
   }
 
   fs::path folder;
