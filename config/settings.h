@@ -78,9 +78,9 @@ struct Settings {
   bool use_json = false;
   std::string state_path;
   RabbitSettings rabbit;
-  listener::AmqpOptions amqp;       // all but hosts, vhost and name
-  std::vector<std::string> topics;  // of notifications
-  NotifyOptions notify;              // what is told on the bus
+  listener::AmqpOptions amqp;          // all but hosts, vhost and name
+  std::vector<std::string> topics;     // of notifications
+  NotifyOptions notify;                // what is told on the bus
   listener::NotifierOptions notifier;  // all but the bus
   RedisOptions redis;
   bool require_persistence = false;

@@ -85,9 +85,9 @@ Status Daemon::build(const config::MachineFacts& machine) {
   if (!store) return std::move(store).error();
   store_ = std::move(store).value();
   if (settings_.notify.driver != NotificationDriver::noop) {
-    notifier_ = std::make_unique<Notifier>(
-        loop_, notifier_options(settings_), *store_,
-        outbox_reader(outbox_seal, settings_.notifier.topics), log_);
+    notifier_ =
+        std::make_unique<Notifier>(loop_, notifier_options(settings_), *store_,
+                                   outbox_reader(outbox_seal, settings_.notifier.topics), log_);
   }
 
   if (Status built = build_clients(machine); !built) return built;

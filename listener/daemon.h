@@ -101,9 +101,9 @@ class Daemon final {
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<Redeliveries> redeliveries_;
   std::unique_ptr<AmqpLink> link_;
-  std::unique_ptr<RpcServer> rpc_;  // none: not listened to
+  std::unique_ptr<RpcServer> rpc_;      // none: not listened to
   std::unique_ptr<Notifier> notifier_;  // none: nothing is told
-  std::unique_ptr<DeviceApi> api_;  // none: off
+  std::unique_ptr<DeviceApi> api_;      // none: off
   uv::Timer alive_timer_;
   uv::Timer lag_timer_;
   uv::Timer report_timer_;

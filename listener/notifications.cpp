@@ -29,8 +29,8 @@ RedisOutboxOptions outbox_options(const config::Settings& settings, OutboxSeal s
 }
 
 Notifier::Read outbox_reader(OutboxSeal seal, std::vector<std::string> topics) {
-  return [seal = std::move(seal), topics = std::move(topics)](
-             const OutboxEntry& entry) -> std::optional<OutgoingMessage> {
+  return [seal = std::move(seal),
+          topics = std::move(topics)](const OutboxEntry& entry) -> std::optional<OutgoingMessage> {
     const Fields& fields = entry.fields;
     if (!seal.fits(fields) || !fields.contains("message") || !fields.contains("priority")) {
       return std::nullopt;

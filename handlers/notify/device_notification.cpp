@@ -245,8 +245,8 @@ std::vector<DeviceNotification> notifications_of(const Record& record, const Jou
     message.priority = event.level == NotificationLevel::info ? "INFO" : "ERROR";
     message.timestamp = oslo_time(entry.at);
     message.payload.data = payload_of(record, entry, move, event);
-    out.push_back({message.message_id, std::string(event.type), event.level,
-                   field::to_json_text(message)});
+    out.push_back(
+        {message.message_id, std::string(event.type), event.level, field::to_json_text(message)});
   }
   return out;
 }

@@ -107,8 +107,7 @@ void Notifier::on_page(Result<OutboxPage> page) {
 }
 
 void Notifier::publish_next() {
-  const std::size_t index =
-      host_for_attempt(options_.amqp.hosts.size(), first_host_, attempts_);
+  const std::size_t index = host_for_attempt(options_.amqp.hosts.size(), first_host_, attempts_);
   ++attempts_;
   thread_ = std::thread([errand = errand_, publish = publish_, index, batch = batch_] {
     PublishOutcome outcome = publish(index, batch, errand->cancelled);
@@ -160,9 +159,9 @@ void Notifier::remove(std::vector<std::string> ids) {
     if (removed) counters_.waiting -= std::min<std::uint64_t>(counters_.waiting, ids.size());
     if (stopping_) return finish_stop();
     busy_ = false;
-    rest(failures_ == 0 ? 0
-                        : retry_delay_ms(options_.amqp, failures_,
-                                         static_cast<std::uint32_t>(random_())));
+    rest(failures_ == 0
+             ? 0
+             : retry_delay_ms(options_.amqp, failures_, static_cast<std::uint32_t>(random_())));
   });
 }
 

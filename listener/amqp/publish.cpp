@@ -167,8 +167,7 @@ PublishOutcome publish_confirmed(const NotifierOptions& options, std::size_t hos
   outcome.unrouted = publishing.unrouted();
   if (!status) {
     const AmqpHost& host = options.amqp.hosts[host_index];
-    outcome.error =
-        status.error().wrap(fmt::format("RabbitMQ at {}:{}", host.host, host.port));
+    outcome.error = status.error().wrap(fmt::format("RabbitMQ at {}:{}", host.host, host.port));
     return outcome;
   }
   close_politely(std::move(connection), kGoodbyeMs);

@@ -61,8 +61,8 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
-// More than thirty methods: two thirds are those of Store, InHand and Outbox, and each of the others
-// is one step of a conversation over the two connections that it owns.
+// More than thirty methods: two thirds are those of Store, InHand and Outbox, and each of the
+// others is one step of a conversation over the two connections that it owns.
 class RedisStore final : public Store, public InHand, public Outbox {
  public:
   // `loop`, `clock` and `logger` outlive the store.
