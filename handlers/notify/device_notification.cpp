@@ -67,6 +67,7 @@ struct Payload {
   std::optional<std::string> started_at;
   std::optional<std::string> verified_at;
   std::string at;
+  friend bool operator==(const Payload&, const Payload&) = default;
 };
 
 template <typename Visit>
@@ -103,6 +104,7 @@ struct VersionedPayload {
   std::string name_space = "reclaim";
   std::string version = "1.0";
   Payload data;
+  friend bool operator==(const VersionedPayload&, const VersionedPayload&) = default;
 };
 
 template <typename Visit>
