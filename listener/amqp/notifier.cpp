@@ -153,7 +153,7 @@ void Notifier::remove(std::vector<std::string> ids) {
       log_.warning(log_name::kNotifier,
                    "published notifications cannot be removed from the outbox, trying again",
                    {{"why", removed.error().what}});
-      timer_.after(options_.amqp.reconnect_interval_ms, [this, ids] { remove(ids); });
+      timer_.after(options_.amqp.reconnect_max_ms, [this, ids] { remove(ids); });
       return;
     }
     if (removed) counters_.waiting -= std::min<std::uint64_t>(counters_.waiting, ids.size());
