@@ -12,8 +12,8 @@
 namespace reclaim {
 namespace {
 
-// Ours have some two kilobytes.
-constexpr const char* kEntryBytesMax = "16384";
+// Ours have some two kilobytes, with as many long tags as are told some fifty.
+constexpr const char* kEntryBytesMax = "65536";
 
 // {entries, waiting, dropped, removed}
 Result<OutboxPage> page_from(const RedisReply& reply) {

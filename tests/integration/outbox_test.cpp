@@ -95,7 +95,7 @@ TEST_F(Outbox, WhatAnotherClientPutThereFitsNoSeal) {
   EXPECT_FALSE(seal_->fits(changed));
   const OutboxSeal other("compute-2", *MacKey::load(default_host_key(folder_)));
   EXPECT_FALSE(other.fits(page.entries[0].fields)) << "a shared key would not make it another's";
-  cli({"XADD", kOutbox, "*", "message", std::string(20'000, 'x')});
+  cli({"XADD", kOutbox, "*", "message", std::string(70'000, 'x')});
   cli({"XADD", kOutbox, "*", "message", "forged"});
   page = read();
   EXPECT_THAT(messages(page), ElementsAre("1.0", "forged"));
