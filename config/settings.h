@@ -13,6 +13,7 @@
 #include "config/oslo/ini.h"
 #include "config/oslo/options.h"
 #include "config/transport_url.h"
+#include "handlers/notify/options.h"
 #include "handlers/options.h"
 #include "listener/amqp/options.h"
 #include "listener/http/options.h"
@@ -28,6 +29,7 @@ namespace reclaim::config {
 struct RabbitSettings {
   TransportUrl url;      // of the notifications
   TransportUrl rpc_url;  // of Cyborg's RPC: the same, unless notifications have a bus of their own
+  TransportUrl notifier_url;  // of what is told: that of the RPC, unless it has one of its own
   bool quorum_queue = false;
   // Accepted as in nova.conf, and without effect: the link has its own rhythm.
   int heartbeat_rate = 3;
@@ -76,8 +78,10 @@ struct Settings {
   bool use_json = false;
   std::string state_path;
   RabbitSettings rabbit;
-  listener::AmqpOptions amqp;       // all but hosts, vhost and name
-  std::vector<std::string> topics;  // of notifications
+  listener::AmqpOptions amqp;          // all but hosts, vhost and name
+  std::vector<std::string> topics;     // of notifications
+  NotifyOptions notify;                // what is told on the bus
+  listener::NotifierOptions notifier;  // all but the bus
   RedisOptions redis;
   bool require_persistence = false;
   LoginGroups logins;

@@ -47,7 +47,7 @@ ROOMS = {
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"},
              "pci": {"controller", "host", "options.h", "stop_flag.h"}},
     "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"operator_step.h", "options.h"},
-                 "conductor": {"arq", "survey", "options.h"}, "api": set()},
+                 "conductor": {"arq", "survey", "options.h"}, "api": set(), "notify": set()},
     "config": {"oslo": set(), "device_spec": {"oslo"}},
     "listener": {"amqp": set(), "http": set()},
 }
