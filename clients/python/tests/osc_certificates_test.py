@@ -80,7 +80,8 @@ class Cleaning(Case):
         cloud = self.cloud({"GET /v2/devices/%s/cleaning/steps" % UUID: golden("steps-2.5.json")})
         shown = json.loads(run(cleaning.ShowCleaning, cloud, UUID, "-f", "json").out)
         self.assertEqual(shown, json.loads(golden("steps-2.5.json")))
-        self.assertIn("nvme.check_health (priority 90)", run(cleaning.ShowCleaning, cloud, UUID).out)
+        self.assertIn("nvme.check_health (priority 90)",
+                      run(cleaning.ShowCleaning, cloud, UUID).out)
 
 
 if __name__ == "__main__":

@@ -62,8 +62,9 @@ class List(Case):
 
     def test_pages_are_followed_without_a_limit(self):
         document = json.loads(newest("devices-2.5.json"))
-        first, second, third = ({"devices": [each]} for each in document["devices"])
-        first["devices_links"] = [{"rel": "next", "href": "http://reclaim:6667/v2/devices?marker=1"}]
+        first, second, _ = ({"devices": [each]} for each in document["devices"])
+        first["devices_links"] = [{"rel": "next",
+                                   "href": "http://reclaim:6667/v2/devices?marker=1"}]
         cloud = self.cloud({"GET /v2/devices": json.dumps(first),
                             "GET /v2/devices?marker=1": json.dumps(second)})
         self.assertEqual(len(self.rows(ListDevices, cloud)), 2)

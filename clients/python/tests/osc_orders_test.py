@@ -71,7 +71,8 @@ class Sending(Case):
 
     def test_steps_that_are_wrong_are_told_and_nothing_is_asked(self):
         for text, said in (
-                ("[", "--clean-steps: not JSON"), ("[]", "a step or more"), ("{}", "a step or more"),
+                ("[", "--clean-steps: not JSON"), ("[]", "a step or more"),
+                ("{}", "a step or more"),
                 ("[1]", "element 1 is not an object"),
                 ('[{"interface": "nvme"}]', "element 1: step has to be a text"),
                 ('[{"interface": "nvme", "step": "a", "args": 1}]', "args has to be an object"),

@@ -1,5 +1,5 @@
-"""A cloud as the clients see it: Keystone's token and catalog, and answers of the device API, played
-over real HTTP to the real SDK. What the API says is in its golden files (tests/data/api)."""
+"""A cloud as the clients see it: Keystone's token and catalog, and answers of the device API,
+played over real HTTP to the real SDK. What the API says is in its golden files (tests/data/api)."""
 import contextlib
 import http.server
 import json
@@ -26,9 +26,9 @@ def error(status, text):
 
 
 class PlayedCloud:
-    """`answers`: {"GET /v2/devices": text | (status, text) | a list of them, the last one for good}.
-    A path is found with and without its query. `asked` has every request to the device API but
-    those for its versions, as (method, path with query, microversion header, body)."""
+    """`answers`: {"GET /v2/devices": text | (status, text) | a list of them, the last one for
+    good}. A path is found with and without its query. `asked` has every request to the device API
+    but those for its versions, as (method, path with query, microversion header, body)."""
 
     def __init__(self, answers=None, root=None, highest="2.6", service="accelerator-cleaning",
                  interface="public"):

@@ -55,7 +55,7 @@ def cleaning_of(app, version=None, purpose=None, order=False):
     connection = app.client_manager.sdk_connection
     url = _registered_at(connection)
     try:
-        # Asked first by itself: of an override that does not answer the SDK makes an AttributeError.
+        # Asked by itself first: of a dead override the SDK makes an AttributeError.
         data = connection.config.get_session_client(sdk.SERVICE_TYPE).get_endpoint_data()
         if not data or not data.max_microversion:
             raise exceptions.CommandError(
@@ -110,6 +110,6 @@ def _check_name(proxy):
         name = None
     if name != NAME:
         raise exceptions.CommandError(
-            "%s is registered as %s, but what answers there calls itself %r and not %r. Nothing was "
-            "sent. Correct the endpoint: openstack endpoint list --service %s" % (
+            "%s is registered as %s, but what answers there calls itself %r and not %r. Nothing "
+            "was sent. Correct the endpoint: openstack endpoint list --service %s" % (
                 url, sdk.SERVICE_TYPE, name, NAME, sdk.SERVICE_TYPE))

@@ -2,8 +2,8 @@
 
 A cleaning may begin and fail between two looks, and the device is in `error` before and after. So a
 look is compared with the one before the order: a cleaning that began later has another beginning
-(`started_at`). Where the caller may not read that, or the host refused to begin, the device's record
-was changed (`updated_at`), and stays as it is for SETTLED_S.
+(`started_at`). Where the caller may not read that, or the host refused to begin, the device's
+record was changed (`updated_at`), and stays as it is for SETTLED_S.
 """
 import collections
 
