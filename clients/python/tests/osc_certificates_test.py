@@ -80,8 +80,16 @@ class Cleaning(Case):
         cloud = self.cloud({"GET /v2/devices/%s/cleaning/steps" % UUID: golden("steps-2.5.json")})
         shown = json.loads(run(cleaning.ShowCleaning, cloud, UUID, "-f", "json").out)
         self.assertEqual(shown, json.loads(golden("steps-2.5.json")))
-        self.assertIn("nvme.check_health (priority 90)",
-                      run(cleaning.ShowCleaning, cloud, UUID).out)
+        table = run(cleaning.ShowCleaning, cloud, UUID).out
+        self.assertIn("nvme.check_health (priority 90)", table)
+        self.assertIn("nvme.check_health: percentage_used 3", table)
+
+    def test_findings_are_a_line_for_each_surface(self):
+        self.assertEqual(cleaning.FindingsColumn({"nvme.reset_namespaces": [
+            {"surface": "namespaces", "found": "as it should be", "reset": False},
+            {"surface": "ports", "found": 2}], "hold": "x"}).human_readable(),
+            "nvme.reset_namespaces: namespaces: as it should be, reset False\n"
+            "nvme.reset_namespaces: ports: 2\nhold:  x")
 
 
 if __name__ == "__main__":

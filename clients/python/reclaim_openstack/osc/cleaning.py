@@ -17,7 +17,25 @@ class StepsColumn(columns.FormattableColumn):
         return self._value
 
 
-FORMATTED = {"steps": StepsColumn, "clean_step": StepColumn, "findings": format_columns.DictColumn,
+class FindingsColumn(columns.FormattableColumn):
+    """Of each step what it found: a line for each surface that it looked at."""
+
+    def human_readable(self):
+        lines = []
+        for step, found in self._value.items():
+            for each in found if isinstance(found, list) else [found]:
+                facts = dict(each) if isinstance(each, dict) else {"": each}
+                surface = facts.pop("surface", None)
+                lines.append("%s: %s%s" % (step, surface + ": " if surface else "", ", ".join(
+                    "%s %s" % pair if pair[0] != "found" else str(pair[1])
+                    for pair in facts.items())))
+        return "\n".join(lines)
+
+    def machine_readable(self):
+        return self._value
+
+
+FORMATTED = {"steps": StepsColumn, "clean_step": StepColumn, "findings": FindingsColumn,
              "tagged_device": format_columns.DictColumn, "policies": format_columns.ListColumn}
 
 
