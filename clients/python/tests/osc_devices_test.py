@@ -65,7 +65,8 @@ class List(Case):
         first, second, _ = ({"devices": [each]} for each in document["devices"])
         first["devices_links"] = [{"rel": "next",
                                    "href": "http://reclaim:6667/v2/devices?marker=1"}]
-        cloud = self.cloud({"GET /v2/devices": json.dumps(first),
+        cloud = self.cloud({"GET /v2/devices": [json.dumps(first), played_cloud.error(500, "more")],
+                            "GET /v2/devices?limit=1": json.dumps(first),
                             "GET /v2/devices?marker=1": json.dumps(second)})
         self.assertEqual(len(self.rows(ListDevices, cloud)), 2)
         self.assertEqual(len(self.rows(ListDevices, cloud, "--limit", "1")), 1)

@@ -9,8 +9,9 @@ from reclaim_openstack.osc.devices import StepColumn
 
 class StepsColumn(columns.FormattableColumn):
     def human_readable(self):
-        return "\n".join("%s.%s (priority %s)" % (
-            step.get("interface"), step.get("step"), step.get("priority"))
+        return "\n".join("%s.%s (%s)" % (
+            step.get("interface"), step.get("step"),
+            "by hand" if step.get("by_hand") else "priority %s" % step.get("priority"))
             for step in self._value)
 
     def machine_readable(self):
