@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -14,6 +15,8 @@ import yaml
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DOCUMENTED = os.path.join(HERE, "../../../docs/device-api.md")
+PACKAGE = os.path.join(HERE, "../../../clients/python")
+PACKAGE_DOCUMENTED = os.path.join(PACKAGE, "README.md")
 
 def free_port():
     """One that no connection is given by the kernel before a server binds it."""
@@ -77,14 +80,25 @@ def credentials(endpoints, user="reclaim"):
             "OS_INTERFACE": "internal"}
 
 
-def write_cloud(path, endpoints, user="reclaim", **more):
+def install_package(folder):
+    """reclaim-openstack, installed below a folder as its README says, without a network; where that
+    is, for PYTHONPATH."""
+    source, target = os.path.join(folder, "source"), os.path.join(folder, "site")
+    shutil.copytree(PACKAGE, source)  # pip builds where the source is
+    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--root-user-action", "ignore",
+                    "--no-build-isolation", "--no-deps", "--no-index", "--target", target, source],
+                   check=True, env=clean_environment())
+    return target
+
+
+def write_cloud(path, endpoints, user="reclaim", documented=DOCUMENTED, name="reclaim", **more):
     """The clouds.yaml that the documentation tells operators to write, with this stack's Keystone
     and one of its users in it; the environment, as documented, in which clients find its cloud
-    `reclaim`."""
-    with open(DOCUMENTED, encoding="utf-8") as file:
+    `name`."""
+    with open(documented, encoding="utf-8") as file:
         text = file.read()
     clouds = yaml.safe_load(re.search(r"```yaml\n(clouds:\n.*?)```", text, re.DOTALL).group(1))
-    cloud = clouds["clouds"]["reclaim"]
+    cloud = clouds["clouds"][name]
     cloud["auth"].update(auth_url=endpoints["auth_url"], username=user, project_name="service",
                          password=endpoints["service_password"])
     cloud.update(region_name=endpoints["region"], **more)

@@ -13,7 +13,8 @@ import threading
 import unittest
 
 import cyborg_said
-from api_clients import credentials, curl, free_port, openstack_client, sdk, write_cloud
+from api_clients import (PACKAGE_DOCUMENTED, credentials, curl, free_port, install_package,
+                         openstack_client, sdk, write_cloud)
 from api_node import ApiNode
 from case import FIRST, LONG_MS, SECOND, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, new_uuid
@@ -190,6 +191,65 @@ class RealClients(DeviceApi):
         code, out, err = openstack_client(endpoints, "--os-cloud", "reclaim", "accelerator",
                                           "device", "list", "-f", "value", "-c", "uuid", **cloud)
         self.assertEqual((code, out.strip()), (0, self.uuid_of(made)), err)
+
+
+class OurPackage(DeviceApi):
+    """reclaim-openstack beside python-cyborgclient, in Debian's own openstack client."""
+
+    def client(self, made):
+        """Runs `openstack accelerator device WORDS`: (exit code, output, errors)."""
+        folder = os.path.join(made.folder, "client")
+        os.makedirs(folder)
+        endpoints = services().endpoints
+        environment = {"OS_CLOUD": "prod", "PYTHONPATH": install_package(folder),
+                       "HOME": folder, **write_cloud(
+                           os.path.join(folder, "clouds.yaml"), endpoints,
+                           documented=PACKAGE_DOCUMENTED, name="prod")}
+        return lambda *words: openstack_client(endpoints, "accelerator", "device", *words,
+                                               **environment)
+
+    def answer_of(self, client, *words):
+        code, out, err = client(*words, "-f", "json")
+        self.assertEqual(code, 0, err)
+        return json.loads(out)
+
+    def test_it_lists_cleans_and_waits_aborts_and_saves_the_certificate(self):
+        made = self.serving()
+        instance = self.error_device(made)
+        uuid, client = self.uuid_of(made), self.client(made)
+        (row,) = self.answer_of(client, "list", "--long", "--state", "error")
+        self.assertEqual((row["uuid"], row["device_state"], row["held"]), (uuid, "error", False))
+        self.assertTrue(row["last_error"])
+
+        # It fails again, perhaps before the first look.
+        made.host.set(FIRST, lies_keeps_data=1)
+        code, _, err = client("clean", uuid, "--wait")
+        self.assertEqual(code, 3, err)
+        self.assertIn(uuid + " is in error: ", err)
+        made.host.set(FIRST, lies_keeps_data=0)
+
+        # Stopped, and cleaned at last.
+        made.host.set(FIRST, duration_ms=LONG_MS)
+        self.assertEqual(client("clean", "%s/%s" % (made.name, FIRST))[0], 0)
+        wait_until(lambda: made.host.sanitize_status(FIRST) == 2, "the drive sanitizes")
+        code, _, err = client("abort", uuid, "--wait")
+        self.assertEqual((code, made.worker.field(FIRST, "device_state")), (0, "error"), err)
+        self.finish_sanitize(made)
+        made.host.set(FIRST, duration_ms=300)
+        code, _, err = client("clean", uuid, "--wait")
+        self.assertEqual(code, 0, err)
+        self.assertEqual((made.worker.field(FIRST, "device_state"), made.reserved(FIRST)),
+                         ("available", 0))
+        self.assert_certified(made, instance)
+
+        (row,) = wait_until(lambda: self.answer_of(client, "certificate", "list", "--device", uuid),
+                            "the certificate is listed")
+        code, out, err = client("certificate", "save", row["id"], "--file", "-")
+        self.assertEqual((code, out), (0, made.services.redis(
+            "get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST), db=made.db)), err)
+        code, _, err = client("clean", uuid)
+        self.assertEqual(code, 1)
+        self.assertIn("it is clean already (HTTP 409, req-", err)
 
 
 class EveryCode(DeviceApi):

@@ -1,0 +1,60 @@
+"""What the commands share: the API's errors in plain words, and how a device is named."""
+import json
+import uuid
+
+from keystoneauth1 import exceptions as keystone
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions
+
+
+def plain(problem):
+    """The one line that the user is shown of an error of the API's."""
+    text = getattr(problem, "details", None) or str(problem)
+    status = getattr(problem, "status_code", None)
+    facts = ["HTTP %s" % status] if status else []
+    if getattr(problem, "request_id", None):
+        facts.append(problem.request_id)
+    return "%s (%s)" % (text, ", ".join(facts)) if facts else text
+
+
+class Plain:
+    """Beside a command's class: `act` does the work, and what the API refuses is a plain error."""
+
+    def take_action(self, parsed_args):
+        try:
+            return self.act(parsed_args)
+        except sdk_exceptions.HttpException as problem:
+            raise exceptions.CommandError(plain(problem))
+        except keystone.ConnectFailure as problem:
+            raise exceptions.CommandError("%s. Look whether `reclaim api` runs" % problem)
+
+
+def address_of(device):
+    """The PCI address, or None."""
+    try:
+        return json.loads(device.std_board_info)["pci_address"]
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def add_device(parser, **more):
+    parser.add_argument("device", metavar="<device>", help=(
+        "UUID of the device, Reclaim's or Cyborg's, or HOST/PCI-ADDRESS, as in "
+        "compute-1/0000:c1:00.0"), **more)
+
+
+def uuid_of(proxy, text):
+    """The UUID that a <device> stands for."""
+    host, slash, address = text.rpartition("/")
+    if slash:
+        for device in proxy.devices(hostname=host):
+            if address_of(device) == address.lower():
+                return device.uuid
+        raise exceptions.CommandError(
+            "%s: host %s has no device at %s; see openstack accelerator device list --host %s" % (
+                text, host, address, host))
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise exceptions.CommandError(
+            "%s: accepted are a UUID and HOST/PCI-ADDRESS, as in compute-1/0000:c1:00.0" % text)

@@ -1,0 +1,96 @@
+"""openstack accelerator device certificate and cleaning."""
+import io
+import json
+import os
+import tempfile
+import unittest
+from types import SimpleNamespace
+from unittest import mock
+
+from osc_lib import exceptions
+
+from played_cloud import PlayedCloud, error, golden, run
+from reclaim_openstack.osc import certificates, cleaning
+
+UUID = "29fea63c-fdff-581d-adb6-18b692a7ca42"
+ID = "5f0f7f0e-8f0c-4b51-9a55-0d1a5d0c9f11"
+ROW = {"id": ID, "sequence": 2, "device_uuid": UUID, "hostname": "compute-1",
+       "address": "0000:01:00.0", "model": "Example NVMe", "serial": "S1", "instance": "",
+       "method": "sanitize_crypto", "sanitization_class": "purge",
+       "released_at": "2026-05-15T10:25:30.000Z", "links": []}
+SEALED = ('{"sealed":\n{"sequence":2,"previous":"00","key_id":"91ab","certificate":{"schema":1,'
+          '"id":"%s","serial":"S1","evidence":{"sstat":257},"tags":["db"]}}\n,"signature":"kq=="}\n'
+          % ID).encode()
+
+
+class Case(unittest.TestCase):
+    def cloud(self, answers):
+        made = PlayedCloud(answers)
+        self.addCleanup(made.close)
+        return made
+
+
+class Certificates(Case):
+    def test_list_filters(self):
+        cloud = self.cloud({"GET /v2/certificates": json.dumps({"certificates": [ROW]})})
+        rows = json.loads(run(certificates.ListCertificates, cloud, "--host", "compute-1",
+                              "--device", UUID, "--serial", "S1", "-f", "json").out)
+        self.assertEqual([(row["id"], row["serial"]) for row in rows], [(ID, "S1")])
+        (_, path, version, _), = cloud.asked
+        self.assertEqual(sorted(path.partition("?")[2].split("&")), sorted([
+            "hostname=compute-1", "device_uuid=" + UUID, "serial=S1"]))
+        self.assertEqual(version, "accelerator-cleaning 2.6")
+        row = json.loads(run(certificates.ListCertificates, cloud, "--long", "-f", "json").out)[0]
+        self.assertEqual(row["sanitization_class"], "purge")
+
+    def test_show_has_the_content(self):
+        cloud = self.cloud({"GET /v2/certificates/" + ID: (200, SEALED)})
+        shown = json.loads(run(certificates.ShowCertificate, cloud, ID, "-f", "json").out)
+        self.assertEqual((shown["sequence"], shown["key_id"], shown["evidence"], shown["tags"]),
+                         (2, "91ab", {"sstat": 257}, ["db"]))
+        cloud = self.cloud({"GET /v2/certificates/" + ID: "{}"})
+        with self.assertRaisesRegex(exceptions.CommandError, "not in the form of a certificate"):
+            run(certificates.ShowCertificate, cloud, ID)
+
+    def test_save_keeps_every_byte_and_no_file_is_overwritten(self):
+        cloud = self.cloud({"GET /v2/certificates/" + ID: (200, SEALED)})
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "certificate.json")
+            run(certificates.SaveCertificate, cloud, ID, "--file", name)
+            with open(name, "rb") as file:
+                self.assertEqual(file.read(), SEALED)
+            with self.assertRaisesRegex(exceptions.CommandError, "cannot be written: File exists"):
+                run(certificates.SaveCertificate, cloud, ID, "--file", name)
+        written = io.BytesIO()
+        with mock.patch("sys.stdout", SimpleNamespace(buffer=written)):
+            run(certificates.SaveCertificate, cloud, ID, "--file", "-")
+        self.assertEqual(written.getvalue(), SEALED)
+
+    def test_an_id_that_is_not_there_leaves_no_file(self):
+        cloud = self.cloud({"GET /v2/certificates/" + ID: error(404, "NotFound: no certificate")})
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "certificate.json")
+            with self.assertRaisesRegex(exceptions.CommandError, "NotFound: no certificate"):
+                run(certificates.SaveCertificate, cloud, ID, "--file", name)
+            self.assertEqual(os.listdir(folder), [])
+
+
+class Cleaning(Case):
+    def test_show(self):
+        cloud = self.cloud({"GET /v2/devices/%s/cleaning/steps" % UUID: golden("steps-2.5.json")})
+        shown = json.loads(run(cleaning.ShowCleaning, cloud, UUID, "-f", "json").out)
+        self.assertEqual(shown, json.loads(golden("steps-2.5.json")))
+        table = run(cleaning.ShowCleaning, cloud, UUID).out
+        self.assertIn("nvme.check_health (priority 90)", table)
+        self.assertIn("nvme.check_health: percentage_used 3", table)
+
+    def test_findings_are_a_line_for_each_surface(self):
+        self.assertEqual(cleaning.FindingsColumn({"nvme.reset_namespaces": [
+            {"surface": "namespaces", "found": "as it should be", "reset": False},
+            {"surface": "ports", "found": 2}], "hold": "x"}).human_readable(),
+            "nvme.reset_namespaces: namespaces: as it should be, reset False\n"
+            "nvme.reset_namespaces: ports: 2\nhold:  x")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
