@@ -69,6 +69,12 @@ struct PolicySection {
   Location at;
 };
 
+// [agent_door]: the socket through which Cyborg's agent of this host is told of its drives.
+struct AgentDoorSettings {
+  std::string socket;  // empty: there is none
+  std::string group;   // whose members may connect; empty: root alone
+};
+
 struct Settings {
   std::string host;
   bool debug = false;
@@ -88,6 +94,7 @@ struct Settings {
   placement::TokenOptions tokens;    // [keystone_authtoken]
   std::string www_authenticate_uri;  // of it
   ApiSettings api;
+  AgentDoorSettings agent_door;
   nvme::Options nvme;
   ConductorOptions conductor;              // all but what the machine says of itself
   std::vector<DeviceSpec> device_specs;    // empty: no drive is ever touched
