@@ -1,0 +1,1 @@
+"""Reclaim beside OpenStack: osc/ has the commands of the openstack client."""

@@ -1,0 +1,1 @@
+"""Commands of the openstack client for Reclaim's device API."""
