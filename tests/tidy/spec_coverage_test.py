@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """docs/spec-coverage.md says for each rule of the specifications which code holds it and which test
 proves it. Here: that all it names is there. A row is `| rule | code | test |`, its names in
-backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a file's name below
-tests/ (unique) and TEST a gtest's Suite.Name or a Python method. A rule that is not ours, or not
+backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a file's name in
+one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. A rule that is not ours, or not
 done yet, has words and no backticks."""
 import os
 import re
@@ -10,6 +10,7 @@ import sys
 import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+TESTS = ("tests", "clients/python/tests")
 TABLE = os.path.join(ROOT, "docs/spec-coverage.md")
 ROW = re.compile(r"^\|(.+)\|(.+)\|(.+)\|$")
 TITLES = ("Generic NVMe driver with secure cleanup",
@@ -36,14 +37,15 @@ def names_in(cell):
     return re.findall(r"`([^`]+)`", cell)
 
 
-def tests_below(folder):
-    """File name -> [(path, text)] of every file that can hold a test."""
+def all_tests():
+    """File name -> [text] of every file that can hold a test."""
     found = {}
-    for base, _, files in os.walk(folder):
-        for name in files:
-            if name.endswith((".cpp", ".py")):
-                with open(os.path.join(base, name), encoding="utf-8") as file:
-                    found.setdefault(name, []).append(file.read())
+    for folder in TESTS:
+        for base, _, files in os.walk(os.path.join(ROOT, folder)):
+            for name in files:
+                if name.endswith((".cpp", ".py")):
+                    with open(os.path.join(base, name), encoding="utf-8") as file:
+                        found.setdefault(name, []).append(file.read())
     return found
 
 
@@ -86,7 +88,7 @@ class Table(unittest.TestCase):
     def test_every_name_in_it_is_there(self):
         with open(TABLE, encoding="utf-8") as file:
             text = file.read()
-        wrong = wrong_with(text, tests_below(os.path.join(ROOT, "tests")),
+        wrong = wrong_with(text, all_tests(),
                            lambda path: os.path.exists(os.path.join(ROOT, path)))
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
         self.assertGreater(len(rows_of(text)), 80)

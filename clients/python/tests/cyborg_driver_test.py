@@ -75,8 +75,9 @@ class Discover(DriverCase):
                                   "vendor_board_info": None, "stub": False,
                                   "device_state": "available"})
         # The text is the identity: the order of its keys never changes.
-        self.assertEqual(path, {"cpid_type": "PCI", "cpid_info": '{"bus": "01", "device": "00", '
-                                                                 '"domain": "0000", "function": "0"}'})
+        self.assertEqual(path, {
+            "cpid_type": "PCI",
+            "cpid_info": '{"bus": "01", "device": "00", "domain": "0000", "function": "0"}'})
         handle, = deployable.pop("attach_handle_list")
         self.assertEqual(handle, {"attach_type": "PCI", "attach_info": path["cpid_info"],
                                   "in_use": False})

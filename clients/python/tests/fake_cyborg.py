@@ -1,5 +1,6 @@
-"""Cyborg's modules as far as the driver needs them, with objects that take what a real Cyborg's take
-(tests/data/cyborg-objects) and nothing else; and a worker's door that answers what it is told."""
+"""Cyborg's modules as far as the driver needs them, with objects that take what a real Cyborg's
+take (tests/data/cyborg-objects) and nothing else; and a worker's door that answers what it is
+told."""
 import contextlib
 import http.server
 import importlib

@@ -19,8 +19,8 @@ def entry_of(drive):
 def may_begin(drive):
     """Whether a drive may be reported for the first time. Cyborg un-reserves it then.
 
-    One that an instance has, and that was cleaned before, was reported before; hidden, it would make
-    Cyborg's conductor fail for the whole host, and its allocation keeps it from others.
+    One that an instance has, and that was cleaned before, was reported before. Hidden, it would
+    make Cyborg's conductor fail for the whole host, and its allocation keeps it from others.
     """
     if drive.get("clean") is True:
         return True

@@ -1,7 +1,8 @@
 """What was reported to Cyborg, kept in a file from then on.
 
 A drive that Cyborg has once been told of has to be reported always, whatever its state and while
-the worker is away: Cyborg deletes the provider of one that is missing, and makes it again unreserved.
+the worker is away: Cyborg deletes the provider of one that is missing, and makes it again
+unreserved.
 """
 import json
 import os
