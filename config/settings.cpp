@@ -56,6 +56,7 @@ class Builder {
       fill_group(reading, group, out_.settings);
     }
     read_api(reading, out_.settings);
+    read_agent_door(reading, out_.settings);
     read_tokens(reading, out_.settings);
     fill_group(reading, "oslo_policy", out_.settings);
     out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");

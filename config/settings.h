@@ -71,6 +71,12 @@ struct PolicySection {
   Location at;
 };
 
+// [agent_door]: the socket through which Cyborg's agent of this host is told of its drives.
+struct AgentDoorSettings {
+  std::string socket;  // empty: there is none
+  std::string group;   // whose members may connect; empty: root alone
+};
+
 struct Settings {
   std::string host;
   bool debug = false;
@@ -92,6 +98,7 @@ struct Settings {
   placement::TokenOptions tokens;    // [keystone_authtoken]
   std::string www_authenticate_uri;  // of it
   ApiSettings api;
+  AgentDoorSettings agent_door;
   nvme::Options nvme;
   std::vector<Location> firmware_images_at;  // where each of nvme.firmware.images stands
   ConductorOptions conductor;                // all but what the machine says of itself

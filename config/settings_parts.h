@@ -58,6 +58,8 @@ void read_steps(const Reading& reading, Settings& settings);
 // [placement], [cyborg] and [keystone_authtoken], and the logins that they name.
 void read_placement(const Reading& reading, Settings& settings);
 void read_cyborg(const Reading& reading, Settings& settings);
+// After read_nvme() and read_api(), which it must not contradict.
+void read_agent_door(const Reading& reading, Settings& settings);
 // After read_api(): only with an API there are tokens to validate, for which a login is needed.
 void read_tokens(const Reading& reading, Settings& settings);
 void read_passthrough_whitelist(const Reading& reading, Settings& settings);

@@ -152,7 +152,8 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
   return Ok{};
 }
 
-// What is heard: notifications, Cyborg's RPC, the device API's callers.
+// What is heard: notifications, Cyborg's RPC, the callers of the device API and of the agent's
+// door.
 Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
       *store_, timers_, log_, settings_.amqp.body_bytes_max, settings_.survey_delays_s,
@@ -184,6 +185,12 @@ Status Daemon::build_listeners() {
     if (!api) return std::move(api).error();
     api_ = std::move(api).value();
   }
+  if (!settings_.agent_door.socket.empty()) {
+    auto door = AgentDoorServer::create(loop_, settings_,
+                                        {*conductor_, *store_, *providers_, clock_, log_});
+    if (!door) return std::move(door).error();
+    agent_door_ = std::move(door).value();
+  }
   return Ok{};
 }
 
@@ -207,6 +214,10 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
     log_.info(log_name::kService,
               "[api]: the device API is answered by `reclaim api` (reclaim-api.service), not by "
               "the worker");
+  }
+  if (agent_door_) {
+    log_.info(log_name::kService,
+              "Cyborg's agent is answered at " + agent_door_->addresses().front());
   }
   measure_lag();
   report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
@@ -418,6 +429,7 @@ void Daemon::stop(Once<> stopped) {
   if (rpc_) rpc_->stop(stopping_of("the link to Cyborg's RabbitMQ"));
   if (notifier_) notifier_->stop(stopping_of("notifications on their way to RabbitMQ"));
   if (api_) api_->stop(stopping_of("callers of the device API"));
+  if (agent_door_) agent_door_->stop(stopping_of("callers of the agent's door"));
   conductor_->stop(stopping_of("drives or their records in Redis"));
 }
 
