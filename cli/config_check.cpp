@@ -2,8 +2,10 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "config/door_files.h"
 #include "config/security.h"
 #include "nvme/command/file.h"
+#include "nvme/firmware/image.h"
 
 namespace reclaim::cli {
 
@@ -18,6 +20,9 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
   for (config::Remark& remark : config::file_remarks(settings, report.files)) {
     remarks.push_back(std::move(remark));
   }
+  for (config::Remark& remark : config::door_remarks(settings)) {
+    remarks.push_back(std::move(remark));
+  }
   for (const config::Remark& remark : remarks) {
     out << "warning: " << remark.what << ": " << remark.remedy << '\n';
   }
@@ -25,11 +30,24 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
     err << "error: " << config::to_text({problem}) << '\n';
   }
   bool good = report.checked.problems.empty();
+  if (const auto group = config::door_group(settings); !group) {
+    err << "error: " << group.error().what << '\n';
+    good = false;
+  }
   for (const config::StepSection& section : settings.steps) {
     if (section.step.command.empty()) continue;
     const auto digest = nvme::digest_of_command(settings.nvme.command, section.step.command);
     if (digest) continue;
     err << "error: " << config::to_text({{section.at, digest.error().what}}) << '\n';
+    good = false;
+  }
+  for (std::size_t i = 0; i < settings.nvme.firmware.images.size(); ++i) {
+    const auto image = nvme::read_image(settings.nvme.firmware, settings.nvme.firmware.images[i]);
+    if (image) continue;
+    err << "error: "
+        << config::to_text(
+               {{settings.firmware_images_at[i], "[nvme] firmware_images: " + image.error().what}})
+        << '\n';
     good = false;
   }
   if (!good) return 1;

@@ -259,7 +259,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
   const std::string detail =
       fmt::format("{} (microversion {}): provider {} with {} one-time-use devices, {} of Cyborg's",
                   facts->endpoint, facts->microversion, tree->root_name, one_time_use, of_cyborg);
-  const bool registers = session.settings().conductor.manage_providers;
+  const bool registers = session.settings().conductor.registers();
   if (one_time_use == 0 && of_cyborg == 0 && !registers) {
     chart.warning(
         "placement", detail,

@@ -49,7 +49,7 @@ Registration judge(Session& session, const std::string& root_uuid, const nvme::D
 std::map<PciAddress, Registration> registrations(Session& session, const Survey& survey,
                                                  const std::map<PciAddress, Record>& records) {
   std::map<PciAddress, Registration> out;
-  if (!session.settings().conductor.manage_providers) return out;
+  if (!session.settings().conductor.registers()) return out;
   const auto drives = session.wait<std::vector<nvme::DriveFacts>>(
       [&](auto done) { session.drives().discover({}, std::move(done)); });
   if (!drives) return out;  // the survey has said so

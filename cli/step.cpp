@@ -1,4 +1,4 @@
-// reclaim step list|test: the clean steps of an operator's own.
+// reclaim step list|test: the clean steps of an operator's own, and the firmware that is put back.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,9 +7,11 @@
 
 #include "cli/commands.h"
 #include "cli/records.h"
+#include "handlers/survey/plan.h"
 #include "handlers/survey/step_input.h"
 #include "nvme/command/file.h"
 #include "nvme/command/run_command.h"
+#include "nvme/firmware/image.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {
@@ -60,6 +62,21 @@ Status may_be_tested(const OperatorStep& step, const Record& record) {
   return Ok{};
 }
 
+// What nvme.restore_firmware writes, one row an image. False: one is not acceptable.
+bool add_images(const config::Settings& settings, Table& table) {
+  bool good = true;
+  for (const nvme::FirmwareImage& image : settings.nvme.firmware.images) {
+    const auto read = nvme::read_image(settings.nvme.firmware, image);
+    good = good && read.ok();
+    const int priority = settings.conductor.step_priorities.at(restore_firmware_step());
+    table.rows.push_back({restore_firmware_step(), std::int64_t{priority}, std::string("before"),
+                          image.path, kRestoreFirmwareTimeoutMs / 1000, false,
+                          read ? image.sha256 : std::string(),
+                          read ? std::string() : read.error().what});
+  }
+  return good;
+}
+
 }  // namespace
 
 int run_step_list(Session& session, const StepListOptions& options, std::ostream& out,
@@ -81,6 +98,7 @@ int run_step_list(Session& session, const StepListOptions& options, std::ostream
                           digest ? *digest : std::string(),
                           digest ? std::string() : digest.error().what});
   }
+  good = add_images(settings, table) && good;
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
   out << *text;

@@ -44,7 +44,7 @@ Status check_drive(const Settings& settings, const PresentDrive& drive) {
   if (spec == nullptr) return Ok{};
   const DeviceSpec* listed =
       first_match(settings.passthrough_whitelist, drive.vendor_id, drive.device_id, drive.address);
-  if (settings.conductor.manage_providers) {
+  if (settings.conductor.registers()) {
     if (Status single = check_entries(settings, drive); !single) return single;
     if (listed != nullptr) {
       return invalid(drive,
@@ -90,7 +90,7 @@ void check_managed(const Settings& settings, std::vector<Problem>& problems,
 }
 
 bool claims_need_drives(const Settings& settings) {
-  if (settings.conductor.manage_providers) return true;
+  if (settings.conductor.registers()) return true;
   std::vector<Problem> certain;
   std::vector<Problem> possible;
   check_managed(settings, certain, possible);

@@ -12,6 +12,7 @@ inline constexpr Group kDefault{"DEFAULT"};
 inline constexpr Group kRabbit{"oslo_messaging_rabbit", true};
 inline constexpr Group kNotifications{"oslo_messaging_notifications", true};
 inline constexpr Group kListener{"listener"};
+inline constexpr Group kTold{"notifications"};
 inline constexpr Group kRedis{"redis"};
 
 inline constexpr std::array kBusOptions = {
@@ -188,6 +189,34 @@ inline constexpr std::array kBusOptions = {
          .fallback = "1048576",
          .help = "A longer message goes to the dead-letter queue unread.",
          .range = Range{4096, 134217728}}),
+    // ------------------------------------------------------------------------------- notifications
+    kTold.option<&Settings::notify, &NotifyOptions::driver>(
+        {.name = "driver",
+         .fallback = "noop",
+         .help = "messagingv2: the worker tells the bus of its devices' lives (device.clean.start, "
+                 "device.release.end and others: docs/notifications.md). noop: it does not.",
+         .choices = "noop,messagingv2"}),
+    kTold.option<&Settings::notify, &NotifyOptions::level>(
+        {.name = "level",
+         .fallback = "info",
+         .help = "The lowest priority that is sent: info is all of them, error is "
+                 "device.clean.error and device.quarantine.",
+         .choices = "info,error"}),
+    kTold.option<&Settings::notifier, &listener::NotifierOptions::topics>(
+        {.name = "topics",
+         .fallback = "versioned_notifications",
+         .help = "The topics that each notification is sent to, as TOPIC.info or TOPIC.error."}),
+    kTold.option<&Settings::notifier, &listener::NotifierOptions::exchange>(
+        {.name = "exchange",
+         .fallback = "reclaim",
+         .help = "The exchange they are sent to: what a listener names as Reclaim's "
+                 "control_exchange. It is made where it does not exist, durable if "
+                 "amqp_durable_queues is set."}),
+    kTold.option({.name = "transport_url",
+                  .help = "The bus they are sent to where it is not [DEFAULT] transport_url; "
+                          "without a query. TLS and login method are those of "
+                          "[oslo_messaging_rabbit].",
+                  .secret = true}),
     // --------------------------------------------------------------------------------------- redis
     kRedis.option(
         {.name = "url",

@@ -1,5 +1,5 @@
-// The options of Cyborg: its REST API, its RPC, and the devices that its other drivers have. Inner
-// to config/: a part of the table in config/schema.cpp.
+// The options of Cyborg: its REST API, its RPC, the door of its agent, and the devices that its
+// other drivers have. Inner to config/: a part of the table in config/schema.cpp.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 namespace reclaim::config {
 
 inline constexpr Group kCyborg{"cyborg"};
+inline constexpr Group kAgentDoor{"agent_door"};
 inline constexpr Group kPci{"pci"};
 
 inline constexpr std::array kCyborgOptions = {
@@ -37,6 +38,30 @@ inline constexpr std::array kCyborgOptions = {
          .help = "The exchange of Cyborg's RPC (control_exchange of its services)."}),
     kCyborg.option<&Settings::rpc, &listener::RpcServerOptions::topic>(
         {.name = "rpc_topic", .fallback = "cyborg-agent", .help = "The topic of its agents."}),
+    kCyborg.option<&Settings::conductor, &ConductorOptions::cyborg_owner>(
+        {.name = "owner",
+         .fallback = "worker",
+         .help =
+             "Who un-reserves a device of Cyborg's that is clean again. worker: Reclaim, which "
+             "is right beside every Cyborg that is released so far. agent: the agent of a "
+             "Cyborg that has the specification, and reserves at bind and un-reserves after a "
+             "cleanup by itself; Reclaim cleans, verifies and certifies, and leaves `reserved`.",
+         .choices = "worker,agent"}),
+    // ---------------------------------------------------------------------------------- agent_door
+    kAgentDoor.option<&Settings::agent_door, &AgentDoorSettings::socket>(
+        {.name = "socket",
+         .fallback = "",
+         .help = "Tell the cyborg-agent of this host of its drives through a unix socket at this "
+                 "path, as /run/reclaim/agent.sock, for the driver reclaim_nvme. Drives that "
+                 "Placement does not know are then registered there, reserved, and cleaned; Cyborg "
+                 "un-reserves each when it first hears of it. Not together with manage_providers. "
+                 "Empty: off.",
+         .form = Form::path}),
+    kAgentDoor.option<&Settings::agent_door, &AgentDoorSettings::group>(
+        {.name = "group",
+         .fallback = "cyborg",
+         .help = "The group whose members may connect, which is that of the cyborg-agent. Empty: "
+                 "root alone."}),
     // ----------------------------------------------------------------------------------------- pci
     kPci.option(
         {.name = "passthrough_whitelist",

@@ -89,9 +89,23 @@ inline constexpr std::array kHostOptions = {
          .help =
              "Another priority for a clean step, as INTERFACE.STEP:PRIORITY; the highest comes "
              "first, 0 leaves it out, and no two may be equal. The steps and their priorities are "
-             "nvme.check_health (90, the only one that can be left out), nvme.recover_sanitize "
-             "(85), nvme.reset_controller_state (80) and nvme.reset_namespaces (70); the erase "
+             "nvme.check_health (90, can be left out), nvme.restore_firmware (88 with "
+             "firmware_images, else left out), nvme.recover_sanitize (85), "
+             "nvme.reset_controller_state (80) and nvme.reset_namespaces (70); the erase "
              "follows at 50. May be given several times."}),
+    kNvme.option(
+        {.name = "firmware_images",
+         .type = OptionType::multi,
+         .help =
+             "Firmware that is put back, as JSON: model (as `nvme id-ctrl` shows it), revision, "
+             "slot, path and sha256 of a file that belongs to root and that nobody else may write. "
+             "Where a slot is not what it was at the enrolment (or holds a revision that firmware "
+             "of its device_spec does not name), nvme.restore_firmware writes the image of its "
+             "model, slot and former revision and activates it; without an image for each slot "
+             "that differs the drive goes to 'error' and nothing is written. Read at the start; "
+             "`reclaim config check` reads the files too. May be given several times. Example: "
+             "{\"model\": \"SAMSUNG MZQL21T9HCJR-00A07\", \"revision\": \"GDC5602Q\", \"slot\": 1, "
+             "\"path\": \"/var/lib/reclaim/firmware/GDC5602Q.bin\", \"sha256\": \"9f86…\"}"}),
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanings_max>(
         {.name = "max_parallel",
          .fallback = "8",

@@ -63,6 +63,9 @@ class Remarks {
     if (settings_.listen_rpc) {
       bus("transport_url of the RPC", settings_.rabbit.rpc_url);
     }
+    if (settings_.notify.driver != NotificationDriver::noop) {
+      bus("[notifications] transport_url", settings_.rabbit.notifier_url);
+    }
     if (!tls.enabled) return;
     if (tls.ca_file.empty()) {
       add("[oslo_messaging_rabbit] ssl_ca_file is not set: any certificate of the broker is taken",

@@ -15,8 +15,10 @@ namespace {
 
 constexpr std::string_view kRabbit = "oslo_messaging_rabbit";
 constexpr std::string_view kNotifications = "oslo_messaging_notifications";
+constexpr std::string_view kTold = "notifications";
 constexpr std::size_t kNamesMax = 32;        // items of a list
 constexpr std::size_t kAmqpNameBytes = 255;  // a short string of AMQP 0-9-1
+constexpr std::size_t kPriorityBytes = 6;    // ".error"
 constexpr unsigned kSurveyDelayMaxS = 3600;
 constexpr std::size_t kSurveyDelaysMax = 8;
 
@@ -40,6 +42,7 @@ class Builder {
     transport(reading);
     read_rabbit(reading, out_.settings);
     listener(reading);
+    notifications(reading);
     redis(reading);
     read_placement(reading, out_.settings);
     read_cyborg(reading, out_.settings);
@@ -53,6 +56,7 @@ class Builder {
       fill_group(reading, group, out_.settings);
     }
     read_api(reading, out_.settings);
+    read_agent_door(reading, out_.settings);
     read_tokens(reading, out_.settings);
     fill_group(reading, "oslo_policy", out_.settings);
     out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");
@@ -113,6 +117,7 @@ class Builder {
     }
     rabbit.rpc_url = rabbit.url;
     if (own) (void)take_url("DEFAULT", rabbit.rpc_url);
+    rabbit.notifier_url = rabbit.rpc_url;
     for (const auto& [name, value] : rabbit.url.query) {
       if (const Option* option = options_.find(kRabbit, name)) {
         options_.override_value(kRabbit, option->name, {value, at});
@@ -177,6 +182,27 @@ class Builder {
     s.amqp.routing_keys = listener::notification_keys(s.topics);
     if (s.rabbit.quorum_queue && s.amqp.queue_type == listener::QueueType::automatic) {
       s.amqp.queue_type = listener::QueueType::quorum;
+    }
+  }
+
+  // What is told. TLS and login are [oslo_messaging_rabbit]'s, so that a query has nothing to set.
+  void notifications(const Reading& reading) {
+    Settings& s = out_.settings;
+    fill_group(reading, kTold, s);
+    if (!good_name(s.notifier.exchange) || s.notifier.exchange.starts_with("amq.")) {
+      read_.refuse(kTold, "exchange", s.notifier.exchange, "is not a usable name of an exchange");
+    }
+    check_names(kTold, "topics", s.notifier.topics);
+    for (const std::string& topic : s.notifier.topics) {
+      if (topic.size() + kPriorityBytes > kAmqpNameBytes) {
+        read_.refuse(kTold, "topics", topic, "is too long for a routing key with its priority");
+      }
+    }
+    if (read_.string(kTold, "transport_url").empty()) return;
+    if (take_url(kTold, s.rabbit.notifier_url) && !s.rabbit.notifier_url.query.empty()) {
+      read_.complain(kTold, "transport_url",
+                     ": it has a query, which is read of [DEFAULT] transport_url alone: set the "
+                     "options of [oslo_messaging_rabbit]");
     }
   }
 

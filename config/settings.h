@@ -13,6 +13,7 @@
 #include "config/oslo/ini.h"
 #include "config/oslo/options.h"
 #include "config/transport_url.h"
+#include "handlers/notify/options.h"
 #include "handlers/options.h"
 #include "listener/amqp/options.h"
 #include "listener/http/options.h"
@@ -28,6 +29,7 @@ namespace reclaim::config {
 struct RabbitSettings {
   TransportUrl url;      // of the notifications
   TransportUrl rpc_url;  // of Cyborg's RPC: the same, unless notifications have a bus of their own
+  TransportUrl notifier_url;  // of what is told: that of the RPC, unless it has one of its own
   bool quorum_queue = false;
   // Accepted as in nova.conf, and without effect: the link has its own rhythm.
   int heartbeat_rate = 3;
@@ -69,6 +71,12 @@ struct PolicySection {
   Location at;
 };
 
+// [agent_door]: the socket through which Cyborg's agent of this host is told of its drives.
+struct AgentDoorSettings {
+  std::string socket;  // empty: there is none
+  std::string group;   // whose members may connect; empty: root alone
+};
+
 struct Settings {
   std::string host;
   bool debug = false;
@@ -76,8 +84,10 @@ struct Settings {
   bool use_json = false;
   std::string state_path;
   RabbitSettings rabbit;
-  listener::AmqpOptions amqp;       // all but hosts, vhost and name
-  std::vector<std::string> topics;  // of notifications
+  listener::AmqpOptions amqp;          // all but hosts, vhost and name
+  std::vector<std::string> topics;     // of notifications
+  NotifyOptions notify;                // what is told on the bus
+  listener::NotifierOptions notifier;  // all but the bus
   RedisOptions redis;
   bool require_persistence = false;
   LoginGroups logins;
@@ -88,12 +98,14 @@ struct Settings {
   placement::TokenOptions tokens;    // [keystone_authtoken]
   std::string www_authenticate_uri;  // of it
   ApiSettings api;
+  AgentDoorSettings agent_door;
   nvme::Options nvme;
-  ConductorOptions conductor;              // all but what the machine says of itself
-  std::vector<DeviceSpec> device_specs;    // empty: no drive is ever touched
-  std::vector<DeviceSpec> function_specs;  // [devices]; empty: no other device is
-  std::vector<StepSection> steps;          // of operators' own, in the order of the files
-  std::vector<PolicySection> policies;     // by role, in the order of the files
+  std::vector<Location> firmware_images_at;  // where each of nvme.firmware.images stands
+  ConductorOptions conductor;                // all but what the machine says of itself
+  std::vector<DeviceSpec> device_specs;      // empty: no drive is ever touched
+  std::vector<DeviceSpec> function_specs;    // [devices]; empty: no other device is
+  std::vector<StepSection> steps;            // of operators' own, in the order of the files
+  std::vector<PolicySection> policies;       // by role, in the order of the files
   bool manage_every_drive = false;  // also with an entry that matches every drive of the host
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours

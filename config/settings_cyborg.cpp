@@ -1,4 +1,4 @@
-// [cyborg]: what of Cyborg is asked, heard and answered.
+// [cyborg] and [agent_door]: what of Cyborg is asked, heard and answered.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +8,9 @@
 namespace reclaim::config {
 namespace {
 
-constexpr std::size_t kNameBytesMax = 255;  // a short string of AMQP 0-9-1
+constexpr std::size_t kNameBytesMax = 255;        // a short string of AMQP 0-9-1
+constexpr std::size_t kSocketPathBytesMax = 107;  // of sun_path, less its end
+constexpr std::string_view kDoor = "agent_door";
 
 // A name that becomes an exchange's, or a part of a routing key.
 void check_name(const Reader& read, std::string_view name, const std::string& value) {
@@ -41,6 +43,38 @@ std::string read_login(const Reading& reading, const Target& target) {
 }
 
 }  // namespace
+
+void read_agent_door(const Reading& reading, Settings& settings) {
+  AgentDoorSettings& door = settings.agent_door;
+  fill_group(reading, kDoor, settings);
+  const bool registers = settings.conductor.manage_providers;
+  settings.conductor.agent_door = !door.socket.empty();
+  if (door.socket.empty()) {
+    if (registers && reading.purpose != Purpose::api) {
+      reading.warn(
+          "nvme", "manage_providers",
+          ": Cyborg cannot bind the drives that Reclaim registers (404, for only what its "
+          "agent reports is in its database); they are for what allocates in Placement and "
+          "attaches drives by itself. For Cyborg set [agent_door] socket instead, and "
+          "reclaim_nvme in cyborg.conf's enabled_drivers");
+    }
+    return;
+  }
+  if (registers) {
+    reading.read.complain("nvme", "manage_providers",
+                          " and [agent_door] socket are both set: drives are registered for "
+                          "Cyborg's agent as it is, so set manage_providers = false");
+  }
+  if (door.socket.size() > kSocketPathBytesMax) {
+    reading.read.complain(kDoor, "socket",
+                          fmt::format(" is longer than {} bytes, which is all a socket's path may "
+                                      "have",
+                                      kSocketPathBytesMax));
+  }
+  if (door.socket == settings.api.http.unix_socket) {
+    reading.read.complain(kDoor, "socket", " is that of [api] unix_socket: each needs its own");
+  }
+}
 
 void read_cyborg(const Reading& reading, Settings& settings) {
   const Target target{settings, &settings.cyborg.session};

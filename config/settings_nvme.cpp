@@ -122,6 +122,10 @@ void read_nvme(const Reading& reading, Settings& settings) {
   settings.nvme.threads_max = settings.conductor.cleanings_max;
   settings.nvme.foreign_sanitize_timeout_ms = settings.conductor.cleanup_timeout_ms;
   read_specs(reading, settings);
+  read_firmware_images(reading, settings);
+  if (!settings.nvme.firmware.images.empty()) {
+    settings.conductor.step_priorities[restore_firmware_step()] = kRestoreFirmwarePriority;
+  }
   read_priorities(reading, kGroup, "nvme.check_health:90", check_step_priorities, check_step_order,
                   settings.conductor.step_priorities);
   read_entries(reading, kDevicesGroup, "device_spec", parse_function_spec, settings.function_specs);

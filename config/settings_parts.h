@@ -42,6 +42,8 @@ inline void fill_group(const Reading& reading, std::string_view group, Settings&
 // [oslo_messaging_rabbit], where the query of transport_url was already taken into account.
 void read_rabbit(const Reading& reading, Settings& settings);
 void read_nvme(const Reading& reading, Settings& settings);
+// Of [nvme]; inner to read_nvme().
+void read_firmware_images(const Reading& reading, Settings& settings);
 // The [policy:NAME] sections. After read_nvme(): tags of its entries choose them.
 void read_policies(const Reading& reading, Settings& settings);
 // That their steps are there. After read_steps().
@@ -56,6 +58,8 @@ void read_steps(const Reading& reading, Settings& settings);
 // [placement], [cyborg] and [keystone_authtoken], and the logins that they name.
 void read_placement(const Reading& reading, Settings& settings);
 void read_cyborg(const Reading& reading, Settings& settings);
+// After read_nvme() and read_api(), which it must not contradict.
+void read_agent_door(const Reading& reading, Settings& settings);
 // After read_api(): only with an API there are tokens to validate, for which a login is needed.
 void read_tokens(const Reading& reading, Settings& settings);
 void read_passthrough_whitelist(const Reading& reading, Settings& settings);

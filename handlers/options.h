@@ -59,6 +59,12 @@ using StepPriorities = std::map<std::string, int>;
 using Whitelist = std::function<bool(std::uint16_t vendor_id, std::uint16_t product_id,
                                      const PciAddress& address)>;
 
+// Who un-reserves a device of Cyborg's that is clean again.
+enum class CyborgOwner : std::uint8_t {
+  worker,  // we do: no Cyborg that there is does
+  agent,   // the agent of a Cyborg that has the specification
+};
+
 struct ConductorOptions {
   std::string host;  // [DEFAULT] host: keys and kicks go by it
   std::vector<std::string>
@@ -78,6 +84,11 @@ struct ConductorOptions {
   // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider
   // stands are registered in Placement, reserved, and cleaned first.
   bool manage_providers = false;
+  // [agent_door] socket: Cyborg's agent is told of the drives. They are registered the same way,
+  // and it is Cyborg that first un-reserves each, when it knows it.
+  bool agent_door = false;
+  CyborgOwner cyborg_owner = CyborgOwner::worker;
+  [[nodiscard]] bool registers() const { return manage_providers || agent_door; }
   std::int64_t cleanup_timeout_ms = 900'000;
   std::int64_t stall_timeout_ms = 600'000;
   std::int64_t lock_ttl_ms = 60'000;

@@ -21,6 +21,14 @@ AmqpOptions amqp_options(const config::Settings& settings) {
   return options_at(settings.rabbit.url, settings);
 }
 
+NotifierOptions notifier_options(const config::Settings& settings) {
+  NotifierOptions out = settings.notifier;
+  out.amqp = options_at(settings.rabbit.notifier_url, settings);
+  out.amqp.connection_name += ":notifications";
+  out.amqp.heartbeat_s = 0;  // each step has a deadline, and none is idle
+  return out;
+}
+
 RpcServerOptions rpc_server_options(const config::Settings& settings) {
   RpcServerOptions out = settings.rpc;
   out.amqp = options_at(settings.rabbit.rpc_url, settings);

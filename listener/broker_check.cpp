@@ -41,6 +41,19 @@ Status check_bus(const AmqpOptions& options, std::string_view made_by) {
   return Ok{};
 }
 
+// That of the notifications need not be there.
+Result<std::string> check_notifications(const NotifierOptions& options) {
+  AmqpOptions bus = options.amqp;
+  bus.exchanges.clear();
+  const Status logged_in = check_bus(bus, "");
+  if (!logged_in) return logged_in.error();
+  bus.exchanges = {options.exchange};
+  const Status found = check_bus(bus, "");
+  if (found) return fmt::format(", '{}' of the notifications there", options.exchange);
+  if (found.error().code != Errc::not_found) return found.error();
+  return fmt::format(", '{}' is made with the first notification", options.exchange);
+}
+
 }  // namespace
 
 Result<std::string> check_broker(const config::Settings& settings) {
@@ -50,6 +63,11 @@ Result<std::string> check_broker(const config::Settings& settings) {
   if (!bus) return bus.error();
   std::string found = fmt::format("{} hosts logged in to, vhost '{}', exchanges there",
                                   options.hosts.size(), options.vhost);
+  if (settings.notify.driver != NotificationDriver::noop) {
+    auto told = check_notifications(notifier_options(settings));
+    if (!told) return told.error().wrap("[notifications]");
+    found += *told;
+  }
   if (!settings.listen_rpc) return found;
   RpcServerOptions rpc = rpc_server_options(settings);
   rpc.amqp.exchanges = {rpc.exchange};

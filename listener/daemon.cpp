@@ -9,6 +9,7 @@
 #include "config/reload.h"
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
+#include "listener/notifications.h"
 #include "nvme/command/cgroup.h"
 #include "state/base/uuid.h"
 #include "state/certificate/order_seal.h"
@@ -75,12 +76,19 @@ Status Daemon::build(const config::MachineFacts& machine) {
     shared = *std::move(loaded);
   }
   order_seal_ = std::make_shared<const OrderSeal>(host_, *key, std::move(shared));
+  const OutboxSeal outbox_seal(host_, *key);
+  redis.outbox = outbox_options(settings_, outbox_seal, [this] { notifier_->wake(); });
   redis.seal.emplace(host_, *std::move(key));
   redis.upgrades = true;
   redis.alive_ms = api_options(settings_).heartbeat_max_ms;
   auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
   if (!store) return std::move(store).error();
   store_ = std::move(store).value();
+  if (settings_.notify.driver != NotificationDriver::noop) {
+    notifier_ =
+        std::make_unique<Notifier>(loop_, notifier_options(settings_), *store_,
+                                   outbox_reader(outbox_seal, settings_.notifier.topics), log_);
+  }
 
   if (Status built = build_clients(machine); !built) return built;
 
@@ -144,7 +152,8 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
   return Ok{};
 }
 
-// What is heard: notifications, Cyborg's RPC, the device API's callers.
+// What is heard: notifications, Cyborg's RPC, the callers of the device API and of the agent's
+// door.
 Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
       *store_, timers_, log_, settings_.amqp.body_bytes_max, settings_.survey_delays_s,
@@ -176,6 +185,12 @@ Status Daemon::build_listeners() {
     if (!api) return std::move(api).error();
     api_ = std::move(api).value();
   }
+  if (!settings_.agent_door.socket.empty()) {
+    auto door = AgentDoorServer::create(loop_, settings_,
+                                        {*conductor_, *store_, *providers_, clock_, log_});
+    if (!door) return std::move(door).error();
+    agent_door_ = std::move(door).value();
+  }
   return Ok{};
 }
 
@@ -190,6 +205,7 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
   });
   link_->start();
   if (rpc_) rpc_->start();
+  if (notifier_) notifier_->start();
   if (api_) {
     for (const std::string& address : api_->addresses()) {
       log_.info(log_name::kService, "the device API listens at " + address);
@@ -198,6 +214,10 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
     log_.info(log_name::kService,
               "[api]: the device API is answered by `reclaim api` (reclaim-api.service), not by "
               "the worker");
+  }
+  if (agent_door_) {
+    log_.info(log_name::kService,
+              "Cyborg's agent is answered at " + agent_door_->addresses().front());
   }
   measure_lag();
   report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
@@ -342,6 +362,7 @@ void Daemon::report_counters() {
     line += fmt::format("; api: {} connections, {} requests, {} bad, {} turned away",
                         api.connections, api.requests, api.bad_requests, api.turned_away);
   }
+  if (notifier_) line += "; " + to_text(notifier_->counters());
   manager_.status(line);
   log_.info(log_name::kService, line);
 }
@@ -406,7 +427,9 @@ void Daemon::stop(Once<> stopped) {
   // what is heard meanwhile goes to the streams in Redis and not to it.
   link_->stop(stopping_of("the link to RabbitMQ"));
   if (rpc_) rpc_->stop(stopping_of("the link to Cyborg's RabbitMQ"));
+  if (notifier_) notifier_->stop(stopping_of("notifications on their way to RabbitMQ"));
   if (api_) api_->stop(stopping_of("callers of the device API"));
+  if (agent_door_) agent_door_->stop(stopping_of("callers of the agent's door"));
   conductor_->stop(stopping_of("drives or their records in Redis"));
 }
 

@@ -14,8 +14,10 @@
 #include "config/module_options.h"
 #include "config/settings.h"
 #include "handlers/conductor/conductor.h"
+#include "listener/agent_door.h"
 #include "listener/amqp/kick_feed.h"
 #include "listener/amqp/link.h"
+#include "listener/amqp/notifier.h"
 #include "listener/amqp/redeliveries.h"
 #include "listener/amqp/rpc_server.h"
 #include "listener/device_api.h"
@@ -100,8 +102,10 @@ class Daemon final {
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<Redeliveries> redeliveries_;
   std::unique_ptr<AmqpLink> link_;
-  std::unique_ptr<RpcServer> rpc_;  // none: not listened to
-  std::unique_ptr<DeviceApi> api_;  // none: off
+  std::unique_ptr<RpcServer> rpc_;               // none: not listened to
+  std::unique_ptr<Notifier> notifier_;           // none: nothing is told
+  std::unique_ptr<DeviceApi> api_;               // none: off
+  std::unique_ptr<AgentDoorServer> agent_door_;  // none: off
   uv::Timer alive_timer_;
   uv::Timer lag_timer_;
   uv::Timer report_timer_;

@@ -15,6 +15,11 @@ namespace reclaim::nvme {
 // Whether it is well enough to be given back.
 [[nodiscard]] Result<StepReport> check_health(const DriveContext& drive,
                                               const StepRequest& request);
+// Writes the images of [nvme] firmware_images where a slot is not what it was, or another one is
+// active or about to be. Where one of them has no image it writes nothing and says so.
+[[nodiscard]] Result<StepReport> restore_firmware(DriveContext& drive, const StepRequest& request,
+                                                  const ReportProgress& on_progress,
+                                                  StopFlag& stop);
 // A sanitize that somebody left running is waited for; one that failed bars reading and writing
 // until one succeeds, and then ours is that one.
 [[nodiscard]] Result<StepReport> recover_sanitize(DriveContext& drive, const StepRequest& request,

@@ -35,6 +35,8 @@ Result<StepReport> Drive::run_step(const StepRequest& request, const ReportProgr
   switch (request.step) {
     case DriveStep::check_health:
       return nvme::check_health(context_, request);
+    case DriveStep::restore_firmware:
+      return nvme::restore_firmware(context_, request, on_progress, stop);
     case DriveStep::recover_sanitize:
       return nvme::recover_sanitize(context_, request, on_progress, stop);
     case DriveStep::reset_controller_state:

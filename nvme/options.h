@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nvme/command/options.h"
+#include "nvme/firmware/options.h"
 
 namespace reclaim::nvme {
 
@@ -67,7 +68,8 @@ struct Options {
   // of without it, and not asked again while the command hangs.
   std::int64_t discovery_timeout_ms = 5'000;
 
-  CommandOptions command;  // of operators' own steps
+  CommandOptions command;    // of operators' own steps
+  FirmwareOptions firmware;  // put back where a drive's differs
 
   // For each admin command; on expiry the kernel resets the controller, so it is generous.
   std::uint32_t admin_timeout_ms = 60'000;

@@ -60,6 +60,11 @@ void Client::register_device(const NewDevice& device, Callback<ProviderView> don
                 });
 }
 
+void Client::known_traits(std::vector<std::string> traits,
+                          Callback<std::vector<std::string>> done) {
+  api_.converse(KnownTraits(options_, std::move(traits)), std::move(done));
+}
+
 // Once a trait and process: the same Placement will say the same of every drive.
 void Client::note_left_out(const std::vector<std::string>& traits) {
   for (const std::string& trait : traits) {

@@ -1,6 +1,7 @@
 #include "placement/lookups.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -54,6 +55,22 @@ FindProvider::Step FindProvider::on_answer(Result<HttpResponse> answer) {
                                                               printable_excerpt(name_, 200))}};
   }
   return Finished<Value>{std::move(row->uuid)};
+}
+
+KnownTraits::KnownTraits(const Options& options, std::vector<std::string> traits)
+    : options_(options), traits_(std::move(traits)) {}
+
+KnownTraits::Step KnownTraits::start() {
+  request_ = {RequestKind::traits, fmt::format("/traits?name=in:{}", fmt::join(traits_, ",")), ""};
+  return request_;
+}
+
+KnownTraits::Step KnownTraits::on_answer(Result<HttpResponse> answer) {
+  auto good = triage(request_, std::move(answer));
+  if (!good.ok()) return Finished<Value>{std::move(good).error()};
+  auto read = parse_known_traits(good->body, static_cast<std::size_t>(options_.body_bytes_max));
+  if (!read.ok()) return Finished<Value>{std::move(read).error()};
+  return Finished<Value>{std::move(read->traits)};
 }
 
 }  // namespace reclaim::placement

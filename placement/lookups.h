@@ -43,4 +43,21 @@ class FindProvider final {
   ApiRequest request_;
 };
 
+// Which of some traits Placement knows.
+class KnownTraits final {
+ public:
+  using Value = std::vector<std::string>;
+  using Step = ConversationStep<Value>;
+
+  KnownTraits(const Options& options, std::vector<std::string> traits);
+
+  [[nodiscard]] Step start();
+  [[nodiscard]] Step on_answer(Result<HttpResponse> answer);
+
+ private:
+  const Options& options_;
+  std::vector<std::string> traits_;
+  ApiRequest request_;
+};
+
 }  // namespace reclaim::placement

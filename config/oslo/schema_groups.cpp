@@ -34,6 +34,9 @@ constexpr std::array kGroups = {
                 .unused = "retry"},
     OptionGroup{
         .name = "listener", .help = "What is heard, and the queue it is heard from.", .unused = ""},
+    OptionGroup{.name = "notifications",
+                .help = "What the worker tells the bus of its devices.",
+                .unused = ""},
     OptionGroup{
         .name = "redis", .help = "The store of device records, locks and work.", .unused = ""},
     OptionGroup{

@@ -88,6 +88,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   waiting_[address].admitting = false;
   Record next = device.record;
   next.held = assessment.held;
+  if (assessment.taken_over) next.handed_over = false;
   const auto remembered = context_.ports.ledger.entries().find(device.record.address);
   if (remembered != context_.ports.ledger.entries().end()) {
     next.maintenance = next.maintenance || remembered->second.maintenance;

@@ -96,8 +96,20 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   note_in_ledger(address, assessment->facts);
   const bool peeks = claims_.may_peek(device->record, *assessment, sighting);
   apply(address, *assessment);
+  note_look(sighting);
   if (peeks) claims_.peek(address);
   if (listed_now) context_.want_survey(kLookAgainMs);
+}
+
+// Told to Cyborg's agent, which must not take what an earlier survey saw for today's.
+void Assessor::note_look(const Sighting& sighting) {
+  LastLook& look = seen_[sighting.address].look;
+  const auto& drive = sighting.drive;
+  look.began = context_.survey.began_at;
+  const bool answers = drive && (drive->identity || !is_managed(context_.policies, sighting));
+  look.read = sighting.rows.size() == 1 && sighting.view && sighting.view->is_device() && answers;
+  look.offered = look.read && !sighting.view->burned();
+  if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
 }
 
 // It moved while the survey was reading: what was read may be older than what is recorded. What is
@@ -195,6 +207,10 @@ void Assessor::register_drive(const Sighting& sighting) {
     Facts facts;
     facts.detail = "Placement has no provider for it";
     facts.flow = Flow::cyborg;
+    // One that had a provider is known to Cyborg, which would not un-reserve it by itself again.
+    const LedgerEntry* known = context_.on_ledger(address);
+    facts.handed_over = context_.options.agent_door && device->record.provider.empty() &&
+                        (known == nullptr || known->provider.empty());
     if (drive.identity && device->record.serial.empty()) facts.serial = drive.identity->serial;
     return context_.post(address, Event{Trigger::unregistered_seen, 0, std::move(facts)});
   }

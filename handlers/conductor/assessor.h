@@ -37,6 +37,14 @@ struct AssessorHands {
   AuditKeeper& audits;
 };
 
+// The last look at a device of which something was made.
+struct LastLook {
+  WallMs began;          // of the survey; 0: none yet
+  bool read = false;     // its one provider, and the drive as far as it can be read where it stands
+  bool offered = false;  // the provider was not reserved
+  std::optional<nvme::Capabilities> capabilities;  // as a drive tells that can be read
+};
+
 // Thread: the loop's.
 class Assessor final {
  public:
@@ -68,6 +76,10 @@ class Assessor final {
   // Reserved, and nothing tells a hold from a tenancy that nobody saw.
   [[nodiscard]] bool is_unsure(const PciAddress& address) const { return seen(address).unsure; }
 
+  [[nodiscard]] const LastLook& last_look(const PciAddress& address) const {
+    return seen(address).look;
+  }
+
   // What the close watch looks at between two surveys: what is not clean.
   [[nodiscard]] std::vector<Watched> to_be_watched() const;
   [[nodiscard]] bool is_watched(const PciAddress& address) const;
@@ -80,11 +92,13 @@ class Assessor final {
     bool unsure = false;
     bool met_anew = false;
     std::string mismatch_told;  // so that each is told once
+    LastLook look;
   };
 
   [[nodiscard]] const Seen& seen(const PciAddress& address) const;
   bool moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch);
   void apply(const PciAddress& address, const Assessment& assessment);
+  void note_look(const Sighting& sighting);
   void reserve_quarantined(const Sighting& sighting);
   void reserve_unrecorded(const Sighting& sighting);
   void register_drive(const Sighting& sighting);

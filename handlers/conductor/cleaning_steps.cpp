@@ -9,6 +9,7 @@
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
+#include "nvme/controller/controller_state.h"
 
 namespace reclaim {
 namespace {
@@ -251,6 +252,8 @@ void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {
         facts.capacity_bytes = report->capacity_bytes;
         // Of a drive that Reclaim has just cleaned itself: what its next tenant is measured by.
         if (!report->enrolment.empty()) facts.enrolment = report->enrolment;
+        const auto left = nvme::decode_controller_state(report->enrolment);
+        if (left) facts.firmware = left->firmware_revision;  // which may have been put back
         const std::size_t next = erase_index(context_.record_of(address).plan) + 1;
         const bool more = next < context_.record_of(address).plan.size();
         if (more) facts.step_index = static_cast<std::uint32_t>(next);

@@ -78,7 +78,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
                          {{"why", kept.error().what}});
     });
   }
-  if (update.row->on == Trigger::released || update.row->on == Trigger::released_taken) {
+  if (update.effect == EffectKind::finish) {
     arq_book_.bury(address, record.provider, admissions_.take_arqs_over(address));
     arqs_.save();
   }

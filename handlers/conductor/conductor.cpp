@@ -267,11 +267,13 @@ void Conductor::run_survey(bool periodic) {
 }
 
 void Conductor::look_around() {
-  survey_.began = ports_.clock.now().mono;
+  const Now now = ports_.clock.now();
+  survey_.began = now.mono;
+  survey_.began_at = now.wall;
   cyborg_.survey_begins();
   SurveyRequest request;
   request.ours = [this](const Sighting& sighting) { return is_ours(policies_, sighting); };
-  request.unregistered = options_.manage_providers;
+  request.unregistered = options_.registers();
   std::map<PciAddress, std::uint64_t> epochs;
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);

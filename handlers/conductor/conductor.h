@@ -15,6 +15,7 @@
 
 #include "handlers/arq/book.h"
 #include "handlers/conductor/admissions.h"
+#include "handlers/conductor/agent_report.h"
 #include "handlers/conductor/arq_desk.h"
 #include "handlers/conductor/assessor.h"
 #include "handlers/conductor/audit_keeper.h"
@@ -79,6 +80,14 @@ class Conductor final {
 
   [[nodiscard]] std::vector<Record> records() const;
   [[nodiscard]] ConductorCounters counters() const;
+  // For Cyborg's agent.
+  [[nodiscard]] std::vector<ReportedDrive> drives_for_agent() const {
+    return agent_report(context_, assessor_, claims_);
+  }
+  // A survey of this run went through: until then nothing is known of today.
+  [[nodiscard]] bool has_looked() const { return survey_.gone_through && !survey_.not_ours; }
+  // A survey soon, as for a kick.
+  void look_soon() { want_survey(0); }
   // The last survey went through; empty reason, or why not.
   [[nodiscard]] const std::string& survey_problem() const { return survey_problem_; }
 

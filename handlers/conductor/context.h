@@ -74,6 +74,7 @@ class Stopping final {
 struct LastSurvey {
   HostView host;
   MonoMs began;
+  WallMs began_at;
   std::vector<SeenDrive> seen_drives;
   std::set<std::string> shared_serial_numbers;
   bool gone_through = false;  // one of this run

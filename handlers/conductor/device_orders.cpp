@@ -22,9 +22,11 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
   const auto address = parse_pci_address(kick.address);
   const auto found = address ? context_.devices.find(*address) : context_.devices.end();
   if (found == context_.devices.end() || found->second.quarantined ||
-      found->second.record.flow != Flow::cyborg || found->second.record.stage != Stage::error) {
+      found->second.record.flow != Flow::cyborg) {
     return;
   }
+  if (found->second.record.stage == Stage::available) return clean_what_was_bound(*address);
+  if (found->second.record.stage != Stage::error) return;
   const std::int64_t written = written_at_ms(kick.id);
   const bool old = written > 0 && context_.ports.clock.now().wall.ms - written > kCleanupAgeMaxMs;
   // The unbind's own word, heard again after a crash, knows nothing of the error that came since.
@@ -40,6 +42,18 @@ void DeviceOrders::cleanup_device(const Kick& kick) {
   facts.detail = "Cyborg's cleanup_device";
   if (!kick.request_id.empty()) facts.request_id = kick.request_id;
   context_.post(*address, Event{Trigger::operator_clean, 0, std::move(facts)});
+}
+
+// Where Cyborg reserves at the bind and un-reserves by itself, what it asks to be cleaned had a
+// tenant, though no survey saw one.
+void DeviceOrders::clean_what_was_bound(const PciAddress& address) {
+  const auto& sighting = admissions_.sighting(address);
+  const bool burned = sighting && sighting->view && sighting->view->is_device() &&
+                      sighting->view->burned() && sighting->view->free();
+  if (context_.options.cyborg_owner != CyborgOwner::agent || !burned) return;
+  Facts facts;
+  facts.detail = "Cyborg's cleanup_device: a tenancy ended that was not seen";
+  context_.post(address, Event{Trigger::dirty_seen, 0, std::move(facts)});
 }
 
 std::string DeviceOrders::why_refused(const Order& order) const {

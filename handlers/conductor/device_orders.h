@@ -60,6 +60,7 @@ class DeviceOrders final : public OrderDesk::Devices {
  private:
   using Done = OrderDesk::Done;
 
+  void clean_what_was_bound(const PciAddress& address);
   [[nodiscard]] std::string clean(const Device& device, Facts facts);
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
   void enrol_from_pool(const PciAddress& address, Facts facts, const Done& done);

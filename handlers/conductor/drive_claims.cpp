@@ -133,6 +133,7 @@ void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
 Status DriveClaims::plan_drive(const Record& record, const DevicePolicy& policy,
                                const std::optional<nvme::Identity>& identity, Facts& facts) {
   if (!identity) return Error{Errc::failed, "it does not say what it can"};
+  drives_[record.address].capabilities = identity->capabilities;
   auto& permitted = drives_[record.address].permitted;
   if (!is_whole(record.plan)) {
     const auto method = context_.policies.choose_method(policy, identity->capabilities);

@@ -43,6 +43,12 @@ class DriveClaims final {
     return drives_[address].peek_refused;
   }
 
+  // What the drive told when it was claimed last, by this worker; nothing: it was not.
+  [[nodiscard]] std::optional<nvme::Capabilities> capabilities(const PciAddress& address) const {
+    const auto drive = drives_.find(address);
+    return drive == drives_.end() ? std::nullopt : drive->second.capabilities;
+  }
+
   // From the beginning of a claim or a peek until the drive is closed again.
   [[nodiscard]] bool is_open(const PciAddress& address) const {
     const auto drive = drives_.find(address);
@@ -62,6 +68,7 @@ class DriveClaims final {
     std::optional<nvme::Counters> peeked;
     std::string peek_refused;
     std::optional<nvme::EraseMethod> permitted;
+    std::optional<nvme::Capabilities> capabilities;
   };
 
   [[nodiscard]] std::optional<nvme::ClaimRequest> claim_request(const Record& record) const;

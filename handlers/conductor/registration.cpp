@@ -12,7 +12,7 @@ namespace reclaim {
 // Only where no provider stands anywhere in the tree, and none but ours ever did: Nova's of a
 // device that vanished for a moment comes back, and Cyborg's agent makes its own again.
 bool Registration::is_wanted(const Sighting& sighting, const Record* record) const {
-  if (!context_.options.manage_providers || !sighting.rows.empty() || !sighting.is_drive() ||
+  if (!context_.options.registers() || !sighting.rows.empty() || !sighting.is_drive() ||
       !sighting.ours.value_or(false) || !context_.survey.host.problem.empty()) {
     return false;
   }
@@ -32,7 +32,7 @@ bool Registration::is_wanted(const Sighting& sighting, const Record* record) con
 // Somebody else registered it, and neither as a one-time-use device nor as one of Cyborg's: an
 // error of that device alone, told once, and nothing of it is touched.
 void Registration::say_foreign(const Sighting& sighting) {
-  if (!context_.options.manage_providers || !sighting.is_drive() || !sighting.ours.value_or(false))
+  if (!context_.options.registers() || !sighting.is_drive() || !sighting.ours.value_or(false))
     return;
   if (sighting.rows.empty()) return say_former(sighting.address);
   const placement::ProviderRow& row = sighting.rows.front();
@@ -72,12 +72,30 @@ void Registration::begin(const Record& record, const nvme::DriveFacts& drive) {
   }
   // What a tenant left since its last release is nobody's to be missed.
   const bool tenants = record.tenancy_seen_at > record.certificate_at;
-  // That is said of the drive on record; another may have been put there since.
-  const bool same = drive.identity && drive.identity->serial == record.serial;
+  // That is said of the drive on record; another may have been put there since. One that stands on
+  // another driver is compared when it is claimed, with what was accepted.
+  const bool unread = !drive.identity && !is_managed_now(drive);
+  const bool same = unread ? record.accepted && !record.serial.empty()
+                           : drive.identity && drive.identity->serial == record.serial;
+  if (unread && !same) {
+    return waits_(
+        address,
+        fmt::format("not registered: it stands on {}, so that what it has cannot be looked "
+                    "at; if that is not needed any more, `reclaim device set {} --enrol "
+                    "--serial SERIAL`, with what is printed on it, and it is registered "
+                    "and erased",
+                    drive.driver.empty() ? "no driver" : drive.driver, to_string(address)));
+  }
   if ((same && (record.accepted || tenants)) || drives_[address].blank) {
     return register_device(address, drive);
   }
   find_signatures(address, drive);
+}
+
+bool Registration::is_managed_now(const nvme::DriveFacts& drive) const {
+  const auto policy =
+      context_.policies.device_policy(drive.vendor_id, drive.device_id, drive.address);
+  return !policy || policy->managed;
 }
 
 void Registration::find_signatures(const PciAddress& address, const nvme::DriveFacts& drive) {
@@ -103,7 +121,8 @@ void Registration::find_signatures(const PciAddress& address, const nvme::DriveF
 }
 
 void Registration::register_device(const PciAddress& address, const nvme::DriveFacts& drive) {
-  auto wanted = new_device(context_.options.host, context_.survey.host.root_uuid, drive);
+  auto wanted = new_device(context_.options.host, context_.survey.host.root_uuid, drive,
+                           is_managed_now(drive));
   if (!wanted) {
     drives_[address].blank = false;
     return waits_(address, "not registered: " + wanted.error().what);

@@ -1,6 +1,7 @@
-// [nvme] manage_providers: a drive that is configured to be ours and that Placement does not know
-// is made known to it, reserved, and cleaned before anybody can be given it. Nobody gave us the
-// drive, so that one that has partitions, filesystems or LVM waits until an operator enrols it.
+// [nvme] manage_providers, or [agent_door]: a drive that is configured to be ours and that
+// Placement does not know is made known to it, reserved, and cleaned before anybody can be given
+// it. Nobody gave us the drive, so that one that has partitions, filesystems or LVM waits until an
+// operator enrols it.
 #pragma once
 
 #include <functional>
@@ -35,6 +36,7 @@ class Registration final {
   };
 
   void say_former(const PciAddress& address);
+  [[nodiscard]] bool is_managed_now(const nvme::DriveFacts& drive) const;
   void find_signatures(const PciAddress& address, const nvme::DriveFacts& drive);
   void register_device(const PciAddress& address, const nvme::DriveFacts& drive);
 

@@ -150,6 +150,13 @@ void Release::ask_the_drive(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
+// Of Cyborg's devices alone: the agent of a Cyborg that has the specification does it after each
+// cleaning, and today's does it when it is told of a device for the first time.
+bool Release::is_agents_to_unreserve(const Record& record) const {
+  return record.flow == Flow::cyborg &&
+         (record.handed_over || context_.options.cyborg_owner == CyborgOwner::agent);
+}
+
 void Release::put(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
   if (!locks_.holds(address)) return context_.answer(address, epoch, Trigger::lock_lost);
@@ -160,6 +167,10 @@ void Release::put(const PciAddress& address, std::uint64_t epoch) {
   if (const std::string why = cyborg_.why_withheld(record); !why.empty()) {
     views_.erase(address);
     return context_.answer(address, epoch, Trigger::release_conflict, said(why));
+  }
+  if (is_agents_to_unreserve(record)) {
+    views_.erase(address);
+    return released(address, epoch, Trigger::handed_over, said("reserved stays 1"));
   }
   const placement::ProviderView view = views_.extract(address).mapped();
   fence_.need(address, true);  // until its outcome is known

@@ -44,6 +44,7 @@ class Release final {
   [[nodiscard]] Certificate certificate_to_be(const Record& record) const;
   [[nodiscard]] std::string certificate_of_release(const Record& record) const;
   void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
+  [[nodiscard]] bool is_agents_to_unreserve(const Record& record) const;
   void put(const PciAddress& address, std::uint64_t epoch);
   void confirmed(const PciAddress& address, std::uint64_t epoch,
                  const placement::ProviderView& view);

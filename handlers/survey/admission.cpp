@@ -196,8 +196,15 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   if (record.stage != Stage::available) return;
   const bool cyborg = record.flow == Flow::cyborg;
   const bool dirty_line = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
-  switch (cyborg ? cyborg_hold(record, ledger, sighting)
-                 : operator_hold(record, ledger, sighting)) {
+  const Hold hold =
+      cyborg ? cyborg_hold(record, ledger, sighting) : operator_hold(record, ledger, sighting);
+  if (record.handed_over && hold != Hold::dirty && doubt_of_hold(record, sighting).empty() &&
+      sighting.standing.match != nvme::Match::different) {
+    out.waiting_for = kHandedOver;
+    out.strike = dirty_line;
+    return;
+  }
+  switch (hold) {
     case Hold::held:
       out.held = true;
       if (const std::string doubt = cyborg ? doubt_of_hold(record, sighting) : ""; !doubt.empty()) {
@@ -281,9 +288,11 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
   if (ledger != nullptr && ledger->dirty) {
     out.strike = outlives(record, *ledger);
     out.reserve = !out.strike;
+    out.taken_over = out.strike && record.handed_over;
     if (out.reserve) out.trigger = Trigger::reserved_dropped;
     return;
   }
+  out.taken_over = record.handed_over;
   if (sighting.drive && sighting.drive->counters && record.certified_host_writes &&
       sighting.drive->counters->host_writes == *record.certified_host_writes &&
       record.certified_host_reads &&

@@ -54,6 +54,8 @@ struct Assessment {
   bool unsure = false;
   // Nothing forbids the cleaning but that an operator has to begin it.
   bool awaits_operator = false;
+  // It was left to Cyborg's agent to un-reserve it, and it is un-reserved.
+  bool taken_over = false;
   // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
   // the device.
   std::optional<std::vector<CleanStep>> plan;
@@ -61,6 +63,9 @@ struct Assessment {
 
 inline constexpr std::string_view kMaintaining = "maintaining";
 inline constexpr std::string_view kInMaintenance = "in maintenance, set by an operator";
+inline constexpr std::string_view kHandedOver =
+    "clean, and left reserved for Cyborg's agent to un-reserve it: if that does not come, see that "
+    "it runs, with reclaim_nvme in enabled_drivers";
 inline constexpr std::string_view kCleanedManually =
     "cleaned only when an operator says so: `reclaim device clean` starts it";
 

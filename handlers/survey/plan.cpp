@@ -30,6 +30,7 @@ struct StepKind {
 
 constexpr std::array kSteps{
     StepKind{nvme::DriveStep::check_health, 90, true, 60'000},
+    StepKind{nvme::DriveStep::restore_firmware, 0, true, kRestoreFirmwareTimeoutMs},
     StepKind{nvme::DriveStep::recover_sanitize, 85, false, kNoLimitOfItsOwn},
     StepKind{nvme::DriveStep::reset_controller_state, 80, false, 180'000},
     StepKind{nvme::DriveStep::reset_namespaces, 70, false, 300'000},
@@ -98,6 +99,10 @@ std::string known_steps() {
 }
 
 }  // namespace
+
+std::string restore_firmware_step() {
+  return fmt::format("{}.{}", kNvmeInterface, to_string(nvme::DriveStep::restore_firmware));
+}
 
 Status check_step_priorities(const StepPriorities& priorities) {
   for (const auto& [name, priority] : priorities) {

@@ -18,8 +18,14 @@ namespace reclaim {
 // The interface of the built-in steps of a drive.
 inline constexpr std::string_view kNvmeInterface = "nvme";
 
+// Of nvme.restore_firmware where there are images ([nvme] firmware_images); without them it is left
+// out like every step with priority 0, unless an operator gives it one.
+inline constexpr int kRestoreFirmwarePriority = 88;
+inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots, written to flash
+[[nodiscard]] std::string restore_firmware_step();
+
 // Is every step named one there is, its priority above the erase's, and none disabled (0) that the
-// promise needs? Only check_health may be.
+// promise needs? Only check_health and restore_firmware may be.
 [[nodiscard]] Status check_step_priorities(const StepPriorities& priorities);
 
 // Do the steps that are enabled by these have priorities of their own? Ironic's conductor does not

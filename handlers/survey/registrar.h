@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "nvme/controller/facts.h"
 #include "placement/providers.h"
@@ -11,10 +12,15 @@
 
 namespace reclaim {
 
-// The provider to be made below `root_uuid`, the compute node's. Refused where the drive does not
-// say what it can: its traits would be wrong.
+// As the specification names it: CUSTOM_NVME_<VENDOR>_<PRODUCT>, of ids in hex.
+[[nodiscard]] std::string class_of_drive(std::string_view vendor_id, std::string_view product_id);
+
+// The provider to be made below `root_uuid`, the compute node's. Refused where a drive on its own
+// driver does not say what it can: its traits would be wrong. One that is not `managed` cannot say
+// it before it is claimed, and has none but its owner's.
 [[nodiscard]] Result<placement::NewDevice> new_device(const std::string& host,
                                                       const std::string& root_uuid,
-                                                      const nvme::DriveFacts& drive);
+                                                      const nvme::DriveFacts& drive,
+                                                      bool managed = true);
 
 }  // namespace reclaim

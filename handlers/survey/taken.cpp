@@ -104,6 +104,7 @@ std::string mismatch_of(const Record& record, const Assessment& assessment,
   const placement::Inventory& inventory = view.inventories.front();
   const bool available = record.stage == Stage::available;
   if (view.burned() != available) return {};
+  if (assessment.waiting_for == kHandedOver) return {};
   if (available && !view.free()) return {};  // reserved at its bind; this survey records that
   return fmt::format("device_state is {}, but {} of {} are reserved in Placement: {}",
                      to_string(device_state(record.stage)), inventory.reserved, inventory.total,

@@ -97,4 +97,10 @@ struct RpcServerOptions {
   std::vector<int> survey_delays_s{0, 5, 30};  // when to look after a request
 };
 
+struct NotifierOptions {
+  AmqpOptions amqp;                  // of the connection: hosts, login, TLS, timeouts
+  std::string exchange = "reclaim";  // made as `amqp.durable` says where it does not exist
+  std::vector<std::string> topics{"versioned_notifications"};  // each gets every notification
+};
+
 }  // namespace reclaim::listener

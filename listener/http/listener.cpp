@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -70,6 +71,13 @@ Status clear_path(const std::string& path, const sockaddr_un& address) {
     return Error{Errc::refused,
                  fmt::format("cannot listen on {}: it exists and is not a socket", path)};
   }
+  // One who made it may come back, and would find his place taken.
+  if (found.st_uid != geteuid()) {
+    return Error{Errc::refused,
+                 fmt::format("cannot listen on {}: the socket there is of another user (uid {}); "
+                             "remove it if it is not used",
+                             path, found.st_uid)};
+  }
   const UniqueFd probe(socket(AF_UNIX, kSocketFlags, 0));
   if (!probe.valid()) return failed(path, "socket", errno);
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
@@ -127,7 +135,8 @@ Result<HttpListener> HttpListener::tcp(const std::string& address) {
   return HttpListener(std::move(fd), to_host_and_port(bound));
 }
 
-Result<HttpListener> HttpListener::unix_socket(const std::string& path, std::uint32_t mode) {
+Result<HttpListener> HttpListener::unix_socket(const std::string& path, std::uint32_t mode,
+                                               std::optional<std::uint32_t> group) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path[0] != '/' || path.size() >= sizeof(address.sun_path)) {
@@ -154,6 +163,14 @@ Result<HttpListener> HttpListener::unix_socket(const std::string& path, std::uin
   listener.path_ = path;
   listener.device_ = made.st_dev;
   listener.inode_ = made.st_ino;
+  if (group && lchown(path.c_str(), static_cast<uid_t>(-1), *group) != 0) {
+    return Error{Errc::failed,
+                 fmt::format("cannot give {} to the group with gid {}: {}; a service that may not "
+                             "give files away has to be in that group (systemd: "
+                             "SupplementaryGroups=)",
+                             path, *group, std::generic_category().message(errno)),
+                 errno};
+  }
   if (chmod(path.c_str(), mode) != 0) return failed(path, "chmod", errno);
   if (listen(listener.fd(), kBacklog) != 0) return failed(path, "listen", errno);
   return listener;

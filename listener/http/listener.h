@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "state/base/result.h"
@@ -18,9 +19,11 @@ class HttpListener final {
  public:
   // "127.0.0.1:6666", "[::1]:6666"; port 0: any that is free. An IPv6 address takes IPv6 only.
   [[nodiscard]] static Result<HttpListener> tcp(const std::string& address);
-  // A socket file that nobody listens on is replaced; anything else at the path is an error.
-  [[nodiscard]] static Result<HttpListener> unix_socket(const std::string& path,
-                                                        std::uint32_t mode);
+  // A socket file of ours that nobody listens on is replaced; anything else at the path is an
+  // error. `group`: the gid that the file gets; nothing: that of the process.
+  [[nodiscard]] static Result<HttpListener> unix_socket(
+      const std::string& path, std::uint32_t mode,
+      std::optional<std::uint32_t> group = std::nullopt);
   ~HttpListener();
   HttpListener(HttpListener&&) noexcept = default;
   HttpListener& operator=(HttpListener&&) = delete;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct HttpServerOptions {
   std::vector<std::string> bind;
   std::string unix_socket;  // empty: none; made with unix_socket_mode, replaced if stale
   std::uint32_t unix_socket_mode = 0600;
+  std::optional<std::uint32_t> unix_socket_group;  // its gid; nothing: the process's
   std::string tls_cert_file;  // PEM chain; with tls_key_file: every TCP socket speaks TLS only
   std::string tls_key_file;
   std::size_t connections_max = 512;  // beyond: the longest idle one goes, or 503 and close

@@ -74,7 +74,8 @@ class HttpServer::Impl final : public HttpServer {
       doors_.emplace_back(std::move(listener).value());
     }
     if (!options.unix_socket.empty()) {
-      auto listener = HttpListener::unix_socket(options.unix_socket, options.unix_socket_mode);
+      auto listener = HttpListener::unix_socket(options.unix_socket, options.unix_socket_mode,
+                                                options.unix_socket_group);
       if (!listener.ok()) return listener.error();
       doors_.emplace_back(std::move(listener).value());
     }

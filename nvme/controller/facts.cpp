@@ -24,8 +24,9 @@ constexpr auto kMethods =
     enum_names<EraseMethod::format_user_data>("sanitize_crypto", "sanitize_block", "write_zeroes",
                                               "overwrite", "format_crypto", "format_user_data");
 
-constexpr auto kSteps = enum_names<DriveStep::reset_namespaces>(
-    "check_health", "recover_sanitize", "reset_controller_state", "reset_namespaces");
+constexpr auto kSteps =
+    enum_names<DriveStep::reset_namespaces>("check_health", "restore_firmware", "recover_sanitize",
+                                            "reset_controller_state", "reset_namespaces");
 
 // 64 hex digits as 43 characters of base64url; a digest is most of a sample's text.
 std::string pack_digest(std::string_view hex) {

@@ -195,6 +195,7 @@ struct EraseEvidence {
 // reset where the specification allows. What cannot be reset quarantines the drive.
 enum class DriveStep : std::uint8_t {
   check_health,
+  restore_firmware,
   recover_sanitize,
   reset_controller_state,
   reset_namespaces,

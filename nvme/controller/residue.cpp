@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
+
+#include "nvme/controller/firmware_slots.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -49,28 +50,23 @@ void judge_unreadable(Judge& judge) {
 
 void judge_firmware_slots(Judge& judge) {
   const FirmwareState& firmware = judge.now.firmware;
-  std::set<std::string> allowed(judge.rules.firmware_allowed.begin(),
-                                judge.rules.firmware_allowed.end());
-  const bool by_list = !allowed.empty();
+  const bool by_list = !judge.rules.firmware_allowed.empty();
   const FirmwareState* const before =
       judge.enrolled != nullptr ? &judge.enrolled->firmware : nullptr;
-  for (std::size_t slot = 0; slot < firmware.revisions.size(); ++slot) {
-    const std::string& revision = firmware.revisions[slot];
-    if (by_list && !revision.empty() && allowed.count(revision) == 0) {
+  for (const SlotDifference& each :
+       differing_slots(firmware, before, judge.rules.firmware_allowed)) {
+    if (each.not_allowed) {
       judge.quarantine("firmware",
                        fmt::format("slot {} holds revision {}, which firmware of its "
                                    "device_spec does not name",
-                                   slot + 1, revision),
-                       "install an allowed revision, or allow this one");
-    }
-    if (by_list || before == nullptr) continue;
-    const std::string was = slot < before->revisions.size() ? before->revisions[slot] : "";
-    if (revision != was) {
+                                   each.slot, each.revision),
+                       "install an allowed revision (firmware_images can), or allow this one");
+    } else {
       judge.quarantine("firmware",
                        fmt::format("slot {} holds revision '{}', at enrolment it was '{}'",
-                                   slot + 1, revision, was),
-                       "install the former revision, or name the new one in firmware of its "
-                       "device_spec");
+                                   each.slot, each.revision, each.enrolled),
+                       "install the former revision (firmware_images can), or name the new one in "
+                       "firmware of its device_spec");
     }
   }
   if (!by_list && before != nullptr && before->active_slot != firmware.active_slot) {
@@ -92,7 +88,7 @@ void judge_firmware(Judge& judge) {
   }
   const std::string& active = firmware.revisions[firmware.active_slot - 1U];
   const std::size_t before = judge.out.quarantine.size();
-  if (firmware.next_slot != 0 && firmware.next_slot != firmware.active_slot) {
+  if (activation_waits(firmware)) {
     const std::string& next = firmware.next_slot <= firmware.revisions.size()
                                   ? firmware.revisions[firmware.next_slot - 1U]
                                   : active;

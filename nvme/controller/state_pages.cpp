@@ -46,6 +46,8 @@ Result<ControllerAbilities> parse_controller_abilities(std::span<const std::byte
   }
   ControllerAbilities abilities;
   abilities.firmware_updates = load_le<std::uint8_t>(page, 260);
+  abilities.transfer_max = load_le<std::uint8_t>(page, 77);
+  abilities.update_pieces = load_le<std::uint8_t>(page, 319);
   abilities.log_attributes = load_le<std::uint8_t>(page, 261);
   abilities.rpmb = load_le<std::uint32_t>(page, 312);
   abilities.attributes = load_le<std::uint32_t>(page, 96);

@@ -22,6 +22,8 @@ inline constexpr std::size_t kBootHeaderBytes = 16;
 struct ControllerAbilities {
   std::uint8_t log_attributes = 0;    // LPA; bit 5: the log of supported log pages is there
   std::uint8_t firmware_updates = 0;  // FRMW
+  std::uint8_t transfer_max = 0;      // MDTS, a power of two of 4 KiB; 0: no limit
+  std::uint8_t update_pieces = 0;     // FWUG, in 4 KiB; 0: not told, FFh: any
   std::uint32_t rpmb = 0;             // RPMBS
   std::uint32_t attributes = 0;       // CTRATT
 };

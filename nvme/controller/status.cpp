@@ -16,8 +16,8 @@ struct Row {
   std::string_view remedy;
 };
 
-// NVM Express Base 2.0, "Status Code"; only what Identify, Get Log Page, Sanitize and Format NVM
-// can answer.
+// NVM Express Base 2.0, "Status Code"; only what Identify, Get Log Page, Sanitize, Format NVM and
+// the firmware commands can answer.
 constexpr std::array kRows = {
     Row{0x001, Errc::failed, "the drive does not know the command",
         "it cannot be erased this way; a locked TCG drive answers so too"},
@@ -49,6 +49,10 @@ constexpr std::array kRows = {
     Row{0x083, Errc::failed, "a reservation of another host is in the way",
         "clear it with `nvme resv-release`"},
     Row{0x084, Errc::busy, "a format is in progress", "wait for its end"},
+    Row{0x106, Errc::failed, "the drive does not have this firmware slot, or it is read only",
+        "correct the slot in [nvme] firmware_images"},
+    Row{0x107, Errc::failed, "the drive finds the firmware image invalid",
+        "get the image for this model from its vendor, then correct [nvme] firmware_images"},
     Row{0x109, Errc::failed, "the drive does not have this log page",
         "a drive without the sanitize log cannot be verified"},
     Row{0x10a, Errc::failed, "the drive does not have the format that is asked for",
@@ -58,6 +62,12 @@ constexpr std::array kRows = {
     Row{0x110, Errc::failed, "a new firmware waits for a subsystem reset",
         "run `nvme subsystem-reset`, then clean the device again"},
     Row{0x111, Errc::failed, "a new firmware waits for a controller reset",
+        "run `nvme reset`, then clean the device again"},
+    Row{0x112, Errc::failed, "activating the firmware at once takes longer than the drive promises",
+        "activate it with a reset"},
+    Row{0x113, Errc::failed, "the drive prohibits the activation of this firmware",
+        "name an image in [nvme] firmware_images that its vendor allows after the one it runs"},
+    Row{0x114, Errc::failed, "a piece of firmware overlaps one that was sent before",
         "run `nvme reset`, then clean the device again"},
     Row{0x11d, Errc::busy, "a device self-test is in progress", "wait for its end"},
     Row{0x123, Errc::failed, "prohibited while the persistent memory region is enabled",

@@ -38,9 +38,10 @@ std::string one_line(std::string_view text) {
 }  // namespace
 
 std::string_view to_string(RequestKind kind) {
-  return enum_names<RequestKind::validate>(
-      "token", "versions", "find_root", "list_tree", "list_by_trait", "inventories", "allocations",
-      "set_inventory", "register_device", "arqs", "devices", "deployables", "validate")[kind];
+  return enum_names<RequestKind::validate>("token", "versions", "find_root", "list_tree",
+                                           "list_by_trait", "inventories", "allocations",
+                                           "set_inventory", "register_device", "traits", "arqs",
+                                           "devices", "deployables", "validate")[kind];
 }
 
 std::string_view to_string(Method method) {

@@ -30,12 +30,13 @@ enum class RequestKind {
   allocations,
   set_inventory,
   register_device,  // class, provider, traits and first inventory of a device
+  traits,           // which of them there are
   arqs,             // Cyborg
   devices,
   deployables,
   validate,  // a caller's token
 };
-inline constexpr int kRequestKinds = 13;
+inline constexpr int kRequestKinds = 14;
 [[nodiscard]] std::string_view to_string(RequestKind kind);
 
 enum class Method { get, put, post };

@@ -31,6 +31,7 @@ inline constexpr std::string_view kHttp = "reclaim.http";
 inline constexpr std::string_view kLedger = "reclaim.ledger";
 inline constexpr std::string_view kListener = "reclaim.listener";
 inline constexpr std::string_view kNvme = "reclaim.nvme";
+inline constexpr std::string_view kNotifier = "reclaim.notifier";
 inline constexpr std::string_view kPlacement = "reclaim.placement";
 inline constexpr std::string_view kRedis = "reclaim.redis";
 inline constexpr std::string_view kRegistrar = "reclaim.registrar";

@@ -129,6 +129,7 @@ constexpr std::array kRows{
     Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::releasing, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
+    Row{S::releasing, T::handed_over, S::available, E::finish, "clean and left reserved: Cyborg's agent un-reserves it"},
     Row{S::releasing, T::release_conflict, S::confirming, E::confirm, "another client wrote the provider, before our PUT or right after it: read back, decide again"},
     Row{S::releasing, T::release_unknown, S::confirming, E::confirm, "no answer came: read back"},
     Row{S::releasing, T::release_refused, S::error, E::drop, "Placement refused the release"},
@@ -217,13 +218,15 @@ constexpr bool release_only_after_verified_erasure() {
       return false;
     if (row.to == S::verifying && !(row.from == S::erasing && row.on == T::erased)) return false;
     if (row.to == S::available && row.from != S::available && row.on != T::released &&
-        row.on != T::gone_uncleanable) {
+        row.on != T::handed_over && row.on != T::gone_uncleanable) {
       return false;
     }
     if (row.on == T::released && row.from != S::releasing && row.from != S::confirming)
       return false;
     if (row.on == T::released_taken && row.from != S::confirming) return false;
-    if (row.effect == E::finish && row.on != T::released && row.on != T::released_taken) {
+    if (row.on == T::handed_over && row.from != S::releasing) return false;
+    if (row.effect == E::finish && row.on != T::released && row.on != T::released_taken &&
+        row.on != T::handed_over) {
       return false;
     }
   }
@@ -315,9 +318,10 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "placement_away", "step_done", "steps_done", "steps_verified", "step_failed", "baseline_taken",
     "baseline_failed", "nothing_to_adopt", "erased", "erase_failed", "erase_unknown",
     "erase_not_started", "verified", "verified_more", "verify_failed", "driver_restored",
-    "restore_failed", "look_ok", "look_changed", "released", "released_taken", "release_conflict",
-    "release_unknown", "release_refused", "still_reserved", "lock_lost", "restarted_resume",
-    "restarted_error", "operator_clean", "operator_abort", "operator_enrol", "erases_exhausted");
+    "restore_failed", "look_ok", "look_changed", "released", "released_taken", "handed_over",
+    "release_conflict", "release_unknown", "release_refused", "still_reserved", "lock_lost",
+    "restarted_resume", "restarted_error", "operator_clean", "operator_abort", "operator_enrol",
+    "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

@@ -76,6 +76,7 @@ enum class Trigger : std::uint8_t {
   look_changed,  // claim or counters moved: a tenancy may have come between
   released,
   released_taken,  // and the next instance already has it
+  handed_over,     // left reserved: Cyborg's agent un-reserves it
   release_conflict,
   release_unknown,
   release_refused,
@@ -88,7 +89,7 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 47;
+inline constexpr std::size_t kTriggerCount = 48;
 
 enum class EffectKind : std::uint8_t {
   none,

@@ -122,8 +122,11 @@ struct Record {
   WallMs updated_at;
   bool held = false;         // reserved by an operator: shown, never touched
   bool maintenance = false;  // set by an operator: not cleaned until it is unset
-  std::string waiting_for;   // why nothing happens though something should: one line
-  std::string last_error;    // of the last failure: what, and what to do; cleared by a release
+  // To un-reserve it is Cyborg's agent's: its options say so, or we registered it and Cyborg does
+  // not know it yet. Until it was seen unreserved, or somebody had it.
+  bool handed_over = false;
+  std::string waiting_for;  // why nothing happens though something should: one line
+  std::string last_error;   // of the last failure: what, and what to do; cleared by a release
 
   // The tenancy that is, or was last, until its release: nothing of it is told of the next.
   std::string instance;  // its UUID; empty where nobody was seen, or the ARQ named none

@@ -23,6 +23,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.arq, facts.arq);
   take(record.cyborg_status, facts.cyborg_status);
   take(record.managed, facts.managed);
+  take(record.handed_over, facts.handed_over);
   take(record.last_error, facts.last_error);
   take(record.request_id, facts.request_id);
   take(record.provider, facts.provider);
@@ -136,7 +137,10 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
   const Trigger on = row.on;
   switch (record.stage) {
     case Stage::available:
-      if (on == Trigger::released) certify(record, facts, now);
+      if (on == Trigger::released || on == Trigger::handed_over) {
+        certify(record, facts, now);
+        record.handed_over = on == Trigger::handed_over;
+      }
       break;
     case Stage::allocated:
       if (on == Trigger::allocation_seen) {
@@ -237,6 +241,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const bool somebody_may_have_had_it =
       event.trigger == Trigger::allocation_seen || event.trigger == Trigger::reserved_dropped;
   if (another || somebody_may_have_had_it) forget_erase(next);
+  // Whoever had it, or un-reserved it, knows it by now.
+  if (somebody_may_have_had_it) next.handed_over = false;
   if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);
   take_facts(next, event.facts);
   if (event.trigger == Trigger::allocation_seen) {

@@ -24,6 +24,7 @@ struct Facts {
   std::optional<std::string> arq;
   std::optional<std::string> cyborg_status;
   std::optional<bool> managed;
+  std::optional<bool> handed_over;
   std::optional<std::string> last_error;  // to be shown though the device is not in error
   std::optional<std::string> request_id;
   std::optional<std::string> provider;

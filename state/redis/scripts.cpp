@@ -14,7 +14,8 @@ namespace {
 // somebody else (or by us, with the answer lost: then reading back shows it). A lower one means
 // that Redis lost its last writes, and ours is newer. A lock, a list of devices or a journal of
 // another type than it has to be, or a journal that takes no more, was made by somebody else, and
-// would keep records from being written for ever: it is removed.
+// would keep records from being written for ever: it is removed. Notifications are posted last, and
+// what keeps one from being posted keeps no record from being written: it is told in the answer.
 constexpr std::string_view kSave = R"lua(
 local function usable(key, answer)
   if type(answer) ~= 'table' or not answer.err then return answer end
@@ -38,17 +39,46 @@ if ARGV[2] ~= '0' then
     return {'conflict', 'the lock is not ours any more: ' .. (lock or 'it has no holder')}
   end
 end
-local last = 4 + tonumber(ARGV[4])
+local last = 6 + tonumber(ARGV[4])
+local record = last + 8 * tonumber(ARGV[5])
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], unpack(ARGV, last + 2))
-if not usable(KEYS[2], redis.pcall('SADD', KEYS[2], ARGV[last + 1])) then
-  redis.call('SADD', KEYS[2], ARGV[last + 1])
+redis.call('HSET', KEYS[1], unpack(ARGV, record + 2))
+if not usable(KEYS[2], redis.pcall('SADD', KEYS[2], ARGV[record + 1])) then
+  redis.call('SADD', KEYS[2], ARGV[record + 1])
 end
-local added = redis.pcall('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', unpack(ARGV, 5, last))
+local added = redis.pcall('XADD', KEYS[3], 'MAXLEN', '~', ARGV[3], '*', unpack(ARGV, 7, last))
 if not usable(KEYS[3], added) then
-  redis.call('XADD', KEYS[3], '*', unpack(ARGV, 5, last))
+  redis.call('XADD', KEYS[3], '*', unpack(ARGV, 7, last))
 end
-return {'ok'}
+local function failed(answer)
+  return type(answer) == 'table' and answer.err
+end
+local function post(first)
+  local before = redis.pcall('XLEN', KEYS[5])
+  if failed(before) then
+    if not string.find(before.err, 'WRONGTYPE', 1, true) then return before.err end
+    redis.call('DEL', KEYS[5])
+    before = 0
+  end
+  local function add()
+    return redis.pcall('XADD', KEYS[5], 'MAXLEN', ARGV[6], '*', unpack(ARGV, first, first + 7))
+  end
+  local posted = add()
+  if failed(posted) and string.find(posted.err, 'exhausted', 1, true) then
+    redis.call('DEL', KEYS[5])
+    before = 0
+    posted = add()
+  end
+  if failed(posted) then return posted.err end
+  local lost = before + 1 - redis.call('XLEN', KEYS[5])
+  if lost <= 0 then return end
+  local dropped = redis.pcall('GET', KEYS[6])
+  dropped = not failed(dropped) and tonumber(dropped or '0') or 0
+  redis.pcall('SET', KEYS[6], string.format('%.0f', dropped + lost))
+end
+local problem = ''
+for first = last + 1, record, 8 do problem = post(first) or problem end
+return {'ok', problem}
 )lua";
 
 constexpr std::string_view kReadRecord = R"lua(
@@ -142,6 +172,30 @@ if #entries > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return entries
 )lua";
 
+// What is too long to be a notification is removed unread: as a reply it would end the connection.
+constexpr std::string_view kReadOutbox = R"lua(
+local length = redis.pcall('XLEN', KEYS[1])
+if type(length) == 'table' then
+  if not string.find(length.err, 'WRONGTYPE', 1, true) then return length end
+  redis.call('DEL', KEYS[1])
+  length = 0
+end
+local kept, removed = {}, 0
+for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])) do
+  local bytes = 0
+  for _, each in ipairs(entry[2]) do bytes = bytes + #each end
+  if bytes <= tonumber(ARGV[2]) then
+    kept[#kept + 1] = entry
+  else
+    redis.call('XDEL', KEYS[1], entry[1])
+    removed = removed + 1
+  end
+end
+local dropped = redis.pcall('GET', KEYS[2])
+if type(dropped) == 'table' or not dropped then dropped = '0' end
+return {kept, length - removed, dropped, removed}
+)lua";
+
 // The machine owns the name for good, though it be switched off; that it lives expires.
 constexpr std::string_view kHeartbeat = R"lua(
 local owner = redis.pcall('GET', KEYS[1])
@@ -201,7 +255,7 @@ std::string sha1_of(std::string_view text) {
 std::string_view RedisScripts::text(RedisScript script) {
   return enum_names<RedisScript::schema>(kSave, kReadRecord, kSaveProgress, kAcquireLock,
                                          kRenewLock, kReleaseLock, kAckKicks, kTakeOrders,
-                                         kHeartbeat, kUpgradeHosts, kSchema)[script];
+                                         kReadOutbox, kHeartbeat, kUpgradeHosts, kSchema)[script];
 }
 
 RedisScripts::RedisScripts() {

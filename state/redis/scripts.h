@@ -11,19 +11,22 @@
 namespace reclaim {
 
 enum class RedisScript : std::uint8_t {
-  save,         // KEYS device devices journal lock; ARGV epoch token journal_max n, journal, record
-  read_record,  // KEYS device; ARGV bytes_max
+  // KEYS device devices journal lock outbox outbox_dropped; ARGV epoch token journal_max n posts
+  // outbox_max, journal, posts, address, record
+  save,
+  read_record,    // KEYS device; ARGV bytes_max
   save_progress,  // KEYS device; ARGV epoch, fields
   acquire_lock,   // KEYS lock fence; ARGV holder ttl_ms now_ms
   renew_lock,     // KEYS lock; ARGV token ttl_ms
   release_lock,   // KEYS lock; ARGV token
   ack_kicks,      // KEYS kicks; ARGV group, ids
   take_orders,    // KEYS orders, taken; ARGV count, life_ms of taken
+  read_outbox,    // KEYS outbox outbox_dropped; ARGV count, bytes_max of an entry
   heartbeat,      // KEYS machine alive; ARGV machine_id value ttl_ms
   upgrade_hosts,  // KEYS hosts; ARGV host machine_id
   schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing
 };
-inline constexpr std::size_t kRedisScriptCount = 11;
+inline constexpr std::size_t kRedisScriptCount = 12;
 
 // Texts and the SHA-1 by which EVALSHA names them.
 class RedisScripts final {

@@ -19,6 +19,9 @@ constexpr std::uint64_t kEpochMax = (1ULL << 53U) - 1;
 // A record has some ten kilobytes; a pending certificate and a baseline are the longest of it.
 constexpr std::size_t kRecordBytesMax = std::size_t{8} * 1024 * 1024;
 
+// Of a notification, as the script takes them: event, mac, message and priority.
+constexpr std::size_t kOutboxFieldCount = 4;
+
 void append(std::vector<std::string>& args, const Fields& fields) {
   for (const auto& [name, value] : fields) {
     args.push_back(name);
@@ -343,7 +346,15 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
   std::vector<std::string> args{std::to_string(record.epoch), std::to_string(lock.token),
                                 std::to_string(options_.journal_length_max),
                                 std::to_string(journal.size())};
+  std::vector<Fields> posts;
+  if (options_.outbox.posts) posts = options_.outbox.posts(record, entry);
+  args.push_back(std::to_string(posts.size()));
+  args.push_back(std::to_string(options_.outbox.length_max));
   args.insert(args.end(), journal.begin(), journal.end());
+  for (const Fields& post : posts) {
+    CHECK(post.size() == kOutboxFieldCount);
+    append(args, post);
+  }
   args.push_back(address);
   const RecordSeal* seal = seal_of(record.host);
   append(args, seal != nullptr ? seal->seal(record) : encode_record(record));
@@ -351,9 +362,20 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
   run(RedisScript::save,
       {redis_keys::of_device(record.host, "device", address),
        redis_keys::of_host(record.host, "devices"), redis_keys::of_host(record.host, "journal"),
-       redis_keys::of_device(record.host, "lock", address)},
+       redis_keys::of_device(record.host, "lock", address),
+       redis_keys::of_host(record.host, "outbox"),
+       redis_keys::of_host(record.host, "outbox_dropped")},
       std::move(args), fmt::format("the record of {} is not saved", address),
-      without_value<std::string>(std::move(done)));
+      reading<std::string>(std::move(done), "", [this, address](const std::string& not_posted) {
+        if (!not_posted.empty()) {
+          logger_.error(log_name::kStore,
+                        fmt::format("{}: the record is saved, its notifications are not: give the "
+                                    "user the access rights of docs/redis.md",
+                                    address),
+                        {{"why", not_posted}});
+        }
+        return Ok{};
+      }));
 }
 
 void RedisStore::discard(const std::string& host, const PciAddress& address, Callback<Ok> done) {

@@ -19,6 +19,7 @@
 #include "state/base/reading.h"
 #include "state/certificate/record_seal.h"
 #include "state/device/in_hand.h"
+#include "state/device/outbox.h"
 #include "state/device/store.h"
 #include "state/redis/client.h"
 #include "state/redis/options.h"
@@ -26,10 +27,20 @@
 
 namespace reclaim {
 
+// What the host's journal is told of on the bus.
+struct RedisOutboxOptions {
+  std::string host;
+  // The notifications of a journal entry, as they are stored (state/device/outbox.h), each with the
+  // same four fields. None: none are posted.
+  std::function<std::vector<Fields>(const Record&, const JournalEntry&)> posts;
+  std::uint32_t length_max = 10'000;  // the oldest go, counted; exact
+};
+
 struct RedisStoreOptions {
   RedisOptions redis;
   // Of the host whose records are written here. None: records are only shown, as they are found.
   std::optional<RecordSeal> seal;
+  RedisOutboxOptions outbox;
   std::uint32_t journal_length_max = 10'000;  // per host; Redis trims it in steps of about 100
   std::uint32_t kicks_length_max = 10'000;    // per host; the oldest go, the survey makes up for it
   // Of a host's stream since its last kick; a worker that comes back later surveys anyway.
@@ -50,9 +61,9 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
-// More than thirty methods: two thirds are those of Store and InHand, and each of the others is one
-// step of a conversation over the two connections that it owns.
-class RedisStore final : public Store, public InHand {
+// More than thirty methods: two thirds are those of Store, InHand and Outbox, and each of the
+// others is one step of a conversation over the two connections that it owns.
+class RedisStore final : public Store, public InHand, public Outbox {
  public:
   // `loop`, `clock` and `logger` outlive the store.
   static Result<std::unique_ptr<RedisStore>> create(uv_loop_t* loop, RedisStoreOptions options,
@@ -115,6 +126,9 @@ class RedisStore final : public Store, public InHand {
                         Callback<Ok> done) override;
   void mark_in_hand(const std::string& name, Callback<bool> done) override;
   void clear_in_hand(const std::string& name, Callback<Ok> done) override;
+  // Of the host that RedisOutboxOptions name.
+  void read_outbox(std::size_t count_max, Callback<OutboxPage> done) override;
+  void remove_from_outbox(const std::vector<std::string>& ids, Callback<Ok> done) override;
 
  private:
   struct Loading;

@@ -1,4 +1,5 @@
 // nvme-cli reads what a tenant left, as the settings say it did.
+#include "tests/emulator/model/firmware.h"
 #include "tests/emulator/nvme_cli_fixture.h"
 
 namespace reclaim::emulator {
@@ -25,6 +26,23 @@ TEST_F(NvmeCliSurfaces, FirmwareSlots) {
   ASSERT_EQ(nvme("fw-commit -s 1 -a 2", "nvme0").code, 0) << "the running slot again";
   EXPECT_NE(nvme("fw-log", "nvme0").text.find("afi  : 0x1\n"), std::string::npos);
   EXPECT_EQ(nvme("sanitize -a start-block-erase", "nvme0").code, 0);
+}
+
+TEST_F(NvmeCliSurfaces, FirmwareIsDownloadedAndCommitted) {
+  set("firmware_slot", "2:TENANT01");
+  const std::string file = (root_ / "x.bin").string();
+  const std::vector<std::byte> image = make_firmware("NEW", 20'000);
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(image.data()),
+             static_cast<std::streamsize>(image.size()));
+  const Answer sent = nvme("fw-download --fw=" + file, "nvme0");
+  ASSERT_EQ(sent.code, 0) << sent.text;
+  ASSERT_EQ(nvme("fw-commit -s 2 -a 1", "nvme0").code, 0);
+  EXPECT_NE(nvme("fw-log", "nvme0").text.find("afi  : 0x21"), std::string::npos);
+  ASSERT_EQ(nvme("reset", "nvme0").code, 0);
+  const Answer log = nvme("fw-log", "nvme0");
+  EXPECT_NE(log.text.find("afi  : 0x2\n"), std::string::npos) << log.text;
+  EXPECT_NE(log.text.find("(NEW"), std::string::npos) << log.text;
 }
 
 TEST_F(NvmeCliSurfaces, Health) {

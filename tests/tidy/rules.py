@@ -41,18 +41,21 @@ ROOMS = {
                   "cyborg": {"http", "keystone", "options.h", "providers.h", "conversations.h"}},
     "nvme": {"controller": {"rules.h", "stop_flag.h"},
              "command": {"controller", "pci", "stop_flag.h"},
+             "firmware": {"controller"},
              "verify": {"controller"},
              "erase": {"controller", "verify", "host", "rules.h", "stop_flag.h", "drive_context.h"},
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"},
              "pci": {"controller", "host", "options.h", "stop_flag.h"}},
     "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"operator_step.h", "options.h"},
-                 "conductor": {"arq", "survey", "options.h"}, "api": set()},
+                 "conductor": {"arq", "survey", "options.h", "reported_drive.h"}, "api": set(),
+                 "door": {"api", "reported_drive.h"},
+                 "notify": set()},
     "config": {"oslo": set(), "device_spec": {"oslo"}},
     "listener": {"amqp": set(), "http": set()},
 }
 
 # Libraries that decide. Neither their sources nor what these include may reach a foreign library.
-CORE = re.compile(r"^\w+_core$|^handlers_(kick|api)$|^cli_explain$")
+CORE = re.compile(r"^\w+_core$|^handlers_(kick|api|door)$|^cli_explain$")
 FOREIGN = re.compile(r"^(uv\.h|uv/|hiredis|curl/|amqp|rabbitmq-c/|libnvme|nvme/(?:ioctl|tree|types|"
                      r"linux|fabrics|filters|util|mi|log|api-types)\.h$)")
 

@@ -19,6 +19,8 @@ using SettingTable = std::map<std::string, Apply, std::less<>>;
 
 // What a tenant may have left beside blocks, and the faults around it (surface_settings.cpp).
 void add_surface_settings(SettingTable& table);
+// How it takes firmware, and the faults of that (firmware_settings.cpp).
+void add_firmware_settings(SettingTable& table);
 
 Error bad(const Setting& setting, std::string_view accepted);
 

@@ -191,6 +191,7 @@ SettingTable make_table() {
   add_abilities(table);
   add_health_and_faults(table);
   add_surface_settings(table);
+  add_firmware_settings(table);
   return table;
 }
 

@@ -18,7 +18,8 @@ struct Setting {
 };
 
 extern const char* const kSettingsHelp;
-extern const char* const kSurfaceSettingsHelp;  // of what a tenant may have left beside blocks
+extern const char* const kFirmwareSettingsHelp;  // of firmware
+extern const char* const kSurfaceSettingsHelp;   // of what a tenant may have left beside blocks
 
 // "64M", "1G", "4096"; suffixes K, M, G, T are powers of 1024.
 Result<std::uint64_t> parse_size(std::string_view text);

@@ -9,7 +9,6 @@ namespace reclaim::emulator {
 
 const char* const kSurfaceSettingsHelp =
     R"(health     spare_threshold= percentage_used= data_units_written=
-firmware   firmware_slot=SLOT:REVISION|SLOT:  firmware_pending=SLOT (0 = none)
 features   feature=FID:VALUE (current and saved) feature_current= feature_saved= feature_default=
            feature_data=FID:SEED (03h, 0Ch, 7Dh-7Fh: current and saved; SEED 0: zeros)
            dulbe=0|1 nodrm=0|1 hmb=PAGES (wish, HMPRE) hmb_enabled=0|1
@@ -45,24 +44,6 @@ constexpr std::uint16_t kOncsReservations = 1U << 5U;
 constexpr std::size_t kFeatureErrorRecovery = 0x05;
 constexpr std::size_t kFeatureNodrm = 0x17;
 constexpr std::uint32_t kDulbe = 1U << 16U;
-
-Status firmware_slot(DriveState& state, const Setting& setting) {
-  const std::string& value = setting.value;
-  if (value.size() < 2 || value[0] < '1' || value[0] > '7' || value[1] != ':' ||
-      value.size() > 10) {
-    return bad(setting, "SLOT:REVISION with a slot of 1..7 and at most 8 characters");
-  }
-  auto& slot = state.firmware_slots[static_cast<std::size_t>(value[0] - '1')];
-  slot.fill(value.size() == 2 ? '\0' : ' ');
-  std::copy(value.begin() + 2, value.end(), slot.begin());
-  Capabilities& can = state.capabilities;
-  const auto slots = static_cast<unsigned>(value[0] - '0');
-  if ((can.frmw >> 1U & 7U) < slots) {
-    can.frmw = static_cast<std::uint8_t>((can.frmw & ~0x0eU) | slots << 1U);
-  }
-  can.oacs |= kOacsFirmware;
-  return Ok{};
-}
 
 // "FID:VALUE" into the members named.
 Status feature(DriveState& state, const Setting& setting,
@@ -342,7 +323,6 @@ void add_surface_settings(SettingTable& table) {
     s.smart.sectors_written = units * 1000;
     return Ok{};
   };
-  table["firmware_slot"] = firmware_slot;
   table["reservation"] = reservation;
   table["reservation_persists"] = reservation_persists;
   add_features(table);

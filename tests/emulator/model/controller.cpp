@@ -113,6 +113,8 @@ Completion Controller::admin(const Command& command) {
       return lock_down(command);
     case nvme_admin_dev_self_test:
       return self_test(command);
+    case nvme_admin_fw_download:
+      return download_firmware(command);
     case nvme_admin_fw_commit:
       return commit_firmware(command);
     default:
@@ -128,11 +130,7 @@ void Controller::reset() {
   state_.host_id = {};
   state_.host_id_extended = false;
   if (state_.self_test.running == kShortSelfTest) end_self_test(NVME_ST_RESULT_CLR);
-  if (state_.firmware_slot_pending != 0) {
-    state_.firmware_slot_active = state_.firmware_slot_pending;
-    state_.firmware_slot_pending = 0;
-    state_.firmware = state_.firmware_slots[state_.firmware_slot_active - 1U];
-  }
+  reset_firmware(false);
 }
 
 void Controller::power_loss() {
@@ -147,6 +145,7 @@ void Controller::power_loss() {
   security.mbr_done = false;
   security.locked = security.locked || security.locking_enabled;  // ranges lock on reset
   reset_reservations(true);
+  reset_firmware(true);
   reset();
 }
 

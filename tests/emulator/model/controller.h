@@ -119,7 +119,13 @@ class Controller final {
   Completion self_test(const Command& command);
   void end_self_test(std::uint8_t result);
   [[nodiscard]] std::uint32_t self_test_percent() const;
+
+  // firmware.cpp
+  Completion download_firmware(const Command& command);
   Completion commit_firmware(const Command& command);
+  std::uint16_t store_firmware(std::uint8_t slot);
+  void activate_firmware(std::uint8_t slot);
+  void reset_firmware(bool power_lost);
 
   // namespaces.cpp
   Completion format(const Command& command);

@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tests/emulator/model/firmware.h"
 #include "tests/emulator/model/surfaces.h"
 
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 6;
+inline constexpr std::uint32_t kStateVersion = 7;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 // Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
 // which the kernel makes a disk without a size. The last is only set as a tenant's doing.
@@ -47,6 +48,7 @@ struct Capabilities {
   std::uint8_t mdts;
   std::uint8_t vwc;
   std::uint8_t frmw;
+  std::uint8_t fwug;  // pieces of a download, in 4 KiB; 0 = not told, FFh = any
   std::uint8_t lpa;
   std::uint8_t nwpc;
   std::uint32_t rpmbs;
@@ -155,6 +157,7 @@ struct Faults {
   std::uint32_t keeps_nsid;            // a region that no erase and no zeroing reaches; 0 = none
   std::uint64_t keeps_offset;          // bytes
   std::uint64_t keeps_length;          // bytes
+  FirmwareFaults firmware;
 };
 
 // The host kernel's side of the drive: what sysfs and the device nodes are made from.
@@ -193,6 +196,8 @@ struct DriveState {
   std::uint16_t other_controller_id;   // a second controller of the subsystem; 0 = there is none
   std::uint8_t firmware_slot_active;   // 1..7
   std::uint8_t firmware_slot_pending;  // 0 = none
+  bool firmware_needs_power;           // it waits for more than a controller reset
+  std::uint32_t firmware_activations;
   std::array<std::array<char, 8>, 7> firmware_slots;
   std::int64_t clock_offset_ms;  // moved forward by tests that do not want to wait
   std::uint64_t admin_commands;
@@ -207,6 +212,7 @@ struct DriveState {
   LockdownState lockdown;
   SelfTestState self_test;
   HostMemoryState host_memory;
+  DownloadState download;
   HostSide host;
   std::array<NamespaceState, kNamespacesMax> namespaces;
   std::array<FeatureState, 256> features;

@@ -69,6 +69,7 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.acl = 3;
   id.aerl = 3;
   id.frmw = can.frmw;
+  id.fwug = can.fwug;
   id.lpa = can.lpa;
   id.elpe = 63;
   id.avscc = 1;

@@ -1,4 +1,4 @@
-// Boot partitions, Lockdown, Device Self-test and Firmware Commit.
+// Boot partitions, Lockdown and Device Self-test.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,6 @@
 namespace reclaim::emulator {
 namespace {
 
-constexpr std::uint16_t kOacsFirmware = 1U << 2U;
 constexpr std::uint16_t kOacsSelfTest = 1U << 4U;
 constexpr std::uint16_t kOacsLockdown = 1U << 10U;
 constexpr std::size_t kBootUnit = std::size_t{128} * 1024;
@@ -142,24 +141,6 @@ Completion Controller::self_test(const Command& command) {
   if (test.running != 0) return Completion{kSelfTestRunning, 0};
   test.running = static_cast<std::uint8_t>(code);
   test.started_ms = now_ms_;
-  return Completion{};
-}
-
-// Activation of an image that is there; downloading one is not modelled.
-Completion Controller::commit_firmware(const Command& command) {
-  if ((state_.capabilities.oacs & kOacsFirmware) == 0) return Completion{kInvalidOpcode, 0};
-  const auto slot = static_cast<std::uint8_t>(command.cdw10 & 7U);
-  const std::uint32_t action = command.cdw10 >> 3U & 7U;
-  if (action != 2 && action != 3) return Completion{kInvalidFirmwareImage, 0};
-  const std::uint32_t slots = state_.capabilities.frmw >> 1U & 7U;
-  if (slot == 0 || slot > slots) return Completion{kInvalidFirmwareSlot, 0};
-  if (state_.firmware_slots[slot - 1U][0] == '\0') return Completion{kInvalidFirmwareImage, 0};
-  state_.firmware_slot_pending = slot == state_.firmware_slot_active ? std::uint8_t{0} : slot;
-  if (action == 3 && state_.firmware_slot_pending != 0) {
-    state_.firmware_slot_active = slot;
-    state_.firmware_slot_pending = 0;
-    state_.firmware = state_.firmware_slots[slot - 1U];
-  }
   return Completion{};
 }
 

@@ -24,6 +24,7 @@ const char* const kUsage =
   unbind ROOT ADDRESS
   reset ROOT ADDRESS
   power-loss ROOT ADDRESS
+  firmware FILE REVISION BYTES       writes an image that emulated drives take
 Drives are used with RECLAIM_EMULATOR_ROOT=ROOT and LD_PRELOAD=libreclaim_emulator.so.
 
 keys of create and set:
@@ -158,8 +159,22 @@ Status add_namespace(Host& host, const std::string& address, const Arguments& ar
   return Ok{};
 }
 
+Status write_firmware(const std::string& file, const Arguments& arguments) {
+  const auto bytes = arguments.size() == 2
+                         ? parse_size(arguments[1])
+                         : Result<std::uint64_t>(usage_error("firmware FILE REVISION BYTES"));
+  if (!bytes.ok()) return bytes.error();
+  const std::vector<std::byte> image = make_firmware(arguments[0], *bytes);
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(image.data()),
+            static_cast<std::streamsize>(image.size()));
+  if (!out.flush()) return Error{Errc::failed, "cannot write " + file};
+  return Ok{};
+}
+
 Status run(const std::string& command, const std::string& root, Arguments rest) {
   if (command == "create") return create(root, rest);
+  if (command == "firmware") return write_firmware(root, rest);
   const auto host = Host::open(root);
   if (!host.ok()) return host.error();
   if (command == "show") return show(**host, rest);
@@ -185,8 +200,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 2 || words[0] == "--help") {
     const bool asked = !words.empty() && words[0] == "--help";
-    std::fprintf(asked ? stdout : stderr, "%s%s%s%s", kUsage, kSettingsHelp, kSurfaceSettingsHelp,
-                 kMoreKeys);
+    std::fprintf(asked ? stdout : stderr, "%s%s%s%s%s", kUsage, kSettingsHelp,
+                 kFirmwareSettingsHelp, kSurfaceSettingsHelp, kMoreKeys);
     return asked ? 0 : 2;
   }
   const auto done = run(words[0], words[1], Arguments(words.begin() + 2, words.end()));

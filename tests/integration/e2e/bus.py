@@ -58,6 +58,13 @@ class Bus:
         """As oslo.messaging declares it where amqp_durable_queues is off."""
         self.channel.exchange_declare(name, "topic", durable=False, auto_delete=False)
 
+    def bind_queue(self, queue, exchange, keys):
+        """A listener's queue, with its exchange."""
+        self.declare_exchange(exchange)
+        self.channel.queue_declare(queue, durable=False, auto_delete=False)
+        for key in keys:
+            self.channel.queue_bind(queue, exchange, key)
+
     def publish(self, exchange, routing_key, body):
         message = amqp.Message(body, content_type="application/json", content_encoding="utf-8",
                                delivery_mode=2, priority=0)

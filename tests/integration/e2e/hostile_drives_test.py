@@ -6,6 +6,7 @@ has no new certificate."""
 import concurrent.futures
 import contextlib
 import glob
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import unittest
 import uuid
 
 from case import SEED, EndToEnd, Programs, Setting, domain, services, tear_down_services
-from hostile_table import ERROR, RELEASED, ROWS, WAITS
+from hostile_table import ERROR, IMAGED, RELEASED, ROWS, WAITS
 from placement_door import PlacementDoor
 from services import RESOURCE_CLASS, wait_until
 
@@ -64,8 +65,17 @@ class HostileDrives(EndToEnd):
 
     def write_config(self, **settings):
         self.made.worker.write_config(
-            "[nvme]\nmax_parallel = %d\nstall_timeout_s = 30\ncleanup_timeout = 120\n" % PARALLEL,
-            **settings)
+            "[nvme]\nmax_parallel = %d\nstall_timeout_s = 30\ncleanup_timeout = 120\n"
+            "firmware_images = %s\n" % (PARALLEL, json.dumps(self.image())), **settings)
+
+    def image(self):
+        path = os.path.join(self.made.host.root, "image.bin")
+        subprocess.run([self.made.host.programs.emulator, "firmware", path, IMAGED["firmware"],
+                        "20000"], check=True)
+        with open(path, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        return {"model": IMAGED["model"], "revision": IMAGED["firmware"], "slot": 1, "path": path,
+                "sha256": digest}
 
     def test_each_ends_as_its_row_says(self):
         self.register_all()

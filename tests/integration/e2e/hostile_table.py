@@ -8,6 +8,8 @@ ERROR, RELEASED, WAITS = "error", "available", "pending_cleaning"
 HOUR_MS = 3_600_000
 NO_SANITIZE = {"sanicap": "none"}
 ONCS_WITHOUT_WRITE_ZEROES = "0x14"
+# Drives for which the operator has an image of what they came with.
+IMAGED = {"model": "IMAGED", "firmware": "GOOD05", "firmware_slot": "1:GOOD05"}
 ZERO, FORMAT = {"clear_action": "zero"}, {"clear_action": "format"}
 FULL = {"verify": "full"}
 
@@ -196,6 +198,15 @@ SURFACES = [
     Row("firmware changed, not in the list", {"firmware": "EVIL04"},
         made={"firmware": "GOOD01"}, spec={"firmware": ["GOOD01", "GOOD02"]},
         words="firmware: .*EVIL04, which firmware of its device_spec does not name"),
+    Row("firmware changed, with an image", {"firmware": "EVIL06"}, RELEASED, made=IMAGED,
+        reset="firmware", certificate={"firmware": "GOOD05"}),
+    Row("firmware changed, with an image, whose activation needs power",
+        {"firmware": "EVIL07", "firmware_activation": "conventional_reset"}, made=IMAGED,
+        words="restore_firmware: firmware: slot 1: .*power-cycle the drive",
+        mended_by={"firmware_activation": "normal", "power_loss": 1}),
+    Row("firmware changed, and shows another revision than its image's",
+        {"firmware": "EVIL08", "firmware_becomes": "EVIL09"}, made=IMAGED,
+        words="GOOD05 was to be put back into slot 1, and slot 1 holds 'EVIL09'; correct"),
     Row("locked down", {"lockdown": "0x84"}, words="lockdown: .*0x84; power-cycle the drive",
         mended_by={"lockdown": "off"}),
     Row("a self-test runs", {"self_test": 2, "self_test_ms": HOUR_MS}, RELEASED,

@@ -2,12 +2,16 @@
 """What must not break the promise, end to end: crashes and stops in the middle of an erase, Redis,
 Placement and RabbitMQ going away and coming back, a provider that Nova re-created."""
 import json
+import os
 import unittest
 
+import jsonschema
+
+import bus
 from black_hole import BlackHole
-from case import FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
+from case import DELETED, FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
 from placement_door import PlacementDoor
-from services import wait_until
+from services import ROOT, wait_until
 
 
 def tearDownModule():
@@ -32,6 +36,51 @@ class Interrupted(EndToEnd):
             db=made.db))["sealed"]["certificate"]
         self.assertTrue(certificate["evidence"]["adopted"])
         self.assertGreater(certificate["verification"]["samples_counted"], 0)
+
+    def test_a_killed_worker_repeats_what_it_told_the_bus_by_the_same_id(self):
+        made = self.setting(start=False)
+        queue = "told_" + made.name
+        made.worker.write_config("[notifications]\ndriver = messagingv2\nexchange = %s\n" % queue)
+        with made.services.bus() as connection:
+            connection.bind_queue(queue, queue, ["versioned_notifications.info",
+                                                 "versioned_notifications.error"])
+        # What is confirmed cannot be removed from the outbox; kicks and orders can.
+        user, keys = "reclaim-" + made.name, "reclaim:{%s}:" % made.name
+        made.services.redis("acl", "setuser", user, "-xdel",
+                            "(~%skicks ~%sorders +xdel)" % (keys, keys))
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "on")
+        self.assertEqual(code, 0, err)
+        made.worker.wait_log("published notifications cannot be removed")
+        made.worker.kill()
+        made.services.redis("acl", "setuser", user, "+xdel")
+        made.worker.start()
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "off")
+        self.assertEqual(code, 0, err)
+        self.delete(made)
+        self.assert_released(made)
+        wait_until(lambda: made.services.redis("xlen", keys + "outbox", db=made.db) == "0",
+                   "all is published")
+        _, out, _ = made.worker.command("doctor")
+        self.assertIn("'%s' of the notifications there" % queue, out)
+        with made.services.bus() as connection:
+            told = [bus.inner(body) for body in iter(lambda: connection.take(queue), None)]
+            connection.delete_queue(queue)
+        with open(os.path.join(ROOT, "docs/notifications.schema.json"), encoding="utf-8") as file:
+            schema = jsonschema.Draft4Validator(json.load(file))
+        for message in told:
+            schema.validate(message)
+        self.assertEqual([message["event_type"] for message in told],
+                         ["device.maintenance.set", "device.maintenance.set",
+                          "device.maintenance.set", "device.clean.start", "device.clean.end",
+                          "device.release.end"])
+        self.assertEqual(told[0], told[1])
+        self.assertEqual(len({message["message_id"] for message in told}), len(told) - 1)
+        release = told[-1]["payload"]["reclaim_object.data"]
+        self.assertEqual(release["certificate_id"], made.worker.field(FIRST, "certificate_id"))
+        self.assertEqual(release["instance_uuid"], DELETED)
+        self.assertEqual(release["provider_uuid"], made.providers[FIRST])
 
     def test_a_planned_stop_leaves_the_drive_to_itself_and_goes_on_after_the_start(self):
         made = self.setting(duration_ms=LONG_MS)

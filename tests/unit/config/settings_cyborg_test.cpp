@@ -174,5 +174,35 @@ TEST(CyborgSettings, WhatIsWrongInCyborgConfNamesThatFile) {
   EXPECT_THAT(problems(many), ElementsAre(HasSubstr("more than 256 entries")));
 }
 
+TEST(CyborgSettings, TheAgentsDoorIsOffUnlessItHasASocket) {
+  const Settings off = build("").settings;
+  EXPECT_FALSE(off.conductor.agent_door);
+  EXPECT_EQ(off.conductor.cyborg_owner, CyborgOwner::worker);
+  EXPECT_EQ(off.agent_door.group, "cyborg");
+  const auto on = build("[agent_door]\nsocket = /run/r/a.sock\n[cyborg]\nowner = agent\n");
+  EXPECT_THAT(texts(on.problems), IsEmpty());
+  EXPECT_TRUE(on.settings.conductor.agent_door);
+  EXPECT_TRUE(on.settings.conductor.registers());
+  EXPECT_EQ(on.settings.conductor.cyborg_owner, CyborgOwner::agent);
+}
+
+TEST(CyborgSettings, WhatStandsAgainstTheDoorIsTold) {
+  const std::string door = "[agent_door]\nsocket = /run/r/a.sock\n";
+  EXPECT_THAT(problems(door + "[nvme]\nmanage_providers = true\n"),
+              ElementsAre(HasSubstr("r.conf:4: [nvme] manage_providers and [agent_door] socket")));
+  EXPECT_THAT(problems(door + "[api]\nunix_socket = /run/r/a.sock\n"),
+              ElementsAre(HasSubstr("[agent_door] socket is that of [api] unix_socket")));
+  EXPECT_THAT(problems("[agent_door]\nsocket = /" + std::string(107, 'a') + "\n"),
+              ElementsAre(HasSubstr("longer than 107 bytes")));
+  EXPECT_THAT(problems("[agent_door]\nsocket = a.sock\n"),
+              ElementsAre(HasSubstr("[agent_door] socket")));
+  EXPECT_THAT(problems("[cyborg]\nowner = nova\n"), ElementsAre(HasSubstr("worker, agent")));
+}
+
+TEST(CyborgSettings, WithoutADoorWhatReclaimRegistersIsNotCyborgsToBind) {
+  EXPECT_THAT(warnings("[nvme]\nmanage_providers = true\n"),
+              Contains(HasSubstr("Cyborg cannot bind the drives that Reclaim registers")));
+}
+
 }  // namespace
 }  // namespace reclaim::config

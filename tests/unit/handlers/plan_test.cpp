@@ -44,6 +44,20 @@ TEST(Plan, FollowsAnOperatorsPriorities) {
   EXPECT_TRUE(is_whole(plan)) << "check_health may be left out";
 }
 
+TEST(Plan, PutsFirmwareBackWhereThereAreImages) {
+  ConductorOptions options;
+  options.step_priorities = {{restore_firmware_step(), kRestoreFirmwarePriority}};
+  ASSERT_TRUE(check_step_priorities(options.step_priorities).ok());
+  const auto plan = make_plan(nvme::EraseMethod::sanitize_block, {}, options);
+  EXPECT_EQ(describe_plan(plan),
+            "nvme.check_health 90, nvme.restore_firmware 88, nvme.recover_sanitize 85, "
+            "nvme.reset_controller_state 80, nvme.reset_namespaces 70, nvme.sanitize_block 50");
+  EXPECT_TRUE(is_whole(plan));
+  EXPECT_EQ(plan[1].args, R"({"timeout_ms":900000})");
+  EXPECT_EQ(built_in_step_at(88, options.step_priorities), "nvme.restore_firmware");
+  EXPECT_EQ(built_in_step_at(88, {}), "") << "without images it has no place";
+}
+
 TEST(Plan, KeepsWhatThePromiseNeeds) {
   const auto refused = [](const char* name, int priority) {
     const Status checked = check_step_priorities({{name, priority}});

@@ -81,8 +81,8 @@ TEST(EraseMethod, NamesAreReadAndWritten) {
   EXPECT_EQ(parse_erase_method("shred").error().code, Errc::invalid);
   EXPECT_EQ(*parse_drive_step("reset_namespaces"), DriveStep::reset_namespaces);
   EXPECT_EQ(parse_drive_step("nothing").error().what,
-            "'nothing' is not a clean step; there are check_health, recover_sanitize, "
-            "reset_controller_state, reset_namespaces");
+            "'nothing' is not a clean step; there are check_health, restore_firmware, "
+            "recover_sanitize, reset_controller_state, reset_namespaces");
 }
 
 }  // namespace

@@ -31,6 +31,15 @@ TEST(Status, RefusalsOfSanitizeNameTheRemedy) {
   expect_status(0x111, Errc::failed, "nvme reset");
 }
 
+TEST(Status, RefusalsOfFirmwareNameTheRemedy) {
+  expect_status(0x106, Errc::failed, "correct the slot");
+  expect_status(0x107, Errc::failed, "get the image for this model");
+  expect_status(0x110, Errc::failed, "nvme subsystem-reset");
+  expect_status(0x112, Errc::failed, "with a reset");
+  expect_status(0x113, Errc::failed, "prohibits the activation");
+  expect_status(0x114, Errc::failed, "nvme reset");
+}
+
 TEST(Status, WhatMayHaveHappenedIsUnknown) {
   for (const int code : {0x04, 0x05, 0x06, 0x07, 0x08, 0x370, 0x371, 0x3ff, 0x701}) {
     EXPECT_EQ(status_to_error(code, "Sanitize").code, Errc::unknown) << code;

@@ -50,7 +50,7 @@ class RandomRecords final {
       at->ms = number(3) == 0 ? 0 : 1'700'000'000'000 + number(2'000'000'000);
     }
     for (bool* flag : {&record.held, &record.maintenance, &record.erase_begun, &record.planned_stop,
-                       &record.accepted}) {
+                       &record.accepted, &record.handed_over}) {
       *flag = number(1) == 1;
     }
     for (std::uint32_t steps = number(3); steps > 0; --steps) {
@@ -149,7 +149,7 @@ TEST(Record, EveryMissingFieldIsNamed) {
       "type",           "created_at",      "arq",         "managed",  "cyborg_status",
       "cleaning_nonce", "instance_source", "hardware",    "boot_id",  "found_serial",
       "found_model",    "found_hardware",  "clean_start", "tags",     "policies",
-      "by_steps"};
+      "by_steps",       "handed_over"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

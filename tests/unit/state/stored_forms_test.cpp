@@ -74,6 +74,7 @@ Record full_record() {
   record.findings = "{}";
   record.enrolment = "{}";
   record.accepted = true;
+  record.handed_over = true;
   record.certificate_id = "c";
   record.certificate_pending = "{}";
   record.certified_host_reads = 7;
@@ -126,6 +127,7 @@ TEST(StoredForms, ARecord) {
             "found_hardware=fh\n"
             "found_model=fm\n"
             "found_serial=fs\n"
+            "handed_over=true\n"
             "hardware=hw\n"
             "held=true\n"
             "host=h1\n"

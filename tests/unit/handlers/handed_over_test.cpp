@@ -1,0 +1,222 @@
+// What is left to Cyborg's agent: to un-reserve what was cleaned ([cyborg] owner = agent), and what
+// was registered for it ([agent_door]); and what it is told of each drive. In a scripted world.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/conductor/conductor.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kLongMs = 30 * kMinuteMs;
+
+struct HandedOver : ::testing::Test {
+  static WorldOptions options() {
+    WorldOptions options;
+    options.scripted = true;
+    options.cyborg = true;
+    return options;
+  }
+  HandedOver() : world(options()) {}
+  void TearDown() override { EXPECT_EQ(world.failure.value_or(""), ""); }
+
+  void start_with_agent() {
+    world.conductor_options.cyborg_owner = CyborgOwner::agent;
+    world.start_worker();
+    world.pass(kMinuteMs);
+  }
+  // A drive that Placement does not know, and a worker with an agent's door.
+  void start_with_door() {
+    slot().unregistered = true;
+    slot().provider_name = "compute-1_" + to_string(slot().address);
+    (void)world.placement.remove(world.provider().row.uuid);
+    world.conductor_options.agent_door = true;
+    world.start_worker();
+    world.pass(kLongMs);
+  }
+  Slot& slot() { return world.slots.front(); }
+  Provider* registered() { return world.placement.find_by_name(slot().provider_name); }
+  [[nodiscard]] std::int64_t reserved() { return world.provider().inventory.reserved; }
+  void look() {
+    world.kick({0});
+    world.pass(kMinuteMs);
+  }
+  void tenancy() {
+    world.tenancy_begins();
+    look();
+    world.tenancy_ends();
+    look();
+    world.pass(kLongMs);
+  }
+  void cyborg_unreserves(Provider& provider) {
+    world.placement.set_reserved_by(Offered::by_nova, provider.row.uuid, 0);
+    look();
+  }
+  void cleanup_is_asked() {
+    Kick kick;
+    kick.reason = "cyborg-agent's door: cleanup";
+    kick.command = "cleanup_device";
+    kick.address = to_string(slot().address);
+    kick.delays_s = {0};
+    world.conductor->take(kick);
+    world.pass(kMinuteMs);
+  }
+  [[nodiscard]] ReportedDrive told() const {
+    const auto drives = world.conductor->drives_for_agent();
+    EXPECT_EQ(drives.size(), 1U);
+    return drives.empty() ? ReportedDrive{} : drives.front();
+  }
+
+  World world;
+};
+
+TEST_F(HandedOver, WhatTheAgentOwnsIsCleanedCertifiedAndLeftReserved) {
+  start_with_agent();
+  tenancy();
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_TRUE(world.record().handed_over);
+  EXPECT_FALSE(world.record().held);
+  EXPECT_EQ(world.record().waiting_for, kHandedOver);
+  EXPECT_NE(world.record().certificate_id, "");
+  EXPECT_EQ(world.erases, 1U);
+  EXPECT_EQ(world.releases, 0U) << "no PUT of reserved = 0";
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_TRUE(told().clean);
+  EXPECT_TRUE(told().handed_over);
+  EXPECT_FALSE(told().offered);
+
+  cyborg_unreserves(world.provider());
+  EXPECT_FALSE(world.record().handed_over);
+  EXPECT_EQ(world.record().waiting_for, "");
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_TRUE(told().clean);
+  EXPECT_TRUE(told().offered);
+  EXPECT_EQ(world.erases, 1U);
+}
+
+TEST_F(HandedOver, ItSurvivesARestart) {
+  start_with_agent();
+  tenancy();
+  world.kill_worker();
+  start_with_agent();
+  EXPECT_TRUE(world.record().handed_over);
+  EXPECT_EQ(world.record().waiting_for, kHandedOver);
+  EXPECT_EQ(world.erases, 1U);
+}
+
+TEST_F(HandedOver, ATenantWhoComesEndsIt) {
+  start_with_agent();
+  tenancy();
+  world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
+  world.tenancy_begins();
+  look();
+  EXPECT_EQ(world.record().stage, Stage::allocated);
+  EXPECT_FALSE(world.record().handed_over);
+}
+
+TEST_F(HandedOver, OneThatWasWrittenToMeanwhileIsCleanedAgain) {
+  start_with_agent();
+  tenancy();
+  write_media(world.drive(), 9, 9);
+  look();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 2U);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// Cyborg reserves at the bind, so that a short tenancy looks as if nobody had been there.
+TEST_F(HandedOver, WhatTheAgentAsksToCleanIsCleanedThoughNobodySawATenant) {
+  start_with_agent();
+  tenancy();
+  cleanup_is_asked();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 2U);
+  EXPECT_TRUE(world.record().handed_over);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(HandedOver, ButNotWhatIsOnOfferAndNotWhereTheWorkerUnreserves) {
+  start_with_agent();
+  tenancy();
+  cyborg_unreserves(world.provider());
+  cleanup_is_asked();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 1U);
+
+  world.kill_worker();
+  world.conductor_options.cyborg_owner = CyborgOwner::worker;
+  world.start_worker();
+  world.pass(kMinuteMs);
+  world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
+  look();
+  ASSERT_TRUE(world.record().held);
+  EXPECT_FALSE(told().clean);
+  cleanup_is_asked();
+  world.pass(kLongMs);
+  EXPECT_EQ(world.erases, 1U);
+  EXPECT_TRUE(world.record().held);
+}
+
+TEST_F(HandedOver, AnUnknownDriveIsRegisteredReservedCleanedAndLeftToCyborg) {
+  start_with_door();
+  ASSERT_NE(registered(), nullptr);
+  EXPECT_EQ(registered()->inventory.reserved, 1);
+  EXPECT_EQ(world.releases, 0U);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_TRUE(told().clean);
+  EXPECT_TRUE(told().handed_over);
+  EXPECT_GT(told().cleaned_at.ms, 0);
+  EXPECT_THAT(told().resource_class, StartsWith("CUSTOM_"));
+  EXPECT_NE(told().action, "");
+  ASSERT_TRUE(told().traits.has_value());
+
+  cyborg_unreserves(*registered());
+  EXPECT_FALSE(told().handed_over);
+  // From then on it is ours to un-reserve: this Cyborg never does it again.
+  tenancy();
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_EQ(registered()->inventory.reserved, 0);
+}
+
+TEST_F(HandedOver, OneWhoseProviderIsGoneIsKnownToCyborgAndUnreservedByUs) {
+  start_with_door();
+  ASSERT_NE(registered(), nullptr);
+  cyborg_unreserves(*registered());
+  ASSERT_TRUE(world.placement.remove(registered()->row.uuid));
+  look();
+  world.pass(kLongMs);
+  ASSERT_NE(registered(), nullptr);
+  EXPECT_EQ(world.releases, 1U);
+  EXPECT_EQ(registered()->inventory.reserved, 0);
+}
+
+TEST_F(HandedOver, ADriveThatCannotBeReadIsRegisteredWhenAnOperatorNamesIt) {
+  slot().managed = false;
+  world.drive().driver = "vfio-pci";
+  start_with_door();
+  EXPECT_EQ(registered(), nullptr);
+  EXPECT_THAT(told().status, HasSubstr("--enrol --serial SERIAL"));
+  EXPECT_FALSE(told().clean);
+}
+
+TEST_F(HandedOver, WhatIsToldIsOfTheLastLookAndNothingUnsettledIsClean) {
+  start_with_agent();
+  const WallMs first = told().looked_at;
+  EXPECT_GT(first.ms, 0);
+  EXPECT_FALSE(told().clean) << "never cleaned by this worker";
+  world.tenancy_begins();
+  look();
+  EXPECT_GT(told().looked_at.ms, first.ms);
+  EXPECT_EQ(told().state, DeviceState::allocated);
+  EXPECT_FALSE(told().clean);
+  EXPECT_THAT(std::vector<std::string>{told().vendor_id}, ElementsAre(world.record().vendor_id));
+}
+
+}  // namespace
+}  // namespace reclaim::sim
