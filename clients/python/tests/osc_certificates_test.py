@@ -87,9 +87,9 @@ class Cleaning(Case):
     def test_findings_are_a_line_for_each_surface(self):
         self.assertEqual(cleaning.FindingsColumn({"nvme.reset_namespaces": [
             {"surface": "namespaces", "found": "as it should be", "reset": False},
-            {"surface": "ports", "found": 2}], "hold": "x"}).human_readable(),
-            "nvme.reset_namespaces: namespaces: as it should be, reset False\n"
-            "nvme.reset_namespaces: ports: 2\nhold:  x")
+            {"surface": "ports", "found": 2, "reset": True}], "hold": "x"}).human_readable(),
+            "nvme.reset_namespaces: namespaces: as it should be\n"
+            "nvme.reset_namespaces: ports: 2, reset\nhold: x")
 
 
 if __name__ == "__main__":

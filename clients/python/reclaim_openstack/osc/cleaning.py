@@ -18,6 +18,22 @@ class StepsColumn(columns.FormattableColumn):
         return self._value
 
 
+def _finding(found):
+    """{"surface": "opal", "found": "locked", "reset": true} as "opal: locked, reset"."""
+    if not isinstance(found, dict):
+        return str(found)
+    facts = dict(found)
+    surface, words = facts.pop("surface", None), []
+    for name, value in facts.items():
+        if name == "found":
+            words.append(str(value))
+        elif isinstance(value, bool):
+            words += [name] if value else []
+        else:
+            words.append("%s %s" % (name, value))
+    return "%s%s" % (surface + ": " if surface else "", ", ".join(words))
+
+
 class FindingsColumn(columns.FormattableColumn):
     """Of each step what it found: a line for each surface that it looked at."""
 
@@ -25,11 +41,7 @@ class FindingsColumn(columns.FormattableColumn):
         lines = []
         for step, found in self._value.items():
             for each in found if isinstance(found, list) else [found]:
-                facts = dict(each) if isinstance(each, dict) else {"": each}
-                surface = facts.pop("surface", None)
-                lines.append("%s: %s%s" % (step, surface + ": " if surface else "", ", ".join(
-                    "%s %s" % pair if pair[0] != "found" else str(pair[1])
-                    for pair in facts.items())))
+                lines.append("%s: %s" % (step, _finding(each)))
         return "\n".join(lines)
 
     def machine_readable(self):
