@@ -2,8 +2,8 @@
 """docs/spec-coverage.md says for each rule of the specifications which code holds it and which test
 proves it. Here: that all it names is there. A row is `| rule | code | test |`, its names in
 backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a file's name in
-one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. A rule that is not ours, or not
-done yet, has words and no backticks."""
+one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. A rule that is not ours, or
+not done yet, has words and no backticks."""
 import os
 import re
 import sys
