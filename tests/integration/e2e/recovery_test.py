@@ -55,7 +55,11 @@ class Interrupted(EndToEnd):
         made.worker.wait_log("published notifications cannot be removed")
         made.worker.kill()
         made.services.redis("acl", "setuser", user, "+xdel")
+        # Another client's: never published.
+        made.services.redis("xadd", keys + "outbox", "*", "event", "device.release.end",
+                            "priority", "info", "message", "{}", "mac", "00", db=made.db)
         made.worker.start()
+        made.worker.wait_log("1 entries of the outbox were not posted by this host's worker")
         code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "off")
         self.assertEqual(code, 0, err)
         self.delete(made)
