@@ -23,15 +23,21 @@ Error invalid(const PresentDrive& drive, std::string_view what) {
                            to_string(drive.address), drive.vendor_id, drive.device_id, what)};
 }
 
+// What makes a second claimant a mistake.
+std::string_view registering(const Settings& settings) {
+  return settings.conductor.manage_providers ? "manage_providers" : "[agent_door]";
+}
+
 // Two entries of one origin: neither is the other's refinement.
 Status check_entries(const Settings& settings, const PresentDrive& drive) {
   const DeviceSpec* first = nullptr;
   for (const DeviceSpec& spec : settings.device_specs) {
     if (!matches(spec, drive.vendor_id, drive.device_id, drive.address)) continue;
     if (first != nullptr && first->service == spec.service) {
-      return invalid(drive, fmt::format("is claimed by two [nvme] device_spec entries, at {} and "
-                                        "at {}: with manage_providers only one may match",
-                                        to_string(first->at), to_string(spec.at)));
+      return invalid(drive,
+                     fmt::format("is claimed by two [nvme] device_spec entries, at {} and "
+                                 "at {}: with {} only one may match",
+                                 to_string(first->at), to_string(spec.at), registering(settings)));
     }
     if (first == nullptr || first->service != spec.service) first = &spec;
   }
@@ -47,11 +53,11 @@ Status check_drive(const Settings& settings, const PresentDrive& drive) {
   if (settings.conductor.registers()) {
     if (Status single = check_entries(settings, drive); !single) return single;
     if (listed != nullptr) {
-      return invalid(drive,
-                     fmt::format("is claimed by the [nvme] device_spec at {} and by the [pci] "
-                                 "passthrough_whitelist at {}: with manage_providers only one of "
-                                 "the two may match",
-                                 to_string(spec->at), to_string(listed->at)));
+      return invalid(
+          drive, fmt::format("is claimed by the [nvme] device_spec at {} and by the [pci] "
+                             "passthrough_whitelist at {}: with {} only one of the two may "
+                             "match",
+                             to_string(spec->at), to_string(listed->at), registering(settings)));
     }
   }
   if (listed != nullptr && contradict(*spec, *listed)) {

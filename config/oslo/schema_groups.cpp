@@ -67,6 +67,11 @@ constexpr std::array kGroups = {
                 .help = "Cyborg: its REST API, which is read to map accelerator requests to "
                         "devices if enabled is set, and its RPC.",
                 .unused = kAdapterUnused},
+    OptionGroup{.name = "agent_door",
+                .help =
+                    "Where the cyborg-agent of this host asks for its drives, through its driver "
+                    "reclaim_nvme.",
+                .unused = ""},
     OptionGroup{.name = "nvme",
                 .help = "Which drives are Reclaim's, and how they are erased.",
                 .unused = ""},

@@ -1,5 +1,5 @@
-# Faults in putting firmware back, caught by the tests of the pure parts (nvme) and by those over the
-# emulated drive (claim).
+# Faults in putting firmware back, caught by the tests of the pure parts (nvme) and by those over
+# the emulated drive (claim).
 unit_mutant(firmware_digest_ignored nvme nvme/firmware/image.cpp FirmwareImageTest.AnotherContent*
   "an image that somebody exchanged is written"
   [[  if (digest != image.sha256) {]] [[  if (false) {]])

@@ -1,6 +1,7 @@
 // reclaim-emulator: makes emulated hosts and plays with their drives, for tests, the demo and
 // people.
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>

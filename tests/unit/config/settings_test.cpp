@@ -105,7 +105,7 @@ TEST(Settings, TheseOptionsAreReadByCodeOfTheirOwn) {
           "@auth.auth_section", "DEFAULT.transport_url", "api.unix_socket_mode", "cyborg.enabled",
           "devices.clean_step_priority_override", "devices.device_spec",
           "keystone_authtoken.interface", "nvme.clean_step_priority_override", "nvme.device_spec",
-          "nvme.zero_rate_max", "notifications.transport_url",
+          "nvme.firmware_images", "nvme.zero_rate_max", "notifications.transport_url",
           "oslo_messaging_notifications.driver", "oslo_messaging_notifications.topics",
           "oslo_messaging_notifications.transport_url", "oslo_messaging_rabbit.rabbit_login_method",
           "oslo_messaging_rabbit.ssl_version", "pci.passthrough_whitelist",
