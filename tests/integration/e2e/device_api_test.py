@@ -4,6 +4,8 @@ wrote: the OpenStack SDK, the openstack client with Cyborg's plugin, and curl, w
 Keystone."""
 import contextlib
 import datetime
+import filecmp
+import glob
 import json
 import os
 import signal
@@ -244,9 +246,12 @@ class OurPackage(DeviceApi):
 
         (row,) = wait_until(lambda: self.answer_of(client, "certificate", "list", "--device", uuid),
                             "the certificate is listed")
-        code, out, err = client("certificate", "save", row["id"], "--file", "-")
-        self.assertEqual((code, out), (0, made.services.redis(
-            "get", "reclaim:{%s}:certificate:%s" % (made.name, FIRST), db=made.db)), err)
+        saved = os.path.join(made.folder, "saved.json")
+        code, _, err = client("certificate", "save", row["id"], "--file", saved)
+        self.assertEqual(code, 0, err)
+        (kept,) = glob.glob(os.path.join(made.worker.settings["state"],
+                                      "certificates", "*%s.json" % row["id"]))
+        self.assertTrue(filecmp.cmp(saved, kept, shallow=False), err)
         code, _, err = client("clean", uuid)
         self.assertEqual(code, 1)
         self.assertIn("it is clean already (HTTP 409, req-", err)
