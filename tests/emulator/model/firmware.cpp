@@ -88,15 +88,17 @@ Completion Controller::download_firmware(const Command& command) {
   return Completion{};
 }
 
-// Puts what was downloaded, if it is one whole image and nothing else, into the slot.
+// Puts what was downloaded, if it is one whole image and nothing else, into the slot. Tools send
+// the last page whole.
 std::uint16_t Controller::store_firmware(std::uint8_t slot) {
   DownloadState& download = state_.download;
   const auto parsed = parse_firmware_image(download.bytes);
   if (!parsed) return kInvalidFirmwareImage;
+  const std::size_t pages = (parsed->bytes + kPageBytes - 1) / kPageBytes;
   for (std::size_t dword = 0; dword < kFirmwareBytesMax / 4; ++dword) {
-    const bool wanted = dword < (parsed->bytes + 3) / 4;
-    if (has(download, dword) == wanted) continue;
-    return wanted ? kInvalidFirmwareImage : kOverlappingRange;
+    const bool received = has(download, dword);
+    if (!received && dword < (parsed->bytes + 3) / 4) return kInvalidFirmwareImage;
+    if (received && dword >= pages * kPageBytes / 4) return kOverlappingRange;
   }
   const bool lies = state_.faults.firmware.becomes[0] != '\0';
   state_.firmware_slots[slot - 1U] = lies ? state_.faults.firmware.becomes : parsed->revision;
