@@ -203,6 +203,13 @@ void World::check_saved(const Record& record) {
   if (!options_.scripted) remember_record(record);
   chaos_at(record);
   Slot& slot = slot_at(record.address);
+  if (record.handed_over && record.stage == Stage::available &&
+      !disk.certificates.contains(record.certificate_id)) {
+    const Drive& drive = drive_of(slot);
+    if (drive.owner != 0 || drive.hidden_owner != 0 || drive.locked || drive.running) {
+      fail(to_string(record.address) + " is handed over to Cyborg's agent, and is not clean");
+    }
+  }
   if (!is_busy(record.stage)) slot.approved_by.clear();
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
@@ -261,8 +268,12 @@ void World::check_certificate(const std::string& json_text) {
   }
   const auto verified = certificates_verified_ms_.find(certificate->id);
   const auto address = parse_pci_address(certificate->address);
+  // What is left to Cyborg's agent to un-reserve is released by being recorded so.
+  const Record* saved = address ? store.last_saved(*address) : nullptr;
+  const bool handed_over =
+      saved != nullptr && saved->handed_over && saved->certificate_id == certificate->id;
   if (verified == certificates_verified_ms_.end() || !address ||
-      placement.offered_ms(slot_at(*address).provider_name) < verified->second) {
+      (!handed_over && placement.offered_ms(slot_at(*address).provider_name) < verified->second)) {
     fail("a certificate of a release that did not happen: " + certificate->id);
   }
 }

@@ -196,6 +196,7 @@ TEST(StoredForms, ARecord) {
             "found_hardware=\n"
             "found_model=\n"
             "found_serial=\n"
+            "handed_over=false\n"
             "hardware=\n"
             "held=false\n"
             "host=\n"
