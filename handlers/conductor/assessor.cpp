@@ -16,7 +16,8 @@ constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was sur
 bool is_left_to_others(const Record& record) {
   const Stage stage = record.stage;
   return record.cleanable() && (stage == Stage::pending_cleaning || stage == Stage::error ||
-                                stage == Stage::guarding || may_last_long(stage));
+                                stage == Stage::guarding || stage == Stage::looking ||
+                                may_last_long(stage));
 }
 
 // By the configuration of today, or by that in which it was ours.
