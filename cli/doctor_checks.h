@@ -10,6 +10,7 @@
 #include "cli/format.h"
 #include "cli/session.h"
 #include "nvme/controller/facts.h"
+#include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
 
 namespace reclaim::cli {
@@ -51,8 +52,10 @@ void check_security(const config::Settings& settings, const std::vector<std::str
 void check_endpoint(const std::string& service, const std::string& url, Chart& chart);
 
 // Whether somebody claims a drive that is there beside the entry that counts.
-void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
-                     Chart& chart);
+void check_claimants(const config::Settings& settings, Chart& chart);
+// How many devices Cyborg has of this host. Where it does not tell which deployable is of which
+// device, the view has a row for each of both.
+[[nodiscard]] std::size_t count_devices(const placement::CyborgView& view);
 
 // What zeroing so much takes at the fastest, where that is more than the cleaning may take: a rate
 // of 0 is the bus's.
