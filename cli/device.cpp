@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/order.h"
 #include "cli/records.h"
+#include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"

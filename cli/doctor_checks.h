@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -68,6 +69,18 @@ void check_cleanup_timeout(const config::Settings& settings,
 
 // Cyborg's REST API, where it is configured: is it reached, and which microversion has it?
 void check_cyborg(Session& session, Chart& chart);
+// Cyborg read twice, and Placement in between: what is bound in both and free there is no binding
+// that begins or ends just now.
+struct CyborgReadings {
+  placement::CyborgView before;
+  std::map<std::string, placement::ProviderView> providers;  // by UUID
+  placement::CyborgView after;
+};
+// ARQs that Cyborg has leaked, and devices that its `disable` missed.
+void check_cyborg_bindings(const CyborgReadings& readings, Chart& chart);
+// The providers of its devices; one that cannot be read is left out.
+[[nodiscard]] std::map<std::string, placement::ProviderView> read_providers(
+    Session& session, const placement::CyborgView& view);
 // How it is heard of bindings where drives of ours have providers of Cyborg's.
 void check_cyborg_is_heard(const config::Settings& settings,
                            const std::vector<placement::ProviderRow>& rows,

@@ -106,8 +106,12 @@ void check_cyborg(Session& session, Chart& chart) {
   check_endpoint("cyborg", facts->endpoint, chart);
   const auto machine = session.machine();
   if (!machine) return;  // told by its own check
-  const auto view = session.wait<placement::CyborgView>(
-      [&](auto done) { (*client)->read(config::host_names(settings, *machine), std::move(done)); });
+  const auto read = [&] {
+    return session.wait<placement::CyborgView>([&](auto done) {
+      (*client)->read(config::host_names(settings, *machine), std::move(done));
+    });
+  };
+  const auto view = read();
   if (!view) {
     return chart.error(kCheck, view.error().what, "the service user of [cyborg] needs role admin");
   }
@@ -115,6 +119,11 @@ void check_cyborg(Session& session, Chart& chart) {
                                "host {}",
                                facts->endpoint, facts->microversion, count_devices(*view),
                                view->arqs.size(), settings.host));
+  CyborgReadings readings{*view, read_providers(session, *view), {}};
+  const auto again = read();
+  if (!again) return;
+  readings.after = *again;
+  check_cyborg_bindings(readings, chart);
 }
 
 void check_cyborg_is_heard(const config::Settings& settings,

@@ -223,7 +223,15 @@ const LedgerEntry* Assessor::know_standing(Sighting& sighting, const Record* rec
 
 // Which other device a switch of Cyborg's hit cannot be told; that it missed its own can.
 void Assessor::know_of_switches(Sighting& sighting) {
-  seen_[sighting.address].disable_astray = is_disable_astray(sighting);
+  const bool astray = is_disable_astray(sighting);
+  if (astray && !std::exchange(seen_[sighting.address].disable_astray, astray)) {
+    context_.ports.log.error(
+        log_name::kCyborg,
+        fmt::format("{}: Cyborg calls it maintaining and its provider is not reserved: its disable "
+                    "may have hit another device",
+                    to_string(sighting.address)));
+  }
+  seen_[sighting.address].disable_astray = astray;
   sighting.disable_astray = std::any_of(seen_.begin(), seen_.end(), [&sighting](const auto& each) {
     return each.first != sighting.address && each.second.disable_astray;
   });

@@ -186,6 +186,55 @@ TEST(DoctorCyborg, CountsDevicesAndNotTheRowsThatStandForThem) {
   EXPECT_EQ(count_devices(view), 3U);
 }
 
+CyborgReadings readings_of(const char* status, std::vector<std::string> consumers,
+                           std::int64_t reserved) {
+  CyborgReadings out;
+  placement::CyborgDevice& device = out.before.devices.emplace_back();
+  device.uuid = "d1";
+  device.address = PciAddress{0, 0xc1, 0, 0};
+  device.provider = "p1";
+  device.status = status;
+  Arq& arq = out.before.arqs.emplace_back();
+  arq.uuid = "a1";
+  arq.state = ArqState::bound;
+  arq.address = device.address;
+  arq.instance_uuid = "vm-1";
+  out.after = out.before;
+  placement::Inventory inventory;
+  inventory.total = 1;
+  inventory.reserved = reserved;
+  out.providers["p1"] = {"p1", 1, {inventory}, std::move(consumers)};
+  return out;
+}
+
+std::vector<std::string> bindings(const CyborgReadings& readings) {
+  Chart chart;
+  check_cyborg_bindings(readings, chart);
+  return lines(chart);
+}
+
+TEST(DoctorBindings, AnArqThatIsBoundToWhatNobodyHasIsLeaked) {
+  EXPECT_THAT(bindings(readings_of("enabled", {}, 1)),
+              ElementsAre(HasSubstr("cyborg bindings warning: ARQ a1 of instance vm-1 is Bound")));
+  EXPECT_THAT(bindings(readings_of("enabled", {"vm-1"}, 1)),
+              ElementsAre("cyborg bindings ok: no ARQ is leaked, no switch went astray"));
+  CyborgReadings ending = readings_of("enabled", {}, 1);
+  ending.after.arqs.clear();  // its instance was being deleted meanwhile
+  EXPECT_THAT(bindings(ending), ElementsAre(HasSubstr(" ok: ")));
+  CyborgReadings unread = readings_of("enabled", {}, 1);
+  unread.providers.clear();
+  EXPECT_THAT(bindings(unread), ElementsAre(HasSubstr(" ok: ")));
+}
+
+TEST(DoctorBindings, ADisabledDeviceThatIsOfferedIsTold) {
+  EXPECT_THAT(bindings(readings_of("maintaining", {"vm-1"}, 0)),
+              ElementsAre(HasSubstr("warning: device d1 is maintaining, and its provider p1")));
+  EXPECT_THAT(bindings(readings_of("maintaining", {"vm-1"}, 1)), ElementsAre(HasSubstr(" ok: ")));
+  CyborgReadings unknown = readings_of("maintaining", {"vm-1"}, 0);
+  unknown.before.devices.front().uuid.clear();  // Cyborg does not tell whose status it is
+  EXPECT_THAT(bindings(unknown), ElementsAre(HasSubstr(" ok: ")));
+}
+
 TEST(DoctorCyborg, WarnsOfDrivesOfCyborgsThatNobodyIsHeardOf) {
   placement::ProviderRow row;
   row.name = "node-1_0000:c1:00.0";
