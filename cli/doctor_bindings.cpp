@@ -35,8 +35,8 @@ bool check_arqs(const CyborgReadings& readings, Chart& chart) {
   for (const Arq& arq : readings.before.arqs) {
     if (arq.state != ArqState::bound || !is_listed(readings.after.arqs, arq)) continue;
     const placement::CyborgDevice* device = device_of(readings.before, arq);
-    const auto provider = device == nullptr ? readings.providers.end()
-                                            : readings.providers.find(device->provider);
+    const auto provider =
+        device == nullptr ? readings.providers.end() : readings.providers.find(device->provider);
     if (provider == readings.providers.end() || !provider->second.free()) continue;
     good = false;
     chart.warning(

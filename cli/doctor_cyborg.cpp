@@ -28,9 +28,9 @@ void check_claimants(const config::Settings& settings, Chart& chart) {
   const Status checked = check_claims_here(settings);
   if (checked) return chart.ok("claims", "no drive that is there is claimed twice");
   const bool twice = checked.error().code == Errc::invalid;
-  chart.error("claims", checked.error().what,
-              twice ? "the worker does not start: narrow one of the two entries"
-                    : "is sysfs_root right?");
+  chart.error(
+      "claims", checked.error().what,
+      twice ? "the worker does not start: narrow one of the two entries" : "is sysfs_root right?");
 }
 
 std::size_t count_devices(const placement::CyborgView& view) {

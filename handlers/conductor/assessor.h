@@ -79,7 +79,7 @@ class Assessor final {
     bool surveyed = false;
     bool unsure = false;
     bool met_anew = false;
-    std::string mismatch_told;  // so that each is told once
+    std::string mismatch_told;    // so that each is told once
     bool disable_astray = false;  // of Cyborg's, as the last survey saw
   };
 

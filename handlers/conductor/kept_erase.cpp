@@ -47,11 +47,10 @@ void KeptErase::look_when_due(const PciAddress& address, std::uint64_t epoch) {
 bool KeptErase::may_be_kept(const Record& record, bool for_ever) {
   const PciAddress& address = record.address;
   const LedgerEntry* known = context_.on_ledger(address);
-  const bool proven = record.is_drive() && !record.evidence.empty() &&
-                      !record.verification.empty() && known != nullptr && known->dirty &&
-                      !record.cleaning_nonce.empty() &&
-                      known->cleaning.nonce == record.cleaning_nonce &&
-                      known->dirty_since <= erased_at(record);
+  const bool proven =
+      record.is_drive() && !record.evidence.empty() && !record.verification.empty() &&
+      known != nullptr && known->dirty && !record.cleaning_nonce.empty() &&
+      known->cleaning.nonce == record.cleaning_nonce && known->dirty_since <= erased_at(record);
   if (!proven || !claims_.is_claimed(address) || !locks_.holds(address)) return false;
   if (admissions_.is_one_waiting_for_thread() || admissions_.is_maintenance_due(address)) {
     return false;
@@ -78,27 +77,27 @@ void KeptErase::withhold(const PciAddress& address, std::uint64_t epoch, const R
 
 void KeptErase::find_provider(const PciAddress& address, std::uint64_t epoch, const Reason& reason,
                               std::function<void()> next) {
-  context_.ports.providers.list_tree([this, address, epoch, reason, next = std::move(next)](
-                                         const Result<placement::Tree>& tree) {
-    if (context_.is_stale(address, epoch)) return;
-    if (!tree) {
-      return context_.answer_later(address, epoch, Trigger::placement_away, said(tree.error()));
-    }
-    const Record& record = context_.record_of(address);
-    const auto rows = rows_of(*tree, address);
-    if (rows.size() != 1 || !is_owners(rows.front(), record.flow)) {
-      return withhold(address, epoch, reason);
-    }
-    const placement::ProviderRow& row = rows.front();
-    if (row.uuid == record.provider) return next();
-    if (!may_be_kept(record, reason.for_ever)) {
-      return context_.answer(address, epoch, reason.otherwise, said(reason.why));
-    }
-    Facts facts = said(note_of(fmt::format("its provider was made anew as {}", row.uuid)));
-    facts.provider = row.uuid;
-    facts.provider_name = row.name;
-    context_.answer(address, epoch, Trigger::provider_anew, std::move(facts));
-  });
+  context_.ports.providers.list_tree(
+      [this, address, epoch, reason, next = std::move(next)](const Result<placement::Tree>& tree) {
+        if (context_.is_stale(address, epoch)) return;
+        if (!tree) {
+          return context_.answer_later(address, epoch, Trigger::placement_away, said(tree.error()));
+        }
+        const Record& record = context_.record_of(address);
+        const auto rows = rows_of(*tree, address);
+        if (rows.size() != 1 || !is_owners(rows.front(), record.flow)) {
+          return withhold(address, epoch, reason);
+        }
+        const placement::ProviderRow& row = rows.front();
+        if (row.uuid == record.provider) return next();
+        if (!may_be_kept(record, reason.for_ever)) {
+          return context_.answer(address, epoch, reason.otherwise, said(reason.why));
+        }
+        Facts facts = said(note_of(fmt::format("its provider was made anew as {}", row.uuid)));
+        facts.provider = row.uuid;
+        facts.provider_name = row.name;
+        context_.answer(address, epoch, Trigger::provider_anew, std::move(facts));
+      });
 }
 
 }  // namespace reclaim

@@ -69,7 +69,8 @@ void Release::looked(const PciAddress& address, std::uint64_t epoch, placement::
   const bool withheld = KeptErase::is_withheld(record);
   if (!view.free()) {
     Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
-    // While it was waited for somebody un-reserved it, and so it was taken: nothing went wrong here.
+    // While it was waited for somebody un-reserved it, and so it was taken: nothing went wrong
+    // here.
     if (withheld) return context_.answer(address, epoch, Trigger::look_changed, std::move(facts));
     facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
     return context_.answer(address, epoch, Trigger::allocation_seen, std::move(facts));
@@ -81,10 +82,9 @@ void Release::looked(const PciAddress& address, std::uint64_t epoch, placement::
   if (!view.burned()) return kept_.withhold(address, epoch, {"not burned any more"});
   if (!withheld) return look_is_ok(address, epoch, std::move(view));
   // Whoever made its provider again may have made it for another owner.
-  kept_.find_provider(address, epoch, {"its provider's traits do not name its owner"},
-                      [this, address, epoch, view = std::move(view)] {
-                        look_is_ok(address, epoch, view);
-                      });
+  kept_.find_provider(
+      address, epoch, {"its provider's traits do not name its owner"},
+      [this, address, epoch, view = std::move(view)] { look_is_ok(address, epoch, view); });
 }
 
 void Release::look_is_ok(const PciAddress& address, std::uint64_t epoch,

@@ -30,8 +30,9 @@ class Release final {
         fence_(fence),
         arqs_(arqs),
         cyborg_(cyborg),
-        kept_(context, locks, claims, admissions,
-              [this](const PciAddress& address, std::uint64_t epoch) { look_now(address, epoch); }) {}
+        kept_(
+            context, locks, claims, admissions,
+            [this](const PciAddress& address, std::uint64_t epoch) { look_now(address, epoch); }) {}
 
   void look(const PciAddress& address, std::uint64_t epoch);
   // Of what look() saw.

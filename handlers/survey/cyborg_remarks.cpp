@@ -28,8 +28,7 @@ void clean_at_first_sight(Assessment& out, const Record& base, const Sighting& s
   }
   out.reserve = true;
   out.trigger = Trigger::reserved_dropped;
-  out.facts.detail =
-      "first seen, and nobody knows what is on it: [nvme] enrol_first_sight = clean";
+  out.facts.detail = "first seen, and nobody knows what is on it: [nvme] enrol_first_sight = clean";
 }
 
 bool is_disable_astray(const Sighting& sighting) {

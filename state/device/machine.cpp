@@ -234,8 +234,8 @@ constexpr bool release_only_after_verified_erasure() {
   return true;
 }
 
-// A kept erase is one that was verified: what is withheld, or has another provider now, is looked at
-// once more before anything else, and nothing but that look follows.
+// A kept erase is one that was verified: what is withheld, or has another provider now, is looked
+// at once more before anything else, and nothing but that look follows.
 constexpr bool kept_erase_is_looked_at_again() {
   std::size_t rows = 0;
   for (const Row& row : kRows) {
@@ -334,9 +334,10 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "placement_away", "step_done", "steps_done", "steps_verified", "step_failed", "baseline_taken",
     "baseline_failed", "nothing_to_adopt", "erased", "erase_failed", "erase_unknown",
     "erase_not_started", "verified", "verified_more", "verify_failed", "driver_restored",
-    "restore_failed", "look_ok", "look_changed", "release_withheld", "provider_anew", "released", "released_taken", "release_conflict",
-    "release_unknown", "release_refused", "still_reserved", "lock_lost", "restarted_resume",
-    "restarted_error", "operator_clean", "operator_abort", "operator_enrol", "erases_exhausted");
+    "restore_failed", "look_ok", "look_changed", "release_withheld", "provider_anew", "released",
+    "released_taken", "release_conflict", "release_unknown", "release_refused", "still_reserved",
+    "lock_lost", "restarted_resume", "restarted_error", "operator_clean", "operator_abort",
+    "operator_enrol", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

@@ -73,7 +73,7 @@ enum class Trigger : std::uint8_t {
   driver_restored,
   restore_failed,
   look_ok,
-  look_changed,  // claim or counters moved: a tenancy may have come between
+  look_changed,      // claim or counters moved: a tenancy may have come between
   release_withheld,  // Cyborg has it maintaining, or its provider is gone or not reserved
   provider_anew,     // another provider stands for it, and the claim held all the while
   released,

@@ -61,9 +61,8 @@ void World::cyborg_drops(Slot& slot) {
   slot.unreported = true;
   slot.held = slot.reserved_by_hand = false;
   slot.unreserved_ms = 0;
-  scheduler.outside(rng.between(1, 6) * kReportMs, [this, address = slot.address] {
-    cyborg_reports_again(slot_at(address));
-  });
+  scheduler.outside(rng.between(1, 6) * kReportMs,
+                    [this, address = slot.address] { cyborg_reports_again(slot_at(address)); });
 }
 
 // As a new one: the same UUID, and reserved = 0.

@@ -203,8 +203,7 @@ void print_window(const char* of, std::vector<std::int64_t>& windows_ms) {
       of, at(50), at(90), at(99), windows_ms.size(), at(100));
 }
 
-// How long Cyborg's devices stood allocated and not reserved; and dirty ones that Cyborg wrote 0 to,
-// on offer.
+// How long Cyborg's devices stood allocated and not reserved; and dirty ones on offer, by its 0.
 void print_windows(Totals& totals) {
   print_window("from a bind to its reservation", totals.windows_ms);
   print_window("from Cyborg's 0 on a dirty device to its reservation",

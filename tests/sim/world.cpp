@@ -91,9 +91,9 @@ void World::make_slots(int count) {
       if (rng.chance(0.25)) slot.action = nvme::ClearAction::sanitize;
     }
     // Where Reclaim makes providers, Nova is told of no drive that device_spec matches.
-    if (options_.scripted ? options_.cyborg
-                          : conductor_options.manage_providers || cyborg_writes() ||
-                                rng.chance(0.5)) {
+    if (options_.scripted
+            ? options_.cyborg
+            : conductor_options.manage_providers || cyborg_writes() || rng.chance(0.5)) {
       draw_cyborg(slot, drive);
       slot.expected_serial = drive.serial;
       hardware.drives[slot.address] = drive;

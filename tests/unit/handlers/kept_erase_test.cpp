@@ -73,9 +73,7 @@ struct KeptErase : ::testing::Test {
     clean();
     expect_kept("Cyborg's status of it is maintaining");
   }
-  void take_provider_away() {
-    EXPECT_TRUE(world->placement.remove(world->provider().row.uuid));
-  }
+  void take_provider_away() { EXPECT_TRUE(world->placement.remove(world->provider().row.uuid)); }
   void keep_without_provider(bool cyborg) {
     begin(cyborg);
     at_its_verification([this] { take_provider_away(); });
@@ -134,8 +132,7 @@ TEST_F(KeptErase, AProviderMadeAgainByCyborgRepeatsNoErase) {
 TEST_F(KeptErase, AProviderThatIsTakenAwayAtTheReleaseRepeatsNoErase) {
   begin(false);
   world->placement.on_release_asked = [this, checks = world->placement.on_release_asked,
-                                       done = false](
-                                          const placement::ProviderView& view) mutable {
+                                       done = false](const placement::ProviderView& view) mutable {
     checks(view);
     if (!std::exchange(done, true)) take_provider_away();
   };
