@@ -216,6 +216,9 @@ bool is_its_way(const Record& record, const Row& row) {
   if (starts && record.clean_start != CleanStart::awaited) return false;
   if (record.is_drive() && row.on == Trigger::steps_verified) return false;
   if (record.by_steps && is_of_an_erase(row.to)) return false;
+  // Nothing is kept but a drive's erase, and only one that was verified.
+  const bool verified = !record.evidence.empty() && !record.verification.empty();
+  if (is_of_a_kept_erase(row.on) && !(record.is_drive() && verified)) return false;
   if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
   const auto at_rest = [](Stage stage) {
     return stage == Stage::available || stage == Stage::allocated;
@@ -258,7 +261,6 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   CHECK(next.cleanable() || row->effect == EffectKind::none);
   CHECK(row->on != Trigger::gone_uncleanable || !next.cleanable());
   CHECK(!next.by_steps || !is_of_an_erase(next.stage));
-  CHECK(!kept || (!next.evidence.empty() && !next.verification.empty()));
   CHECK(next.by_steps || row->on != Trigger::steps_verified);
   take(next.step_index, event.facts.step_index);
   next.clean_step = clean_step_of(next);

@@ -200,8 +200,10 @@ TEST_F(KeptErase, NewerDirtOnTheLedgerEndsIt) {
   begin(true);
   at_its_verification([this] {
     set_status("maintaining");
-    world->disk.entries.at(world->slots.front().address).dirty_since =
-        WallMs{world->scheduler.now().wall.ms + kLongMs};
+    const PciAddress address = world->slots.front().address;
+    LedgerEntry entry = world->ledger->entries().at(address);
+    entry.dirty_since = WallMs{world->scheduler.now().wall.ms + kLongMs};
+    world->ledger->put(address, entry, [](const Status&) {});
   });
   clean();
   EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
