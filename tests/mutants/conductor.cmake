@@ -85,8 +85,8 @@ unit_mutant(maintaining_not_asked_again conductor handlers/conductor/recheck.cpp
 unit_mutant(kept_whatever_the_ledger_knows conductor handlers/conductor/kept_erase.cpp
   KeptErase.NewerDirt*
   "an erasure is kept though the ledger knows of dirt that came after it"
-  [[                      known->dirty_since <= erased_at(record);]]
-  [[                      true;]])
+  [[known->dirty_since <= erased_at(record);]]
+  [[true;]])
 unit_mutant(kept_without_its_place conductor handlers/conductor/kept_erase.cpp KeptErase.ADriveThat*
   "a drive that Cyborg has under maintenance keeps the others of its host from being cleaned"
   [[admissions_.is_one_waiting_for_thread() || admissions_]] [[admissions_]])
@@ -218,7 +218,7 @@ unit_mutant(providers_made_again_are_not_found conductor handlers/survey/close_w
   [[          if (gone && false) return look_for(at);]])
 unit_mutant(threads_stay_idle conductor handlers/conductor/admissions.cpp Schedule.ADriveThatWaits*
   "a drive that waits for a drive thread waits for the next survey"
-  [[  if (one_waits) context_.want_survey(0);]] "")
+  [[  if (is_one_waiting_for_thread()) context_.want_survey(0);]] "")
 unit_mutant(orders_are_refused_unseen conductor handlers/conductor/device_orders.cpp Given/Ordered.*
   "an order right after a restart is refused, on what nobody has looked at yet"
   [[  if (kind != OrderKind::clean && kind != OrderKind::enrol) return false;]]
