@@ -1,6 +1,8 @@
-// reclaim config check: everything that is wrong with the files at once.
+// reclaim config check: everything that is wrong with the files at once, and what else would keep
+// the worker from starting on this host.
 #include <ostream>
 
+#include "cli/claims_here.h"
 #include "cli/commands.h"
 #include "config/door_files.h"
 #include "config/security.h"
@@ -49,6 +51,17 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
                {{settings.firmware_images_at[i], "[nvme] firmware_images: " + image.error().what}})
         << '\n';
     good = false;
+  }
+  // With a file that is wrong it is not known who claims what; and the API has no drives.
+  const Status claims = good && request.purpose == config::Purpose::serve
+                            ? check_claims_here(settings)
+                            : Status(Ok{});
+  if (!claims && claims.error().code == Errc::invalid) {
+    err << "error: " << claims.error().what << '\n';
+    good = false;
+  } else if (!claims) {
+    out << "warning: whether a drive is claimed twice is not known: " << claims.error().what
+        << '\n';
   }
   if (!good) return 1;
   out << "ok\n";

@@ -65,6 +65,8 @@ enum class CyborgOwner : std::uint8_t {
   agent,   // the agent of a Cyborg that has the specification
 };
 
+enum class FirstSight : std::uint8_t { clean, accept };
+
 struct ConductorOptions {
   std::string host;  // [DEFAULT] host: keys and kicks go by it
   std::vector<std::string>
@@ -81,6 +83,9 @@ struct ConductorOptions {
   StepPriorities function_step_priorities;  // [devices] clean_step_priority_override
   bool clean_automated = true;  // [clean] automated, where a device_spec entry says nothing else
   std::vector<std::string> clean_interfaces = {"hold", "pci", "nvme"};  // that breaks ties
+  // [nvme] enrol_first_sight: what becomes of a drive of Cyborg's that is on offer when it is first
+  // seen.
+  FirstSight first_sight = FirstSight::accept;
   // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider
   // stands are registered in Placement, reserved, and cleaned first.
   bool manage_providers = false;

@@ -72,7 +72,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       own_steps_(context_, writer_),
       steps_(context_, ledger_, writer_, own_steps_),
       recheck_(context_, fence_, arqs_, admissions_, steps_),
-      release_(context_, locks_, ledger_, claims_, fence_, arqs_, cyborg_),
+      release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_),
       assessor_(context_, devices_,
                 {ledger_, certificates_, reserver_, registration_, fence_, claims_, arqs_, inbox_,
                  admissions_, audits_}),
@@ -94,6 +94,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
   survey_.host.host = options_.host;
   survey_.host.compute_id = options_.compute_id;
   survey_.host.boot_id = options_.boot_id;
+  survey_.host.clean_first = options_.first_sight == FirstSight::clean;
 }
 
 ConductorCounters Conductor::counters() const {
