@@ -244,12 +244,13 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
       const std::uint64_t base = fresh_base();
-      // Every third has an operator with clean steps of his own, half of these devices that are no
-      // drives.
+      // Every second has an operator with clean steps of his own; of these two thirds have devices
+      // that are no drives, and half of those an operator who disowns devices and names steps.
       const std::uint64_t own = count / 6;
-      for (const auto& [first, many] : {std::pair(base, count - 2 * own),
+      for (const auto& [first, many] : {std::pair(base, count - 3 * own),
                                         {base + reclaim::sim::kOwnStepsFrom, own},
-                                        {base + reclaim::sim::kFunctionsFrom, own}}) {
+                                        {base + reclaim::sim::kFunctionsFrom, own},
+                                        {base + reclaim::sim::kDisownsFrom, own}}) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);
         append(first, many);
