@@ -35,7 +35,9 @@ struct DeviceCommandOptions {
   OrderKind order = OrderKind::clean;
   std::string host;
   std::string device;
-  std::string serial;  // of the drive that `enrol` accepts; empty: the one the worker saw last
+  std::string serial;      // of the drive that `enrol` accepts; empty: the one the worker saw last
+  std::string reason;      // of `disown`
+  std::string steps_file;  // of `clean`: the steps that are to be run first; empty: none
 };
 [[nodiscard]] int run_device_command(Session& session, const DeviceCommandOptions& options,
                                      std::ostream& out, std::ostream& err);

@@ -80,7 +80,8 @@ Cell progress_of(const Record& record) {
 }
 
 // What the worker would ignore is told at once.
-std::optional<Error> refusal_of(OrderKind order, const Record& record) {
+std::optional<Error> refusal_of(const DeviceCommandOptions& options, const Record& record) {
+  const OrderKind order = options.order;
   const auto state = to_string(device_state(record.stage));
   const bool unsure = record.stage == Stage::available && !record.waiting_for.empty() &&
                       !record.waiting_for.starts_with(kLeakedArq) &&
@@ -95,9 +96,14 @@ std::optional<Error> refusal_of(OrderKind order, const Record& record) {
     return Error{Errc::conflict,
                  fmt::format("{}: {}", to_string(record.address), std::string(kNotListed))};
   }
-  if (order == OrderKind::clean && record.stage != Stage::error && !unsure && !only_bound && !due) {
-    return Error{Errc::conflict, fmt::format("{} is {}; only a device in error is cleaned again",
-                                             to_string(record.address), state)};
+  const bool rests = record.stage == Stage::available && !options.steps_file.empty();
+  if (order == OrderKind::clean && record.stage != Stage::error && !rests && !unsure &&
+      !only_bound && !due) {
+    return Error{
+        Errc::conflict,
+        fmt::format(
+            "{} is {}; only a device in error is cleaned again{}", to_string(record.address), state,
+            record.stage == Stage::available ? ", or one in the pool with --steps FILE" : "")};
   }
   if (order == OrderKind::abort && !is_busy(record.stage) &&
       record.stage != Stage::pending_cleaning) {
@@ -117,6 +123,10 @@ std::optional<Error> refusal_of(OrderKind order, const Record& record) {
                              "cleaned or is in error",
                              to_string(record.address), state)};
   }
+  if (order == OrderKind::disown && is_busy(record.stage)) {
+    return Error{Errc::conflict, fmt::format("{} is {}; abort the cleaning first, then disown it",
+                                             to_string(record.address), state)};
+  }
   if (order == OrderKind::enrol && record.held) {
     return Error{Errc::conflict, fmt::format("{} is held by an operator; un-reserve it first",
                                              to_string(record.address))};
@@ -131,6 +141,7 @@ bool has_acted(OrderKind order, const Record& before, const Record& now) {
   if (order == OrderKind::maintenance_off) return !now.maintenance;
   if (now.epoch == before.epoch) return false;
   if (order == OrderKind::abort) return now.stage == Stage::error;
+  if (order == OrderKind::disown) return !now.cleanable();
   if (order == OrderKind::enrol) return now.serial != before.serial || now.accepted;
   return true;  // a second try may have failed again by now
 }
@@ -201,19 +212,25 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   const std::string host = or_this_host(session, options.host);
   const auto before = find_device(session, host, options.device);
   if (!before) return complain(err, before.error());
-  if (const auto pointless = refusal_of(options.order, *before)) return complain(err, *pointless);
+  if (const auto pointless = refusal_of(options, *before)) return complain(err, *pointless);
   auto store = session.store();
   if (!store) return complain(err, store.error());
-  FoundDrive accepts;
+  OrderSaid said;
+  said.reason = options.reason;
   if (options.order == OrderKind::enrol) {
     auto drive = drive_to_accept(*before, options.serial);
     if (!drive) return complain(err, drive.error());
-    accepts = std::move(drive).value();
+    said.accepts = std::move(drive).value();
   }
-  const auto order = new_order(session, host, options.order, to_string(before->address), accepts);
+  if (!options.steps_file.empty()) {
+    auto steps = steps_of_file(options.steps_file, *before);
+    if (!steps) return complain(err, steps.error());
+    said.steps = *std::move(steps);
+  }
+  const auto order = new_order(session, host, options.order, to_string(before->address), said);
   if (!order) return complain(err, order.error());
   if (options.order == OrderKind::enrol) {
-    out << visible(accepting_text(accepts, before->address)) << "\n" << std::flush;
+    out << visible(accepting_text(said.accepts, before->address)) << "\n" << std::flush;
   }
   const auto pushed =
       session.wait<Ok>([&](auto done) { (*store)->push_order(host, *order, std::move(done)); });

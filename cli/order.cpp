@@ -1,6 +1,7 @@
 // reclaim device order list|withdraw, and how an order is issued.
 #include "cli/order.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -11,9 +12,11 @@
 
 #include "cli/commands.h"
 #include "handlers/survey/identity.h"
+#include "state/base/durable_file.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
 #include "state/certificate/order_seal.h"
+#include "state/device/named_steps.h"
 
 namespace reclaim::cli {
 namespace {
@@ -47,7 +50,7 @@ int complain(std::ostream& err, const Error& error) {
 }  // namespace
 
 Result<Order> new_order(Session& session, const std::string& host, OrderKind kind,
-                        const std::string& address, const FoundDrive& accepts) {
+                        const std::string& address, const OrderSaid& said) {
   const config::Settings& settings = session.settings();
   Order order;
   order.order = to_string(kind);
@@ -56,19 +59,33 @@ Result<Order> new_order(Session& session, const std::string& host, OrderKind kin
   order.request_id = "req-" + random_uuid();
   order.issued_at = session.clock().now().wall;
   order.nonce = random_uuid();
-  order.serial = accepts.serial;
-  order.hardware = accepts.hardware;
+  order.serial = said.accepts.serial;
+  order.hardware = said.accepts.hardware;
+  order.reason = said.reason;
+  order.steps = said.steps;
   OrderSeal(settings.host, key_at(default_host_key(settings.state_path)),
             key_at(settings.order_key_file))
       .seal(host, order);
   if (accepts_something(order) && order.mac.empty()) {
     return Error{Errc::refused,
-                 fmt::format("{} accepts a drive and has to be authenticated: run it as root on "
-                             "host {}, or set [security] order_key_file to the same key here and "
-                             "there",
-                             to_string(kind), host)};
+                 fmt::format("{}{} has to be authenticated: run it as root on host {}, or set "
+                             "[security] order_key_file to the same key here and there",
+                             to_string(kind), order.steps.empty() ? "" : " with steps", host)};
   }
   return order;
+}
+
+Result<std::string> steps_of_file(const std::string& path, const Record& record) {
+  const auto file = durable_file::File::open(path, O_RDONLY);
+  if (!file) return file.error();
+  const auto text = file->read_all(kNamedStepsBytesMax);
+  if (!text) return text.error();
+  const auto steps = parse_named_steps(*text);
+  if (!steps) return steps.error().wrap(path);
+  if (Status known = check_named_steps(*steps, record.steps_offered); !known) {
+    return known.error().wrap(path);
+  }
+  return encode_plan(*steps);
 }
 
 Result<FoundDrive> drive_to_accept(const Record& record, const std::string& serial) {

@@ -10,10 +10,20 @@
 
 namespace reclaim::cli {
 
-// `accepts`: for `enrol`, which drive. Errc::refused: it has to be authenticated, and no key for it
-// can be read here.
+// What an order says besides.
+struct OrderSaid {
+  FoundDrive accepts;  // `enrol`: which drive
+  std::string reason;  // `disown`
+  std::string steps;   // `clean`: those that are run first (encode_plan)
+};
+
+// Errc::refused: it has to be authenticated, and no key for it can be read here.
 [[nodiscard]] Result<Order> new_order(Session& session, const std::string& host, OrderKind kind,
-                                      const std::string& address, const FoundDrive& accepts);
+                                      const std::string& address, const OrderSaid& said);
+
+// The steps that a file names for a device, checked with what its worker offers; encoded as an
+// order has them. The error names the file.
+[[nodiscard]] Result<std::string> steps_of_file(const std::string& path, const Record& record);
 
 // The drive that an `enrol` accepts: the one that the device's worker saw there last, or the one
 // with the serial that is given, if any. Errc::invalid with the remedy: nothing tells it.

@@ -156,6 +156,16 @@ void add_device_command(CLI::App* device, CommandLine& line, OrderKind order,
   CLI::App* command = device->add_subcommand(std::string(to_string(order)), help);
   command->add_option("DEVICE", options->device, "PCI address or UUID")->required();
   command->add_option("--host", options->host, "The host of the device [this host]");
+  if (order == OrderKind::clean) {
+    command->add_option(
+        "--steps", options->steps_file,
+        "Clean steps to run first, in the order of this JSON file; also of a device "
+        "in the pool");
+  }
+  if (order == OrderKind::disown) {
+    command->add_option("--reason", options->reason, "Why, for the journal and the audit")
+        ->required();
+  }
   runs(command, line, options, cli::run_device_command);
 }
 
@@ -213,6 +223,8 @@ void add_device(CLI::App& app, CommandLine& line) {
                      "Stop a cleaning; the device stays reserved, in error");
   add_device_command(device, line, OrderKind::unhold,
                      "Approve that a cleaning goes on behind the hold at which it waits");
+  add_device_command(device, line, OrderKind::disown,
+                     "Let a device go that no device_spec entry matches any more, as it is");
   add_device_set(device, line);
   add_device_order(device, line);
 }

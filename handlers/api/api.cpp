@@ -13,6 +13,7 @@
 #include "handlers/api/devices.h"
 #include "handlers/api/error.h"
 #include "handlers/api/fleet.h"
+#include "handlers/api/orders.h"
 #include "handlers/api/route.h"
 #include "handlers/api/version.h"
 #include "state/base/check.h"
@@ -73,6 +74,8 @@ std::string_view rule_of(Resource resource) {
       return "cyborg:device:clean";
     case Resource::unhold:
       return "cyborg:device:unhold";
+    case Resource::disown:
+      return "cyborg:device:disown";
     case Resource::arqs:
       return "cyborg:arq:get_all";
     case Resource::arq:
@@ -88,19 +91,6 @@ std::string_view rule_of(Resource resource) {
 Microversion needed_by(Resource resource) {
   const bool new_one = orders_something(resource) || resource == Resource::steps;
   return new_one ? kVersionDeviceState : kVersionMin;
-}
-
-bool blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
-
-// An order takes no arguments; an empty object is what some clients send for none.
-bool says_nothing(std::string_view body) {
-  if (blank(body)) return true;
-  const std::size_t first = body.find_first_not_of(" \t\r\n");
-  const std::size_t last = body.find_last_not_of(" \t\r\n");
-  return body[first] == '{' && body[last] == '}' && first < last &&
-         blank(body.substr(first + 1, last - first - 1));
 }
 
 }  // namespace
@@ -214,6 +204,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       case Resource::steps:
       case Resource::clean:
       case Resource::unhold:
+      case Resource::disown:
         return one_device(call);
       case Resource::arqs:
       case Resource::arq:
@@ -328,29 +319,26 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   }
 
   void order(const CallPtr& call, const Fleet::Found& found) {
-    const bool unholds = call->route.resource == Resource::unhold;
-    const OrderKind kind = unholds ? OrderKind::unhold : OrderKind::clean;
-    if (!says_nothing(call->request.body)) {
-      return answer(*call, fault(400, fmt::format("{} takes no arguments: send no body, or {{}}",
-                                                  to_string(kind))));
-    }
     const WallMs now = ports_.clock.now().wall;
-    const auto why = unholds ? why_not_unhold(found, now, options_.heartbeat_max_ms)
-                             : why_not_clean(found, now, options_.heartbeat_max_ms);
-    if (why) return answer(*call, fault(why->status, why->detail));
-    Order order;
-    order.order = to_string(kind);
-    order.address = to_string(found.record.address);
+    auto asked =
+        order_of(call->route.resource, call->request.body, found, now, options_.heartbeat_max_ms);
+    if (const auto* why = std::get_if<Fault>(&asked)) {
+      return answer(*call, fault(why->status, why->detail));
+    }
+    Order& order = std::get<Order>(asked);
     order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
                             word(call->who.project_id));
     order.request_id = call->request.request_id;
     order.issued_at = now;
-    if (unholds && ports_.seal) ports_.seal(found.record.host, order);
-    if (unholds && order.mac.empty()) {
-      return answer(*call, fault(503,
-                                 "this node of the API has no key that the worker would believe: "
+    const bool sealed = accepts_something(order);
+    if (sealed && ports_.seal) ports_.seal(found.record.host, order);
+    if (sealed && order.mac.empty()) {
+      return answer(
+          *call,
+          fault(503, fmt::format("this node of the API has no key that the worker would believe: "
                                  "set [security] order_key_file to the same key here and on the "
-                                 "hosts, or run `reclaim device unhold` as root on the host"));
+                                 "hosts, or run `reclaim device {}` as root on the host",
+                                 order.order)));
     }
     ports_.store.push_order(
         found.record.host, order, [weak = weak_from_this(), call](Result<Ok> pushed) {
@@ -368,15 +356,15 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     const std::string outcome =
         response.status == 202 ? "accepted" : fmt::format("refused with {}", response.status);
     const std::string device = printable_excerpt(call.route.id);
-    ports_.log.info(log_name::kApiAudit,
-                    fmt::format("{} of device {} by user {} of project {}: {}",
-                                call.route.resource == Resource::unhold ? "unhold" : "clean",
-                                device, word(call.who.user_id), word(call.who.project_id), outcome),
-                    {{"device", device},
-                     {"user_id", word(call.who.user_id)},
-                     {"project_id", word(call.who.project_id)},
-                     {"outcome", outcome},
-                     {"request_id", call.request.request_id}});
+    ports_.log.info(
+        log_name::kApiAudit,
+        fmt::format("{} of device {} by user {} of project {}: {}", word_of(call.route.resource),
+                    device, word(call.who.user_id), word(call.who.project_id), outcome),
+        {{"device", device},
+         {"user_id", word(call.who.user_id)},
+         {"project_id", word(call.who.project_id)},
+         {"outcome", outcome},
+         {"request_id", call.request.request_id}});
   }
 
   static std::string word(const std::string& id) {

@@ -121,6 +121,11 @@ void put_json(JsonWriter& writer, std::string_view key, const std::string& text)
   }
 }
 
+void put_by_hand(JsonWriter& writer) {
+  put_key(writer, "by_hand");
+  writer.Bool(true);
+}
+
 // Only of a device that has tags, or that a policy by role is for.
 void put_roles(JsonWriter& writer, const Record& record) {
   if (!record.tags.empty()) put_json(writer, "tagged_device", tagged_device(record));
@@ -154,7 +159,7 @@ std::string why_allocated(const Record& record) {
       record.instance.empty() ? "" : fmt::format(" to instance {}", record.instance), arq);
 }
 
-std::optional<Fault> why_state_forbids(const Record& record) {
+std::optional<Fault> why_state_forbids(const Record& record, bool steps_named) {
   const std::string who =
       fmt::format("The device at {} of host {}", to_string(record.address), record.host);
   const std::string because =
@@ -164,7 +169,9 @@ std::optional<Fault> why_state_forbids(const Record& record) {
     case DeviceState::error:
       return std::nullopt;
     case DeviceState::available:
-      return Fault{409, fmt::format("{} is available: it is clean already", who)};
+      if (steps_named && !record.held) return std::nullopt;
+      return Fault{409, fmt::format("{} is available: it is clean already{}", who,
+                                    record.held ? ", and held by an operator" : "")};
     case DeviceState::allocated:
       return Fault{409, fmt::format("{} {}", who, why_allocated(record))};
     case DeviceState::pending_cleaning:
@@ -301,6 +308,7 @@ std::string steps_body(const Record& record) {
     put_key(writer, "priority");
     writer.Int(step.priority);
     put_json(writer, "args", step.args);
+    if (step.by_hand) put_by_hand(writer);
     writer.EndObject();
   }
   writer.EndArray();
@@ -321,8 +329,6 @@ std::string steps_body(const Record& record) {
   return text_of(buffer);
 }
 
-namespace {
-
 std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
                                    std::int64_t heartbeat_max_ms) {
   const std::int64_t age_ms = now.ms - found.host.heartbeat_at.ms;
@@ -335,10 +341,8 @@ std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
                                 found.record.host, last, seconds(heartbeat_max_ms))};
 }
 
-}  // namespace
-
 std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
-                                   std::int64_t heartbeat_max_ms) {
+                                   std::int64_t heartbeat_max_ms, bool steps_named) {
   const Record& record = found.record;
   if (!record.cleanable()) {
     return Fault{400, fmt::format("The device at {} of host {} is of type {}, which does not "
@@ -346,7 +350,7 @@ std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
                                   "lists",
                                   to_string(record.address), record.host, record.type)};
   }
-  if (auto fault = why_state_forbids(record)) return fault;
+  if (auto fault = why_state_forbids(record, steps_named)) return fault;
   return why_no_worker(found, now, heartbeat_max_ms);
 }
 

@@ -59,12 +59,16 @@ struct Fault {
   std::string detail;
 };
 
+// Why its host carries out no order now; nothing: it does.
+[[nodiscard]] std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
+                                                 std::int64_t heartbeat_max_ms);
 // Why the hold at which the device waits takes no approval; nothing: it does, or waits at one.
 [[nodiscard]] std::optional<Fault> why_not_unhold(const Fleet::Found& found, WallMs now,
                                                   std::int64_t heartbeat_max_ms);
 // Why the device may not be told to clean itself now, as the specification lists it; nothing: it
-// may. The worker judges again when it gets the order.
+// may. `steps_named`: with clean steps by hand, which a device in the pool takes too. The worker
+// judges again when it gets the order.
 [[nodiscard]] std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
-                                                 std::int64_t heartbeat_max_ms);
+                                                 std::int64_t heartbeat_max_ms, bool steps_named);
 
 }  // namespace reclaim::api

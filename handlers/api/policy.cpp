@@ -39,6 +39,7 @@ constexpr Default kDefaults[] = {
     {"cyborg:device:clean", "role:admin"},
     {"cyborg:device:cleaning_steps", "role:admin"},
     {"cyborg:device:unhold", "role:admin"},
+    {"cyborg:device:disown", "role:admin"},
     {"cyborg:arq:get_all", "rule:project_reader_or_admin"},
     {"cyborg:arq:get_one", "rule:project_reader_or_admin"},
     {"admin_api", "role:admin"},

@@ -77,6 +77,7 @@ Resource find_resource(const std::vector<std::string>& rest) {
     if (rest.size() == 3) return Resource::device;
     if (rest.size() == 4 && rest[3] == "clean") return Resource::clean;
     if (rest.size() == 4 && rest[3] == "unhold") return Resource::unhold;
+    if (rest.size() == 4 && rest[3] == "disown") return Resource::disown;
     if (rest.size() == 5 && rest[3] == "cleaning" && rest[4] == "steps") return Resource::steps;
   }
   if (rest[1] == "accelerator_requests") {
@@ -112,7 +113,8 @@ Result<Route> parse_route(std::string_view text) {
 }
 
 bool orders_something(Resource resource) {
-  return resource == Resource::clean || resource == Resource::unhold;
+  return resource == Resource::clean || resource == Resource::unhold ||
+         resource == Resource::disown;
 }
 
 std::string_view method_of(Resource resource) {

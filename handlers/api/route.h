@@ -22,6 +22,7 @@ enum class Resource {
   device,   // /v2/devices/ID
   clean,    // /v2/devices/ID/clean
   unhold,   // /v2/devices/ID/unhold
+  disown,   // /v2/devices/ID/disown
   steps,    // /v2/devices/ID/cleaning/steps
   arqs,     // /v2/accelerator_requests
   arq,      // /v2/accelerator_requests/ID

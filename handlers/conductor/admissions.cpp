@@ -112,6 +112,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   if (assessment.facts.type) next.type = *assessment.facts.type;
   next.tags = assessment.facts.tags.value_or(next.tags);
   next.policies = assessment.facts.policies.value_or(next.policies);
+  next.steps_offered = assessment.facts.steps_offered.value_or(next.steps_offered);
   next.by_steps = assessment.facts.by_steps.value_or(next.by_steps);
   if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
   if (assessment.counters) {
@@ -132,9 +133,16 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   const auto saved = [this, address] {
     if (context_.record_of(address).stage == Stage::pending_cleaning) try_admit(address);
   };
-  writer_.save_note(next, device.persisted ? "noted" : "first_seen", why,
-                    next.held ? "held by an operator" : next.waiting_for, IfUnsaved::given_up,
-                    saved);
+  const auto save = [this, next, why, saved, trigger = device.persisted ? "noted" : "first_seen"] {
+    writer_.save_note(next, trigger, why, next.held ? "held by an operator" : next.waiting_for,
+                      IfUnsaved::given_up, saved);
+  };
+  // An entry that matches it since a tenant got it: it is ours now, and dirty.
+  if (device.record.cleanable() || !next.cleanable() || next.stage == Stage::available) {
+    return save();
+  }
+  writer_.decide(address, next);
+  ledger_.mark_dirty_then(address, next, Trigger::allocation_seen, save);
 }
 
 std::size_t Admissions::busy_count() const {

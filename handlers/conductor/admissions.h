@@ -12,6 +12,7 @@
 #include "handlers/arq/book.h"
 #include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/record_writer.h"
 #include "handlers/conductor/release_fence.h"
 
@@ -21,11 +22,12 @@ namespace reclaim {
 class Admissions final {
  public:
   // `maintenance_begins`: it was ordered, and the record does not say so yet.
-  Admissions(const ConductorContext& context, DeviceTable& devices, RecordWriter& writer,
-             CertificateKeeper& certificates, ReleaseFence& fence, const ArqBook& book,
-             std::function<bool(const PciAddress& address)> maintenance_begins)
+  Admissions(const ConductorContext& context, DeviceTable& devices, LedgerGate& ledger,
+             RecordWriter& writer, CertificateKeeper& certificates, ReleaseFence& fence,
+             const ArqBook& book, std::function<bool(const PciAddress& address)> maintenance_begins)
       : context_(context),
         devices_(devices),
+        ledger_(ledger),
         writer_(writer),
         certificates_(certificates),
         fence_(fence),
@@ -85,6 +87,7 @@ class Admissions final {
 
   const ConductorContext& context_;
   DeviceTable& devices_;
+  LedgerGate& ledger_;
   RecordWriter& writer_;
   CertificateKeeper& certificates_;
   ReleaseFence& fence_;

@@ -7,6 +7,7 @@
 
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/cyborg_remarks.h"
+#include "handlers/survey/device_kind.h"
 #include "handlers/survey/identity.h"
 
 namespace reclaim {
@@ -47,6 +48,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
                            !is_by_steps(sighting, context_.on_ledger(address), device->record);
     seen_here.providers.clear();
     for (const auto& row : sighting.rows) seen_here.providers.push_back(row.uuid);
+    seen_here.listed = reclaim::is_listed(sighting);
   }
   const bool met_anew = device != nullptr && seen_here.met_anew && !claims_.is_open(address);
   if (device != nullptr && device->quarantined && !met_anew) {
@@ -68,7 +70,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   const Planning planning = planning_for(context_, sighting);
   const Record& base = assessment->first_seen ? *assessment->first_seen : device->record;
   resolve_policy(*assessment, base, sighting, planning);
-  note_policy(*assessment, base, sighting, planning.policy);
+  note_policy(*assessment, base, sighting, planning);
   if (assessment->first_seen) {
     device = &devices_[address];
     const LedgerEntry* known = context_.on_ledger(address);
@@ -177,7 +179,8 @@ void Assessor::reserve_unrecorded(const Sighting& sighting) {
   const Device& device = devices_.at(sighting.address);
   if (device.saving_since > context_.survey.began) return;
   const bool taken = sighting.view && !sighting.view->free();
-  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {
+  if (taken && context_.stays_ours(sighting.address) && device.record.stage == Stage::available &&
+      device.record.cleanable()) {
     ledger_.note_offered(sighting.address, [] {});
   }
   const auto& remembered = context_.ports.ledger.entries();
@@ -297,7 +300,9 @@ void Assessor::say_mismatch(const PciAddress& address, const Assessment& assessm
 bool Assessor::is_watched(const PciAddress& address) const {
   if (context_.survey.not_ours) return false;
   const Device& device = devices_.at(address);
-  if (!device.quarantined) return is_left_to_others(device.record);
+  if (!device.quarantined) {
+    return context_.stays_ours(address) && is_left_to_others(device.record);
+  }
   const auto entry = context_.ports.ledger.entries().find(address);
   return entry != context_.ports.ledger.entries().end() && entry->second.dirty &&
          !seen(address).other_kind;

@@ -73,6 +73,8 @@ class Assessor final {
 
   // Since this worker started.
   [[nodiscard]] bool is_surveyed(const PciAddress& address) const { return seen(address).surveyed; }
+  // A device_spec entry matches what the last survey saw there.
+  [[nodiscard]] bool is_listed(const PciAddress& address) const { return seen(address).listed; }
   // Reserved, and nothing tells a hold from a tenancy that nobody saw.
   [[nodiscard]] bool is_unsure(const PciAddress& address) const { return seen(address).unsure; }
 
@@ -88,6 +90,7 @@ class Assessor final {
   struct Seen {
     std::vector<std::string> providers;  // of its address, in the last survey
     bool other_kind = false;             // what is there is no drive, as the last survey saw
+    bool listed = false;                 // a device_spec entry matched it then
     bool surveyed = false;
     bool unsure = false;
     bool met_anew = false;

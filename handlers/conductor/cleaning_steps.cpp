@@ -46,9 +46,9 @@ void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
   if (step.interface == kPciInterface) return run_function_step(address, epoch);
   if (step.interface != kNvmeInterface) {
     return own_.run(address, epoch,
-                    [this, address, name = record.clean_step](
+                    [this, address, key = findings_key(record.plan, record.step_index)](
                         std::uint64_t of, const Result<nvme::StepReport>& report) {
-                      step_answered(address, of, name, report);
+                      step_answered(address, of, key, report);
                     });
   }
   const auto kind = nvme::parse_drive_step(step.step);
@@ -64,9 +64,8 @@ void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
       [this, address, epoch](nvme::EraseProgress progress) {
         writer_.show_progress(address, epoch, progress);
       },
-      [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
-        step_answered(address, epoch, name, report);
-      });
+      [this, address, epoch, key = findings_key(record.plan, record.step_index)](
+          Result<nvme::StepReport> report) { step_answered(address, epoch, key, report); });
 }
 
 void CleaningSteps::run_function_step(const PciAddress& address, std::uint64_t epoch) {
@@ -84,9 +83,8 @@ void CleaningSteps::run_function_step(const PciAddress& address, std::uint64_t e
   request.config_ignored = policy->function.config_ignored;
   context_.ports.drives.run_function_step(
       address, request,
-      [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
-        step_answered(address, epoch, name, report);
-      });
+      [this, address, epoch, key = findings_key(record.plan, record.step_index)](
+          Result<nvme::StepReport> report) { step_answered(address, epoch, key, report); });
 }
 
 void CleaningSteps::step_answered(const PciAddress& address, std::uint64_t epoch,

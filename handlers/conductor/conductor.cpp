@@ -67,7 +67,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
              }),
       claims_(context_, devices_, locks_, [this] { admissions_.thread_is_free(); }),
       admissions_(
-          context_, devices_, writer_, certificates_, fence_, arq_book_,
+          context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_,
           [this](const PciAddress& address) { return device_orders_.maintenance_begins(address); }),
       own_steps_(context_, writer_),
       steps_(context_, ledger_, writer_, own_steps_),
@@ -76,8 +76,10 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       assessor_(context_, devices_,
                 {ledger_, certificates_, reserver_, registration_, fence_, claims_, arqs_, inbox_,
                  admissions_, audits_}),
+      disowning_(context_, {ledger_, certificates_, writer_, fence_, claims_, admissions_,
+                            assessor_, audits_}),
       device_orders_(context_, {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_,
-                                own_steps_, audits_}),
+                                own_steps_, audits_, disowning_}),
       orders_(context_, ledger_, device_orders_),
       surveyor_(ports.providers, ports.drives),
       schedule_(

@@ -24,6 +24,7 @@
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/cyborg_watch.h"
 #include "handlers/conductor/device_orders.h"
+#include "handlers/conductor/disowning.h"
 #include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
@@ -147,6 +148,7 @@ class Conductor final {
   Recheck recheck_;
   Release release_;
   Assessor assessor_;
+  Disowning disowning_;
   DeviceOrders device_orders_;
   OrderDesk orders_;
   Surveyor surveyor_;

@@ -100,6 +100,9 @@ struct ConductorContext {
   [[nodiscard]] const Record& record_of(const PciAddress& address) const {
     return devices.at(address).record;
   }
+  // Whether it is ours, by what was decided on: a record that lets it go counts though it is not
+  // durable yet.
+  [[nodiscard]] bool stays_ours(const PciAddress& address) const;
   // What came of an effect that the record of `epoch` asked for. The reducer drops it when the
   // device went on without it.
   void answer(const PciAddress& address, std::uint64_t epoch, Trigger trigger,

@@ -8,6 +8,8 @@
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/identity.h"
+#include "handlers/survey/named_plan.h"
+#include "state/device/named_steps.h"
 
 namespace reclaim {
 namespace {
@@ -70,17 +72,23 @@ std::string DeviceOrders::why_refused(const Order& order) const {
   if (kind_of(order) == OrderKind::unhold && !own_.is_held(*address)) {
     return std::string(kNotHeld);
   }
+  if (kind_of(order) == OrderKind::disown) {
+    return order.reason.empty() ? "it gives no reason: issue it again with --reason TEXT"
+                                : disowning_.why_not(*address);
+  }
   return {};
 }
 
 bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& address) const {
   const auto kind = kind_of(order);
-  if (kind != OrderKind::clean && kind != OrderKind::enrol) return false;
+  if (kind != OrderKind::clean && kind != OrderKind::enrol && kind != OrderKind::disown) {
+    return false;
+  }
   const auto found = context_.devices.find(address);
   if (found == context_.devices.end()) return !context_.survey.gone_through;
   const Device& device = found->second;
   const Stage stage = device.record.stage;
-  const bool asks = stage == Stage::available || (kind == OrderKind::enrol && !is_busy(stage));
+  const bool asks = stage == Stage::available || (kind != OrderKind::clean && !is_busy(stage));
   return !assessor_.is_surveyed(address) && !device.quarantined && asks;
 }
 
@@ -96,7 +104,8 @@ void DeviceOrders::carry_out(const Order& order, const PciAddress& address, cons
   }
   switch (*kind) {
     case OrderKind::clean:
-      return done(clean(device, std::move(facts)));
+      return order.steps.empty() ? done(clean(device, std::move(facts)))
+                                 : clean_by_hand(device, order, std::move(facts), done);
     case OrderKind::abort:
       if (std::string why = own_.why_not_abortable(address); !why.empty()) return done(why);
       context_.post(address, Event{Trigger::operator_abort, 0, std::move(facts)});
@@ -105,6 +114,11 @@ void DeviceOrders::carry_out(const Order& order, const PciAddress& address, cons
       return enrol(device, order, std::move(facts), done);
     case OrderKind::unhold:
       return done(own_.approve(address, printable_excerpt(order.who, kOrderWordBytesMax)));
+    case OrderKind::disown:
+      return disowning_.begin(
+          address,
+          fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
+          [done] { done(""); });
     case OrderKind::maintenance_on:
     case OrderKind::maintenance_off:
       maintenance_wanted_[address] = *kind == OrderKind::maintenance_on;
@@ -133,15 +147,56 @@ std::string DeviceOrders::clean(const Device& device, Facts facts) {
   const auto& sighting = admissions_.sighting(address);
   const bool by_arq_only =
       stage == Stage::allocated && sighting && sighting->view && sighting->view->free();
-  if ((by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) &&
-      book_.let_go(address, device.record.provider)) {
-    context_.ports.log.warning(
-        log_name::kConductor,
-        fmt::format("{}: an operator says that no ARQ binds it any more", to_string(address)));
-    arqs_.save();
+  if (by_arq_only || stage == Stage::error || stage == Stage::pending_cleaning) {
+    let_arq_go(device.record);
   }
   context_.post(address, Event{Trigger::operator_clean, 0, std::move(facts)});
   return {};
+}
+
+void DeviceOrders::let_arq_go(const Record& record) {
+  if (!book_.let_go(record.address, record.provider)) return;
+  context_.ports.log.warning(
+      log_name::kConductor,
+      fmt::format("{}: an operator says that no ARQ binds it any more", to_string(record.address)));
+  arqs_.save();
+}
+
+// With steps that are named, which is also for a device in the pool: that is reserved first.
+void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts facts,
+                                 const Done& done) {
+  const PciAddress address = device.record.address;
+  const Stage stage = device.record.stage;
+  const auto policy = policy_of(context_.policies, device.record);
+  if (!device.record.cleanable() || !policy) return done(std::string(kNotListed));
+  if (find_row(stage, Trigger::operator_steps) == nullptr) {
+    return done(
+        fmt::format("it is {}: steps are named for a device that is available, in error, or "
+                    "that waits for an operator to start its cleaning",
+                    to_string(device_state(stage))));
+  }
+  if (stage == Stage::pending_cleaning && device.record.clean_start != CleanStart::awaited) {
+    return done("it is going to be cleaned without further orders");
+  }
+  if (device.record.held && !assessor_.is_unsure(address)) {
+    return done("an operator holds it; un-reserve it first");
+  }
+  auto steps = decode_plan(order.steps);
+  if (!steps) return done(steps.error().what);
+  if (steps->empty() || steps->size() > kNamedStepsMax) {
+    return done(fmt::format("it names {} clean steps; 1 to {} are accepted", steps->size(),
+                            kNamedStepsMax));
+  }
+  const auto offered = offered_steps(*policy, context_.options, device.record.by_steps);
+  if (Status known = check_named_steps(*steps, offered); !known) return done(known.error().what);
+  facts.steps_ordered = *std::move(steps);
+  const Event event{Trigger::operator_steps, 0, std::move(facts)};
+  if (stage == Stage::available && !assessor_.is_unsure(address)) {
+    return from_pool(address, event, done, [](const std::string& /*why*/) {});
+  }
+  if (stage != Stage::available) let_arq_go(device.record);
+  context_.post(address, event);
+  done("");
 }
 
 // Nothing is forgotten before it is known that the word means something here.
@@ -170,28 +225,32 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   facts.serial = order.serial.empty() ? device.found.serial : order.serial;
   facts.hardware = device.found.hardware;
   facts.boot_id = context_.options.boot_id;
+  const Event event{Trigger::operator_enrol, 0, std::move(facts)};
   if (stage == Stage::available) {
-    return enrol_from_pool(address, std::move(facts), done);
+    return from_pool(address, event, done, [this, address](const std::string& why_not) {
+      refuse_enrolment(address, why_not);
+    });
   }
-  context_.post(address, Event{Trigger::operator_enrol, 0, std::move(facts)});
+  context_.post(address, event);
   done("");
 }
 
 // Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.
-void DeviceOrders::enrol_from_pool(const PciAddress& address, Facts facts, const Done& done) {
+void DeviceOrders::from_pool(const PciAddress& address, const Event& event, const Done& done,
+                             const std::function<void(const std::string& why)>& refused) {
   context_.ports.providers.read(
       context_.record_of(address).provider,
-      [this, address, facts = std::move(facts), done](Result<placement::ProviderView> view) {
+      [this, address, event, done, refused](Result<placement::ProviderView> view) {
         if (context_.stopping) return;
         std::string why = view ? "" : view.error().what;
         if (why.empty() && (!view->is_device() || !view->free() || view->burned())) {
           why = "Placement shows it reserved or taken";
         }
         if (!why.empty()) {
-          refuse_enrolment(address, why);
+          refused(why);
           return done(why);
         }
-        context_.post(address, Event{Trigger::operator_enrol, 0, facts});
+        context_.post(address, event);
         done("");
       });
 }

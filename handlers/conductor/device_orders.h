@@ -1,13 +1,15 @@
-// Carries out operators' orders, and Cyborg's: clean, abort, enrol, and maintenance, which begins
-// and ends between two cleanings.
+// Carries out operators' orders, and Cyborg's: clean, abort, enrol, disown, and maintenance, which
+// begins and ends between two cleanings.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
 #include "handlers/arq/book.h"
 #include "handlers/conductor/assessor.h"
 #include "handlers/conductor/context.h"
+#include "handlers/conductor/disowning.h"
 #include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/record_writer.h"
@@ -25,6 +27,7 @@ struct OrderHands {
   Assessor& assessor;
   OperatorSteps& own_steps;
   AuditKeeper& audits;
+  Disowning& disowning;
 };
 
 // Thread: the loop's.
@@ -40,7 +43,8 @@ class DeviceOrders final : public OrderDesk::Devices {
         admissions_(hands.admissions),
         assessor_(hands.assessor),
         own_(hands.own_steps),
-        audits_(hands.audits) {}
+        audits_(hands.audits),
+        disowning_(hands.disowning) {}
 
   [[nodiscard]] std::string why_refused(const Order& order) const override;
   [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const override;
@@ -63,7 +67,10 @@ class DeviceOrders final : public OrderDesk::Devices {
   void clean_what_was_bound(const PciAddress& address);
   [[nodiscard]] std::string clean(const Device& device, Facts facts);
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
-  void enrol_from_pool(const PciAddress& address, Facts facts, const Done& done);
+  void let_arq_go(const Record& record);
+  void clean_by_hand(const Device& device, const Order& order, Facts facts, const Done& done);
+  void from_pool(const PciAddress& address, const Event& event, const Done& done,
+                 const std::function<void(const std::string& why)>& refused);
   void refuse_enrolment(const PciAddress& address, const std::string& reason);
   [[nodiscard]] bool stands_unopened(const Record& record) const;
   void set_maintenance(const PciAddress& address, bool on);
@@ -78,6 +85,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   Assessor& assessor_;
   OperatorSteps& own_;
   AuditKeeper& audits_;
+  Disowning& disowning_;
   std::map<PciAddress, bool> maintenance_wanted_;
 };
 

@@ -9,6 +9,7 @@
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
+#include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 
@@ -38,7 +39,7 @@ nvme::PciClaimRequest function_request(const Record& record, const DevicePolicy&
   }
   request.driver = policy.function.driver;
   if (const auto known = nvme::decode_hardware(record.hardware)) request.expected = *known;
-  request.commands = commands_of(policy.steps);
+  request.commands = commands_of(policy.steps, record.plan);
   return request;
 }
 
@@ -65,7 +66,7 @@ std::optional<nvme::ClaimRequest> DriveClaims::claim_request(const Record& recor
   request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
   request.managed = policy->managed;
   request.rules = policy->rules;
-  request.commands = commands_of(policy->steps);
+  request.commands = commands_of(policy->steps, record.plan);
   return request;
 }
 
@@ -138,7 +139,7 @@ Status DriveClaims::plan_drive(const Record& record, const DevicePolicy& policy,
   if (!is_whole(record.plan)) {
     const auto method = context_.policies.choose_method(policy, identity->capabilities);
     if (!method) return method.error();
-    facts.plan = make_plan(*method, policy, context_.options);
+    facts.plan = behind_named_steps(record.plan, make_plan(*method, policy, context_.options));
     permitted = *method;
     return Ok{};
   }
@@ -151,7 +152,7 @@ Status DriveClaims::plan_drive(const Record& record, const DevicePolicy& policy,
 void DriveClaims::plan_function(const Record& record, const DevicePolicy& policy, Facts& facts) {
   drives_[record.address].permitted.reset();
   if (!is_whole_function_plan(record.plan)) {
-    facts.plan = make_function_plan(policy, context_.options);
+    facts.plan = behind_named_steps(record.plan, make_function_plan(policy, context_.options));
   }
 }
 
@@ -162,8 +163,8 @@ void DriveClaims::lock_commands_in(const Record& record, const DevicePolicy& pol
   if (report.command_digests.empty() || record.erase_begun) return;
   std::vector<CleanStep> plan = facts.plan.value_or(record.plan);
   for (CleanStep& step : plan) {
-    const OperatorStep* defined = definition_of(step, policy.steps);
-    if (defined == nullptr) continue;
+    const auto defined = definition_of(step, policy.steps);
+    if (!defined) continue;
     const auto digest = report.command_digests.find(defined->command);
     if (digest != report.command_digests.end()) step = with_digest(step, digest->second);
   }

@@ -96,9 +96,10 @@ void LedgerGate::note_offered(const PciAddress& address, std::function<void()> n
   }
   const bool known = known_since > record.certificate_at &&
                      (!record.erase_begun || known_since > record.cleaning_started_at);
-  if (is_busy(record.stage) || known) return next();
-  const auto answered = [this, address, next = std::move(next)](const Status& kept) {
-    set_dirty_durable(address, kept.ok());
+  if (is_busy(record.stage) || known || !context_.stays_ours(address)) return next();
+  const auto answered = [this, address, next = std::move(next),
+                         strikes = lines_[address].strikes](const Status& kept) {
+    set_dirty_durable(address, kept.ok() && lines_[address].strikes == strikes);
     if (!kept) {
       context_.ports.log.error(
           log_name::kConductor,
@@ -150,6 +151,26 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
         fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
         {{"why", struck.error().what}});
     strike_later(address, certificate_id);
+  };
+  put(address, entry, context_.stopping.unless_begun(answered));
+}
+
+void LedgerGate::let_go(const PciAddress& address, std::function<void()> next) {
+  const LedgerEntry* known = context_.on_ledger(address);
+  LedgerEntry entry;
+  if (known != nullptr) entry.ordered_at = known->ordered_at;
+  Line& line = lines_[address];
+  line.dirty_durable = false;
+  line.strikes += 1;
+  const auto answered = [this, address, next = std::move(next)](const Status& kept) {
+    if (kept) return next();
+    context_.ports.log.error(
+        log_name::kConductor,
+        fmt::format("{}: its ledger line cannot be struck, trying again", to_string(address)),
+        {{"why", kept.error().what}});
+    context_.ports.timers.after(
+        context_.backoff(address),
+        context_.stopping.unless_begun([this, address, next] { let_go(address, next); }));
   };
   put(address, entry, context_.stopping.unless_begun(answered));
 }

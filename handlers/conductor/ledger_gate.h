@@ -31,6 +31,10 @@ class LedgerGate final {
   // The certificate is sealed: the device is clean, unless it came to be dirty since.
   void strike(const PciAddress& address, const std::string& certificate_id);
 
+  // Calls `next` once the ledger remembers nothing of the device but when an order for it was
+  // issued that accepted something. Tried until it is written.
+  void let_go(const PciAddress& address, std::function<void()> next);
+
   [[nodiscard]] bool is_dirty_durable(const PciAddress& address) const;
   void set_dirty_durable(const PciAddress& address, bool durable) {
     lines_[address].dirty_durable = durable;

@@ -25,8 +25,7 @@ bool runs_a_step(const Record& record) {
 std::optional<OperatorStep> OperatorSteps::running(const Record& record) const {
   const auto policy = policy_of(context_.policies, record);
   if (!policy || !runs_a_step(record)) return std::nullopt;
-  const OperatorStep* defined = definition_of(record.plan[record.step_index], policy->steps);
-  return defined != nullptr ? std::optional(*defined) : std::nullopt;
+  return definition_of(record.plan[record.step_index], policy->steps);
 }
 
 void OperatorSteps::run(const PciAddress& address, std::uint64_t epoch, Done done) {

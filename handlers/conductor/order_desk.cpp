@@ -55,7 +55,8 @@ void OrderDesk::let_wait(const Order& order) {
     return other.address == order.address;
   });
   const bool asked_before = last != waiting_.rend() && last->order == order.order &&
-                            last->serial == order.serial && last->hardware == order.hardware;
+                            last->serial == order.serial && last->hardware == order.hardware &&
+                            last->steps == order.steps;
   if (asked_before) return answer(order, "the same order waits already");
   if (waiting_.size() == kOrdersWaitingMax) {
     answer(waiting_.front(), "too many orders wait; issue it again");

@@ -28,9 +28,7 @@ void RecordWriter::save_note(const Record& noted, std::string trigger, std::stri
 }
 
 void RecordWriter::save(const PciAddress& address, RecordChange change) {
-  Device& device = devices_.at(address);
-  hold(address);
-  device.unsaved = change.next;
+  decide(address, change.next);
   const auto answered = [this, address, change](Result<Ok> result) {
     if (context_.stopping) return;
     if (!result) return save_failed(address, change, result.error());
@@ -152,6 +150,11 @@ void RecordWriter::hold(const PciAddress& address) {
   Device& device = devices_.at(address);
   if (!device.saving) device.saving_since = context_.ports.clock.now().mono;
   device.saving = true;
+}
+
+void RecordWriter::decide(const PciAddress& address, const Record& next) {
+  hold(address);
+  devices_.at(address).unsaved = next;
 }
 
 void RecordWriter::let_go(const PciAddress& address) {

@@ -38,6 +38,8 @@ class RecordWriter final {
   // A change of the device was decided on, and events wait from now on, until let_go() or the end
   // of a save.
   void hold(const PciAddress& address);
+  // The same, with what the record is going to be: from now on it goes by that.
+  void decide(const PciAddress& address, const Record& next);
   void let_go(const PciAddress& address);
   // Of a device that is being cleaned each save is tried again.
   void save(const PciAddress& address, RecordChange change);

@@ -12,6 +12,7 @@ constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are 
 }  // namespace
 
 void Reserver::reserve(const PciAddress& address, const std::string& provider) {
+  if (!context_.stays_ours(address)) return;
   if (!tries_[address].under_way.insert(provider).second) return;
   context_.ports.log.warning(
       log_name::kConductor,
@@ -40,7 +41,7 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
                               record.certificate_id != certificate;
         // Nova burns what it takes, and nobody does so for Cyborg.
         const bool bound = record.flow == Flow::cyborg && !view->free();
-        if (view->burned() || (released && !bound)) {
+        if (view->burned() || (released && !bound) || !context_.stays_ours(address)) {
           tries_[address].under_way.erase(provider);
           return nothing_to_reserve(address);
         }

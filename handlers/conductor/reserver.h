@@ -1,5 +1,6 @@
 // Reserves what is offered though it is not clean: PUT reserved = total, with retries that grow
-// while it is refused. Towards safety only, so that it waits for no record.
+// while it is refused. Towards safety only, so that it waits for no record; but a record that lets
+// the device go ends it from the moment it was decided on.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
+#include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
@@ -310,9 +311,11 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
 std::string gone_entry(const Sighting& sighting) {
   return fmt::format(
       "no [{}] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
-      "to be clean, so that it stays reserved until an entry matches it again and it is cleaned",
+      "to be clean, so that it stays reserved until an entry matches it again and it is cleaned, "
+      "or "
+      "`reclaim device disown {} --reason TEXT` lets it go as it is",
       sighting.is_drive() ? "nvme" : "devices", sighting.drive->vendor_id,
-      sighting.drive->device_id, to_string(sighting.address));
+      sighting.drive->device_id, to_string(sighting.address), to_string(sighting.address));
 }
 
 Error refuse(std::string why) {
@@ -543,10 +546,23 @@ Status provider_allows(const Sighting& sighting, const Record& record) {
 }
 
 // The steps are always those of today: none of them is an erase that may be running still.
-std::vector<CleanStep> function_plan_of(const Record& record, const Planning& planning) {
+Result<std::vector<CleanStep>> function_plan_of(const Record& record, const Planning& planning) {
   return is_whole_function_plan(record.plan)
              ? with_own_steps(record.plan, planning.policy->steps, planning.options)
              : make_function_plan(*planning.policy, planning.options);
+}
+
+// No runtime fallback, and no other method because the configuration changed since the plan was
+// locked in. An operator's own steps are those of today as long as the erase has not begun.
+Result<std::vector<CleanStep>> drive_plan_of(const Record& record, const nvme::DriveFacts& drive,
+                                             const Planning& planning) {
+  if (is_whole(record.plan)) {
+    return with_own_steps(record.plan, planning.policy->steps, planning.options);
+  }
+  if (!drive.identity) return make_plan(std::nullopt, *planning.policy, planning.options);
+  const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
+  if (!method) return method.error();
+  return make_plan(*method, *planning.policy, planning.options);
 }
 
 }  // namespace
@@ -582,21 +598,15 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
     if (Status able = check_function_plan(*planning.policy); !able) return able.error();
   }
   if (awaits_operator(*planning.policy, record)) return refuse(std::string(kCleanedManually));
-  if (record.by_steps) return function_plan_of(record, planning);
-  if (!drive.identity && planning.policy->managed) {
+  if (record.is_drive() && !drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }
-  // Locked in: no runtime fallback, and no other method because the configuration changed since.
-  // An operator's own steps are those of today as long as the erase has not begun.
-  if (is_whole(record.plan)) {
-    return record.erase_begun
-               ? record.plan
-               : with_own_steps(record.plan, planning.policy->steps, planning.options);
-  }
-  if (!drive.identity) return make_plan(std::nullopt, *planning.policy, planning.options);
-  const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
-  if (!method) return method.error();
-  return make_plan(*method, *planning.policy, planning.options);
+  // Locked in: its erase may be running still.
+  if (is_whole(record.plan) && record.erase_begun) return record.plan;
+  auto plan =
+      record.by_steps ? function_plan_of(record, planning) : drive_plan_of(record, drive, planning);
+  if (!plan) return plan;
+  return with_named_steps(record, *std::move(plan), *planning.policy, planning.options);
 }
 
 }  // namespace reclaim

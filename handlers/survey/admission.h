@@ -108,9 +108,10 @@ struct Planning {
 void resolve_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
                     const Planning& planning);
 
-// Notes tags and policies of the device, for its record.
+// Notes tags and policies of the device, and the clean steps that may be named for it, for its
+// record.
 void note_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
-                 const std::optional<DevicePolicy>& policy);
+                 const Planning& planning);
 
 // May the burned, unallocated device be cleaned now, and with which plan? A whole plan that the
 // record has is locked in. Refusal: the reason. Of an unmanaged drive that is not open to us yet

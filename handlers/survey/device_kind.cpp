@@ -68,6 +68,30 @@ bool was_ours(const Sighting& sighting, const Record& base) {
          !is_listed(sighting);
 }
 
+Record let_go(const Record& record, const FoundDrive& found, const std::string& boot_id,
+              WallMs now) {
+  Record next;
+  next.host = record.host;
+  next.address = record.address;
+  next.uuid = record.uuid;
+  next.flow = record.flow;
+  next.type = kTypeUnknown;
+  next.vendor_id = record.vendor_id;
+  next.product_id = record.product_id;
+  next.found = found;
+  next.serial = found.serial;
+  next.model = found.model;
+  next.hardware = found.hardware;
+  next.boot_id = boot_id;
+  next.provider = record.provider;
+  next.provider_name = record.provider_name;
+  next.resource_class = record.resource_class;
+  next.epoch = record.epoch + 1;
+  next.created_at = record.created_at;
+  next.stage_since = next.updated_at = now;
+  return next;
+}
+
 void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,
                  const LedgerEntry* ledger) {
   if (!sighting.drive) return;

@@ -30,6 +30,12 @@ inline constexpr std::string_view kNotListed =
 // Was it ours, so that what is recorded of it still counts, though no entry matches it any more?
 [[nodiscard]] bool was_ours(const Sighting& sighting, const Record& base);
 
+// The record of one that an operator lets go: what was found there in this boot, where it stands in
+// Placement, and nothing of what was known of it. Shown only, as what no entry ever matched; the
+// next survey tells its type.
+[[nodiscard]] Record let_go(const Record& record, const FoundDrive& found,
+                            const std::string& boot_id, WallMs now);
+
 // Tells by what the host shows whether `base` is a device of ours. Where the host shows no such
 // function, it stays what it was; so does a device of ours that is not known to be clean. `record`
 // is null for a device never seen before. A record of an older version, which took everything that

@@ -40,7 +40,7 @@ int priority_of(const FunctionStep& step, const StepPriorities& priorities) {
 }
 
 bool verifies(const CleanStep& step) {
-  if (step.interface == kPciInterface) return false;
+  if (step.interface == kPciInterface || step.by_hand) return false;
   const auto args = json::parse(step.args, kArgsBytesMax);
   const rapidjson::Value* word = args ? json::find(*args, "verifies") : nullptr;
   return word != nullptr && word->IsTrue();
@@ -106,14 +106,21 @@ Status check_function_plan(const DevicePolicy& policy) {
                "[step:NAME] with verifies = true and a priority above 0"};
 }
 
+std::vector<CleanStep> built_in_function_steps(const ConductorOptions& options) {
+  std::vector<CleanStep> steps;
+  for (const FunctionStep& each : kSteps) {
+    const std::string name(to_string(each.step));
+    steps.push_back({std::string(kPciInterface), name.substr(kPciInterface.size() + 1),
+                     priority_of(each, options.function_step_priorities), "{}"});
+  }
+  return steps;
+}
+
 std::vector<CleanStep> make_function_plan(const DevicePolicy& policy,
                                           const ConductorOptions& options) {
   std::vector<CleanStep> plan;
-  for (const FunctionStep& each : kSteps) {
-    const int priority = priority_of(each, options.function_step_priorities);
-    const std::string name(to_string(each.step));
-    const std::string step = name.substr(kPciInterface.size() + 1);
-    if (priority > 0) plan.push_back({std::string(kPciInterface), step, priority, "{}"});
+  for (CleanStep& step : built_in_function_steps(options)) {
+    if (step.priority > 0) plan.push_back(std::move(step));
   }
   return with_own_steps(plan, policy.steps, options);
 }
@@ -123,11 +130,11 @@ bool is_whole_function_plan(const std::vector<CleanStep>& plan) {
     if (step.interface == kNvmeInterface) return false;
     if (step.interface != kPciInterface) continue;
     const auto same = std::count_if(plan.begin(), plan.end(), [&step](const CleanStep& other) {
-      return name_of(other) == name_of(step);
+      return name_of(other) == name_of(step) && !other.by_hand;
     });
-    if (same != 1 || !nvme::parse_pci_step(name_of(step))) return false;
+    if (same > 1 || !nvme::parse_pci_step(name_of(step))) return false;
   }
-  return !verifying_steps(plan).empty();
+  return !verifying_steps(plan).empty() && named_stand_first(plan);
 }
 
 std::vector<std::string> step_names(const std::vector<CleanStep>& plan) {

@@ -28,6 +28,8 @@ inline constexpr std::string_view kByOperatorSteps = "operator_steps";
 // Errc::refused with the remedy.
 [[nodiscard]] Status check_function_plan(const DevicePolicy& policy);
 
+// The built-in steps, those with priority 0 among them.
+[[nodiscard]] std::vector<CleanStep> built_in_function_steps(const ConductorOptions& options);
 [[nodiscard]] std::vector<CleanStep> make_function_plan(const DevicePolicy& policy,
                                                         const ConductorOptions& options);
 

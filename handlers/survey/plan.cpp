@@ -17,6 +17,7 @@ namespace {
 constexpr int kErasePriority = 50;
 constexpr int kPriorityMax = 1000;
 constexpr std::size_t kArgsBytesMax = std::size_t{32} * 1024;
+constexpr const char* kGiven = "args";     // what the command is given
 constexpr const char* kDigest = "sha256";  // of a command, once it was locked in
 constexpr std::size_t kFindingsBytesMax = std::size_t{1024} * 1024;
 constexpr std::int64_t kNoLimitOfItsOwn = 0;
@@ -42,34 +43,6 @@ std::string name_of(const StepKind& kind) {
 
 std::string name_of(const CleanStep& step) {
   return step.interface + "." + step.step;
-}
-
-// As Ironic has it, and what an operator has to know of it besides.
-CleanStep plan_step(const OperatorStep& step) {
-  const auto args = json::parse(step.args, kArgsBytesMax);
-  rapidjson::Document document(rapidjson::kObjectType);
-  auto& allocator = document.GetAllocator();
-  const auto add = [&](const char* name, auto&& value) {
-    document.AddMember(rapidjson::StringRef(name), std::forward<decltype(value)>(value), allocator);
-  };
-  add("timeout_ms", rapidjson::Value(step.timeout_ms));
-  if (step.is_hold()) {
-    add("approvals", rapidjson::Value(step.approvals));
-  } else {
-    add("command", json_string(step.command, allocator));
-    add("driver", json_string(step.driver, allocator));
-    add("verifies", rapidjson::Value(step.verifies));
-  }
-  add("abortable", rapidjson::Value(step.abortable));
-  add("stage", rapidjson::StringRef(step.stage == StepStage::before ? "before" : "after"));
-  add("args", args ? rapidjson::Value(*args, allocator) : rapidjson::Value(rapidjson::kObjectType));
-  return CleanStep{step.interface, step.name, step.priority, json::to_text(document)};
-}
-
-CleanStep without_digest(const CleanStep& step) {
-  auto args = json::parse(step.args, kArgsBytesMax);
-  if (!args || !args->IsObject() || !args->RemoveMember(kDigest)) return step;
-  return CleanStep{step.interface, step.step, step.priority, json::to_text(*args)};
 }
 
 constexpr bool priorities_are_distinct() {
@@ -151,18 +124,55 @@ std::string built_in_step_at(int priority, const StepPriorities& priorities) {
   return {};
 }
 
+// As Ironic has it, and what an operator has to know of it besides.
+CleanStep as_plan_step(const OperatorStep& step) {
+  const auto args = json::parse(step.args, kArgsBytesMax);
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  const auto add = [&](const char* name, auto&& value) {
+    document.AddMember(rapidjson::StringRef(name), std::forward<decltype(value)>(value), allocator);
+  };
+  add("timeout_ms", rapidjson::Value(step.timeout_ms));
+  if (step.is_hold()) {
+    add("approvals", rapidjson::Value(step.approvals));
+  } else {
+    add("command", json_string(step.command, allocator));
+    add("driver", json_string(step.driver, allocator));
+    add("verifies", rapidjson::Value(step.verifies));
+  }
+  add("abortable", rapidjson::Value(step.abortable));
+  add("stage", rapidjson::StringRef(step.stage == StepStage::before ? "before" : "after"));
+  add("args", args ? rapidjson::Value(*args, allocator) : rapidjson::Value(rapidjson::kObjectType));
+  return CleanStep{step.interface, step.name, step.priority, json::to_text(document)};
+}
+
+CleanStep without_digest(const CleanStep& step) {
+  auto args = json::parse(step.args, kArgsBytesMax);
+  if (!args || !args->IsObject() || !args->RemoveMember(kDigest)) return step;
+  return CleanStep{step.interface, step.step, step.priority, json::to_text(*args), step.by_hand};
+}
+
+std::vector<CleanStep> built_in_steps(const DevicePolicy& policy, const ConductorOptions& options) {
+  const std::int64_t cleanup_ms = policy.cleanup_timeout_ms.value_or(options.cleanup_timeout_ms);
+  std::vector<CleanStep> steps;
+  for (const StepKind& kind : kSteps) {
+    const int priority = priority_of(kind, options.step_priorities);
+    const bool disabled = priority <= 0 && kind.may_be_disabled;
+    const std::int64_t timeout_ms =
+        kind.timeout_ms == kNoLimitOfItsOwn ? cleanup_ms : kind.timeout_ms;
+    steps.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(kind.step)),
+                              disabled ? 0 : std::max(priority, kErasePriority + 1),
+                              fmt::format("{{\"timeout_ms\":{}}}", timeout_ms)});
+  }
+  return steps;
+}
+
 std::vector<CleanStep> make_plan(std::optional<nvme::EraseMethod> method,
                                  const DevicePolicy& policy, const ConductorOptions& options) {
   const std::int64_t cleanup_ms = policy.cleanup_timeout_ms.value_or(options.cleanup_timeout_ms);
   std::vector<CleanStep> plan;
-  for (const StepKind& kind : kSteps) {
-    const int priority = priority_of(kind, options.step_priorities);
-    if (priority <= 0 && kind.may_be_disabled) continue;
-    const std::int64_t timeout_ms =
-        kind.timeout_ms == kNoLimitOfItsOwn ? cleanup_ms : kind.timeout_ms;
-    plan.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(kind.step)),
-                             std::max(priority, kErasePriority + 1),
-                             fmt::format("{{\"timeout_ms\":{}}}", timeout_ms)});
+  for (CleanStep& step : built_in_steps(policy, options)) {
+    if (step.priority > 0) plan.push_back(std::move(step));
   }
   if (method) {
     plan.push_back(CleanStep{std::string(kNvmeInterface), std::string(to_string(*method)),
@@ -178,10 +188,11 @@ std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
                                       const ConductorOptions& options) {
   std::vector<CleanStep> out;
   for (const CleanStep& step : plan) {
-    if (step.interface == kNvmeInterface || step.interface == kPciInterface) out.push_back(step);
+    const bool built_in = step.interface == kNvmeInterface || step.interface == kPciInterface;
+    if (built_in && !step.by_hand) out.push_back(step);
   }
   for (const OperatorStep& step : own) {
-    if (step.priority > 0) out.push_back(plan_step(step));
+    if (step.priority > 0) out.push_back(as_plan_step(step));
   }
   const std::vector<std::string>& order = options.clean_interfaces;
   const auto rank = [&order](const CleanStep& step) {
@@ -200,11 +211,17 @@ std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
   return out;
 }
 
-const OperatorStep* definition_of(const CleanStep& step, const std::vector<OperatorStep>& own) {
-  for (const OperatorStep& defined : own) {
-    if (plan_step(defined) == without_digest(step)) return &defined;
+std::optional<OperatorStep> definition_of(const CleanStep& step,
+                                          const std::vector<OperatorStep>& own) {
+  const auto args = step.by_hand ? json::parse(step.args, kArgsBytesMax) : json::parse("{}", 2);
+  const rapidjson::Value* given = args ? json::find(*args, kGiven) : nullptr;
+  for (OperatorStep defined : own) {
+    if (given != nullptr) defined.args = json::to_text(*given);
+    CleanStep now = as_plan_step(defined);
+    now.by_hand = step.by_hand;
+    if (now == without_digest(step)) return defined;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::string locked_digest(const CleanStep& step) {
@@ -218,12 +235,13 @@ CleanStep with_digest(const CleanStep& step, const std::string& sha256) {
   args->RemoveMember(kDigest);
   args->AddMember(rapidjson::StringRef(kDigest), json_string(sha256, args->GetAllocator()),
                   args->GetAllocator());
-  return CleanStep{step.interface, step.step, step.priority, json::to_text(*args)};
+  return CleanStep{step.interface, step.step, step.priority, json::to_text(*args), step.by_hand};
 }
 
 std::size_t erase_index(const std::vector<CleanStep>& plan) {
   const auto erase = std::find_if(plan.begin(), plan.end(), [](const CleanStep& step) {
-    return step.interface == kNvmeInterface && nvme::parse_erase_method(step.step).ok();
+    return step.interface == kNvmeInterface && !step.by_hand &&
+           nvme::parse_erase_method(step.step).ok();
   });
   return static_cast<std::size_t>(erase - plan.begin());
 }
@@ -236,11 +254,11 @@ Result<nvme::EraseMethod> erase_of(const std::vector<CleanStep>& plan) {
 
 bool is_whole(const std::vector<CleanStep>& plan) {
   const std::size_t erase = erase_index(plan);
-  if (erase == plan.size()) return false;
+  if (erase == plan.size() || !named_stand_first(plan)) return false;
   std::size_t known = 1;
   for (const StepKind& kind : kSteps) {
     const auto is_it = [&kind](const CleanStep& step) {
-      return step.interface == kNvmeInterface && step.step == to_string(kind.step);
+      return step.interface == kNvmeInterface && step.step == to_string(kind.step) && !step.by_hand;
     };
     const auto before =
         std::count_if(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(erase), is_it);
@@ -249,7 +267,7 @@ bool is_whole(const std::vector<CleanStep>& plan) {
   }
   // Of ours no other: neither one of them after the erase, nor a second erase, nor one unknown.
   const auto ours = std::count_if(plan.begin(), plan.end(), [](const CleanStep& step) {
-    return step.interface == kNvmeInterface;
+    return step.interface == kNvmeInterface && !step.by_hand;
   });
   return known == static_cast<std::size_t>(ours);
 }
@@ -271,11 +289,21 @@ Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
                   nvme::to_string(method), nvme::to_string(*chosen))};
 }
 
+bool named_stand_first(const std::vector<CleanStep>& plan) {
+  return std::is_partitioned(plan.begin(), plan.end(),
+                             [](const CleanStep& step) { return step.by_hand; });
+}
+
+std::string findings_key(const std::vector<CleanStep>& plan, std::size_t index) {
+  const CleanStep& step = plan.at(index);
+  return step.by_hand ? fmt::format("{}#{}", name_of(step), index + 1) : name_of(step);
+}
+
 std::string uncovered_step(const std::vector<CleanStep>& plan, const std::string& findings) {
   const auto document = json::parse(findings, kFindingsBytesMax);
   for (std::size_t i = 0; i < plan.size(); ++i) {
     if (i == erase_index(plan)) continue;
-    std::string name = name_of(plan[i]);
+    std::string name = findings_key(plan, i);
     const rapidjson::Value* found = document ? json::find(*document, name) : nullptr;
     if (found == nullptr || !found->IsArray()) return name;
   }

@@ -42,24 +42,37 @@ inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots
                                                const DevicePolicy& policy,
                                                const ConductorOptions& options);
 
-// Everything that has to be done stands in it, before an erase that only an operator's own steps
-// follow. Records of an older version, and hands, make others.
+// The built-in steps of a drive, those with priority 0 among them.
+[[nodiscard]] std::vector<CleanStep> built_in_steps(const DevicePolicy& policy,
+                                                    const ConductorOptions& options);
+// An operator's own step as a plan has it.
+[[nodiscard]] CleanStep as_plan_step(const OperatorStep& step);
+
+// Everything that has to be done stands in it, behind what an operator named for this cleaning, and
+// before an erase that only an operator's own steps follow. Records of an older version, and hands,
+// make others.
 [[nodiscard]] bool is_whole(const std::vector<CleanStep>& plan);
 
-// The plan as it is locked in, with the operator's own steps as they are defined today: Ironic's
-// conductor starts a cleaning over as well when the steps of its hardware manager have changed.
+// What an operator named stands before everything else.
+[[nodiscard]] bool named_stand_first(const std::vector<CleanStep>& plan);
+
+// The plan as it is locked in, without what an operator named for this cleaning, and with his own
+// steps as they are defined today: Ironic's conductor starts a cleaning over as well when the steps
+// of its hardware manager have changed.
 [[nodiscard]] std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
                                                     const std::vector<OperatorStep>& own,
                                                     const ConductorOptions& options);
 
-// The operator's step that a plan's step is, defined as it was when the plan was made; null: it is
-// a built-in one, there is none of its name any more, or it is defined otherwise now.
-[[nodiscard]] const OperatorStep* definition_of(const CleanStep& step,
-                                                const std::vector<OperatorStep>& own);
+// The operator's step that a plan's step is, defined as it was when the plan was made, with the
+// arguments that were given by hand, if any; nothing: it is a built-in one, there is none of its
+// name any more, or it is defined otherwise now.
+[[nodiscard]] std::optional<OperatorStep> definition_of(const CleanStep& step,
+                                                        const std::vector<OperatorStep>& own);
 
 // The command's SHA-256 that the plan has locked in; empty: none yet.
 [[nodiscard]] std::string locked_digest(const CleanStep& step);
 [[nodiscard]] CleanStep with_digest(const CleanStep& step, const std::string& sha256);
+[[nodiscard]] CleanStep without_digest(const CleanStep& step);
 
 // Where the erase stands in it; the plan's size: it has none.
 [[nodiscard]] std::size_t erase_index(const std::vector<CleanStep>& plan);
@@ -72,6 +85,9 @@ inline constexpr std::int64_t kRestoreFirmwareTimeoutMs = 900'000;  // all slots
 // better. Errc::refused.
 [[nodiscard]] Status check_method(const DevicePolicy& policy, const MethodChoice& choose,
                                   const nvme::Capabilities& capabilities, nvme::EraseMethod method);
+
+// By which the findings of a plan's step are kept: its name, and its place where it is by hand.
+[[nodiscard]] std::string findings_key(const std::vector<CleanStep>& plan, std::size_t index);
 
 // The first step but the erase of which `findings` (the record's JSON) say nothing; empty: they
 // cover the plan.

@@ -2,6 +2,7 @@
 // (admission.h).
 #include "handlers/survey/admission.h"
 #include "handlers/survey/function_plan.h"
+#include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 
@@ -61,7 +62,17 @@ void resolve_policy(Assessment& assessment, const Record& record, const Sighting
 }
 
 void note_policy(Assessment& assessment, const Record& record, const Sighting& sighting,
-                 const std::optional<DevicePolicy>& policy) {
+                 const Planning& planning) {
+  const std::optional<DevicePolicy>& policy = planning.policy;
+  // Nothing is offered where no entry matches.
+  if (sighting.drive && !is_busy(record.stage)) {
+    assessment.facts.steps_offered = policy && record.cleanable()
+                                         ? offered_steps(*policy, planning.options, record.by_steps)
+                                         : std::vector<CleanStep>{};
+    if (assessment.first_seen) {
+      assessment.first_seen->steps_offered = *assessment.facts.steps_offered;
+    }
+  }
   // What is being cleaned is cleaned by what it was admitted with; of a device that cannot be seen
   // the last word stands.
   if (!policy || is_busy(record.stage) || sighting.rows.empty()) return;

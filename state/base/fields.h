@@ -272,6 +272,8 @@ using Texts = std::map<std::string, std::string>;
 
 class TextWriter final {
  public:
+  [[nodiscard]] static bool wants(bool written) { return written; }
+
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& pairs() const {
     return pairs_;
   }
@@ -309,6 +311,8 @@ class TextWriter final {
 class TextReader final {
  public:
   explicit TextReader(const Texts& texts) : texts_(texts) {}
+
+  [[nodiscard]] static bool wants(bool /*written*/) { return true; }
 
   // The first thing that is wrong.
   [[nodiscard]] const std::optional<Error>& problem() const { return problem_; }

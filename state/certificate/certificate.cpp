@@ -33,6 +33,7 @@ void visit_fields(Visit& visit, field::Of<CleanStep> auto& step) {
   visit("step", step.step);
   visit("priority", step.priority);
   visit.embedded("args", step.args);
+  visit("by_hand", step.by_hand, field::Rule::sparse);
 }
 
 template <typename Visit>

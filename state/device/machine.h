@@ -89,9 +89,10 @@ enum class Trigger : std::uint8_t {
   operator_clean,
   operator_abort,
   operator_enrol,    // the operator accepts the drive that is there now
+  operator_steps,    // the operator names clean steps, which its next cleaning begins with
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 50;
+inline constexpr std::size_t kTriggerCount = 51;
 
 enum class EffectKind : std::uint8_t {
   none,

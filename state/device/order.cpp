@@ -6,8 +6,8 @@
 namespace reclaim {
 namespace {
 
-constexpr auto kOrderNames = enum_names<OrderKind::unhold>(
-    "clean", "abort", "enrol", "maintenance_on", "maintenance_off", "unhold");
+constexpr auto kOrderNames = enum_names<OrderKind::disown>(
+    "clean", "abort", "enrol", "maintenance_on", "maintenance_off", "unhold", "disown");
 
 }  // namespace
 
@@ -23,6 +23,9 @@ void visit_fields(Visit& visit, field::Of<Order> auto& order) {
   visit("mac", order.mac, lenient);
   visit("serial", order.serial, lenient);
   visit("hardware", order.hardware, lenient);
+  // Where they say nothing an order has the code that it had in an older version.
+  if (visit.wants(!order.reason.empty())) visit("reason", order.reason, lenient);
+  if (visit.wants(!order.steps.empty())) visit("steps", order.steps, lenient);
 }
 
 std::string_view to_string(OrderKind kind) {

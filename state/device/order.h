@@ -25,6 +25,7 @@ enum class OrderKind : std::uint8_t {
   maintenance_on,
   maintenance_off,
   unhold,  // one approval of the hold at which a plan waits
+  disown,  // what was ours and no device_spec entry matches any more is let go
 };
 [[nodiscard]] std::string_view to_string(OrderKind kind);
 
@@ -42,6 +43,9 @@ struct Order {
   // yet, and what stays with its hardware (nvme::encode_hardware).
   std::string serial;
   std::string hardware;
+  std::string reason;  // of `disown`: why, in an operator's words
+  // Of `clean`: the steps that an operator names, which are run first (encode_plan). Empty: none.
+  std::string steps;
   friend bool operator==(const Order&, const Order&) = default;
 };
 
@@ -55,10 +59,12 @@ inline constexpr std::size_t kOrderWordBytesMax = 200;
 // Nothing: this version does not know it.
 [[nodiscard]] std::optional<OrderKind> kind_of(const Order& order);
 
-// What no stranger may say: which drive is the right one, or that a plan goes on behind a hold.
+// What no stranger may say: which drive is the right one, that a plan goes on behind a hold, that a
+// device is to be let go, or which of an operator's commands are run with which arguments.
 [[nodiscard]] inline bool accepts_something(const Order& order) {
   const auto kind = kind_of(order);
-  return kind == OrderKind::enrol || kind == OrderKind::unhold;
+  return kind == OrderKind::enrol || kind == OrderKind::unhold || kind == OrderKind::disown ||
+         (kind == OrderKind::clean && !order.steps.empty());
 }
 
 // As the stream has it. An order may be written by hand: absent fields are empty.

@@ -129,6 +129,8 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("cyborg_status", record.cyborg_status, younger);
   visit.text("clean_start", record.clean_start, parse_clean_start, younger);
   visit.text("plan", record.plan, decode_plan, required, encode_plan);
+  visit.text("steps_offered", record.steps_offered, decode_plan, younger, encode_plan);
+  visit.text("steps_ordered", record.steps_ordered, decode_plan, younger, encode_plan);
   visit("step_index", record.step_index, younger);
   visit("clean_step", record.clean_step);
   visit.percent("progress", record.progress_percent);

@@ -57,6 +57,7 @@ struct CleanStep {
   std::string step;       // "sanitize_crypto"
   int priority = 0;       // higher first
   std::string args;       // JSON object as text
+  bool by_hand = false;   // an operator named it for this cleaning; it runs before the plan's own
   friend bool operator==(const CleanStep&, const CleanStep&) = default;
 };
 
@@ -147,7 +148,11 @@ struct Record {
 
   // The cleaning under way or last done.
   CleanStart clean_start = CleanStart::automatic;
-  std::vector<CleanStep> plan;   // locked in at admission
+  std::vector<CleanStep> plan;  // locked in at admission
+  // What an operator may name for it, as the last survey found: empty where no device_spec entry
+  // matches it. And what one has named for the cleaning to come or under way, in his order.
+  std::vector<CleanStep> steps_offered;
+  std::vector<CleanStep> steps_ordered;
   std::uint32_t step_index = 0;  // of the plan's step under way, while preparing
   std::string clean_step;        // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
@@ -197,7 +202,8 @@ struct Record {
 // write have their defaults; a bad one, or one missing of the first layout, is an error naming it.
 [[nodiscard]] Result<Record> decode_record(const Fields& fields);
 
-// JSON array of {interface, step, priority, args}, as the API and the record show it.
+// JSON array of {interface, step, priority, args}, as the API and the record show it, and "by_hand"
+// of what an operator named.
 [[nodiscard]] std::string encode_plan(const std::vector<CleanStep>& plan);
 [[nodiscard]] Result<std::vector<CleanStep>> decode_plan(std::string_view text);
 

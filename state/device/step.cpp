@@ -38,6 +38,8 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.boot_id, facts.boot_id);
   take(record.capacity_bytes, facts.capacity_bytes);
   take(record.plan, facts.plan);
+  take(record.steps_offered, facts.steps_offered);
+  take(record.steps_ordered, facts.steps_ordered);
   take(record.tags, facts.tags);
   take(record.policies, facts.policies);
   take(record.cleaning_nonce, facts.cleaning_nonce);
@@ -102,6 +104,7 @@ void certify(Record& record, const Facts& facts, WallMs now) {
   record.certificate_at = std::max({now, record.tenancy_seen_at, erased_at(record)});
   record.accepted = false;
   record.clean_start = CleanStart::automatic;
+  record.steps_ordered.clear();
   record.erase_begun = false;
   record.planned_stop = false;
   record.attempts = 0;
@@ -111,10 +114,16 @@ void certify(Record& record, const Facts& facts, WallMs now) {
 
 void enter_pending(Record& record, Stage from, Trigger on) {
   record.held = false;
-  if (on == Trigger::operator_clean) record.clean_start = CleanStart::ordered;
+  const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps;
+  if (ordered) record.clean_start = CleanStart::ordered;
+  // An operator's later word replaces the former.
+  if (on == Trigger::operator_clean) record.steps_ordered.clear();
   // It may have been given back, and a tenancy may have come and gone: an operator's word was for
   // the cleaning before.
-  if (from == Stage::confirming) record.clean_start = CleanStart::automatic;
+  if (from == Stage::confirming) {
+    record.clean_start = CleanStart::automatic;
+    record.steps_ordered.clear();
+  }
   if (from == Stage::error) record.erases = 0;
   // The plan is locked in; in error, and where it cannot be carried out, it is made again.
   if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();
@@ -146,6 +155,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       if (on == Trigger::allocation_seen) {
         record.held = false;
         record.clean_start = CleanStart::automatic;
+        record.steps_ordered.clear();
         record.attempts = 0;
         record.erases = 0;
       }
@@ -216,7 +226,8 @@ bool is_of_an_erase(Stage stage) {
 // available again: what is only shown is never pending, never busy, never in error, and nothing
 // that is cleaned takes that way. A drive comes to its release by an erase, and no other device.
 bool is_its_way(const Record& record, const Row& row) {
-  const bool starts = row.from == Stage::pending_cleaning && row.on == Trigger::operator_clean;
+  const bool starts = row.from == Stage::pending_cleaning &&
+                      (row.on == Trigger::operator_clean || row.on == Trigger::operator_steps);
   if (starts && record.clean_start != CleanStart::awaited) return false;
   if (record.is_drive() && row.on == Trigger::steps_verified) return false;
   if (record.by_steps && is_of_an_erase(row.to)) return false;

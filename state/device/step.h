@@ -39,6 +39,8 @@ struct Facts {
   std::optional<std::string> boot_id;
   std::optional<std::uint64_t> capacity_bytes;
   std::optional<std::vector<CleanStep>> plan;
+  std::optional<std::vector<CleanStep>> steps_offered;
+  std::optional<std::vector<CleanStep>> steps_ordered;
   std::optional<std::vector<std::string>> tags;
   std::optional<std::vector<std::string>> policies;
   std::optional<std::uint32_t> step_index;  // where the plan goes on

@@ -18,9 +18,9 @@ constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
-constexpr auto kNames = enum_names<AuditEvent::enrol_refused>(
+constexpr auto kNames = enum_names<AuditEvent::disowned>(
     "tenancy_seen", "tenancy_ended", "quarantined", "released_elsewhere", "reserved_again",
-    "enrolled", "maintenance", "key_endorsed", "enrol_refused");
+    "enrolled", "maintenance", "key_endorsed", "enrol_refused", "disowned");
 
 Result<AuditEvent> parse_event(std::string_view text) {
   if (const auto event = kNames.find(text)) return *event;

@@ -23,6 +23,7 @@ enum class AuditEvent : std::uint8_t {
   maintenance,         // begun or ended by an operator; `detail` says which
   key_endorsed,        // the host's next signing key, vouched for by this one
   enrol_refused,       // an operator accepted another drive than the one that is there
+  disowned,            // an operator let it go, as it is; `detail` says who, and why
 };
 
 [[nodiscard]] std::string_view to_string(AuditEvent event);

@@ -8,6 +8,7 @@ namespace reclaim {
 
 Record shown_only(Record record, const LedgerEntry* known) {
   record.clean_start = CleanStart::automatic;
+  record.steps_ordered.clear();
   record.plan.clear();
   record.step_index = 0;
   record.erase_begun = false;
@@ -44,7 +45,10 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   record.erase_begun = record.erase_begun && knows_erase(known, record, digest);
   if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
   // Of an older record it was for an earlier cleaning that an operator gave his word.
-  if (known == nullptr || record.epoch < known->epoch) record.clean_start = CleanStart::automatic;
+  if (known == nullptr || record.epoch < known->epoch) {
+    record.clean_start = CleanStart::automatic;
+    record.steps_ordered.clear();
+  }
   if (known == nullptr) {
     record.accepted = false;
     return record;

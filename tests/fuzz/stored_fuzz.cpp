@@ -1,5 +1,6 @@
-// What somebody may have written into Redis: records, orders, kicks, hosts and certificates. What
-// is read can be written and read again as it was; everything else is an error.
+// What somebody may have written into Redis: records, orders, kicks, hosts and certificates, and
+// the clean steps that an order names. What is read can be written and read again as it was;
+// everything else is an error.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "state/base/check.h"
+#include "state/device/named_steps.h"
 #include "state/device/order.h"
 #include "state/device/record.h"
 #include "state/redis/keys.h"
@@ -56,6 +58,19 @@ void check_certificate(std::string_view text) {
   CHECK(once_more.ok() && *once_more == *again);
 }
 
+void check_steps(std::string_view text) {
+  const auto steps = parse_named_steps(text);
+  if (!steps) {
+    CHECK(!steps.error().what.empty());
+    return;
+  }
+  CHECK(decode_plan(encode_plan(*steps)).ok());
+  for (const CleanStep& step : *steps) {
+    CHECK(check_named_steps({step}, {step}).ok());
+    (void)merged_args(step.args, step.args);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -65,6 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_record(fields);
   check_order(fields);
   check_certificate(text);
+  check_steps(text);
   (void)redis_keys::kick_from_fields("1-0", pairs);
   (void)redis_keys::journal_entry_from_fields(pairs);
   (void)redis_keys::decode_host("cmp1", text);

@@ -244,3 +244,31 @@ unit_mutant(old_orders_are_carried_out conductor handlers/conductor/inbox.cpp
 unit_mutant(enrolments_are_forgotten conductor state/ledger/trust.cpp ForeignRedis.AnEnrolment*
   "an enrolment that Redis has forgotten is undone"
   [[  if (enrolled_since) {]] [[  if (false) {]])
+unit_mutant(let_go_is_reserved_again conductor handlers/conductor/context.cpp Disown.Nothing*
+  "a device that was let go is reserved, and called dirty, until its record is written"
+  [[(device.unsaved ? *device.unsaved : device.record)]] [[device.record]])
+unit_mutant(what_is_listed_is_let_go conductor handlers/conductor/disowning.cpp
+  Disown.RefusedWhileAnEntry*
+  "a device of the pool is let go, and its dirt forgotten"
+  [[if (policy || assessor_.is_listed(address)) {]] [[if (false) {]])
+unit_mutant(what_is_cleaned_is_let_go conductor handlers/conductor/disowning.cpp
+  Disown.RefusedWhileItIsCleaned
+  "a device is let go in the middle of its erase"
+  [[  if (is_busy(record.stage)) {]] [[  if (false) {]])
+unit_mutant(let_go_stays_dirty conductor handlers/conductor/disowning.cpp Disown.*
+  "a device that was let go is dirty again when Redis is lost"
+  [[  ledger_.let_go(address, [this, address, change] { writer_.save(address, change); });]]
+  [[  writer_.save(address, change);]])
+unit_mutant(named_steps_are_not_run conductor handlers/survey/named_plan.cpp NamedSteps.*
+  "a cleaning leaves out the steps that an operator named"
+  [[  if (record.steps_ordered.empty()) return plan;]] [[  return plan;]])
+unit_mutant(named_arguments_are_lost conductor handlers/survey/named_plan.cpp NamedSteps.*
+  "a step that an operator named runs with the configured arguments, and not with his"
+  [[given.args = merged_args(own->args, named.args);]] [[given.args = own->args;]])
+unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
+  "steps that were named for one cleaning are run after the next tenant"
+  [[        record.clean_start = CleanStart::automatic;
+        record.steps_ordered.clear();
+        record.attempts = 0;]]
+  [[        record.clean_start = CleanStart::automatic;
+        record.attempts = 0;]])

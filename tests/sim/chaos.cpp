@@ -303,6 +303,9 @@ void World::release_is_forgotten(Slot& slot) {
 }
 
 void World::operator_acts(Slot& slot) {
+  if (has_disowns(options_.seed) && rng.chance(0.4)) {
+    return rng.chance(0.6) ? operator_disowns(slot) : operator_names_steps(slot);
+  }
   const Provider* provider = provider_of(slot);
   if (!slot.ours && provider != nullptr && provider->consumers.empty() && rng.chance(0.5)) {
     // What is not ours he cleans by a workflow of his own.
@@ -352,6 +355,7 @@ void World::unguard_everything() {
     drive.present = true;
     if (drive.guest == 0 && slot.managed) drive.driver = "nvme";
     slot.action = nvme::ClearAction::auto_;  // the configuration is mended
+    slot.ours = slot.ours || (slot.was_ours && !slot.disowned);
     if (slot.phase == Phase::none) cyborg_unbinds(slot);
     cyborg_reports_again(slot);
     switch_maintaining(slot, false);

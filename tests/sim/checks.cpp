@@ -20,6 +20,12 @@ void World::wire_checks() {
   placement.on_release_asked = [this](const placement::ProviderView& view) {
     check_release_asked(view);
   };
+  placement.on_asked = [this](const placement::ProviderView& view) {
+    const Slot* slot = slot_of_provider(view.uuid);
+    if (slot != nullptr && slot->disowned && !slot->ours) {
+      fail(to_string(slot->address) + " was let go, and is written");
+    }
+  };
   placement.on_written = [this](const Provider& provider) { check_written(provider); };
   placement.on_registered = [this](const Provider& provider) {
     const Slot* slot = slot_of_provider(provider.row.uuid);
@@ -39,13 +45,15 @@ void World::wire_checks() {
     if (record.cleanable() && entry.trigger == "gone_uncleanable") {
       fail(to_string(record.address) + " is a drive, and its tenancy ended as that of none");
     }
+    if (entry.trigger == "operator_steps") named_steps(slot_at(record.address));
     if (from && entry.trigger == "operator_enrol") enrolled(slot_at(record.address), *from);
     // The operator was told that it cannot be told from a missed tenancy, and says that it is one.
-    if (from && *from == Stage::available && entry.trigger == "operator_clean" &&
-        !is_surely_held(record.address)) {
+    const bool ordered = entry.trigger == "operator_clean" || entry.trigger == "operator_steps";
+    if (from && *from == Stage::available && ordered && !is_surely_held(record.address)) {
       slot_at(record.address).held = slot_at(record.address).reserved_by_hand = false;
     }
     check_saved(record);
+    check_disowned(record, entry.trigger);
   };
 }
 
@@ -93,7 +101,10 @@ void World::check_touch(const PciAddress& address, const char* what) {
   if (const std::string owner = living_owner(slot, drive); !owner.empty()) {
     return fail(where + ": it holds the data of " + owner + ", whose drive it was");
   }
-  if (!slot.ours) return fail(where + ": no device_spec entry matches it");
+  if (!slot.ours && !slot.was_ours) {
+    return fail(where + ": no device_spec entry matches it");
+  }
+  if (slot.disowned) return fail(where + ": it was let go");
   if (slot.held) return fail(where + ": an operator holds it");
   if (!slot.expected_serial.empty() && drive.serial != slot.expected_serial) {
     return fail(where + ": another drive than the one enrolled");
@@ -103,6 +114,10 @@ void World::check_touch(const PciAddress& address, const char* what) {
     if (std::string why = check_holds(slot, StepStage::before); !why.empty()) {
       return fail(where + ": " + why);
     }
+    const Record* planned = store.last_saved(address);
+    const std::string named =
+        planned == nullptr ? "" : check_named_steps(*planned, drives->proof(address));
+    if (!named.empty()) return fail(where + ": " + named);
   }
   if (!store.granted(address)) return fail(where + ": without the lock");
   if (!drives->claimed(address)) return fail(where + ": without a claim");
@@ -137,6 +152,11 @@ void World::check_release_asked(const placement::ProviderView& view) {
   if (proof.step_failed) return fail(where + ": a clean step failed");
   if (const std::string why = check_own_steps(*slot, proof); !why.empty()) {
     return fail(where + ": " + why);
+  }
+  if (const Record* saved = store.last_saved(slot->address); saved != nullptr && slot->by_steps) {
+    if (const std::string why = check_named_steps(*saved, proof); !why.empty()) {
+      return fail(where + ": " + why);
+    }
   }
   const Drive& drive = drive_of(*slot);
   if (drive.taken_over) return fail(where + ": without its former driver");
@@ -230,7 +250,8 @@ void World::check_saved(const Record& record) {
 }
 
 void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
-  if (entry.dirty && !slot_at(address).ours && !options_.scripted) {
+  const Slot& slot = slot_at(address);
+  if (entry.dirty && !slot.ours && (slot.disowned || (!slot.was_ours && !options_.scripted))) {
     return fail(to_string(address) + " is not ours, and the ledger calls it dirty");
   }
   if (const auto pending = decode_certificate(entry.certificate_pending)) {
@@ -245,6 +266,7 @@ void World::check_ledger(const PciAddress& address, const LedgerEntry& entry) {
     return record != nullptr && record->stage == Stage::available;
   };
   if (saved == nullptr || clean(saved) || clean(stored) || !saved->cleanable()) return;
+  if (is_let_go(address)) return;
   fail(fmt::format("{} was struck from the ledger while it is {}", to_string(address),
                    to_string(saved->stage)));
 }
@@ -346,10 +368,11 @@ std::string World::unsettled() {
 
 std::string World::unsettled(const Slot& slot, const Record* record) {
   if (slot.phase != Phase::none) return "a tenant is still there";
-  if (slot.cyborg && !slot.ours) {
+  const bool let_go = slot.was_ours && (record == nullptr || !record->cleanable());
+  if (slot.cyborg && !slot.ours && !let_go) {
     return record == nullptr ? "" : "it is not ours, and there is a record of it";
   }
-  if (record == nullptr) return "no record";
+  if (record == nullptr) return slot.cyborg && !slot.ours ? "" : "no record";
   if (offers_another(slot)) return "another, dirty drive than its own is on offer";
   if (!slot.ours) {
     const bool shown = record->stage == Stage::available && !record->cleanable();

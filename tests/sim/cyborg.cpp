@@ -219,7 +219,7 @@ void World::check_written(const Provider& provider) {
   Slot* slot = slot_of_provider(provider.row.uuid);
   if (slot == nullptr) return;
   // In a scripted world it may have been ours before.
-  if (!slot->ours && !options_.scripted) {
+  if (!slot->ours && !slot->was_ours && !options_.scripted) {
     return fail(to_string(slot->address) + " is not ours, and was written");
   }
   const auto line = disk.entries.find(slot->address);

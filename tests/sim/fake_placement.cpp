@@ -129,6 +129,7 @@ void FakePlacement::confirm(const std::string& uuid, std::int64_t reserved, std:
 void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64_t reserved,
                                  Callback<placement::ProviderView> done) {
   requests_.set_reserved += 2;
+  if (on_asked) on_asked(view);
   if (reserved == 0 && on_release_asked) on_release_asked(view);
   if (reserved == 0 && !view.free()) {
     return scheduler_.answer(0, [done = std::move(done)] {

@@ -172,10 +172,8 @@ sim_mutant(failed_steps_wait handlers/conductor/cleaning_steps.cpp
   [[  return Trigger::guards_wait;]])
 sim_mutant(a_step_left_out handlers/survey/plan.cpp
   "plans lack the step that resets namespaces"
-  [[    if (priority <= 0 && kind.may_be_disabled) continue;
-]]
-  [[    if (kind.step == nvme::DriveStep::reset_namespaces) continue;
-]])
+  [[    const bool disabled = priority <= 0 && kind.may_be_disabled;]]
+  [[    const bool disabled = kind.step == nvme::DriveStep::reset_namespaces;]])
 sim_mutant(driver_not_restored state/device/machine.cpp
   "an unmanaged drive is given back on our driver"
   [[Row{S::verifying, T::verified, S::restoring, E::restore_driver,]]
@@ -289,8 +287,8 @@ sim_mutant(registered_at_once handlers/conductor/registration.cpp
 # An operator's own steps, holds and word.
 sim_own_steps_mutant(own_steps_left_out handlers/survey/plan.cpp
   "a plan lacks the operator's steps"
-  [[    if (step.priority > 0) out.push_back(plan_step(step));]]
-  [[    if (step.priority > 1000) out.push_back(plan_step(step));]])
+  [[    if (step.priority > 0) out.push_back(as_plan_step(step));]]
+  [[    if (step.priority > 1000) out.push_back(as_plan_step(step));]])
 sim_own_steps_mutant(steps_after_left_out handlers/conductor/cleaning_steps.cpp
   "the steps after the verification are not run"
   [[const bool more = next < context_.record_of(address).plan.size();]]

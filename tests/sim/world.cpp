@@ -63,6 +63,7 @@ World::World(const WorldOptions& options)
   if (options.seed >= kFunctionsFrom && !cyborg_writes()) {
     for (Slot& slot : slots) draw_function(slot);
   }
+  if (has_disowns(options.seed)) draw_named_steps();
   wire_checks();
 }
 
@@ -148,7 +149,7 @@ Slot& World::slot_at(const PciAddress& address) {
 void World::start_worker() {
   if (conductor) return;
   incarnation_ += 1;
-  for (Slot& slot : slots) slot.enrol_before_hold = false;
+  for (Slot& slot : slots) slot.enrol_before_hold = slot.steps_before_hold = false;
   say(fmt::format("worker {} starts", incarnation_));
   ledger = std::make_unique<FakeLedger>(scheduler, rng, faults, disk);
   ledger->on_durable = [this](const PciAddress& at, const LedgerEntry& entry) {
@@ -217,7 +218,9 @@ void World::start_worker() {
     if (status) {
       started = true;
       scheduler.outside(0, [this, which = incarnation_] {
-        if (which == incarnation_ && conductor) note_interrupted();
+        if (which != incarnation_ || !conductor) return;
+        note_interrupted();
+        note_disowned();
       });
       return;
     }
@@ -278,7 +281,8 @@ void World::name_drive(const Slot& slot, Order& order) const {
   if (slot.managed || drive.hardware.serial_number.empty()) order.serial = drive.serial;
 }
 
-void World::command(const std::string& what, const PciAddress& address, const std::string& who) {
+void World::command(const std::string& what, const PciAddress& address, const std::string& who,
+                    const std::string& steps) {
   if (!conductor || !started) return;
   say(fmt::format("operator: {} {}", what, to_string(address)));
   Slot& slot = slot_at(address);
@@ -290,6 +294,8 @@ void World::command(const std::string& what, const PciAddress& address, const st
   if (what == "enrol" || what == "clean") slot.interrupted = false;
   if (what == "clean") slot.clean_ordered = true;
   if (what == "unhold") note_approval(slot, who);
+  if (what == "disown") slot.disown_ordered = true;
+  if (!steps.empty()) slot.steps_before_hold = slot.steps_before_hold || !slot.held;
   // Nobody could tell it from a missed tenancy, and the operator says that it is one.
   if (what == "clean" && slot.cyborg) slot.held = slot.reserved_by_hand = slot.by_hand = false;
   if (what == "cleanup_device") {  // not an operator's, but Cyborg's conductor's
@@ -305,6 +311,8 @@ void World::command(const std::string& what, const PciAddress& address, const st
   order.who = who;
   order.mac = order_code;
   if (what == "enrol") name_drive(slot, order);
+  if (what == "disown") order.reason = "it is to be used otherwise";
+  order.steps = steps;
   // Never two at once: the later one counts.
   order.issued_at = last_order_at_ =
       WallMs{std::max(scheduler.now().wall.ms, last_order_at_.ms + 1)};

@@ -37,7 +37,10 @@ enum class Phase : std::uint8_t {
 struct Slot {
   PciAddress address;
   std::string provider_name;
-  bool ours = true;  // a device_spec entry matches it
+  bool ours = true;             // a device_spec entry matches it
+  bool was_ours = false;        // one did, at some time
+  bool disown_ordered = false;  // the operator said so, at some time
+  bool disowned = false;        // the worker has struck its line for that, and has not come back
   bool managed = true;
   // Cyborg's: nobody burns it, an ARQ binds it.
   bool cyborg = false;
@@ -51,6 +54,7 @@ struct Slot {
   bool unregistered = false;       // at first: the worker makes its provider
   bool enrolled = false;           // an operator said so
   bool enrol_before_hold = false;  // and this worker may carry that out after he reserved it
+  bool steps_before_hold = false;  // the same of steps that he named
   bool interrupted = false;        // the worker found it at work, and nobody has said `clean` since
   std::uint64_t bound_heard = 0;   // the worker that heard of its binding
   std::int64_t taken_ms = 0;       // allocated, and not reserved since
@@ -100,12 +104,19 @@ class TraceLogger final : public Logger {
   const Scheduler& scheduler_;
 };
 
-// Worlds of these seeds have an operator with clean steps of his own.
-// And from here on some devices are no drives.
-inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
+// What there is in a world goes by the range of its seed. From here on an operator has clean steps
+// of his own.
 inline constexpr std::uint64_t kOwnStepsFrom = 2'000'000'000'000'000ULL;
-// And from here on every device is Cyborg's, which writes to Placement whatever comes to its mind.
-inline constexpr std::uint64_t kCyborgWritesFrom = 4'000'000'000'000'000ULL;
+// And some devices are no drives.
+inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
+// And he takes entries away, lets devices go and names steps.
+inline constexpr std::uint64_t kDisownsFrom = 4'000'000'000'000'000ULL;
+// Instead of that, every device is Cyborg's, which writes to Placement whatever comes to its mind.
+inline constexpr std::uint64_t kCyborgWritesFrom = 5'000'000'000'000'000ULL;
+
+[[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
+  return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
+}
 
 struct WorldOptions {
   std::uint64_t seed = 1;
@@ -131,7 +142,7 @@ class World final {
   void pass(std::int64_t ms);
   void kick(std::vector<int> delays_s);
   void command(const std::string& what, const PciAddress& address,
-               const std::string& who = "operator@sim");
+               const std::string& who = "operator@sim", const std::string& steps = "");
   void name_drive(const Slot& slot, Order& order) const;
   [[nodiscard]] const Record& record(std::size_t slot = 0) const;
   [[nodiscard]] Drive& drive(std::size_t slot = 0);
@@ -247,6 +258,16 @@ class World final {
   [[nodiscard]] std::string check_holds(const Slot& slot, StepStage stage) const;
   void draw_function(Slot& slot);
   [[nodiscard]] std::string check_own_steps(const Slot& slot, const Proof& proof) const;
+
+  // disowns.cpp
+  void draw_named_steps();
+  void operator_disowns(Slot& slot);
+  void operator_names_steps(Slot& slot);
+  static void named_steps(Slot& slot);
+  [[nodiscard]] bool is_let_go(const PciAddress& address);
+  void note_disowned();
+  void check_disowned(const Record& record, const std::string& trigger);
+  [[nodiscard]] std::string check_named_steps(const Record& record, const Proof& proof) const;
 
   // machine_chaos.cpp
   [[nodiscard]] bool is_in_release(const Slot& slot) const;

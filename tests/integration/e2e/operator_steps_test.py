@@ -202,6 +202,47 @@ class OwnSteps(EndToEnd):
         with open(note, encoding="utf-8") as pids:
             self.assertEqual(len(pids.readlines()), 2)
 
+    def test_named_steps_of_a_device_in_the_pool(self):
+        told = os.path.join(self.folder, "told")
+        path = self.script("flash", "cat >> %s\n" % told)
+        made = self.with_steps(self.section("flash", path, 0, interface="card",
+                                            args=json.dumps({"image": "x", "psid": "MT"})))
+        self.delete(made)
+        self.assert_released(made)
+        self.assertFalse(os.path.exists(told))
+
+        def named(*steps):
+            name = os.path.join(self.folder, "steps.json")
+            with open(name, "w", encoding="utf-8") as file:
+                json.dump({"clean_steps": list(steps)}, file)
+            return made.worker.command("device", "clean", FIRST, "--steps", name)
+
+        code, _, err = named({"interface": "card", "step": "burn"})
+        self.assertEqual(code, 1)
+        self.assertIn("steps.json: clean_steps[0]: 'card.burn' is not a step", err)
+        code, _, err = named({"interface": "card", "step": "flash", "args": {"force": True}})
+        self.assertEqual(code, 1)
+        self.assertIn("card.flash has no argument 'force'; it has image, psid", err)
+        code, _, err = made.worker.command("device", "clean", FIRST)
+        self.assertEqual((code, "with --steps FILE" in err), (1, True), err)
+        self.assertEqual(made.reserved(FIRST), 0)
+        code, _, err = named({"interface": "card", "step": "flash", "args": {"image": "y"}},
+                             {"interface": "nvme", "step": "check_health"})
+        self.assertEqual(code, 0, err)
+        made.worker.wait_field(FIRST, "erases", "0")
+        self.assert_released(made, sanitizes=2)
+        with open(told, encoding="utf-8") as file:
+            self.assertEqual(json.loads(file.read())["args"], {"image": "y", "psid": "MT"})
+        self.assertIn("operator_steps", str(made.worker.journal()))
+        code, out, err = made.worker.command("certificate", "list", "-f", "json")
+        self.assertEqual(code, 0, err)
+        code, out, err = made.worker.command("certificate", "show", json.loads(out)[-1]["ID"],
+                                             "-f", "json")
+        self.assertEqual(code, 0, err)
+        found = json.loads(out)["findings"]
+        self.assertIn("sha256:", str(found["card.flash#1"]))
+        self.assertLessEqual({"nvme.check_health#2", "nvme.check_health"}, set(found))
+
     def test_steps_are_listed_and_tried_without_a_cleaning(self):
         path = self.example("link-width")
         made = self.with_steps(self.section("link", path, 0, interface="pci_link",

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import signal
 import socket
 import unittest
 
@@ -71,6 +72,33 @@ class StandingInTheWay(EndToEnd):
         code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "off")
         self.assertEqual(code, 0, err)
         self.assert_released(made)
+
+    def test_what_no_entry_matches_any_more_is_let_go_by_an_operator(self):
+        made = self.setting(fault=",lies_keeps_data=1", survey_s=5)
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "error")
+        words = ("device", "disown", FIRST, "--reason", "it goes to the test rack")
+        code, _, err = made.worker.command(*words)
+        self.assertEqual(code, 1)
+        self.assertIn("a device_spec entry still matches it", err)
+        made.worker.write_config(device_spec=json.dumps({"vendor_id": "ffff"}))
+        made.worker.process.send_signal(signal.SIGHUP)
+        made.worker.wait_log(r"reloaded: \d+ options changed")
+        wait_until(lambda: "reclaim device disown" in made.worker.field(FIRST, "waiting_for"),
+                   "the note names the remedy")
+        code, _, err = made.worker.command(*words)
+        self.assertEqual(code, 0, err)
+        made.worker.wait_field(FIRST, "type", "SSD")
+        self.assertEqual(made.worker.field(FIRST, "device_state"), "available")
+        self.assertEqual(made.reserved(FIRST), 1)
+        made.services.reserve(made.providers[FIRST], 0)
+        self.assertIn("disowned", str(made.worker.journal()))
+        code, out, err = made.worker.command("audit", "list", "-f", "json")
+        self.assertEqual(code, 0, err)
+        self.assertIn("it goes to the test rack", out)
+        made.worker.kill()
+        made.worker.start()
+        self.assertEqual(made.reserved(FIRST), 0)
 
     def test_a_swapped_drive_is_an_error_until_it_is_enrolled(self):
         made = self.setting()

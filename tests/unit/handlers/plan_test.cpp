@@ -160,14 +160,14 @@ TEST(OwnPlan, IsLockedInByDefinitionAndDigest) {
   EXPECT_EQ(locked_digest(step), "");
   step = with_digest(with_digest(step, "aa"), "bb");
   EXPECT_EQ(locked_digest(step), "bb");
-  ASSERT_NE(definition_of(step, steps), nullptr);
+  ASSERT_TRUE(definition_of(step, steps));
   EXPECT_EQ(with_own_steps(plan, steps, options), plan) << "what is unchanged keeps its digest";
   EXPECT_EQ(decode_plan(encode_plan(plan)).value(), plan);
   auto changed = steps;
   changed[0].args = "{}";
-  EXPECT_EQ(definition_of(step, changed), nullptr);
+  EXPECT_FALSE(definition_of(step, changed));
   EXPECT_EQ(locked_digest(with_own_steps(plan, changed, options)[4]), "");
-  EXPECT_EQ(definition_of(plan[0], steps), nullptr) << "a built-in one";
+  EXPECT_FALSE(definition_of(plan[0], steps)) << "a built-in one";
   EXPECT_EQ(with_own_steps(plan, {}, options),
             make_plan(nvme::EraseMethod::overwrite, {}, options));
 }

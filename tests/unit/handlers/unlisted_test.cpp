@@ -209,6 +209,25 @@ TEST_F(Unlisted, WhatIsCleanIsLeftAloneWhenItsEntryGoesAndTakenUpWhenItComesBack
   EXPECT_EQ(world.releases, 2U) << "a tenant had it meanwhile";
 }
 
+TEST_F(Unlisted, OneThatATenantHasWhenItsEntryComesIsDirtyFromThenOn) {
+  nobody_lists_it();
+  start();
+  world.tenancy_begins();
+  look();
+  ASSERT_EQ(world.record().stage, Stage::allocated);
+  slot().ours = true;
+  world.disk.full = true;
+  look();
+  EXPECT_FALSE(world.record().cleanable()) << "the ledger knows it first";
+  world.disk.full = false;
+  look();
+  EXPECT_EQ(world.record().type, kTypeNvme);
+  EXPECT_TRUE(world.disk.entries.at(slot().address).dirty);
+  world.tenancy_ends();
+  look();
+  EXPECT_EQ(world.releases, 1U);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Written by an earlier version, which took everything with the trait for its own.
 

@@ -130,14 +130,14 @@ TEST_F(KeyFolder, ARecordWithoutACodeIsAnOlderVersionsOnlyWhereTheKeyIsNewAndNot
 TEST_F(KeyFolder, AnOrderIsBoundToEveryWordOfItAndToItsHost) {
   const OrderSeal seal("compute-1", key(), std::nullopt);
   Order order{"1-1", "enrol", "0000:01:00.0", "root@compute-1", "req-1", WallMs{1'000},
-              "n",   "",      "S1",           "dsn=00-01"};
+              "n",   "",      "S1",           "dsn=00-01",      "",      ""};
   EXPECT_FALSE(seal.fits("compute-1", order));
   seal.seal("compute-1", order);
   EXPECT_TRUE(seal.fits("compute-1", order));
   EXPECT_FALSE(seal.fits("compute-2", order));
   for (std::string Order::*member :
        {&Order::order, &Order::address, &Order::who, &Order::request_id, &Order::nonce, &Order::mac,
-        &Order::serial, &Order::hardware}) {
+        &Order::serial, &Order::hardware, &Order::reason, &Order::steps}) {
     Order changed = order;
     changed.*member += "x";
     EXPECT_FALSE(seal.fits("compute-1", changed));
@@ -157,8 +157,8 @@ TEST_F(KeyFolder, AHostsOwnKeyIsGoodForItsOrdersAloneAndASharedOneForAll) {
   const OrderSeal worker("compute-1", own, shared);
   const OrderSeal remote("controller-1", std::nullopt, shared);
   const OrderSeal thief("compute-2", own, std::nullopt);
-  Order order{"",  "enrol", "0000:01:00.0", "alice",    "req-1", WallMs{1'000},
-              "n", "",      "S1",           "dsn=00-01"};
+  Order order{"",  "enrol", "0000:01:00.0", "alice",     "req-1", WallMs{1'000},
+              "n", "",      "S1",           "dsn=00-01", "",      ""};
   remote.seal("compute-1", order);
   EXPECT_TRUE(worker.fits("compute-1", order));
   order.mac.clear();

@@ -145,11 +145,11 @@ TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
   const std::set<std::string> added_later{
-      "step_index",     "findings",        "enrolment",   "accepted", "certificate_pending",
-      "type",           "created_at",      "arq",         "managed",  "cyborg_status",
-      "cleaning_nonce", "instance_source", "hardware",    "boot_id",  "found_serial",
-      "found_model",    "found_hardware",  "clean_start", "tags",     "policies",
-      "by_steps",       "handed_over"};
+      "step_index",     "findings",        "enrolment",     "accepted",   "certificate_pending",
+      "type",           "created_at",      "arq",           "managed",    "cyborg_status",
+      "cleaning_nonce", "instance_source", "hardware",      "boot_id",    "found_serial",
+      "found_model",    "found_hardware",  "clean_start",   "tags",       "policies",
+      "by_steps",       "steps_offered",   "steps_ordered", "handed_over"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

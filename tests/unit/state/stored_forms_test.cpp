@@ -57,6 +57,8 @@ Record full_record() {
   record.cyborg_status = "enabled";
   record.plan = {{"nvme", "erase", -1, R"({"n":1,"deep":{"list":[1,2]}})"}, {"a", kOdd, 2, ""}};
   record.step_index = 1;
+  record.steps_offered = {{"card", "reflash", 0, R"({"image":"x"})"}};
+  record.steps_ordered = {{"card", "reflash", 0, "{}", true}};
   record.tags = {"db", "role=a\"b"};
   record.policies = {"gold"};
   record.clean_step = "nvme.verify";
@@ -95,74 +97,79 @@ std::string words_of(const std::vector<std::string>& words) {
 
 TEST(StoredForms, ARecord) {
   const Record record = full_record();
-  EXPECT_EQ(lines_of(encode_record(record)),
-            "accepted=true\n"
-            "address=0000:c1:00.1\n"
-            "arq=arq1\n"
-            "attempts=3\n"
-            "baseline=b1\n"
-            "boot_id=boot\n"
-            "by_steps=false\n"
-            "capacity_bytes=18446744073709551615\n"
-            "certificate_at=\n"
-            "certificate_id=c\n"
-            "certificate_pending={}\n"
-            "certified_host_reads=7\n"
-            "certified_host_writes=\n"
-            "clean_start=automatic\n"
-            "clean_step=nvme.verify\n"
-            "cleaning_nonce=n\n"
-            "cleaning_started_at=2025-11-20T21:22:44.123Z\n"
-            "created_at=2025-11-20T21:22:44.123Z\n"
-            "cyborg_status=enabled\n"
-            "device_state=cleaning\n"
-            "enrolment={}\n"
-            "epoch=42\n"
-            "erase_begun=true\n"
-            "erases=2\n"
-            "evidence={\"method\":\"overwrite\"}\n"
-            "findings={}\n"
-            "firmware=FW\n"
-            "flow=cyborg\n"
-            "found_hardware=fh\n"
-            "found_model=fm\n"
-            "found_serial=fs\n"
-            "handed_over=true\n"
-            "hardware=hw\n"
-            "held=true\n"
-            "host=h1\n"
-            "instance=i1\n"
-            "instance_source=arq\n"
-            "last_error=e\n"
-            "maintenance=false\n"
-            "managed=false\n"
-            "model=a\"b\\\n"
-            "\xC3\xA9\n"
-            "plan=[{\"interface\":\"nvme\",\"step\":\"erase\",\"priority\":-1,\"args\":{\"n\":1,"
-            "\"deep\":{\"list\":[1,2]}}},{\"interface\":\"a\",\"step\":\"a\\\"b\\\\\\n"
-            "\xC3\xA9\",\"priority\":2,\"args\":\"\"}]\n"
-            "planned_stop=false\n"
-            "policies=[\"gold\"]\n"
-            "product_id=a80a\n"
-            "progress=37.5\n"
-            "progress_eta_s=-1\n"
-            "provider=p1\n"
-            "provider_name=pn\n"
-            "request_id=req\n"
-            "resource_class=rc\n"
-            "serial=X\xFFY\n"
-            "stage=verifying\n"
-            "stage_since=2025-11-20T21:22:44.123Z\n"
-            "step_index=1\n"
-            "tags=[\"db\",\"role=a\\\"b\"]\n"
-            "tenancy_seen_at=2025-11-20T21:22:44.123Z\n"
-            "type=NVME\n"
-            "updated_at=2025-11-20T21:22:45.000Z\n"
-            "uuid=u1\n"
-            "vendor_id=144d\n"
-            "verification={}\n"
-            "verified_at=2025-11-20T21:22:45.000Z\n"
-            "waiting_for=w\n");
+  EXPECT_EQ(
+      lines_of(encode_record(record)),
+      "accepted=true\n"
+      "address=0000:c1:00.1\n"
+      "arq=arq1\n"
+      "attempts=3\n"
+      "baseline=b1\n"
+      "boot_id=boot\n"
+      "by_steps=false\n"
+      "capacity_bytes=18446744073709551615\n"
+      "certificate_at=\n"
+      "certificate_id=c\n"
+      "certificate_pending={}\n"
+      "certified_host_reads=7\n"
+      "certified_host_writes=\n"
+      "clean_start=automatic\n"
+      "clean_step=nvme.verify\n"
+      "cleaning_nonce=n\n"
+      "cleaning_started_at=2025-11-20T21:22:44.123Z\n"
+      "created_at=2025-11-20T21:22:44.123Z\n"
+      "cyborg_status=enabled\n"
+      "device_state=cleaning\n"
+      "enrolment={}\n"
+      "epoch=42\n"
+      "erase_begun=true\n"
+      "erases=2\n"
+      "evidence={\"method\":\"overwrite\"}\n"
+      "findings={}\n"
+      "firmware=FW\n"
+      "flow=cyborg\n"
+      "found_hardware=fh\n"
+      "found_model=fm\n"
+      "found_serial=fs\n"
+      "handed_over=true\n"
+      "hardware=hw\n"
+      "held=true\n"
+      "host=h1\n"
+      "instance=i1\n"
+      "instance_source=arq\n"
+      "last_error=e\n"
+      "maintenance=false\n"
+      "managed=false\n"
+      "model=a\"b\\\n"
+      "\xC3\xA9\n"
+      "plan=[{\"interface\":\"nvme\",\"step\":\"erase\",\"priority\":-1,\"args\":{\"n\":1,"
+      "\"deep\":{\"list\":[1,2]}}},{\"interface\":\"a\",\"step\":\"a\\\"b\\\\\\n"
+      "\xC3\xA9\",\"priority\":2,\"args\":\"\"}]\n"
+      "planned_stop=false\n"
+      "policies=[\"gold\"]\n"
+      "product_id=a80a\n"
+      "progress=37.5\n"
+      "progress_eta_s=-1\n"
+      "provider=p1\n"
+      "provider_name=pn\n"
+      "request_id=req\n"
+      "resource_class=rc\n"
+      "serial=X\xFFY\n"
+      "stage=verifying\n"
+      "stage_since=2025-11-20T21:22:44.123Z\n"
+      "step_index=1\n"
+      "steps_offered=[{\"interface\":\"card\",\"step\":\"reflash\",\"priority\":0,\"args\":{"
+      "\"image\":\"x\"}}]\n"
+      "steps_ordered=[{\"interface\":\"card\",\"step\":\"reflash\",\"priority\":0,\"args\":{},"
+      "\"by_hand\":true}]\n"
+      "tags=[\"db\",\"role=a\\\"b\"]\n"
+      "tenancy_seen_at=2025-11-20T21:22:44.123Z\n"
+      "type=NVME\n"
+      "updated_at=2025-11-20T21:22:45.000Z\n"
+      "uuid=u1\n"
+      "vendor_id=144d\n"
+      "verification={}\n"
+      "verified_at=2025-11-20T21:22:45.000Z\n"
+      "waiting_for=w\n");
   EXPECT_EQ(*decode_record(encode_record(record)), record);
   EXPECT_EQ(lines_of(encode_record(Record{})),
             "accepted=false\n"
@@ -220,6 +227,8 @@ TEST(StoredForms, ARecord) {
             "stage=available\n"
             "stage_since=\n"
             "step_index=0\n"
+            "steps_offered=[]\n"
+            "steps_ordered=[]\n"
             "tags=[]\n"
             "tenancy_seen_at=\n"
             "type=NVME\n"
@@ -297,7 +306,8 @@ TEST(StoredForms, ErrorsOfAnArqNameTheMember) {
 }
 
 TEST(StoredForms, AnOrder) {
-  const Order order{"1-0", "enrol", "0000:c1:00.1", "alice", "req", kAt, "n", "m", kOdd, kForeign};
+  const Order order{"1-0", "enrol", "0000:c1:00.1", "alice",  "req", kAt,
+                    "n",   "m",     kOdd,           kForeign, "why", "[]"};
   EXPECT_EQ(lines_of(order_fields(order)),
             "address=0000:c1:00.1\n"
             "hardware=X\xFFY\n"
@@ -305,9 +315,11 @@ TEST(StoredForms, AnOrder) {
             "mac=m\n"
             "nonce=n\n"
             "order=enrol\n"
+            "reason=why\n"
             "request_id=req\n"
             "serial=a\"b\\\n"
             "\xC3\xA9\n"
+            "steps=[]\n"
             "who=alice\n");
   EXPECT_EQ(order_from_fields("1-0", order_fields(order)), order);
   EXPECT_EQ(lines_of(order_fields(Order{})),
@@ -321,7 +333,7 @@ TEST(StoredForms, AnOrder) {
             "serial=\n"
             "who=\n");
   EXPECT_EQ(order_from_fields("2-0", {{"order", "clean"}, {"issued_at", "x"}, {"new", "1"}}),
-            (Order{"2-0", "clean", "", "", "", WallMs{}, "", "", "", ""}));
+            (Order{"2-0", "clean", "", "", "", WallMs{}, "", "", "", "", "", ""}));
 }
 
 Certificate full_certificate() {

@@ -1,0 +1,158 @@
+#include "state/device/named_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "state/base/embedded_json.h"
+#include "state/base/json.h"
+#include "state/base/log.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::size_t kArgsBytesMax = std::size_t{32} * 1024;
+constexpr const char* kList = "clean_steps";
+
+std::string at(std::size_t index) {
+  return fmt::format("{}[{}]", kList, index);
+}
+
+Error wrong(std::string what) {
+  return Error{Errc::invalid, std::move(what)};
+}
+
+std::string name_of(const CleanStep& step) {
+  return step.interface + "." + step.step;
+}
+
+Result<std::string> read_args(const rapidjson::Value& value, const std::string& where) {
+  if (!value.IsObject()) return wrong(where + ".args is not an object");
+  std::string text = json::to_text(value);
+  if (text.size() > kNamedArgsBytesMax) {
+    return Error{Errc::limit, fmt::format("{}.args has {} bytes, {} are allowed", where,
+                                          text.size(), kNamedArgsBytesMax)};
+  }
+  return text;
+}
+
+Result<CleanStep> read_step(const rapidjson::Value& value, const std::string& where) {
+  if (!value.IsObject()) return wrong(where + " is not an object");
+  CleanStep step;
+  step.args = "{}";
+  step.by_hand = true;
+  for (const auto& member : value.GetObject()) {
+    const std::string name(member.name.GetString(), member.name.GetStringLength());
+    if (name == "args") {
+      auto args = read_args(member.value, where);
+      if (!args) return args.error();
+      step.args = *std::move(args);
+    } else if (name == "interface" || name == "step") {
+      if (!member.value.IsString()) return wrong(fmt::format("{}.{} is not a text", where, name));
+      std::string& word = name == "step" ? step.step : step.interface;
+      word.assign(member.value.GetString(), member.value.GetStringLength());
+    } else {
+      return wrong(fmt::format("{} has a member '{}'; accepted are interface, step and args", where,
+                               printable_excerpt(name, 40)));
+    }
+  }
+  if (step.interface.empty()) return wrong(where + ".interface is missing");
+  if (step.step.empty()) return wrong(where + ".step is missing");
+  return step;
+}
+
+std::string names(const std::vector<CleanStep>& steps) {
+  std::vector<std::string> out;
+  for (const CleanStep& step : steps) out.push_back(name_of(step));
+  return out.empty() ? "none" : fmt::to_string(fmt::join(out, ", "));
+}
+
+Status check_args(const CleanStep& step, const CleanStep& offered, const std::string& where) {
+  const auto given = json::parse(step.args, kArgsBytesMax);
+  const auto known = json::parse(offered.args, kArgsBytesMax);
+  if (!given || !given->IsObject()) return wrong(where + ".args is not an object");
+  std::vector<std::string> accepted;
+  if (known && known->IsObject()) {
+    for (const auto& member : known->GetObject()) {
+      accepted.emplace_back(member.name.GetString(), member.name.GetStringLength());
+    }
+  }
+  for (const auto& member : given->GetObject()) {
+    const std::string name(member.name.GetString(), member.name.GetStringLength());
+    if (std::find(accepted.begin(), accepted.end(), name) != accepted.end()) continue;
+    return wrong(fmt::format(
+        "{}.args: {} has no argument '{}'; it has {}", where, name_of(offered),
+        printable_excerpt(name, 40),
+        accepted.empty() ? std::string("none") : fmt::to_string(fmt::join(accepted, ", "))));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::vector<CleanStep>> parse_named_steps(std::string_view json_text) {
+  const auto document = parse_shallow(json_text, kNamedStepsBytesMax);
+  if (!document) return document.error();
+  const rapidjson::Value* list = &*document;
+  if (document->IsObject()) {
+    for (const auto& member : document->GetObject()) {
+      const std::string name(member.name.GetString(), member.name.GetStringLength());
+      if (name != kList) {
+        return wrong(fmt::format("it has a member '{}'; accepted is {}",
+                                 printable_excerpt(name, 40), kList));
+      }
+    }
+    list = json::find(*document, kList);
+    if (list == nullptr) return wrong(fmt::format("{} is missing", kList));
+  }
+  if (!list->IsArray() || list->Empty()) {
+    return wrong(fmt::format("{} is not a list of steps with at least one", kList));
+  }
+  if (list->Size() > kNamedStepsMax) {
+    return Error{Errc::limit, fmt::format("{} has {} steps, {} are allowed", kList, list->Size(),
+                                          kNamedStepsMax)};
+  }
+  std::vector<CleanStep> steps;
+  for (const rapidjson::Value& each : list->GetArray()) {
+    auto step = read_step(each, at(steps.size()));
+    if (!step) return step.error();
+    steps.push_back(*std::move(step));
+  }
+  return steps;
+}
+
+Status check_named_steps(const std::vector<CleanStep>& named,
+                         const std::vector<CleanStep>& offered) {
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const auto known =
+        std::find_if(offered.begin(), offered.end(), [&step = named[i]](const CleanStep& other) {
+          return other.interface == step.interface && other.step == step.step;
+        });
+    if (known == offered.end()) {
+      return wrong(
+          fmt::format("{}: '{}' is not a step that can be named for this device; there are "
+                      "{} (the plan erases and verifies by itself)",
+                      at(i), printable_excerpt(name_of(named[i]), 80), names(offered)));
+    }
+    if (Status good = check_args(named[i], *known, at(i)); !good) return good;
+  }
+  return Ok{};
+}
+
+std::string merged_args(const std::string& configured, const std::string& given) {
+  rapidjson::Document document(rapidjson::kObjectType);
+  auto& allocator = document.GetAllocator();
+  if (const auto base = json::parse(configured, kArgsBytesMax); base && base->IsObject()) {
+    document.CopyFrom(*base, allocator);
+  }
+  const auto over = json::parse(given, kArgsBytesMax);
+  if (!over || !over->IsObject()) return json::to_text(document);
+  for (const auto& member : over->GetObject()) {
+    document.RemoveMember(member.name);
+    document.AddMember(rapidjson::Value(member.name, allocator),
+                       rapidjson::Value(member.value, allocator), allocator);
+  }
+  return json::to_text(document);
+}
+
+}  // namespace reclaim

@@ -1,0 +1,295 @@
+// Clean steps that an operator names for one cleaning: they run first, the whole plan follows, and
+// a device in the pool is reserved before anything else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "handlers/conductor/conductor.h"
+#include "handlers/survey/plan.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kLongMs = 60 * kMinuteMs;
+
+OperatorStep step(const std::string& name, int priority) {
+  OperatorStep out;
+  out.name = name;
+  out.interface = "firmware";
+  out.command = "/steps/" + name;
+  out.priority = priority;
+  out.args = R"({"image":"x.bin","psid":"MT"})";
+  return out;
+}
+
+constexpr const char* kReflash =
+    R"([{"interface":"firmware","step":"reflash","priority":0,"args":{"image":"y.bin"},)"
+    R"("by_hand":true}])";
+
+// One drive in the pool, with a step that is run with every cleaning, and one by hand only.
+struct NamedSteps : ::testing::Test {
+  NamedSteps() {
+    WorldOptions options;
+    options.scripted = true;
+    world.emplace(options);
+    world->own_steps = {step("audit", 60), step("reflash", 0)};
+    for (const OperatorStep& own : world->own_steps) {
+      world->hardware.commands[own.command] = "content of " + own.name;
+    }
+    start();
+    world->pass(kMinuteMs);
+  }
+  void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
+
+  void start() {
+    world->start_worker();
+    world->drives->on_command = [this](const nvme::Command& command) {
+      ran.push_back(command.path);
+      inputs.push_back(command.input);
+    };
+  }
+  // What the operator is told.
+  std::string order(const std::string& steps, std::int64_t within_ms = kLongMs) {
+    Order order;
+    order.order = "clean";
+    order.address = to_string(world->slots.at(0).address);
+    order.who = "alice@compute-1";
+    order.request_id = "req-" + std::to_string(++orders);
+    order.issued_at = world->scheduler.now().wall;
+    order.mac = world->order_code;
+    order.steps = steps;
+    world->slots.at(0).clean_ordered = true;
+    if (!sealed) order.mac.clear();
+    world->conductor->take(order);
+    world->pass(within_ms);
+    const auto found = world->store.order_answers.find(order.request_id);
+    return found == world->store.order_answers.end() ? "no answer" : found->second;
+  }
+  [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
+  void expect_untouched(Stage stage) {
+    EXPECT_EQ(world->record().stage, stage);
+    EXPECT_THAT(ran, IsEmpty());
+    EXPECT_EQ(world->releases, 0U);
+  }
+
+  std::optional<World> world;
+  std::vector<std::string> ran;
+  std::vector<std::string> inputs;
+  int orders = 0;
+  bool sealed = true;
+};
+
+TEST_F(NamedSteps, ADeviceInThePoolIsReservedFirstAndCleanedWhole) {
+  world->drives->on_command = [this](const nvme::Command& command) {
+    ran.push_back(command.path);
+    inputs.push_back(command.input);
+    EXPECT_EQ(reserved(), 1);
+    EXPECT_TRUE(world->disk.entries.at(world->slots[0].address).dirty);
+  };
+  EXPECT_EQ(order(kReflash), "");
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
+  EXPECT_THAT(inputs.at(0), HasSubstr(R"("args":{"psid":"MT","image":"y.bin"})"));
+  EXPECT_THAT(inputs.at(1), HasSubstr(R"("args":{"image":"x.bin","psid":"MT"})"));
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->releases, 1U);
+  const Record& record = world->record();
+  EXPECT_EQ(record.stage, Stage::available);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_THAT(record.steps_ordered, IsEmpty()) << "for one cleaning";
+  ASSERT_EQ(world->disk.certificates.size(), 1U);
+  EXPECT_THAT(
+      world->disk.certificates.begin()->second,
+      AllOf(HasSubstr("firmware.reflash#1"), HasSubstr("/steps/reflash sha256:content of reflash"),
+            HasSubstr(R"(y.bin)"), HasSubstr("firmware.audit")));
+}
+
+TEST_F(NamedSteps, TheNextCleaningIsThePlanAlone) {
+  EXPECT_EQ(order(kReflash), "");
+  ran.clear();
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kLongMs);
+  EXPECT_THAT(ran, ElementsAre("/steps/audit"));
+  EXPECT_EQ(world->releases, 2U);
+}
+
+TEST_F(NamedSteps, BuiltInStepsCanBeNamedTwiceAndInAnyOrder) {
+  EXPECT_EQ(order(R"([{"interface":"nvme","step":"reset_namespaces","priority":0,"args":{}},)"
+                  R"({"interface":"firmware","step":"reflash","priority":0,"args":{}},)"
+                  R"({"interface":"nvme","step":"check_health","priority":0,"args":{}},)"
+                  R"({"interface":"firmware","step":"reflash","priority":0,"args":{}}])"),
+            "");
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/reflash", "/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+  EXPECT_THAT(world->record().findings,
+              AllOf(HasSubstr("nvme.reset_namespaces#1"), HasSubstr("firmware.reflash#2"),
+                    HasSubstr("nvme.check_health#3"), HasSubstr("firmware.reflash#4"),
+                    HasSubstr(R"("nvme.check_health":)")));
+}
+
+TEST_F(NamedSteps, AStepThatFailsKeepsTheDevice) {
+  world->drive().command_ends_with = Errc::failed;
+  EXPECT_EQ(order(kReflash), "");
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->erases, 0U);
+  world->drive().command_ends_with.reset();
+  // Without steps the order is taken back, and the plan is still needed.
+  ran.clear();
+  EXPECT_EQ(order(""), "");
+  EXPECT_THAT(ran, ElementsAre("/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+TEST_F(NamedSteps, InErrorTheyBeginAnotherTry) {
+  world->drive().command_ends_with = Errc::failed;
+  EXPECT_EQ(order(kReflash), "");
+  ASSERT_EQ(world->record().stage, Stage::error);
+  world->drive().command_ends_with.reset();
+  ran.clear();
+  EXPECT_EQ(order(kReflash), "");
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+TEST_F(NamedSteps, SurviveARestart) {
+  world->drive().guarded = true;
+  EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
+  ASSERT_EQ(world->record().stage, Stage::pending_cleaning);
+  EXPECT_EQ(reserved(), 1);
+  world->kill_worker();
+  world->drive().guarded = false;
+  start();
+  world->pass(kLongMs);
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+TEST_F(NamedSteps, ALostRedisForgetsThemAndNotThatItIsDirty) {
+  world->drive().guarded = true;
+  EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
+  world->kill_worker();
+  world->store.lose_everything();
+  world->drive().guarded = false;
+  start();
+  world->pass(kLongMs);
+  EXPECT_THAT(ran, ElementsAre("/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+TEST_F(NamedSteps, ATenantWhoWasFasterKeepsTheDevice) {
+  world->conductor->take([this] {
+    Order order;
+    order.order = "clean";
+    order.address = to_string(world->slots.at(0).address);
+    order.who = "alice@compute-1";
+    order.issued_at = world->scheduler.now().wall;
+    order.mac = world->order_code;
+    order.steps = kReflash;
+    return order;
+  }());
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(10 * kMinuteMs);
+  expect_untouched(Stage::allocated);
+  EXPECT_EQ(world->erases, 0U);
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kLongMs);
+  EXPECT_THAT(ran, ElementsAre("/steps/audit")) << "the word was for before that tenancy";
+}
+
+TEST_F(NamedSteps, OneThatIsNotDefinedAnyMoreKeepsItWaiting) {
+  world->drive().guarded = true;
+  EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
+  world->own_steps.pop_back();
+  world->drive().guarded = false;
+  world->pass(kLongMs);
+  expect_untouched(Stage::pending_cleaning);
+  EXPECT_THAT(world->record().waiting_for,
+              AllOf(HasSubstr("of the clean steps that an operator named"),
+                    HasSubstr("firmware.reflash"), HasSubstr("reclaim device abort")));
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(NamedSteps, AManualDeviceIsStartedByThem) {
+  world->manual = true;
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kLongMs);
+  ASSERT_EQ(world->record().clean_start, CleanStart::awaited);
+  EXPECT_EQ(order(kReflash), "");
+  EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
+  EXPECT_EQ(world->releases, 1U);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Refused.
+
+TEST_F(NamedSteps, AnUnknownStepOrArgumentIsNamed) {
+  EXPECT_THAT(order(R"([{"interface":"firmware","step":"burn","priority":0,"args":{}}])"),
+              HasSubstr("'firmware.burn' is not a step"));
+  EXPECT_THAT(order(R"([{"interface":"firmware","step":"reflash","priority":0,)"
+                    R"("args":{"force":1}}])"),
+              HasSubstr("no argument 'force'; it has image, psid"));
+  EXPECT_THAT(order("[]"), HasSubstr("1 to 16 are accepted"));
+  EXPECT_THAT(order("nonsense"), Not(HasSubstr("no answer")));
+  expect_untouched(Stage::available);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(NamedSteps, TheyHaveToBeAuthenticated) {
+  sealed = false;
+  EXPECT_THAT(order(kReflash), HasSubstr("not authenticated"));
+  expect_untouched(Stage::available);
+}
+
+TEST_F(NamedSteps, RefusedWhileATenantHasItOrItIsCleanedOrHeld) {
+  world->tenancy_begins();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  EXPECT_THAT(order(kReflash), HasSubstr("it is allocated"));
+  world->drive().sanitize_ms = 10 * kMinuteMs;
+  world->tenancy_ends();
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  EXPECT_THAT(order(kReflash, 1'000), HasSubstr("it is cleaning"));
+  world->pass(kLongMs);
+  ASSERT_EQ(world->record().stage, Stage::available);
+  ran.clear();
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  EXPECT_THAT(order(kReflash), HasSubstr("Placement shows it reserved"));
+  world->kick({0});
+  world->pass(kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  EXPECT_THAT(order(kReflash), HasSubstr("an operator holds it"));
+  EXPECT_THAT(ran, IsEmpty());
+}
+
+TEST_F(NamedSteps, WhatMayBeNamedIsInTheRecord) {
+  std::vector<std::string> names;
+  for (const CleanStep& offered : world->record().steps_offered) names.push_back(offered.step);
+  EXPECT_THAT(names, ElementsAre("check_health", "recover_sanitize", "reset_controller_state",
+                                 "reset_namespaces", "audit", "reflash"));
+  world->slots[0].ours = false;
+  world->kick({0});
+  world->pass(kMinuteMs);
+  EXPECT_THAT(world->record().steps_offered, IsEmpty());
+}
+
+}  // namespace
+}  // namespace reclaim::sim
