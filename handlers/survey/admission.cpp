@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
+#include "handlers/survey/admitted_plan.h"
 #include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
-#include "handlers/survey/named_plan.h"
-#include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
 #include "state/base/uuid.h"
@@ -545,26 +544,6 @@ Status provider_allows(const Sighting& sighting, const Record& record) {
   return Ok{};
 }
 
-// The steps are always those of today: none of them is an erase that may be running still.
-Result<std::vector<CleanStep>> function_plan_of(const Record& record, const Planning& planning) {
-  return is_whole_function_plan(record.plan)
-             ? with_own_steps(record.plan, planning.policy->steps, planning.options)
-             : make_function_plan(*planning.policy, planning.options);
-}
-
-// No runtime fallback, and no other method because the configuration changed since the plan was
-// locked in. An operator's own steps are those of today as long as the erase has not begun.
-Result<std::vector<CleanStep>> drive_plan_of(const Record& record, const nvme::DriveFacts& drive,
-                                             const Planning& planning) {
-  if (is_whole(record.plan)) {
-    return with_own_steps(record.plan, planning.policy->steps, planning.options);
-  }
-  if (!drive.identity) return make_plan(std::nullopt, *planning.policy, planning.options);
-  const auto method = planning.choose_method(*planning.policy, drive.identity->capabilities);
-  if (!method) return method.error();
-  return make_plan(*method, *planning.policy, planning.options);
-}
-
 }  // namespace
 
 Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& record,
@@ -601,12 +580,7 @@ Result<std::vector<CleanStep>> admit(const Sighting& sighting, const Record& rec
   if (record.is_drive() && !drive.identity && planning.policy->managed) {
     return refuse(drive.problem.empty() ? "the controller does not answer yet" : drive.problem);
   }
-  // Locked in: its erase may be running still.
-  if (is_whole(record.plan) && record.erase_begun) return record.plan;
-  auto plan =
-      record.by_steps ? function_plan_of(record, planning) : drive_plan_of(record, drive, planning);
-  if (!plan) return plan;
-  return with_named_steps(record, *std::move(plan), *planning.policy, planning.options);
+  return admitted_plan(record, drive, planning);
 }
 
 }  // namespace reclaim
