@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/integration/http_fixture.h"
 
@@ -289,6 +290,26 @@ TEST_F(HttpTest, OnlyASocketThatNobodyListensOnIsReplaced) {
   EXPECT_THAT(refusal(wanted), HasSubstr("absolute path"));
   wanted.unix_socket = folder() / "no/such/folder.sock";
   EXPECT_THAT(refusal(wanted), AllOf(HasSubstr(wanted.unix_socket), HasSubstr("No such file")));
+}
+
+TEST_F(HttpTest, ASocketOfAnotherUserIsLeftAndOursGetsItsGroup) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  HttpServerOptions wanted = options();
+  wanted.bind.clear();
+  wanted.unix_socket = folder() / "door.sock";
+  wanted.unix_socket_mode = 0660;
+  wanted.unix_socket_group = 12'345;
+  ASSERT_EQ(run("/usr/bin/python3 -c \"import os, socket; p = '" + wanted.unix_socket +
+                "'; socket.socket(socket.AF_UNIX).bind(p); os.chown(p, 4321, -1)\"")
+                .code,
+            0);
+  EXPECT_THAT(refusal(wanted), AllOf(HasSubstr("another user (uid 4321)"), HasSubstr("remove it")));
+  ASSERT_EQ(unlink(wanted.unix_socket.c_str()), 0);
+  serve(wanted);
+  struct stat found {};
+  ASSERT_EQ(stat(wanted.unix_socket.c_str(), &found), 0);
+  EXPECT_EQ(found.st_gid, 12'345U);
+  EXPECT_EQ(found.st_mode & 07777, 0660U);
 }
 
 TEST_F(HttpTest, ListensOnEveryAddressGiven) {

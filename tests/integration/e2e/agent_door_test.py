@@ -148,6 +148,7 @@ class AgentDoor(CyborgEndToEnd):
     def test_a_cleanup_of_an_agent_that_owns_its_devices_fails_with_the_drive(self):
         made = self.with_door(more="[cyborg]\nowner = agent\n")
         agent = Agent(self, made, self.socket)
+        agent.driver.init_host()
         (name, device), = wait_until(agent.reported, "it is reported").items()
         made.providers[FIRST] = self.told(made, device)
         self.wait_looked(made)
