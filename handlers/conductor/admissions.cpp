@@ -153,12 +153,15 @@ void Admissions::forget_earlier_life(const PciAddress& address) {
   }
 }
 
-void Admissions::thread_is_free() {
-  const bool one_waits = std::any_of(waiting_.begin(), waiting_.end(), [this](const auto& entry) {
+bool Admissions::is_one_waiting_for_thread() const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [this](const auto& entry) {
     return entry.second.for_thread &&
            context_.record_of(entry.first).stage == Stage::pending_cleaning;
   });
-  if (one_waits) context_.want_survey(0);
+}
+
+void Admissions::thread_is_free() {
+  if (is_one_waiting_for_thread()) context_.want_survey(0);
 }
 
 }  // namespace reclaim

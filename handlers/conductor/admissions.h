@@ -48,6 +48,12 @@ class Admissions final {
   void annotate(const PciAddress& address, const Assessment& assessment);
   // A drive that waits for one is surveyed again.
   void thread_is_free();
+  // A drive waits for one of them, and finds none free.
+  [[nodiscard]] bool is_one_waiting_for_thread() const;
+  // It was ordered, and the record does not say so yet.
+  [[nodiscard]] bool is_maintenance_due(const PciAddress& address) const {
+    return maintenance_begins_(address);
+  }
   // Its record has moved.
   void moved(const PciAddress& address) { waiting_[address].admitting = false; }
 

@@ -79,12 +79,14 @@ std::optional<Arq> ArqDesk::binding_of(const Record& record) const {
 // the claim holds, as Placement is. What was heard of an ARQ while the admission was being recorded
 // counts where Cyborg cannot be asked as well.
 void ArqDesk::ask_once_more(const PciAddress& address, std::uint64_t epoch,
+                            std::function<void(const std::string& why)> maintaining,
                             std::function<void()> next) {
   if (!cyborg_.is_configured() || context_.record_of(address).flow != Flow::cyborg) {
     if (is_bound_meanwhile(address, epoch)) return;
     return next();
   }
-  const auto answered = [this, address, epoch, next = std::move(next)](Result<bool> news) {
+  const auto answered = [this, address, epoch, maintaining = std::move(maintaining),
+                         next = std::move(next)](Result<bool> news) {
     if (!news) {
       return context_.answer_later(address, epoch, Trigger::placement_away,
                                    said(fmt::format("Cyborg's API: {}", news.error().what)));
@@ -96,7 +98,7 @@ void ArqDesk::ask_once_more(const PciAddress& address, std::uint64_t epoch,
       if (binding_of(record)) return;
     }
     if (const std::string why = cyborg_.why_withheld(record); !why.empty()) {
-      return context_.answer(address, epoch, Trigger::placement_changed, said(why));
+      return maintaining(why);
     }
     if (is_bound_meanwhile(address, epoch)) return;
     next();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "handlers/arq/book.h"
@@ -32,8 +33,11 @@ class ArqDesk final {
   // Of a device that Placement showed free when its cleaning began, and since.
   [[nodiscard]] std::optional<Arq> binding_of(const Record& record) const;
   // Before a device is touched or given back: `next`, unless Cyborg's API or an ARQ speaks against
-  // it for the record of `epoch`; then that is the answer.
-  void ask_once_more(const PciAddress& address, std::uint64_t epoch, std::function<void()> next);
+  // it for the record of `epoch`; then that is the answer. `maintaining` is called instead where
+  // Cyborg's status of the device forbids it, with these words.
+  void ask_once_more(const PciAddress& address, std::uint64_t epoch,
+                     std::function<void(const std::string& why)> maintaining,
+                     std::function<void()> next);
   // Heard of since its cleaning was decided on: the answer is given, and nothing more is begun.
   bool is_bound_meanwhile(const PciAddress& address, std::uint64_t epoch);
   // What is known of Cyborg's side, into what a survey saw.

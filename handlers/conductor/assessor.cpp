@@ -15,8 +15,9 @@ constexpr std::int64_t kLookAgainMs = 1'000;  // a record moved while it was sur
 // Not clean, and the conductor is not about to read or write its provider by itself.
 bool is_left_to_others(const Record& record) {
   const Stage stage = record.stage;
-  return record.cleanable() && (stage == Stage::pending_cleaning || stage == Stage::error ||
-                                stage == Stage::guarding || may_last_long(stage));
+  return record.cleanable() &&
+         (stage == Stage::pending_cleaning || stage == Stage::error || stage == Stage::guarding ||
+          stage == Stage::looking || may_last_long(stage));
 }
 
 // By the configuration of today, or by that in which it was ours.

@@ -72,7 +72,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       own_steps_(context_, writer_),
       steps_(context_, ledger_, writer_, own_steps_),
       recheck_(context_, fence_, arqs_, admissions_, steps_),
-      release_(context_, locks_, ledger_, claims_, fence_, arqs_, cyborg_),
+      release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_),
       assessor_(context_, devices_,
                 {ledger_, certificates_, reserver_, registration_, fence_, claims_, arqs_, inbox_,
                  admissions_, audits_}),

@@ -10,7 +10,11 @@
 namespace reclaim {
 
 void Recheck::begin(const PciAddress& address, std::uint64_t epoch) {
-  arqs_.ask_once_more(address, epoch, [this, address, epoch] { read(address, epoch); });
+  const auto maintaining = [this, address, epoch](const std::string& why) {
+    context_.answer(address, epoch, Trigger::placement_changed, said(why));
+  };
+  arqs_.ask_once_more(address, epoch, maintaining,
+                      [this, address, epoch] { read(address, epoch); });
 }
 
 void Recheck::read(const PciAddress& address, std::uint64_t epoch) {

@@ -26,13 +26,20 @@ Result<nvme::Counters> counters_since(const Record& record) {
 }  // namespace
 
 void Release::look(const PciAddress& address, std::uint64_t epoch) {
+  kept_.look_when_due(address, epoch);
+}
+
+void Release::look_now(const PciAddress& address, std::uint64_t epoch) {
   const auto since = counters_since(context_.record_of(address));
   if (!since) return context_.answer(address, epoch, Trigger::look_changed, said(since.error()));
   context_.ports.drives.still_ours(
       address, *since, [this, address, epoch](Result<nvme::Counters> now) {
         if (context_.is_stale(address, epoch)) return;
         if (!now) return context_.answer(address, epoch, Trigger::look_changed, said(now.error()));
-        arqs_.ask_once_more(address, epoch,
+        const auto maintaining = [this, address, epoch](const std::string& why) {
+          kept_.withhold(address, epoch, {why, Trigger::placement_changed, true});
+        };
+        arqs_.ask_once_more(address, epoch, maintaining,
                             [this, address, epoch] { look_at_placement(address, epoch); });
       });
 }
@@ -48,21 +55,52 @@ void Release::look_at_placement(const PciAddress& address, std::uint64_t epoch) 
       if (view.error().code != Errc::not_found) {
         return context_.answer_later(address, epoch, Trigger::placement_away, said(view.error()));
       }
-      return context_.answer(address, epoch, Trigger::placement_changed, said(view.error()));
+      const KeptErase::Reason gone{"its provider is gone from Placement"};
+      return kept_.find_provider(address, epoch, gone, [this, address, epoch, gone] {
+        kept_.withhold(address, epoch, gone);
+      });
     }
-    if (!view->free()) {
-      Facts facts = said(fmt::format("consumer {}", view->consumers.front()));
-      facts.name_tenant(view->consumers.front(), InstanceSource::allocation);
-      return context_.answer(address, epoch, Trigger::allocation_seen, std::move(facts));
-    }
-    if (!view->burned()) {
-      return context_.answer(address, epoch, Trigger::placement_changed,
-                             said("not burned any more"));
-    }
-    if (arqs_.is_bound_meanwhile(address, epoch)) return;
-    views_[address] = std::move(view).value();
-    context_.answer(address, epoch, Trigger::look_ok);
+    looked(address, epoch, std::move(view).value());
   });
+}
+
+void Release::looked(const PciAddress& address, std::uint64_t epoch, placement::ProviderView view) {
+  const Record& record = context_.record_of(address);
+  const bool withheld = KeptErase::is_withheld(record);
+  if (!view.free()) {
+    Facts facts = said(fmt::format("consumer {}", view.consumers.front()));
+    // While it was waited for somebody un-reserved it, and so it was taken: nothing went wrong
+    // here.
+    if (withheld) return context_.answer(address, epoch, Trigger::look_changed, std::move(facts));
+    facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
+    return context_.answer(address, epoch, Trigger::allocation_seen, std::move(facts));
+  }
+  if (view.is_device() && view.inventories.front().resource_class != record.resource_class) {
+    return context_.answer(address, epoch, Trigger::placement_changed,
+                           said("its inventory has another resource class"));
+  }
+  if (!view.burned()) return kept_.withhold(address, epoch, {"not burned any more"});
+  if (!withheld) return look_is_ok(address, epoch, std::move(view));
+  // Whoever made its provider again may have made it for another owner.
+  kept_.find_provider(
+      address, epoch, {"its provider's traits do not name its owner"},
+      [this, address, epoch, view = std::move(view)] { look_is_ok(address, epoch, view); });
+}
+
+void Release::look_is_ok(const PciAddress& address, std::uint64_t epoch,
+                         placement::ProviderView view) {
+  if (arqs_.is_bound_meanwhile(address, epoch)) return;
+  // A PUT that was sent for the provider before this one must not be made to it.
+  if (KeptErase::is_withheld(context_.record_of(address)) && fence_.is_needed(address)) {
+    return fence_.raise(
+        address, view, [this, address, epoch](Result<placement::ProviderView> fenced) {
+          if (context_.is_stale(address, epoch)) return;
+          if (fenced) return looked(address, epoch, std::move(fenced).value());
+          context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
+        });
+  }
+  views_[address] = std::move(view);
+  context_.answer(address, epoch, Trigger::look_ok);
 }
 
 void Release::begin(const PciAddress& address, std::uint64_t epoch) {
@@ -212,7 +250,7 @@ void Release::confirm(const PciAddress& address, std::uint64_t epoch) {
         if (context_.is_stale(address, epoch)) return;
         if (view) return confirmed(address, epoch, *view);
         if (view.error().code == Errc::not_found) {
-          return context_.answer(address, epoch, Trigger::placement_changed, said(view.error()));
+          return kept_.withhold(address, epoch, {view.error().what});
         }
         context_.answer_later(address, epoch, Trigger::placement_away, said(view.error()));
       });
@@ -230,8 +268,7 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
     return context_.answer(address, epoch, Trigger::allocation_seen, std::move(facts));
   }
   if (!view.is_device()) {
-    return context_.answer(address, epoch, Trigger::placement_changed,
-                           said("its inventory changed"));
+    return kept_.withhold(address, epoch, {"its inventory changed"});
   }
   if (!view.burned()) {
     if (outdated) {

@@ -10,6 +10,7 @@
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/cyborg_watch.h"
 #include "handlers/conductor/drive_claims.h"
+#include "handlers/conductor/kept_erase.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
 #include "handlers/conductor/release_fence.h"
@@ -20,14 +21,18 @@ namespace reclaim {
 class Release final {
  public:
   Release(const ConductorContext& context, LockKeeper& locks, LedgerGate& ledger,
-          DriveClaims& claims, ReleaseFence& fence, ArqDesk& arqs, CyborgWatch& cyborg)
+          DriveClaims& claims, Admissions& admissions, ReleaseFence& fence, ArqDesk& arqs,
+          CyborgWatch& cyborg)
       : context_(context),
         locks_(locks),
         ledger_(ledger),
         claims_(claims),
         fence_(fence),
         arqs_(arqs),
-        cyborg_(cyborg) {}
+        cyborg_(cyborg),
+        kept_(
+            context, locks, claims, admissions,
+            [this](const PciAddress& address, std::uint64_t epoch) { look_now(address, epoch); }) {}
 
   void look(const PciAddress& address, std::uint64_t epoch);
   // Of what look() saw.
@@ -35,12 +40,18 @@ class Release final {
   // Whether the release that was asked for was made.
   void confirm(const PciAddress& address, std::uint64_t epoch);
   // The claim is given up: what look() saw counts no more.
-  void forget_look(const PciAddress& address) { views_.erase(address); }
+  void forget_look(const PciAddress& address) {
+    views_.erase(address);
+    kept_.forget(address);
+  }
   // How many were given back.
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
  private:
+  void look_now(const PciAddress& address, std::uint64_t epoch);
   void look_at_placement(const PciAddress& address, std::uint64_t epoch);
+  void looked(const PciAddress& address, std::uint64_t epoch, placement::ProviderView view);
+  void look_is_ok(const PciAddress& address, std::uint64_t epoch, placement::ProviderView view);
   [[nodiscard]] Certificate certificate_to_be(const Record& record) const;
   [[nodiscard]] std::string certificate_of_release(const Record& record) const;
   void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
@@ -56,6 +67,7 @@ class Release final {
   ReleaseFence& fence_;
   ArqDesk& arqs_;
   CyborgWatch& cyborg_;
+  KeptErase kept_;
   std::map<PciAddress, placement::ProviderView> views_;  // as look() read them, for the PUT
   std::uint64_t count_ = 0;
 };

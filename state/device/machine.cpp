@@ -122,6 +122,8 @@ constexpr std::array kRows{
     Row{S::looking, T::look_changed, S::pending_cleaning, E::drop, "something moved since verification: start over"},
     Row{S::looking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: start over"},
     Row{S::looking, T::placement_away, S::looking, E::look, "Placement does not answer: ask again, for as long as the claim holds"},
+    Row{S::looking, T::release_withheld, S::looking, E::look, "erased and verified, and it cannot be given back yet: look again, for as long as the claim holds"},
+    Row{S::looking, T::provider_anew, S::looking, E::look, "its provider was made anew, and the claim held all the while: look at that one"},
     Row{S::looking, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::looking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::looking, T::operator_abort, S::error, E::drop, "aborted by an operator"},
@@ -140,6 +142,7 @@ constexpr std::array kRows{
     Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance already has it"},
     Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance has it, and the erasure on record is older than its dirt"},
     Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
+    Row{S::confirming, T::release_withheld, S::looking, E::look, "its provider was taken away, and the claim still holds: look again"},
     Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},
     Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
     Row{S::confirming, T::placement_away, S::confirming, E::confirm, "Placement does not answer: ask again"},
@@ -198,7 +201,8 @@ constexpr bool release_only_after_verified_erasure() {
     if (row.to == S::releasing && row.effect != E::release) return false;
     if (row.to == S::looking && row.from != S::looking &&
         !(row.from == S::restoring && row.on == T::driver_restored) &&
-        !(row.from == S::confirming && row.on == T::still_reserved)) {
+        !(row.from == S::confirming && row.on == T::still_reserved) &&
+        !(row.from == S::confirming && row.on == T::release_withheld)) {
       return false;
     }
     if (row.to == S::restoring && !(row.from == S::verifying && row.on == T::verified) &&
@@ -228,6 +232,20 @@ constexpr bool release_only_after_verified_erasure() {
     }
   }
   return true;
+}
+
+// A kept erase is one that was verified: what is withheld, or has another provider now, is looked
+// at once more before anything else, and nothing but that look follows.
+constexpr bool kept_erase_is_looked_at_again() {
+  std::size_t rows = 0;
+  for (const Row& row : kRows) {
+    if (row.on != T::release_withheld && row.on != T::provider_anew) continue;
+    const bool from_confirming = row.from == S::confirming && row.on == T::release_withheld;
+    if (row.from != S::looking && !from_confirming) return false;
+    if (row.to != S::looking || row.effect != E::look) return false;
+    rows += 1;
+  }
+  return rows == 3;
 }
 
 // What no device_spec entry matches is shown and nothing else: the row of its own moves a record,
@@ -298,6 +316,7 @@ constexpr bool all_stages_reachable() {
 static_assert(rows_unique());
 static_assert(every_stage_survives_a_restart());
 static_assert(release_only_after_verified_erasure());
+static_assert(kept_erase_is_looked_at_again());
 static_assert(uncleanable_devices_are_only_shown());
 static_assert(erase_only_behind_the_guards());
 static_assert(nothing_is_left_claimed());
@@ -315,9 +334,10 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "placement_away", "step_done", "steps_done", "steps_verified", "step_failed", "baseline_taken",
     "baseline_failed", "nothing_to_adopt", "erased", "erase_failed", "erase_unknown",
     "erase_not_started", "verified", "verified_more", "verify_failed", "driver_restored",
-    "restore_failed", "look_ok", "look_changed", "released", "released_taken", "release_conflict",
-    "release_unknown", "release_refused", "still_reserved", "lock_lost", "restarted_resume",
-    "restarted_error", "operator_clean", "operator_abort", "operator_enrol", "erases_exhausted");
+    "restore_failed", "look_ok", "look_changed", "release_withheld", "provider_anew", "released",
+    "released_taken", "release_conflict", "release_unknown", "release_refused", "still_reserved",
+    "lock_lost", "restarted_resume", "restarted_error", "operator_clean", "operator_abort",
+    "operator_enrol", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

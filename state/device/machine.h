@@ -73,7 +73,9 @@ enum class Trigger : std::uint8_t {
   driver_restored,
   restore_failed,
   look_ok,
-  look_changed,  // claim or counters moved: a tenancy may have come between
+  look_changed,      // claim or counters moved: a tenancy may have come between
+  release_withheld,  // Cyborg has it maintaining, or its provider is gone or not reserved
+  provider_anew,     // another provider stands for it, and the claim held all the while
   released,
   released_taken,  // and the next instance already has it
   release_conflict,
@@ -88,7 +90,7 @@ enum class Trigger : std::uint8_t {
   operator_enrol,    // the operator accepts the drive that is there now
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 47;
+inline constexpr std::size_t kTriggerCount = 49;
 
 enum class EffectKind : std::uint8_t {
   none,

@@ -197,6 +197,11 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
   }
 }
 
+// Verified, and not given back for a reason that says nothing of the drive.
+bool is_of_a_kept_erase(Trigger on) {
+  return on == Trigger::release_withheld || on == Trigger::provider_anew;
+}
+
 // Between the steps that prepare a drive and the return of its driver.
 bool is_of_an_erase(Stage stage) {
   return stage == Stage::baselining || stage == Stage::erasing || stage == Stage::verifying ||
@@ -211,6 +216,9 @@ bool is_its_way(const Record& record, const Row& row) {
   if (starts && record.clean_start != CleanStart::awaited) return false;
   if (record.is_drive() && row.on == Trigger::steps_verified) return false;
   if (record.by_steps && is_of_an_erase(row.to)) return false;
+  // Nothing is kept but a drive's erase, and only one that was verified.
+  const bool verified = !record.evidence.empty() && !record.verification.empty();
+  if (is_of_a_kept_erase(row.on) && !(record.is_drive() && verified)) return false;
   if (record.cleanable()) return row.on != Trigger::gone_uncleanable;
   const auto at_rest = [](Stage stage) {
     return stage == Stage::available || stage == Stage::allocated;
@@ -236,7 +244,10 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
   const bool somebody_may_have_had_it =
       event.trigger == Trigger::allocation_seen || event.trigger == Trigger::reserved_dropped;
-  if (another || somebody_may_have_had_it) forget_erase(next);
+  // The claim that was not given up since tells that nobody else had the drive, whatever provider
+  // stands for it.
+  const bool kept = is_of_a_kept_erase(event.trigger);
+  if ((another && !kept) || somebody_may_have_had_it) forget_erase(next);
   if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);
   take_facts(next, event.facts);
   if (event.trigger == Trigger::allocation_seen) {
@@ -257,7 +268,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     next.progress_percent = 0;
     next.progress_eta_s = -1;
   }
-  next.waiting_for = next.stage == Stage::pending_cleaning ? event.facts.detail : "";
+  next.waiting_for = next.stage == Stage::pending_cleaning || kept ? event.facts.detail : "";
   return update;
 }
 

@@ -78,8 +78,29 @@ unit_mutant(silence_is_consent conductor handlers/conductor/cyborg_watch.cpp
 unit_mutant(maintaining_not_asked_again conductor handlers/conductor/recheck.cpp
   DoubtOfCyborg.IsNotTouched*
   "what Cyborg took under maintenance after the admission is erased"
-  [[  arqs_.ask_once_more(address, epoch, [this, address, epoch] { read(address, epoch); });]]
-  [[  read(address, epoch);]])
+  [[  arqs_.ask_once_more(address, epoch, maintaining,
+                      [this, address, epoch] { read(address, epoch); });]]
+  [[  (void)maintaining;
+  read(address, epoch);]])
+unit_mutant(kept_whatever_the_ledger_knows conductor handlers/conductor/kept_erase.cpp
+  KeptErase.NewerDirt*
+  "an erasure is kept though the ledger knows of dirt that came after it"
+  [[known->dirty_since <= erased_at(record);]]
+  [[true;]])
+unit_mutant(kept_without_its_place conductor handlers/conductor/kept_erase.cpp KeptErase.ADriveThat*
+  "a drive that Cyborg has under maintenance keeps the others of its host from being cleaned"
+  [[admissions_.is_one_waiting_for_thread() || admissions_]] [[admissions_]])
+unit_mutant(kept_for_another_owner conductor handlers/conductor/kept_erase.cpp
+  KeptErase.AProviderOf*
+  "a drive is given back into the pool of another owner, who made its provider again"
+  [[    if (rows.size() != 1 || !is_owners(rows.front(), record.flow)) {]]
+  [[    if (rows.size() != 1) {]])
+unit_mutant(kept_for_ever conductor handlers/conductor/kept_erase.cpp KeptErase.AProviderThatStays*
+  "a drive whose provider was deleted for good stays claimed until the worker is restarted"
+  [[ <= kProviderMaxMs;]] [[ <= kProviderMaxMs * 1000;]])
+unit_mutant(kept_by_nothing conductor handlers/conductor/kept_erase.cpp KeptErase.*Repeat*
+  "a drive that was erased is erased again because Cyborg had it under maintenance for a minute"
+  [[  if (!proven || ]] [[  if (true || !proven || ]])
 unit_mutant(certificate_overtaken handlers handlers/survey/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
@@ -197,7 +218,7 @@ unit_mutant(providers_made_again_are_not_found conductor handlers/survey/close_w
   [[          if (gone && false) return look_for(at);]])
 unit_mutant(threads_stay_idle conductor handlers/conductor/admissions.cpp Schedule.ADriveThatWaits*
   "a drive that waits for a drive thread waits for the next survey"
-  [[  if (one_waits) context_.want_survey(0);]] "")
+  [[  if (is_one_waiting_for_thread()) context_.want_survey(0);]] "")
 unit_mutant(orders_are_refused_unseen conductor handlers/conductor/device_orders.cpp Given/Ordered.*
   "an order right after a restart is refused, on what nobody has looked at yet"
   [[  if (kind != OrderKind::clean && kind != OrderKind::enrol) return false;]]

@@ -173,7 +173,8 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
 }
 
 Provider& FakePlacement::create(const std::string& name, bool one_time_use, bool owner_cyborg) {
-  const std::string uuid = fmt::format("00000000-0000-4000-8000-{:012x}", next_uuid_++);
+  std::string uuid = fmt::format("00000000-0000-4000-8000-{:012x}", next_uuid_++);
+  if (owner_cyborg) uuid = cyborgs_uuids_.try_emplace(name, uuid).first->second;
   Provider& provider = providers_[uuid];
   provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, owner_cyborg};
   provider.inventory = placement::Inventory{"CUSTOM_PCI_144D_A80A", 1, 0, 1, 1, 1, 1.0};

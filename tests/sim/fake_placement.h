@@ -39,6 +39,7 @@ class FakePlacement final : public placement::Providers {
                        Callback<placement::ProviderView> done) override;
 
   // What Nova and operators do.
+  // Nova draws a UUID each time; Cyborg makes it from the name, so that it is always the same.
   Provider& create(const std::string& name, bool one_time_use, bool owner_cyborg = false);
   bool remove(const std::string& uuid);  // refused while allocated
   bool allocate(const std::string& uuid, const std::string& consumer);
@@ -98,7 +99,8 @@ class FakePlacement final : public placement::Providers {
   bool read_only_ = false;
   std::uint64_t next_uuid_ = 0x100;
   std::map<std::string, Provider> providers_;
-  std::map<std::string, std::int64_t> offered_ms_;  // by name
+  std::map<std::string, std::string> cyborgs_uuids_;  // by name
+  std::map<std::string, std::int64_t> offered_ms_;    // by name
   Requests requests_;
 };
 

@@ -30,11 +30,21 @@ Facts with(const std::string& detail) {
   return facts;
 }
 
+bool is_kept(Trigger on) {
+  return on == Trigger::release_withheld || on == Trigger::provider_anew;
+}
+
+void be_verified(Record& record) {
+  record.evidence = "{}";
+  record.verification = "{}";
+}
+
 TEST(Step, EveryRowIsTakenAndRaisesTheEpoch) {
   for (const Row& row : machine_rows()) {
     Record record = at(row.from);
     if (row.on == Trigger::gone_uncleanable) record.type = "GPU";
     if (row.on == Trigger::steps_verified) be_by_steps(record);
+    if (is_kept(row.on)) be_verified(record);
     const auto update = step(record, Event{row.on, 5, {}}, WallMs{9});
     ASSERT_TRUE(update.has_value()) << row.why;
     EXPECT_EQ(update->record.stage, row.to) << row.why;
@@ -42,6 +52,24 @@ TEST(Step, EveryRowIsTakenAndRaisesTheEpoch) {
     EXPECT_EQ(update->record.epoch, 6U);
     EXPECT_EQ(update->record.updated_at, WallMs{9});
   }
+}
+
+TEST(Step, OnlyAnEraseThatWasVerifiedIsKeptAndItIsKeptWhole) {
+  Record record = at(Stage::looking);
+  record.provider = "p1";
+  Facts facts;
+  facts.provider = "p2";
+  facts.detail = "made anew";
+  EXPECT_FALSE(step(record, Event{Trigger::provider_anew, 5, facts}, WallMs{9}).has_value());
+  be_verified(record);
+  const auto update = step(record, Event{Trigger::provider_anew, 5, facts}, WallMs{9});
+  ASSERT_TRUE(update.has_value());
+  EXPECT_EQ(update->record.provider, "p2");
+  EXPECT_EQ(update->record.evidence, "{}");
+  EXPECT_EQ(update->record.verification, "{}");
+  EXPECT_EQ(update->record.waiting_for, "made anew");
+  be_by_steps(record);
+  EXPECT_FALSE(step(record, Event{Trigger::release_withheld, 5, {}}, WallMs{9}).has_value());
 }
 
 TEST(Step, WhatTheTableDoesNotListIsRefused) {
@@ -54,6 +82,7 @@ TEST(Step, WhatTheTableDoesNotListIsRefused) {
       Record record = at(stage);
       if (trigger == Trigger::gone_uncleanable) record.type = "GPU";
       if (trigger == Trigger::steps_verified) be_by_steps(record);
+      if (is_kept(trigger)) be_verified(record);
       EXPECT_EQ(step(record, Event{trigger, 0, {}}, WallMs{1}).has_value(), listed);
       refused += listed ? 0U : 1U;
     }
@@ -68,7 +97,8 @@ TEST(Step, ADeviceThatIsNoDriveNeverComesToAnErase) {
     const bool of_an_erase = row.to == Stage::baselining || row.to == Stage::erasing ||
                              row.to == Stage::verifying || row.to == Stage::concluding;
     const bool taken = step(record, Event{row.on, 5, {}}, WallMs{9}).has_value();
-    EXPECT_EQ(taken, !of_an_erase && row.on != Trigger::gone_uncleanable) << row.why;
+    const bool of_drives = row.on == Trigger::gone_uncleanable || is_kept(row.on);
+    EXPECT_EQ(taken, !of_an_erase && !of_drives) << row.why;
   }
 }
 
