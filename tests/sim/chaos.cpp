@@ -353,6 +353,7 @@ void World::unguard_everything() {
     if (drive.guest == 0 && slot.managed) drive.driver = "nvme";
     slot.action = nvme::ClearAction::auto_;  // the configuration is mended
     if (slot.phase == Phase::none) cyborg_unbinds(slot);
+    cyborg_reports_again(slot);
     switch_maintaining(slot, false);
     store.rival_gives_back(slot.address);
   }

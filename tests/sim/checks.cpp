@@ -204,6 +204,7 @@ void World::check_saved(const Record& record) {
   chaos_at(record);
   Slot& slot = slot_at(record.address);
   if (!is_busy(record.stage)) slot.approved_by.clear();
+  if (record.stage == Stage::available) slot.unreserved_ms = 0;
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
                       record.waiting_for.find("no counters to tell") != std::string::npos ||

@@ -62,6 +62,8 @@ void World::offer(Slot& slot, Provider& provider, std::int64_t reserved) {
                             reserved);
   slot.unreserved_since_ms = 0;
   if (reserved == 0) slot.held = slot.reserved_by_hand = false;
+  slot.unreserved_ms = 0;
+  if (reserved == 0) note_unreserved(slot);
 }
 
 void World::cyborg_binds(Slot& slot) {
@@ -191,7 +193,8 @@ void World::switch_maintaining(Slot& slot, bool on) {
   cyborg.changing();
   slot.maintaining = on;
   cyborg.device(slot.address).status = on ? "maintaining" : "enabled";
-  offer(slot, *provider, on ? 1 : 0);
+  Slot& hit = switched_slot(slot);
+  if (Provider* its = provider_of(hit)) offer(hit, *its, on ? 1 : 0);
 }
 
 // What the worker found at work when it started, it must not go on with by itself.
@@ -224,6 +227,10 @@ void World::check_written(const Provider& provider) {
   slot->reserved_unnoted =
       provider.inventory.reserved != 0 && !noted && disk.unwritten.contains(slot->address);
   if (!slot->cyborg) return;
+  const std::int64_t unreserved_ms = std::exchange(slot->unreserved_ms, 0);
+  if (unreserved_ms != 0 && provider.inventory.reserved == 1) {
+    unreserved_windows_ms.push_back(scheduler.now_ms() - unreserved_ms);
+  }
   if (!slot->is_drive) return fail(to_string(slot->address) + " is not a drive, and was written");
   if (slot->taken_ms != 0 && provider.inventory.reserved == 1) {
     windows_ms.push_back(scheduler.now_ms() - std::exchange(slot->taken_ms, 0));

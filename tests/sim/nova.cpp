@@ -17,6 +17,7 @@ void World::nova_allocates(Slot& slot) {
   slot.own_serial.clear();
   slot.by_hand = false;
   slot.taken_ms = scheduler.now_ms();
+  slot.unreserved_ms = 0;
   slot.blamed = provider->offered != Offered::by_us;
   say(fmt::format("nova: {} is allocated to {}", to_string(slot.address), consumer));
   check_given(slot, *provider);
@@ -179,14 +180,16 @@ void World::nova_periodic() {
     Provider* provider = provider_of(slot);
     slot.missed = drive.present ? 0 : slot.missed + 1;
     if (provider == nullptr) {
-      if (!drive.present || slot.unregistered) continue;
+      if (!drive.present || slot.unregistered || slot.unreported) continue;
       say(fmt::format("nova: provider of {} created again, unreserved", to_string(slot.address)));
       placement.create(slot.provider_name, !slot.cyborg, slot.cyborg);
+      if (slot.cyborg) note_unreserved(slot);
       continue;
     }
     if (slot.missed > 0 && !slot.unregistered && placement.remove(provider->row.uuid)) {
       say(fmt::format("nova: {} is gone, its provider deleted", to_string(slot.address)));
       slot.held = slot.reserved_by_hand = false;
+      slot.unreserved_ms = 0;
       continue;
     }
     const bool burn = !slot.cyborg && !provider->consumers.empty() &&

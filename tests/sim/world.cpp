@@ -56,11 +56,11 @@ World::World(const WorldOptions& options)
     conductor_options.interrupted_cleaning = kPolicies.at(rng.below(kPolicies.size()));
     notifier_ = rng.chance(0.6);
     cyborg_api_ = rng.chance(0.5);
-    conductor_options.manage_providers = rng.chance(0.15);
+    conductor_options.manage_providers = rng.chance(0.15) && !cyborg_writes();
   }
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
-  if (options.seed >= kOwnStepsFrom) draw_own_steps();
-  if (options.seed >= kFunctionsFrom) {
+  if (options.seed >= kOwnStepsFrom && !cyborg_writes()) draw_own_steps();
+  if (options.seed >= kFunctionsFrom && !cyborg_writes()) {
     for (Slot& slot : slots) draw_function(slot);
   }
   wire_checks();
@@ -91,8 +91,9 @@ void World::make_slots(int count) {
       if (rng.chance(0.25)) slot.action = nvme::ClearAction::sanitize;
     }
     // Where Reclaim makes providers, Nova is told of no drive that device_spec matches.
-    if (options_.scripted ? options_.cyborg
-                          : conductor_options.manage_providers || rng.chance(0.5)) {
+    if (options_.scripted
+            ? options_.cyborg
+            : conductor_options.manage_providers || cyborg_writes() || rng.chance(0.5)) {
       draw_cyborg(slot, drive);
       slot.expected_serial = drive.serial;
       hardware.drives[slot.address] = drive;
@@ -239,6 +240,7 @@ void World::kill_worker() {
   drives.reset();
   ledger.reset();
   started = false;
+  for (Slot& slot : slots) slot.unreserved_ms = 0;
 }
 
 void World::stop_worker() {
@@ -327,6 +329,7 @@ void World::run_active() {
   }
   scheduler.outside(rng.between(0, 60'000), [this] { nova_periodic(); });
   scheduler.outside(rng.between(0, 60'000), [this] { cyborg_periodic(); });
+  if (cyborg_writes()) scheduler.outside(rng.between(0, 60'000), [this] { cyborg_reports(); });
   scheduler.outside(rng.between(0, 20'000), [this] { chaos_tick(); });
   pass(rng.between(120'000, 1'200'000));
 }

@@ -54,6 +54,8 @@ struct Slot {
   bool interrupted = false;        // the worker found it at work, and nobody has said `clean` since
   std::uint64_t bound_heard = 0;   // the worker that heard of its binding
   std::int64_t taken_ms = 0;       // allocated, and not reserved since
+  std::int64_t unreserved_ms = 0;  // dirty and un-reserved by Cyborg, and not reserved since
+  bool unreported = false;         // Cyborg's agent does not see it for a while
   std::int64_t unreserved_since_ms = 0;
   nvme::ClearAction action = nvme::ClearAction::auto_;  // sanitize: not every drive can
   Phase phase = Phase::none;
@@ -102,6 +104,8 @@ class TraceLogger final : public Logger {
 // And from here on some devices are no drives.
 inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
 inline constexpr std::uint64_t kOwnStepsFrom = 2'000'000'000'000'000ULL;
+// And from here on every device is Cyborg's, which writes to Placement whatever comes to its mind.
+inline constexpr std::uint64_t kCyborgWritesFrom = 4'000'000'000'000'000ULL;
 
 struct WorldOptions {
   std::uint64_t seed = 1;
@@ -162,6 +166,8 @@ class World final {
   std::uint64_t erases = 0;
   // From the allocation to our reservation, where Cyborg does not reserve: the window that remains.
   std::vector<std::int64_t> windows_ms;
+  // From the moment when Cyborg un-reserved what is dirty to our reservation.
+  std::vector<std::int64_t> unreserved_windows_ms;
   std::uint64_t given_dirty = 0;  // by somebody else's doing
 
  private:
@@ -206,6 +212,14 @@ class World final {
   [[nodiscard]] bool is_bound_by_hand(const Slot& slot) const;
   [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
   [[nodiscard]] static std::string unsettled_cyborg(const Slot& slot, const Record& record);
+
+  // cyborg_writes.cpp
+  [[nodiscard]] bool cyborg_writes() const;
+  void cyborg_reports();
+  void cyborg_drops(Slot& slot);
+  void cyborg_reports_again(Slot& slot);
+  Slot& switched_slot(Slot& slot);
+  void note_unreserved(Slot& slot);
 
   // chaos.cpp
   void chaos_tick();

@@ -21,6 +21,7 @@ struct OnOffer : ::testing::Test {
     WorldOptions options;
     options.scripted = options.trace = true;
     options.scripted_slots = slots;
+    options.cyborg = cyborg;
     world.emplace(options);
     world->conductor_options.survey_interval_ms = 24 * 60 * kMinuteMs;
     world->conductor_options.watch_ms = watch_ms;
@@ -64,6 +65,7 @@ struct OnOffer : ::testing::Test {
 
   std::optional<World> world;
   std::int64_t watch_ms = 2'000;
+  bool cyborg = false;
 };
 
 // -------------------------------------------------------------------------------------------------
@@ -200,6 +202,43 @@ TEST_F(OnOffer, WhoseProviderWasMadeAnewToo) {
   ASSERT_TRUE(world->placement.remove(world->provider().row.uuid));
   world->pass(10 * kMinuteMs);
   world->placement.create(name, true);
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// What Cyborg 17 was seen to write, of a device that is dirty.
+struct OnOfferOfCyborg : OnOffer {
+  OnOfferOfCyborg() { cyborg = true; }
+};
+
+TEST_F(OnOfferOfCyborg, AfterItsEnable) {
+  leave_dirty();
+  world->provider().inventory.max_unit = 2'147'483'647;
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+TEST_F(OnOfferOfCyborg, AfterItsRcChanged) {
+  leave_dirty();
+  world->provider().inventory.resource_class = "CUSTOM_SSD";
+  unreserve();
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->provider().inventory.resource_class, "CUSTOM_SSD");
+}
+
+// The same UUID, a generation that begins again, and its traits a moment later.
+TEST_F(OnOfferOfCyborg, AfterItsProviderWasMadeAnew) {
+  leave_dirty();
+  const std::string uuid = world->provider().row.uuid;
+  const std::string name = world->provider().row.name;
+  ASSERT_TRUE(world->placement.remove(uuid));
+  world->pass(500);
+  Provider& again = world->placement.create(name, false, true);
+  ASSERT_EQ(again.row.uuid, uuid);
+  again.row.owner_cyborg = false;
+  world->scheduler.outside(100, [&again] { again.row.owner_cyborg = true; });
   world->pass(kWithinMs);
   EXPECT_EQ(reserved(), 1);
 }
