@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/order.h"
 #include "cli/records.h"
+#include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
@@ -81,7 +82,9 @@ Cell progress_of(const Record& record) {
 // What the worker would ignore is told at once.
 std::optional<Error> refusal_of(OrderKind order, const Record& record) {
   const auto state = to_string(device_state(record.stage));
-  const bool unsure = record.stage == Stage::available && !record.waiting_for.empty();
+  const bool unsure = record.stage == Stage::available && !record.waiting_for.empty() &&
+                      !record.waiting_for.starts_with(kLeakedArq) &&
+                      !record.waiting_for.starts_with(kSwitchAstray);
   // Nothing but an ARQ that was heard of says that somebody has it: an operator may know better.
   const bool only_bound =
       record.stage == Stage::allocated && record.consumer().empty() && !record.arq.empty();

@@ -149,6 +149,7 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
   known.host.host = session.settings().host;
   known.host.compute_id = machine->compute_id;
   known.options = config::conductor_options(session.settings(), *machine, "");
+  known.host.clean_first = known.options.first_sight == FirstSight::clean;
   if (auto store = session.store()) {
     auto records = session.wait<std::vector<Record>>(
         [&](auto done) { (*store)->load(known.host.host, std::move(done)); });

@@ -46,6 +46,15 @@ inline constexpr std::array kHostOptions = {
                  "provider, with OWNER_CYBORG, reserved, and cleaned before its first tenant. A "
                  "drive that has partitions, filesystems or LVM waits for `reclaim device set "
                  "ADDRESS --enrol`. Not for drives that Nova or Cyborg report."}),
+    kNvme.option<&Settings::conductor, &ConductorOptions::first_sight>(
+        {.name = "enrol_first_sight",
+         .fallback = "clean",
+         .help =
+             "What becomes of a drive of Cyborg's that is on offer when Reclaim sees it for the "
+             "first time, whatever is on it. clean: it is reserved, cleaned, and offered again "
+             "with a certificate. accept: Cyborg is believed that it is clean, and its next tenant "
+             "gets it as it is. A drive of Nova's is accepted: Nova reserves what it gives away.",
+         .choices = "clean,accept"}),
     kNvme.option<&Settings::manage_every_drive>(
         {.name = "manage_every_drive",
          .fallback = "false",

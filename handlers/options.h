@@ -59,6 +59,8 @@ using StepPriorities = std::map<std::string, int>;
 using Whitelist = std::function<bool(std::uint16_t vendor_id, std::uint16_t product_id,
                                      const PciAddress& address)>;
 
+enum class FirstSight : std::uint8_t { clean, accept };
+
 struct ConductorOptions {
   std::string host;  // [DEFAULT] host: keys and kicks go by it
   std::vector<std::string>
@@ -75,6 +77,9 @@ struct ConductorOptions {
   StepPriorities function_step_priorities;  // [devices] clean_step_priority_override
   bool clean_automated = true;  // [clean] automated, where a device_spec entry says nothing else
   std::vector<std::string> clean_interfaces = {"hold", "pci", "nvme"};  // that breaks ties
+  // [nvme] enrol_first_sight: what becomes of a drive of Cyborg's that is on offer when it is first
+  // seen.
+  FirstSight first_sight = FirstSight::accept;
   // [nvme] manage_providers: drives that a device_spec entry matches and for which no provider
   // stands are registered in Placement, reserved, and cleaned first.
   bool manage_providers = false;

@@ -99,6 +99,9 @@ class ArqBook final {
             const std::vector<PastTenancy>& over);
 
   [[nodiscard]] DeviceArqs about(const ArqQuestion& question) const;
+  // Whether it names the device, by its address or by its provider (empty: not known).
+  [[nodiscard]] static bool concerns(const Arq& arq, const PciAddress& address,
+                                     const std::string& provider);
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
   // To be written: the ARQ, or nothing where it is to be removed. What could not be written is
@@ -127,8 +130,6 @@ class ArqBook final {
     std::optional<MonoMs> contradicted;  // since this reading of the API all say that it binds
   };
 
-  [[nodiscard]] static bool concerns(const Arq& arq, const PciAddress& address,
-                                     const std::string& provider);
   [[nodiscard]] static bool binds(const Entry& entry, const ArqQuestion& question);
   [[nodiscard]] bool is_past(const Arq& told) const;
   [[nodiscard]] bool is_past_for_good(const Arq& told) const;

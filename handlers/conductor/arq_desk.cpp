@@ -130,8 +130,10 @@ void ArqDesk::fill_in(Sighting& sighting, const Record* record) {
     save();
   }
   DeviceArqs arqs = book_.about(question);
+  sighting.leaked = cyborg_.leaked(question, arqs.holder);
   sighting.holder = std::move(arqs.holder);
   sighting.ended = std::move(arqs.ended);
+  sighting.own_status = cyborg_.own_status_of(sighting.address, question.provider);
   sighting.cyborg_status = cyborg_.status_of(sighting.address, question.provider);
   sighting.cyborg_silent = !sighting.cyborg_status;
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/identity.h"
 
 namespace reclaim {
@@ -54,6 +56,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
   const LedgerEntry* line = know_standing(sighting, record);
   if (record != nullptr) know_what_was_seen(sighting, *record);
+  know_of_switches(sighting);
   auto assessment = reclaim::assess(sighting, record, line, context_.survey.host,
                                     context_.ports.clock.now().wall);
   if (registration_.is_wanted(sighting, device == nullptr ? nullptr : &device->record)) {
@@ -216,6 +219,22 @@ const LedgerEntry* Assessor::know_standing(Sighting& sighting, const Record* rec
     sighting.standing.home_enrolment = own->enrolment;
   }
   return line;
+}
+
+// Which other device a switch of Cyborg's hit cannot be told; that it missed its own can.
+void Assessor::know_of_switches(Sighting& sighting) {
+  const bool astray = is_disable_astray(sighting);
+  if (astray && !std::exchange(seen_[sighting.address].disable_astray, astray)) {
+    context_.ports.log.error(
+        log_name::kCyborg,
+        fmt::format("{}: Cyborg calls it maintaining and its provider is not reserved: its disable "
+                    "may have hit another device",
+                    to_string(sighting.address)));
+  }
+  seen_[sighting.address].disable_astray = astray;
+  sighting.disable_astray = std::any_of(seen_.begin(), seen_.end(), [&sighting](const auto& each) {
+    return each.first != sighting.address && each.second.disable_astray;
+  });
 }
 
 // Counts for one survey. The take-over lets the kernel read, and nobody's data comes by reading: of

@@ -79,7 +79,8 @@ class Assessor final {
     bool surveyed = false;
     bool unsure = false;
     bool met_anew = false;
-    std::string mismatch_told;  // so that each is told once
+    std::string mismatch_told;    // so that each is told once
+    bool disable_astray = false;  // of Cyborg's, as the last survey saw
   };
 
   [[nodiscard]] const Seen& seen(const PciAddress& address) const;
@@ -89,6 +90,7 @@ class Assessor final {
   void reserve_unrecorded(const Sighting& sighting);
   void register_drive(const Sighting& sighting);
   const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
+  void know_of_switches(Sighting& sighting);
   void know_what_was_seen(Sighting& sighting, const Record& record);
   void note_in_ledger(const PciAddress& address, const Facts& facts);
   void say_mismatch(const PciAddress& address, const Assessment& assessment);

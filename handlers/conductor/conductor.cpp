@@ -94,6 +94,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
   survey_.host.host = options_.host;
   survey_.host.compute_id = options_.compute_id;
   survey_.host.boot_id = options_.boot_id;
+  survey_.host.clean_first = options_.first_sight == FirstSight::clean;
 }
 
 ConductorCounters Conductor::counters() const {

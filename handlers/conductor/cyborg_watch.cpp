@@ -1,10 +1,15 @@
 #include "handlers/conductor/cyborg_watch.h"
 
+#include <algorithm>
+
 namespace reclaim {
 namespace {
 
 // What is Cyborg's waits this long for its API; a later answer counts for the next survey.
 constexpr std::int64_t kCyborgWaitMs = 3'000;
+// Nova allocates before it binds and unbinds before it deallocates, each within seconds; and what
+// Cyborg says may come from a replica that lags.
+constexpr std::int64_t kLeakedAfterMs = 30'000;
 
 const placement::CyborgDevice* device_of(const placement::CyborgView& view,
                                          const PciAddress& address, const std::string& provider) {
@@ -52,6 +57,10 @@ void CyborgWatch::answered(Result<placement::CyborgView> view, MonoMs asked_at) 
     return;
   }
   view_ = std::move(view).value();
+  std::erase_if(idle_since_, [this](const auto& idle) {
+    return std::none_of(view_->arqs.begin(), view_->arqs.end(),
+                        [&idle](const Arq& arq) { return arq.uuid == idle.first; });
+  });
   if (arqs_.reconcile(view_->arqs, asked_at, context_.ports.clock.now())) news_();
 }
 
@@ -79,6 +88,32 @@ std::optional<std::string> CyborgWatch::status_of(const PciAddress& address,
   if (!view_) return std::nullopt;
   const placement::CyborgDevice* known = device_of(*view_, address, provider);
   return known == nullptr ? "" : known->status;
+}
+
+std::string CyborgWatch::own_status_of(const PciAddress& address,
+                                       const std::string& provider) const {
+  if (!view_) return {};
+  const placement::CyborgDevice* known = device_of(*view_, address, provider);
+  return known == nullptr || known->uuid.empty() ? "" : known->status;
+}
+
+std::optional<Arq> CyborgWatch::leaked(const ArqQuestion& question,
+                                       const std::optional<Arq>& holder) {
+  if (!view_) return std::nullopt;
+  const MonoMs now = context_.ports.clock.now().mono;
+  std::optional<Arq> found;
+  for (const Arq& arq : view_->arqs) {
+    if (arq.state != ArqState::bound ||
+        !ArqBook::concerns(arq, question.address, question.provider)) {
+      continue;
+    }
+    if (!question.free || (holder && holder->uuid == arq.uuid)) {
+      idle_since_.erase(arq.uuid);
+    } else if (now.ms - idle_since_.try_emplace(arq.uuid, now).first->second.ms >= kLeakedAfterMs) {
+      found = arq;
+    }
+  }
+  return found;
 }
 
 // One that did not answer may have been told meanwhile that the device is maintaining.

@@ -51,6 +51,14 @@ class CyborgWatch final {
   // answer.
   [[nodiscard]] std::optional<std::string> status_of(const PciAddress& address,
                                                      const std::string& provider) const;
+  // The same, where Cyborg tells that the status is of this device; empty: it does not, or nobody
+  // is asked, or it does not answer.
+  [[nodiscard]] std::string own_status_of(const PciAddress& address,
+                                          const std::string& provider) const;
+  // An ARQ that Cyborg still lists as bound to the device, though Placement showed no allocation of
+  // it for a while and the book of ARQs knows that it is over. `question`: as the survey saw it.
+  [[nodiscard]] std::optional<Arq> leaked(const ArqQuestion& question,
+                                          const std::optional<Arq>& holder);
   // Why a device must be left as it is; empty: no reason.
   [[nodiscard]] std::string why_withheld(const Record& record) const;
 
@@ -68,6 +76,7 @@ class CyborgWatch final {
   std::uint64_t asks_ = 0;
   std::map<PciAddress, Waiting> waiting_;      // of the last survey alone
   std::optional<placement::CyborgView> view_;  // the last answer; none: it does not answer now
+  std::map<std::string, MonoMs> idle_since_;   // by ARQ: bound, and nothing speaks for it
 };
 
 }  // namespace reclaim

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
@@ -486,6 +487,10 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     return out;
   }
   assess_rows(out, base, ledger, sighting);
+  if (record == nullptr && !remembered && host.clean_first) {
+    clean_at_first_sight(out, base, sighting);
+  }
+  remark_on_cyborg(out, base, sighting);
   return out;
 }
 

@@ -21,6 +21,8 @@ struct HostView {
   std::string compute_id;  // empty: Nova's file is not there
   std::string boot_id;     // of the boot that runs; empty: not known
   std::string problem;     // forbids every cleaning: "another machine claims this host name", …
+  // Drives of Cyborg's that nobody knows are cleaned first ([nvme] enrol_first_sight).
+  bool clean_first = false;
 };
 
 struct Assessment {

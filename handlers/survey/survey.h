@@ -60,6 +60,11 @@ struct Sighting {
   // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known now.
   std::optional<std::string> cyborg_status;
   bool cyborg_silent = false;  // the API is configured and does not answer
+  // The same status where Cyborg tells that it is of this device and no other; empty: it does not.
+  std::string own_status;
+  // Cyborg has been listing it as bound for a while, and nothing else speaks for it.
+  std::optional<Arq> leaked;
+  bool disable_astray = false;  // of another device of this host (handlers/survey/cyborg_remarks.h)
 
   DriveStanding standing;  // filled in by the conductor
 

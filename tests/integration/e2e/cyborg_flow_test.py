@@ -32,6 +32,12 @@ class CyborgOfToday(CyborgEndToEnd):
         self.assert_certified(made, instance)
         self.assertEqual(made.worker.field(FIRST, "type"), "NVME")
 
+    def test_what_nobody_knows_is_cleaned_before_its_first_tenant(self):
+        made = self.cyborg(start=False, first_sight="clean")
+        made.worker.start()
+        self.assert_released(made)
+        self.assertEqual(made.certificate(FIRST)["instance"], "")
+
     def test_the_survey_alone_is_enough(self):
         made = self.cyborg(survey_s=5)
         instance = self.bind(made)

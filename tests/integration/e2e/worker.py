@@ -33,6 +33,7 @@ project_domain_name = Default
 region_name = {region}
 [nvme]
 device_spec = {device_spec}
+enrol_first_sight = {first_sight}
 verify_samples = {samples}
 [reclaim]
 survey_interval_s = {survey_s}
@@ -185,7 +186,7 @@ class Worker(Process):
             "password": services.endpoints["service_password"],
             "region": services.endpoints["region"], "root": host.root, "survey_s": 3600,
             "device_spec": json.dumps({"vendor_id": "144d", "product_id": "a80a"}),
-            "samples": 64, **settings}
+            "samples": 64, "first_sight": "accept", **settings}
         self.write_config()
 
     def write_config(self, more="", **settings):
