@@ -1,6 +1,8 @@
-// reclaim config check: everything that is wrong with the files at once.
+// reclaim config check: everything that is wrong with the files at once, and what else would keep
+// the worker from starting on this host.
 #include <ostream>
 
+#include "cli/claims_here.h"
 #include "cli/commands.h"
 #include "config/security.h"
 #include "nvme/command/file.h"
@@ -31,6 +33,17 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
     if (digest) continue;
     err << "error: " << config::to_text({{section.at, digest.error().what}}) << '\n';
     good = false;
+  }
+  // With a file that is wrong it is not known who claims what; and the API has no drives.
+  const Status claims = good && request.purpose == config::Purpose::serve
+                            ? check_claims_here(settings)
+                            : Status(Ok{});
+  if (!claims && claims.error().code == Errc::invalid) {
+    err << "error: " << claims.error().what << '\n';
+    good = false;
+  } else if (!claims) {
+    out << "warning: whether a drive is claimed twice is not known: " << claims.error().what
+        << '\n';
   }
   if (!good) return 1;
   out << "ok\n";

@@ -185,7 +185,7 @@ std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
     chart.ok("drives",
              fmt::format("{} NVMe functions on the host, {} of them ours", found->size(), ours));
   }
-  check_claimants(session.settings(), *found, chart);
+  check_claimants(session.settings(), chart);
   check_cleanup_timeout(session.settings(), *found, chart);
   return *found;
 }

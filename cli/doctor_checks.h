@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "cli/format.h"
 #include "cli/session.h"
 #include "nvme/controller/facts.h"
+#include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
 
 namespace reclaim::cli {
@@ -51,8 +53,10 @@ void check_security(const config::Settings& settings, const std::vector<std::str
 void check_endpoint(const std::string& service, const std::string& url, Chart& chart);
 
 // Whether somebody claims a drive that is there beside the entry that counts.
-void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
-                     Chart& chart);
+void check_claimants(const config::Settings& settings, Chart& chart);
+// How many devices Cyborg has of this host. Where it does not tell which deployable is of which
+// device, the view has a row for each of both.
+[[nodiscard]] std::size_t count_devices(const placement::CyborgView& view);
 
 // What zeroing so much takes at the fastest, where that is more than the cleaning may take: a rate
 // of 0 is the bus's.
@@ -65,6 +69,18 @@ void check_cleanup_timeout(const config::Settings& settings,
 
 // Cyborg's REST API, where it is configured: is it reached, and which microversion has it?
 void check_cyborg(Session& session, Chart& chart);
+// Cyborg read twice, and Placement in between: what is bound in both and free there is no binding
+// that begins or ends just now.
+struct CyborgReadings {
+  placement::CyborgView before;
+  std::map<std::string, placement::ProviderView> providers;  // by UUID
+  placement::CyborgView after;
+};
+// ARQs that Cyborg has leaked, and devices that its `disable` missed.
+void check_cyborg_bindings(const CyborgReadings& readings, Chart& chart);
+// The providers of its devices; one that cannot be read is left out.
+[[nodiscard]] std::map<std::string, placement::ProviderView> read_providers(
+    Session& session, const placement::CyborgView& view);
 // How it is heard of bindings where drives of ours have providers of Cyborg's.
 void check_cyborg_is_heard(const config::Settings& settings,
                            const std::vector<placement::ProviderRow>& rows,

@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
+#include "cli/claims_here.h"
 #include "cli/doctor_checks.h"
 #include "config/claims.h"
 #include "handlers/survey/survey.h"
@@ -21,19 +23,22 @@ std::uint64_t capacity_of(const nvme::DriveFacts& drive) {
 
 }  // namespace
 
-void check_claimants(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
-                     Chart& chart) {
+void check_claimants(const config::Settings& settings, Chart& chart) {
   if (!config::claims_need_drives(settings)) return;
-  std::vector<config::PresentDrive> present;
-  present.reserve(drives.size());
-  for (const nvme::DriveFacts& drive : drives) {
-    present.push_back({drive.address, drive.vendor_id, drive.device_id});
+  const Status checked = check_claims_here(settings);
+  if (checked) return chart.ok("claims", "no drive that is there is claimed twice");
+  const bool twice = checked.error().code == Errc::invalid;
+  chart.error(
+      "claims", checked.error().what,
+      twice ? "the worker does not start: narrow one of the two entries" : "is sysfs_root right?");
+}
+
+std::size_t count_devices(const placement::CyborgView& view) {
+  std::set<std::string> uuids;
+  for (const placement::CyborgDevice& device : view.devices) {
+    if (!device.uuid.empty()) uuids.insert(device.uuid);
   }
-  if (const Status checked = config::check_claims(settings, present); !checked) {
-    return chart.error("claims", checked.error().what,
-                       "the worker does not start: narrow one of the two entries");
-  }
-  chart.ok("claims", "no drive that is there is claimed twice");
+  return uuids.size();
 }
 
 std::optional<std::int64_t> zeroing_s_over_timeout(std::uint64_t capacity_bytes,
@@ -101,15 +106,24 @@ void check_cyborg(Session& session, Chart& chart) {
   check_endpoint("cyborg", facts->endpoint, chart);
   const auto machine = session.machine();
   if (!machine) return;  // told by its own check
-  const auto view = session.wait<placement::CyborgView>(
-      [&](auto done) { (*client)->read(config::host_names(settings, *machine), std::move(done)); });
+  const auto read = [&] {
+    return session.wait<placement::CyborgView>([&](auto done) {
+      (*client)->read(config::host_names(settings, *machine), std::move(done));
+    });
+  };
+  const auto view = read();
   if (!view) {
     return chart.error(kCheck, view.error().what, "the service user of [cyborg] needs role admin");
   }
   chart.ok(kCheck, fmt::format("{} (microversion {}): {} devices and {} accelerator requests of "
                                "host {}",
-                               facts->endpoint, facts->microversion, view->devices.size(),
+                               facts->endpoint, facts->microversion, count_devices(*view),
                                view->arqs.size(), settings.host));
+  CyborgReadings readings{*view, read_providers(session, *view), {}};
+  const auto again = read();
+  if (!again) return;
+  readings.after = *again;
+  check_cyborg_bindings(readings, chart);
 }
 
 void check_cyborg_is_heard(const config::Settings& settings,

@@ -133,6 +133,9 @@ class ManageProviders(CyborgEndToEnd):
             self.assertIn(FIRST, err)
             self.assertIn(said, err)
             self.assertRegex(err, r"reclaim\.conf:\d+")
+            code, _, checked = made.worker.command("config", "check")
+            self.assertEqual(code, 1)
+            self.assertIn("InvalidConfiguration: the drive %s" % FIRST, checked)
         self.assertIsNone(self.provider(made))
 
 

@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "config/settings.h"
 #include "state/base/unique_fd.h"
@@ -130,16 +134,105 @@ TEST(DoctorTimeout, TheLargestDriveThatIsZeroedIsNamed) {
   EXPECT_THAT(lines(quick), IsEmpty());
 }
 
+// A sysfs with no drive, at first.
+class SmallSysfs final {
+ public:
+  SmallSysfs() : path_(testing::TempDir() + "reclaim-sysfs-" + std::to_string(::getpid())) {
+    std::filesystem::create_directories(path_ + kDevices);
+  }
+  SmallSysfs(const SmallSysfs&) = delete;
+  SmallSysfs& operator=(const SmallSysfs&) = delete;
+  ~SmallSysfs() { std::filesystem::remove_all(path_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void add_drive() const {
+    const std::string folder = path_ + kDevices + "/0000:c1:00.0";
+    std::filesystem::create_directories(folder);
+    for (const auto& [name, text] :
+         {std::pair("class", "0x010802"), {"vendor", "0x144d"}, {"device", "0xa80a"}}) {
+      std::ofstream(folder + "/" + name) << text << '\n';
+    }
+  }
+
+ private:
+  static constexpr const char* kDevices = "/bus/pci/devices";
+  std::string path_;
+};
+
 TEST(DoctorClaims, ADriveThatIsClaimedTwiceIsAnError) {
-  const config::Settings settings = settings_of(
+  const SmallSysfs tree;
+  config::Settings settings = settings_of(
       "[nvme]\nmanage_providers = true\ndevice_spec = {\"vendor_id\": \"144d\"}\n"
       "device_spec = {\"product_id\": \"a80a\"}\n");
-  Chart chart;
-  check_claimants(settings, {drive(1)}, chart);
-  EXPECT_THAT(lines(chart), ElementsAre(HasSubstr("claims error: InvalidConfiguration: ")));
+  settings.nvme.sysfs_root = tree.path();
   Chart none;
-  check_claimants(settings, {}, none);
+  check_claimants(settings, none);
   EXPECT_THAT(lines(none), ElementsAre("claims ok: no drive that is there is claimed twice"));
+  tree.add_drive();
+  Chart chart;
+  check_claimants(settings, chart);
+  EXPECT_THAT(lines(chart), ElementsAre(HasSubstr("claims error: InvalidConfiguration: ")));
+  settings.nvme.sysfs_root = "/nowhere";
+  Chart blind;
+  check_claimants(settings, blind);
+  EXPECT_THAT(lines(blind), ElementsAre(HasSubstr("claims error: ")));
+}
+
+// As today's Cyborg tells them: which deployable is of which device it does not say.
+TEST(DoctorCyborg, CountsDevicesAndNotTheRowsThatStandForThem) {
+  placement::CyborgView view;
+  for (const char* uuid : {"d1", "d2", "d3", "", "", ""}) {
+    view.devices.emplace_back().uuid = uuid;
+  }
+  EXPECT_EQ(count_devices(view), 3U);
+}
+
+CyborgReadings readings_of(const char* status, std::vector<std::string> consumers,
+                           std::int64_t reserved) {
+  CyborgReadings out;
+  placement::CyborgDevice& device = out.before.devices.emplace_back();
+  device.uuid = "d1";
+  device.address = PciAddress{0, 0xc1, 0, 0};
+  device.provider = "p1";
+  device.status = status;
+  Arq& arq = out.before.arqs.emplace_back();
+  arq.uuid = "a1";
+  arq.state = ArqState::bound;
+  arq.address = device.address;
+  arq.instance_uuid = "vm-1";
+  out.after = out.before;
+  placement::Inventory inventory;
+  inventory.total = 1;
+  inventory.reserved = reserved;
+  out.providers["p1"] = {"p1", 1, {inventory}, std::move(consumers)};
+  return out;
+}
+
+std::vector<std::string> bindings(const CyborgReadings& readings) {
+  Chart chart;
+  check_cyborg_bindings(readings, chart);
+  return lines(chart);
+}
+
+TEST(DoctorBindings, AnArqThatIsBoundToWhatNobodyHasIsLeaked) {
+  EXPECT_THAT(bindings(readings_of("enabled", {}, 1)),
+              ElementsAre(HasSubstr("cyborg bindings warning: ARQ a1 of instance vm-1 is Bound")));
+  EXPECT_THAT(bindings(readings_of("enabled", {"vm-1"}, 1)),
+              ElementsAre("cyborg bindings ok: no ARQ is leaked, no switch went astray"));
+  CyborgReadings ending = readings_of("enabled", {}, 1);
+  ending.after.arqs.clear();  // its instance was being deleted meanwhile
+  EXPECT_THAT(bindings(ending), ElementsAre(HasSubstr(" ok: ")));
+  CyborgReadings unread = readings_of("enabled", {}, 1);
+  unread.providers.clear();
+  EXPECT_THAT(bindings(unread), ElementsAre(HasSubstr(" ok: ")));
+}
+
+TEST(DoctorBindings, ADisabledDeviceThatIsOfferedIsTold) {
+  EXPECT_THAT(bindings(readings_of("maintaining", {"vm-1"}, 0)),
+              ElementsAre(HasSubstr("warning: device d1 is maintaining, and its provider p1")));
+  EXPECT_THAT(bindings(readings_of("maintaining", {"vm-1"}, 1)), ElementsAre(HasSubstr(" ok: ")));
+  CyborgReadings unknown = readings_of("maintaining", {"vm-1"}, 0);
+  unknown.before.devices.front().uuid.clear();  // Cyborg does not tell whose status it is
+  EXPECT_THAT(bindings(unknown), ElementsAre(HasSubstr(" ok: ")));
 }
 
 TEST(DoctorCyborg, WarnsOfDrivesOfCyborgsThatNobodyIsHeardOf) {
