@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = "## Why a drive waits"
 SOURCES = ["handlers/survey/admission.cpp",
+           "handlers/survey/cyborg_remarks.cpp",
            "handlers/survey/taken.cpp",
            "handlers/survey/admission.h",
            "handlers/survey/identity.cpp",
@@ -20,6 +21,8 @@ SOURCES = ["handlers/survey/admission.cpp",
            "nvme/host/discovery.cpp"]
 # Of these only what is said of a device that waits.
 SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
+          "handlers/conductor/kept_erase.cpp": ["erased and verified, and kept so"],
+          "handlers/survey/cyborg_remarks.h": ["leaked: ARQ", "switch went astray"],
           "handlers/conductor/registration.cpp": ["not registered:"],
           "handlers/conductor/operator_steps.cpp": ["it is not defined as", " approvals{}"],
           "handlers/survey/strictest.cpp": ["there is no section [policy:{}]"],
