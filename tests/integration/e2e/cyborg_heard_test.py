@@ -6,7 +6,7 @@ import os
 import unittest
 
 import cyborg_said
-from case import FIRST, services, tear_down_services
+from case import FIRST, LONG_MS, services, tear_down_services
 from cyborg_case import CyborgApi, CyborgEndToEnd, new_uuid
 from services import wait_until
 
@@ -126,6 +126,12 @@ class CyborgsApi(CyborgEndToEnd):
         self.wait_reserved(made)
         self.assertEqual(made.worker.field(FIRST, "arq"), arq)
         self.assertEqual(made.host.sanitizes(FIRST), 0)
+        # Placement shows no allocation: to doctor it looks leaked. Cyborg has one device.
+        _, out, _ = made.worker.command("doctor", "-f", "json")
+        lines = {row["Check"]: row for row in json.loads(out)}
+        self.assertEqual(lines["cyborg bindings"]["Result"], "warning", out)
+        self.assertIn(arq, lines["cyborg bindings"]["Detail"])
+        self.assertIn("1 devices and 1 accelerator requests", lines["cyborg"]["Detail"])
         self.api.do("unbind", arq=arq)
         self.assert_released(made)
 
@@ -157,6 +163,22 @@ class CyborgsApi(CyborgEndToEnd):
         self.assert_reserved(made)
         self.api.do("enable", device=self.device["uuid"])
         self.assert_released(made)
+
+        # Once it is erased and verified, it is not erased again for that reason.
+        made.host.set(FIRST, duration_ms=LONG_MS)
+        instance = self.bind(made)
+        made.tell_nova(instance, "create.end")
+        self.wait_reserved(made)
+        made.free(instance)
+        made.tell_nova(instance, "delete.end")
+        self.wait_erasing(made)
+        self.api.do("disable", device=self.device["uuid"])
+        self.finish_sanitize(made)
+        wait_until(lambda: "kept so until it can be given back" in
+                   made.worker.devices()[FIRST]["Note"], "it is kept")
+        self.assert_reserved(made)
+        self.api.do("enable", device=self.device["uuid"])
+        self.assert_released(made, sanitizes=2)
 
 
 class Casts(CyborgEndToEnd):
