@@ -348,7 +348,6 @@ void World::unguard_everything() {
   placement.set_away(false);
   cyborg.set_away(false);
   disk.full = false;
-  hardware.discovery_hangs = false;
   for (Slot& slot : slots) {
     Drive& drive = drive_of(slot);
     drive.guarded = drive.hangs = false;
