@@ -10,18 +10,7 @@
 namespace reclaim::nvme {
 
 DriveFacts Drive::facts() const {
-  const SysDrive& sys = context_.claim.sys();
-  DriveFacts facts;
-  facts.address = sys.address;
-  facts.vendor_id = sys.vendor_id;
-  facts.device_id = sys.device_id;
-  facts.class_code = sys.class_code;
-  facts.driver = sys.driver;
-  facts.controller = sys.controller;
-  facts.controller_state = sys.controller_state;
-  facts.subsystem_nqn = sys.subsystem_nqn;
-  facts.iommu_group = sys.iommu_group;
-  facts.sriov_vfs_enabled = sys.sriov_vfs_enabled;
+  DriveFacts facts = facts_of(context_.claim.sys());
   facts.identity = context_.claim.identity();
   facts.namespaces = context_.claim.namespace_facts();
   const auto counters =

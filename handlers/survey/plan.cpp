@@ -41,10 +41,6 @@ std::string name_of(const StepKind& kind) {
   return fmt::format("{}.{}", kNvmeInterface, to_string(kind.step));
 }
 
-std::string name_of(const CleanStep& step) {
-  return step.interface + "." + step.step;
-}
-
 constexpr bool priorities_are_distinct() {
   for (std::size_t i = 0; i < kSteps.size(); ++i) {
     for (std::size_t j = i + 1; j < kSteps.size(); ++j) {

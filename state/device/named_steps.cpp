@@ -22,10 +22,6 @@ Error wrong(std::string what) {
   return Error{Errc::invalid, std::move(what)};
 }
 
-std::string name_of(const CleanStep& step) {
-  return step.interface + "." + step.step;
-}
-
 Result<std::string> read_args(const rapidjson::Value& value, const std::string& where) {
   if (!value.IsObject()) return wrong(where + ".args is not an object");
   std::string text = json::to_text(value);

@@ -60,6 +60,10 @@ struct CleanStep {
   bool by_hand = false;   // an operator named it for this cleaning; it runs before the plan's own
   friend bool operator==(const CleanStep&, const CleanStep&) = default;
 };
+// "nvme.sanitize_crypto"
+[[nodiscard]] inline std::string name_of(const CleanStep& step) {
+  return step.interface + "." + step.step;
+}
 
 // A drive, cleaned by an erase. A device of another type is cleaned by its steps, where [devices]
 // device_spec lists it, and otherwise only shown.
@@ -157,6 +161,7 @@ struct Record {
   std::string clean_step;        // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
+  std::string progress_message;  // of an operator's own step: printable, at most some 200 bytes
   // Erases begun, or plans of a device that is no drive done to their end, since the last release
   // or an operator's word; bounded.
   std::uint32_t erases = 0;

@@ -52,10 +52,6 @@ void take_facts(Record& record, const Facts& facts) {
   if (facts.host_writes) record.certified_host_writes = facts.host_writes;
 }
 
-std::string name_of(const CleanStep& step) {
-  return step.interface + "." + step.step;
-}
-
 // What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
 std::string clean_step_of(const Record& record) {
   switch (record.stage) {
@@ -284,6 +280,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   if (next.stage != record.stage || next.step_index != record.step_index) {
     next.progress_percent = 0;
     next.progress_eta_s = -1;
+    next.progress_message.clear();
   }
   next.waiting_for = next.stage == Stage::pending_cleaning || kept ? event.facts.detail : "";
   return update;
@@ -314,6 +311,7 @@ bool same_but_progress(const Record& stored, Record ours) {
   ours.clean_step = stored.clean_step;
   ours.progress_percent = stored.progress_percent;
   ours.progress_eta_s = stored.progress_eta_s;
+  ours.progress_message = stored.progress_message;
   // Not all that a record has is stored.
   return stored == ours || encode_record(stored) == encode_record(ours);
 }

@@ -20,7 +20,7 @@ struct RedisOptions {
   int reconnect_max_ms = 5000;
   std::size_t commands_in_flight_max = 4096;
   std::size_t command_bytes_max = std::size_t{16} * 1024 * 1024;
-  std::size_t reply_bytes_max = std::size_t{64} * 1024 * 1024;
+  std::size_t reply_bytes_max = std::size_t{16} * 1024 * 1024;  // nothing of ours is longer
   std::size_t reply_elements_max = 1'000'000;
 };
 

@@ -70,7 +70,7 @@ class StepsFlow(Stage):
 
     def make_steps(self):
         # Nobody but root may be able to write a command, or a directory above it.
-        self.steps = tempfile.mkdtemp(prefix="reclaim-demo-steps-", dir="/run")
+        self.steps = tempfile.mkdtemp(prefix="reclaim-demo-%d-" % os.getpid(), dir="/run")
         os.chmod(self.steps, 0o755)
         command = shutil.copy(EXAMPLE, self.steps)
         self.write("mstflint", TOOL, 0o755)

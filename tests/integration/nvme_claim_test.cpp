@@ -29,6 +29,21 @@ TEST_F(ClaimTest, AFreeDriveIsClaimedWithAllGuardsPassed) {
   EXPECT_TRUE((*drive)->claim().recheck().ok());
 }
 
+// An --enrol may name a drive by its Device Serial Number alone, and the claim is compared with it.
+TEST_F(ClaimTest, TheClaimTellsWhatStaysWithTheHardware) {
+  make_drive();
+  std::string config(0x10c, '\0');
+  config.replace(0x100, 12, std::string("\x03\0\x01\0\x78\x56\x34\x12\xef\xcd\xab\x90", 12));
+  write("sys/bus/pci/devices/0000:01:00.0/config", config);
+  const auto drive = claim();
+  ASSERT_TRUE(drive.ok()) << drive.error().what;
+  const DriveFacts facts = (*drive)->facts();
+  EXPECT_EQ(facts.hardware.serial_number, "90-ab-cd-ef-12-34-56-78");
+  const auto seen = look_at_drive(options_, request_.address, true);
+  ASSERT_TRUE(seen.ok()) << seen.error().what;
+  EXPECT_EQ(encode_hardware(facts.hardware), encode_hardware(seen->hardware));
+}
+
 TEST_F(ClaimTest, TheClaimIsExclusiveAndEndsWithTheObject) {
   make_drive();
   auto drive = claim();

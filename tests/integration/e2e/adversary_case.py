@@ -5,14 +5,15 @@ import socket
 import uuid
 
 from case import FIRST, SEED, EndToEnd
-from services import wait_until
+from services import DEADLINE_S, wait_until
 
 
 class Login:
     """One connection to Redis that says what redis-cli cannot: values of any length."""
 
     def __init__(self, made, user=None):
-        self.socket = socket.create_connection(("127.0.0.1", made.services.redis_port()), 60)
+        self.socket = socket.create_connection(("127.0.0.1", made.services.redis_port()),
+                                               DEADLINE_S)
         self.file = self.socket.makefile("rb")
         if user:
             self("AUTH", *user.split(":"))

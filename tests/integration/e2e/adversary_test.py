@@ -39,7 +39,7 @@ class OfAnotherHost(Adversary):
         kicks, orders = key("kicks"), key("orders")
         # Longer than a reply may be: read again with each connection, it would end each.
         for stream in (kicks, orders):
-            evil("XADD", stream, "*", "reason", b"x" * (70 * MEGABYTE))
+            evil("XADD", stream, "*", "reason", b"x" * (17 * MEGABYTE))
         self.assert_hears(made, evil, key)
         # The last ID there is: no entry can be added after it.
         for stream in (kicks, orders):
@@ -87,7 +87,7 @@ class OfAnotherHost(Adversary):
         wait_until(lambda: made.name in made.worker.command("device", "list", "--all-hosts")[1],
                    "it has added itself")
         # Nor is a presence of his own waited for that no answer can hold.
-        evil("SET", "reclaim:{evil}:alive", b"x" * (70 * MEGABYTE))
+        evil("SET", "reclaim:{evil}:alive", b"x" * (17 * MEGABYTE))
         evil("SADD", "reclaim:hosts", "evil")
         made.publish(made.delete_messages())
         self.assert_hears(made, evil, key)
@@ -128,11 +128,11 @@ class WithThePassword(Adversary):
         made.worker.kill()
         root("SADD", key("devices"), *("0000:%02x:%02x.%d" % (each // 256, each // 8 % 32, each % 8)
                                        for each in range(1100)))
-        root("HSET", record, "serial", b"x" * (70 * MEGABYTE))
+        root("HSET", record, "serial", b"x" * (17 * MEGABYTE))
         made.worker.start()
         wait_until(lambda: root("SISMEMBER", key("devices"), FIRST) == "1", "it is listed again")
         made.worker.kill()
-        root("HSET", record, "serial", b"x" * (70 * MEGABYTE))
+        root("HSET", record, "serial", b"x" * (17 * MEGABYTE))
         made.worker.start()
         made.worker.wait_log("its record cannot be read; nothing is done with it")
         root("DEL", record)

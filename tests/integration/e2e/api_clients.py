@@ -12,6 +12,8 @@ import tempfile
 
 import yaml
 
+from services import DEADLINE_S
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DOCUMENTED = os.path.join(HERE, "../../../docs/device-api.md")
@@ -52,7 +54,7 @@ class Answer:
 
 def curl(url, *words, method="GET", token=None, version=None, body=None, check=True):
     """One request by curl; what it said, or with check=False perhaps None."""
-    command = ["curl", "-s", "-i", "--max-time", "60", "--http1.1", "-X", method, *words]
+    command = ["curl", "-s", "-i", "--max-time", str(DEADLINE_S), "--http1.1", "-X", method, *words]
     if token:
         command += ["-H", "X-Auth-Token: " + token]
     if version:
@@ -61,7 +63,8 @@ def curl(url, *words, method="GET", token=None, version=None, body=None, check=T
         command += ["-H", "Expect:", "-H", "Content-Type: application/json", "--data-binary", "@-"]
     # Bytes, for the ends of lines are HTTP's.
     done = subprocess.run([*command, url], input=body.encode() if body is not None else None,
-                          capture_output=True, timeout=90, check=False, env=clean_environment())
+                          capture_output=True, timeout=DEADLINE_S, check=False,
+                          env=clean_environment())
     text = done.stdout.decode()
     if not text.startswith("HTTP/"):
         if check:
@@ -114,8 +117,8 @@ def run_client(command, endpoints, user, environment):
     with tempfile.TemporaryDirectory() as folder:
         environment = environment or {"OS_CLOUD": "reclaim", **write_cloud(
             os.path.join(folder, "clouds.yaml"), endpoints, user)}
-        return subprocess.run([PYTHON, *command], text=True, capture_output=True, timeout=120,
-                              check=False, env=clean_environment(**environment))
+        return subprocess.run([PYTHON, *command], text=True, capture_output=True,
+                              timeout=DEADLINE_S, check=False, env=clean_environment(**environment))
 
 
 def sdk(endpoints, *words, user="reclaim", **environment):

@@ -31,7 +31,7 @@ def arq(uuid, host, address, instance, provider, state="Bound", managed=None):
 def say(services, host, kind, name, version, content):
     done = subprocess.run([PYTHON, os.path.abspath(__file__), services.transport_url(), host, kind,
                            name, version, json.dumps(content)],
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=300, check=False)
     if done.returncode != 0:
         raise AssertionError("%s of %s failed: %s" % (kind, name, done.stderr[-2000:]))
     return json.loads(done.stdout)

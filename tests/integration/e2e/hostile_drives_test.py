@@ -24,7 +24,7 @@ from services import RESOURCE_CLASS, wait_until
 PARALLEL = 64
 # Of the guest on the drive with that number.
 DOMAIN, PROCESS = "run/libvirt/qemu/guest%d.xml", "proc/47%02d"
-ONCE_S, AGAIN_S = 180, 240
+ONCE_S, AGAIN_S = 600, 900
 
 
 def tearDownModule():

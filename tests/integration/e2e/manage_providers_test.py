@@ -8,7 +8,7 @@ import unittest
 from case import FIRST, SECOND, SEED, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, CyborgSetting
 from placement_door import PlacementDoor
-from services import wait_until
+from services import DEADLINE_S, wait_until
 
 MANAGE = "[nvme]\nmanage_providers = true\n"
 
@@ -84,7 +84,7 @@ class ManageProviders(CyborgEndToEnd):
     def test_a_drive_that_bears_a_filesystem_waits_for_its_enrolment(self):
         made = self.unregistered(survey_s=5)
         subprocess.run(["/sbin/mkfs.ext4", "-q", "-F", made.host.root + "/dev/nvme0n1"], check=True,
-                       capture_output=True, timeout=60)
+                       capture_output=True, timeout=DEADLINE_S)
         made.worker.start()
         note = self.wait_refused(made)
         self.assertIn("ext4", note)

@@ -10,7 +10,7 @@ import socket
 import unittest
 
 from case import DELETED, FIRST, EndToEnd, domain, tear_down_services
-from services import wait_until
+from services import DEADLINE_S, wait_until
 
 
 def tearDownModule():
@@ -219,7 +219,7 @@ class Commands(EndToEnd):
         made = self.setting()
         self.delete(made)
         code, out, err = made.worker.command("watch", "--from-start", "--until-idle",
-                                             "--timeout", "90")
+                                             "--timeout", str(DEADLINE_S - 60))
         self.assertEqual(code, 0, err)
         for words in ("allocated -> pending_cleaning", "erasing -> verifying",
                       "releasing -> available"):
@@ -257,7 +257,7 @@ class ServiceManager(EndToEnd):
         path = os.path.join(made.folder, "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.bind(path)
-            manager.settimeout(60)
+            manager.settimeout(DEADLINE_S)
             made.worker.start(wait=False, NOTIFY_SOCKET=path, WATCHDOG_USEC="400000")
             said = ""
             while "READY=1" not in said or "WATCHDOG=1" not in said:

@@ -12,7 +12,7 @@ import urllib.parse
 from api_clients import free_port
 from api_node import ApiNode
 from case import FIRST, SECOND, EndToEnd, Setting, tear_down_services
-from services import run
+from services import DEADLINE_S, run
 from worker import Programs
 
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../stack/cyborg.py")
@@ -35,7 +35,7 @@ class Startup(EndToEnd):
         worker = made.worker
         worker.write_config(more=TWO_CLAIMS)
         worker.start(wait=False)
-        self.assertEqual(worker.process.wait(60), 78, worker.log_text())
+        self.assertEqual(worker.process.wait(DEADLINE_S), 78, worker.log_text())
         self.assertRegex(worker.log_text(),
                          r"InvalidConfiguration: the drive %s \(144d:a80a\) is claimed by two "
                          r"\[nvme\] device_spec entries, at .*reclaim.conf:\d+ and at "
@@ -87,7 +87,7 @@ class Startup(EndToEnd):
         self.assertEqual((code, out.splitlines()[-1]), (0, "ok"), err)
         self.assertEqual(self.checks(node)["api address"], ["ok", "is free"])
         node.start()
-        client = http.client.HTTPConnection("127.0.0.1", node.port, timeout=10)
+        client = http.client.HTTPConnection("127.0.0.1", node.port, timeout=DEADLINE_S)
         client.request("GET", "/v2/devices")
         answer = client.getresponse()
         answer.read()

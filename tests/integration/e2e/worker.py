@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 
-from services import BUILD, run, wait_until
+from services import BUILD, DEADLINE_S, run, wait_until
 from service_process import die_with_parent  # stack/, which services.py has put on the path
 
 CONFIG = """\
@@ -132,7 +132,7 @@ class Process:
                 preexec_fn=die_with_parent if tied else None,
                 env=self.environment(**environment))
 
-    def stop(self, deadline_s=30):
+    def stop(self, deadline_s=DEADLINE_S):
         """SIGTERM, and its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(deadline_s)
@@ -151,7 +151,7 @@ class Process:
             raise AssertionError("it ended with %s:\n%s" % (self.process.returncode,
                                                            self.log_text()[-3000:]))
 
-    def wait_log(self, pattern, deadline_s=90):
+    def wait_log(self, pattern, deadline_s=DEADLINE_S):
         expression = re.compile(pattern, re.MULTILINE)
 
         def seen():
@@ -159,12 +159,19 @@ class Process:
             if not found:
                 self.must_run()
             return found
-        return wait_until(seen, "%r in %s" % (pattern, self.log), deadline_s)
+        return self.wait_until(seen, "%r in %s" % (pattern, self.log), deadline_s)
+
+    def wait_until(self, condition, what, deadline_s=DEADLINE_S):
+        """Who waits in vain is shown what the process said last."""
+        try:
+            return wait_until(condition, what, deadline_s)
+        except AssertionError as late:
+            raise AssertionError("%s\n%s" % (late, self.log_text()[-3000:])) from None
 
     def command(self, *words, stdin=None):
         """(exit code, standard output, standard error)."""
         done = subprocess.run([self.programs.reclaim, "--config-file", self.config, *words],
-                              input=stdin, capture_output=True, text=True, timeout=120,
+                              input=stdin, capture_output=True, text=True, timeout=DEADLINE_S,
                               check=False, env=self.environment())
         return done.returncode, done.stdout, done.stderr
 
@@ -218,12 +225,12 @@ class Worker(Process):
         return self.services.redis("hget", "reclaim:{%s}:device:%s" % (self.name, address), name,
                                    db=self.db)
 
-    def wait_field(self, address, name, wanted, deadline_s=90):
+    def wait_field(self, address, name, wanted, deadline_s=DEADLINE_S):
         def look():
             self.must_run()
             return self.field(address, name) == wanted
-        return wait_until(look, "%s of %s is %s (see %s)" % (name, address, wanted, self.log),
-                          deadline_s)
+        return self.wait_until(look, "%s of %s is %s (see %s)" % (name, address, wanted, self.log),
+                               deadline_s)
 
     def journal(self):
         """[(from, trigger, to)] of the host's journal."""
