@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/order.h"
 #include "cli/records.h"
+#include "handlers/accepted_drive.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
@@ -203,7 +204,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   if (!store) return complain(err, store.error());
   FoundDrive accepts;
   if (options.order == OrderKind::enrol) {
-    auto drive = drive_to_accept(*before, options.serial);
+    auto drive = drive_to_accept(*before, options.serial, "--serial");
     if (!drive) return complain(err, drive.error());
     accepts = std::move(drive).value();
   }

@@ -131,6 +131,7 @@ void ArqDesk::fill_in(Sighting& sighting, const Record* record) {
   sighting.holder = std::move(arqs.holder);
   sighting.ended = std::move(arqs.ended);
   sighting.cyborg_status = cyborg_.status_of(sighting.address, question.provider);
+  sighting.cyborg_uuid = cyborg_.uuid_of(sighting.address, question.provider);
   sighting.cyborg_silent = !sighting.cyborg_status;
 }
 

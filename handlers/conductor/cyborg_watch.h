@@ -51,6 +51,9 @@ class CyborgWatch final {
   // answer.
   [[nodiscard]] std::optional<std::string> status_of(const PciAddress& address,
                                                      const std::string& provider) const;
+  // The same of the UUID of Cyborg's device; empty also where several of them may be it.
+  [[nodiscard]] std::optional<std::string> uuid_of(const PciAddress& address,
+                                                   const std::string& provider) const;
   // Why a device must be left as it is; empty: no reason.
   [[nodiscard]] std::string why_withheld(const Record& record) const;
 

@@ -46,7 +46,8 @@ ROOMS = {
              "host": {"controller", "verify", "drives.h", "options.h", "stop_flag.h"},
              "pci": {"controller", "host", "options.h", "stop_flag.h"}},
     "handlers": {"arq": set(), "bus": {"arq"}, "survey": {"operator_step.h", "options.h"},
-                 "conductor": {"arq", "survey", "options.h"}, "api": set()},
+                 "conductor": {"arq", "survey", "options.h", "accepted_drive.h"},
+                 "api": {"accepted_drive.h"}},
     "config": {"oslo": set(), "device_spec": {"oslo"}},
     "listener": {"amqp": set(), "http": set()},
 }
