@@ -1,0 +1,41 @@
+// What is ordered through the API: by which rule, from which microversion on, whether the device
+// takes it now, and what the order says. The worker judges each again when it gets it. Pure;
+// thread: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "handlers/api/devices.h"
+#include "handlers/api/fleet.h"
+#include "handlers/api/route.h"
+#include "handlers/api/version.h"
+#include "state/device/order.h"
+
+namespace reclaim::api {
+
+struct OrderCall {
+  Resource resource;
+  OrderKind kind;
+  std::string_view rule;
+  Microversion since;
+  int accepted;  // the status: 202, or as Cyborg answers its own
+};
+
+// Null: the resource orders nothing.
+[[nodiscard]] const OrderCall* order_call(Resource resource);
+
+// Puts into the order what the call's body says; a fault: it says what it may not.
+[[nodiscard]] std::optional<Fault> read_body(const OrderCall& call, std::string_view body,
+                                             Order& order);
+
+// Why the device does not take it now; nothing: it does.
+[[nodiscard]] std::optional<Fault> why_not_order(const OrderCall& call, const Fleet::Found& found,
+                                                 WallMs now, std::int64_t heartbeat_max_ms);
+
+// Of an order that accepts a drive: names the drive; a fault: nothing tells which it is.
+[[nodiscard]] std::optional<Fault> name_drive(const Record& record, Order& order);
+
+}  // namespace reclaim::api
