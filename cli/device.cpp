@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/order.h"
 #include "cli/records.h"
+#include "handlers/accepted_drive.h"
 #include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/plan.h"
@@ -218,7 +219,7 @@ int run_device_command(Session& session, const DeviceCommandOptions& options, st
   OrderSaid said;
   said.reason = options.reason;
   if (options.order == OrderKind::enrol) {
-    auto drive = drive_to_accept(*before, options.serial);
+    auto drive = drive_to_accept(*before, options.serial, "--serial");
     if (!drive) return complain(err, drive.error());
     said.accepts = std::move(drive).value();
   }

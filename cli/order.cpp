@@ -11,7 +11,6 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "handlers/survey/identity.h"
 #include "state/base/durable_file.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
@@ -86,22 +85,6 @@ Result<std::string> steps_of_file(const std::string& path, const Record& record)
     return known.error().wrap(path);
   }
   return encode_plan(*steps);
-}
-
-Result<FoundDrive> drive_to_accept(const Record& record, const std::string& serial) {
-  FoundDrive drive = record.found;
-  if (!serial.empty() && serial != drive.serial) {
-    // The model is of the drive that was seen, if that is another.
-    if (!drive.serial.empty()) drive = FoundDrive{};
-    drive.serial = serial;
-    return drive;
-  }
-  if (names_a_drive(drive.serial, drive.hardware, record.by_steps)) return drive;
-  return Error{Errc::invalid,
-               fmt::format("no drive identity can be read in {}: neither a "
-                           "serial nor a Device Serial Number. Look at it, and give the serial "
-                           "that is printed on it: --serial",
-                           to_string(record.address))};
 }
 
 std::string accepting_text(const FoundDrive& drive, const PciAddress& address) {

@@ -25,10 +25,6 @@ struct OrderSaid {
 // order has them. The error names the file.
 [[nodiscard]] Result<std::string> steps_of_file(const std::string& path, const Record& record);
 
-// The drive that an `enrol` accepts: the one that the device's worker saw there last, or the one
-// with the serial that is given, if any. Errc::invalid with the remedy: nothing tells it.
-[[nodiscard]] Result<FoundDrive> drive_to_accept(const Record& record, const std::string& serial);
-
 // "accepting drive serial X, model Y in 0000:c1:00.0", or what binds the order without a serial.
 [[nodiscard]] std::string accepting_text(const FoundDrive& drive, const PciAddress& address);
 

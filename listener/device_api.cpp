@@ -31,8 +31,9 @@ DeviceApi::DeviceApi(uv_loop_t* loop, Logger& log) : log_(log), turns_(loop), ti
 DeviceApi::~DeviceApi() = default;
 
 Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
-                                                     const config::Settings& settings, Store& store,
-                                                     const Clock& clock, Logger& log) {
+                                                     const config::Settings& settings,
+                                                     RedisStore& store, const Clock& clock,
+                                                     Logger& log) {
   std::unique_ptr<DeviceApi> out(new DeviceApi(loop, log));  // NOLINT: private constructor
   if (settings.api.auth == config::ApiAuth::keystone) {
     if (Status made = out->validate_tokens(loop, settings, clock, log); !made) {
@@ -44,7 +45,7 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
   auto seal = order_seal(settings);
   if (!seal) return seal.error().wrap("[security] order_key_file");
   out->api_ = std::make_unique<api::Api>(
-      api::Ports{store, out->tokens_.get(), clock, log, out->turns_, *std::move(seal)},
+      api::Ports{store, store, out->tokens_.get(), clock, log, out->turns_, *std::move(seal)},
       *std::move(policy), api_options(settings));
   auto server = HttpServer::create(
       loop, settings.api.http,

@@ -19,7 +19,7 @@
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv_timers.h"
-#include "state/device/store.h"
+#include "state/redis/store.h"
 
 namespace reclaim::listener {
 
@@ -28,8 +28,8 @@ class DeviceApi final {
   // Binds at once; [api] must be on. Errc::invalid or what the system said of an address.
   [[nodiscard]] static Result<std::unique_ptr<DeviceApi>> create(uv_loop_t* loop,
                                                                  const config::Settings& settings,
-                                                                 Store& store, const Clock& clock,
-                                                                 Logger& log);
+                                                                 RedisStore& store,
+                                                                 const Clock& clock, Logger& log);
   ~DeviceApi();
   DeviceApi(const DeviceApi&) = delete;
   DeviceApi& operator=(const DeviceApi&) = delete;

@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "handlers/api/arqs.h"
+#include "handlers/api/certificate_list.h"
 #include "handlers/api/chunked_response.h"
+#include "handlers/api/device_list.h"
+#include "handlers/api/device_page.h"
 #include "handlers/api/devices.h"
 #include "handlers/api/error.h"
 #include "handlers/api/fleet.h"
@@ -31,6 +34,7 @@ struct Call {
   Route route;
   Result<Negotiated> negotiated = Negotiated{};  // the error: a 406's text
   placement::Identity who;
+  std::string accepts;  // of an order that accepts a drive: which
   Once<Response> done;
 
   // Where the client reached us.
@@ -61,36 +65,42 @@ std::string folded(const Request& request, std::string_view name) {
   return all;
 }
 
+// What a cleaning found, and why it does not go on: serials, errors of the host.
+constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps";
+
 std::string_view rule_of(Resource resource) {
+  if (const OrderCall* order = order_call(resource)) return order->rule;
   switch (resource) {
     case Resource::devices:
       return "cyborg:device:get_all";
     case Resource::device:
       return "cyborg:device:get_one";
     case Resource::steps:
-      // It shows serials, errors of the host and what was found on the drive.
-      return "cyborg:device:cleaning_steps";
-    case Resource::clean:
-      return "cyborg:device:clean";
-    case Resource::unhold:
-      return "cyborg:device:unhold";
-    case Resource::disown:
-      return "cyborg:device:disown";
+      return kRuleOfReasons;
     case Resource::arqs:
       return "cyborg:arq:get_all";
     case Resource::arq:
       return "cyborg:arq:get_one";
-    case Resource::root:
-    case Resource::version:
-    case Resource::nothing:
+    case Resource::certificates:
+    case Resource::certificate:
+      return "reclaim:certificate:get";
+    default:
       break;
   }
   return "";
 }
 
 Microversion needed_by(Resource resource) {
-  const bool new_one = orders_something(resource) || resource == Resource::steps;
-  return new_one ? kVersionDeviceState : kVersionMin;
+  if (const OrderCall* order = order_call(resource)) return order->since;
+  if (resource == Resource::steps) return kVersionDeviceState;
+  const bool of_certificates =
+      resource == Resource::certificates || resource == Resource::certificate;
+  return of_certificates ? kVersionCertificates : kVersionMin;
+}
+
+bool takes_parameters(Resource resource) {
+  return resource == Resource::devices || resource == Resource::arqs ||
+         resource == Resource::certificates;
 }
 
 }  // namespace
@@ -205,7 +215,15 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       case Resource::clean:
       case Resource::unhold:
       case Resource::disown:
+      case Resource::abort:
+      case Resource::enrol:
+      case Resource::enable:
+      case Resource::disable:
         return one_device(call);
+      case Resource::certificates:
+        return certificates(call);
+      case Resource::certificate:
+        return one_certificate(call);
       case Resource::arqs:
       case Resource::arq:
         return arqs(call);
@@ -221,8 +239,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     const Resource resource = call.route.resource;
     if (resource == Resource::nothing) {
       return fault(404,
-                   "there is nothing here; there are /v2/devices and "
-                   "/v2/accelerator_requests, and what is below them");
+                   "there is nothing here; there are /v2/devices, /v2/accelerator_requests and "
+                   "/v2/certificates, and what is below them");
     }
     if (call.request.method != method_of(resource)) return wrong_method(call);
     if (const Microversion needed = needed_by(resource); call.negotiated->version < needed) {
@@ -242,8 +260,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!policy_.allows(rule, call.who, own(call.who))) {
       return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
     }
-    if (resource != Resource::devices && resource != Resource::arqs &&
-        !call.route.parameters.empty()) {
+    if (!takes_parameters(resource) && !call.route.parameters.empty()) {
       return fault(400, fmt::format("Unknown argument: '{}'; none is accepted here",
                                     printable_excerpt(call.route.parameters[0].first, 40)));
     }
@@ -280,20 +297,37 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   // -------------------------------------------------------------------------------- the devices
 
   void list_devices(const CallPtr& call) {
-    auto filter = parse_device_filter(call->route.parameters, call->negotiated->version);
-    if (!filter) return answer(*call, fault(400, filter.error().what));
-    auto show = [this, call, filter = *filter](Result<std::shared_ptr<const Devices>> devices) {
+    auto query = parse_device_query(call->route.parameters, call->negotiated->version);
+    if (!query) return answer(*call, fault(400, query.error().what));
+    auto show = [this, call, query = *query](Result<std::shared_ptr<const Devices>> devices) {
       if (!devices) return answer(*call, redis_fault(*call, devices.error()));
-      const auto list = std::make_shared<DeviceList>(**devices, filter, call->negotiated->version,
-                                                     call->base_url());
+      if (query.in_pages()) return device_page(call, query, **devices);
+      const auto list = std::make_shared<DeviceList>(**devices, query.filter, form_for(*call));
       pieces_->make([this, call, list] {
         if (list->go_on()) return true;
         answer(*call, json_response(200, list->take()));
         return false;
       });
     };
-    if (filter->hostname) return fleet_.devices_of(*filter->hostname, std::move(show));
+    if (query->filter.hostname) return fleet_.devices_of(*query->filter.hostname, std::move(show));
     fleet_.devices(std::move(show));
+  }
+
+  void device_page(const CallPtr& call, const DeviceQuery& query, const Devices& devices) {
+    const auto page = std::make_shared<DevicePage>(devices, query, form_for(*call),
+                                                   call->base_url() + "/v2/devices");
+    pieces_->make([this, call, page] {
+      if (page->go_on()) return true;
+      auto body = page->take();
+      answer(*call, body ? json_response(200, *std::move(body)) : fault(400, body.error().what));
+      return false;
+    });
+  }
+
+  // As this caller may see a device.
+  [[nodiscard]] DeviceForm form_for(const Call& call) const {
+    return device_form(call.negotiated->version,
+                       policy_.allows(kRuleOfReasons, call.who, own(call.who)), call.base_url());
   }
 
   static Response no_such_device(const Call& call) {
@@ -304,63 +338,71 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   void one_device(const CallPtr& call) {
     // Nothing is read for what cannot be there.
     if (!looks_like_uuid(lower(call->route.id))) return answer(*call, no_such_device(*call));
-    fleet_.find(
-        lower(call->route.id), [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
-          if (!found) return answer(*call, redis_fault(*call, found.error()));
-          if (*found == nullptr) return answer(*call, no_such_device(*call));
-          const Record& record = (*found)->record;
-          if (orders_something(call->route.resource)) return order(call, **found);
-          answer(*call,
-                 json_response(200, call->route.resource == Resource::steps
-                                        ? steps_body(record)
-                                        : device_body(device_of(record), call->negotiated->version,
-                                                      call->base_url())));
-        });
+    fleet_.find(lower(call->route.id),
+                [this, call](Result<std::shared_ptr<const Fleet::Found>> found) {
+                  if (!found) return answer(*call, redis_fault(*call, found.error()));
+                  if (*found == nullptr) return answer(*call, no_such_device(*call));
+                  const Record& record = (*found)->record;
+                  if (orders_something(call->route.resource)) return order(call, **found);
+                  if (call->route.resource == Resource::steps) {
+                    return answer(*call, json_response(200, steps_body(record)));
+                  }
+                  std::string body;
+                  append_device(body, device_of(record), form_for(*call));
+                  answer(*call, json_response(200, std::move(body)));
+                });
   }
 
   void order(const CallPtr& call, const Fleet::Found& found) {
+    const OrderCall& kind = *order_call(call->route.resource);
     const WallMs now = ports_.clock.now().wall;
-    auto asked =
-        order_of(call->route.resource, call->request.body, found, now, options_.heartbeat_max_ms);
-    if (const auto* why = std::get_if<Fault>(&asked)) {
-      return answer(*call, fault(why->status, why->detail));
-    }
-    Order& order = std::get<Order>(asked);
+    Order order;
+    order.order = to_string(kind.kind);
+    order.address = to_string(found.record.address);
+    auto why = read_body(kind, call->request.body, found.record, order);
+    if (!why) why = why_not_order(kind, order, found, now, options_.heartbeat_max_ms);
+    if (!why && kind.kind == OrderKind::enrol) why = name_drive(found.record, order);
+    if (why) return answer(*call, fault(why->status, why->detail));
     order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
                             word(call->who.project_id));
     order.request_id = call->request.request_id;
     order.issued_at = now;
-    const bool sealed = accepts_something(order);
-    if (sealed && ports_.seal) ports_.seal(found.record.host, order);
-    if (sealed && order.mac.empty()) {
-      return answer(
-          *call,
-          fault(503, fmt::format("this node of the API has no key that the worker would believe: "
-                                 "set [security] order_key_file to the same key here and on the "
-                                 "hosts, or run `reclaim device {}` as root on the host",
-                                 order.order)));
-    }
+    const bool to_be_sealed = accepts_something(order);
+    if (to_be_sealed && ports_.seal) ports_.seal(found.record.host, order);
+    if (to_be_sealed && order.mac.empty()) return answer(*call, no_key(kind));
+    call->accepts = order.serial.empty() ? order.hardware : order.serial;
     ports_.store.push_order(
-        found.record.host, order, [weak = weak_from_this(), call](Result<Ok> pushed) {
+        found.record.host, order,
+        [weak = weak_from_this(), call, status = kind.accepted](Result<Ok> pushed) {
           const auto self = weak.lock();
           if (!self) return call->done.drop();
           if (!pushed) return self->answer(*call, self->redis_fault(*call, pushed.error()));
           Response accepted;
-          accepted.status = 202;
+          accepted.status = status;
           self->answer(*call, std::move(accepted));
         });
+  }
+
+  static Response no_key(const OrderCall& kind) {
+    return fault(503,
+                 fmt::format("this node of the API has no key that the worker would believe: set "
+                             "[security] order_key_file to the same key here and on the hosts, or "
+                             "run `reclaim device {}` as root on the host",
+                             kind.kind == OrderKind::enrol ? "set ADDRESS --enrol"
+                                                           : order_name(kind.resource)));
   }
 
   // Who did it, on which device, and what came of it; refused attempts as well.
   void audit(const Call& call, const Response& response) {
     const std::string outcome =
-        response.status == 202 ? "accepted" : fmt::format("refused with {}", response.status);
+        response.status < 300 ? "accepted" : fmt::format("refused with {}", response.status);
     const std::string device = printable_excerpt(call.route.id);
     ports_.log.info(
         log_name::kApiAudit,
-        fmt::format("{} of device {} by user {} of project {}: {}", word_of(call.route.resource),
+        fmt::format("{} of device {} by user {} of project {}: {}", order_name(call.route.resource),
                     device, word(call.who.user_id), word(call.who.project_id), outcome),
         {{"device", device},
+         {"accepts", word(call.accepts)},
          {"user_id", word(call.who.user_id)},
          {"project_id", word(call.who.project_id)},
          {"outcome", outcome},
@@ -369,6 +411,55 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
 
   static std::string word(const std::string& id) {
     return id.empty() ? "-" : printable_excerpt(id);
+  }
+
+  // ---------------------------------------------------------------------------- the certificates
+
+  void certificates(const CallPtr& call) {
+    auto query = parse_certificate_query(call->route.parameters);
+    if (!query) return answer(*call, fault(400, query.error().what));
+    auto show = [this, call, query = *query](Result<std::shared_ptr<const Devices>> devices) {
+      if (!devices) return answer(*call, redis_fault(*call, devices.error()));
+      std::make_shared<CertificateList>(ports_.certificates, ports_.log, **devices, query,
+                                        call->base_url() + "/v2/certificates")
+          ->run([weak = weak_from_this(), call](Result<std::string> body) {
+            const auto self = weak.lock();
+            if (!self) return call->done.drop();
+            if (body) return self->answer(*call, json_response(200, *std::move(body)));
+            const bool bad = body.error().code == Errc::invalid;
+            self->answer(*call, bad ? fault(400, body.error().what)
+                                    : self->redis_fault(*call, body.error()));
+          });
+    };
+    if (query->hostname) return fleet_.devices_of(*query->hostname, std::move(show));
+    fleet_.devices(std::move(show));
+  }
+
+  void one_certificate(const CallPtr& call) {
+    const std::string id = lower(call->route.id);
+    if (!looks_like_uuid(id)) return answer(*call, no_such_certificate(*call));
+    fleet_.devices([this, call, id](Result<std::shared_ptr<const Devices>> devices) {
+      if (!devices) return answer(*call, redis_fault(*call, devices.error()));
+      const Device* device = find_certified(**devices, id);
+      if (device == nullptr) return answer(*call, no_such_certificate(*call));
+      ports_.certificates.load_certificate(
+          device->host, device->address,
+          [weak = weak_from_this(), call, id](Result<std::string> text) {
+            const auto self = weak.lock();
+            if (!self) return call->done.drop();
+            if (!text) return self->answer(*call, self->redis_fault(*call, text.error()));
+            const auto sealed = read_sealed(*text);
+            const bool it_is = sealed && sealed->certificate.id == id;
+            self->answer(*call,
+                         it_is ? json_response(200, *std::move(text)) : no_such_certificate(*call));
+          });
+    });
+  }
+
+  static Response no_such_certificate(const Call& call) {
+    return fault(404, fmt::format("no device has {} as its newest certificate; older ones are on "
+                                  "their host: `reclaim certificate show ID`",
+                                  printable_excerpt(call.route.id)));
   }
 
   // ----------------------------------------------------------------------------------- the ARQs

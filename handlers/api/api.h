@@ -18,6 +18,7 @@
 #include "state/base/callback.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
+#include "state/device/certificates.h"
 #include "state/device/store.h"
 
 namespace reclaim::api {
@@ -56,6 +57,7 @@ struct Options {
 
 struct Ports {
   Store& store;
+  Certificates& certificates;
   placement::Tokens* tokens;  // null with Options::authenticate = false
   const Clock& clock;
   Logger& log;

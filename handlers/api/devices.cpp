@@ -1,11 +1,8 @@
 #include "handlers/api/devices.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <vector>
+#include <functional>
 
 #include "handlers/api/json.h"
 #include "state/base/json.h"
@@ -15,12 +12,6 @@
 namespace reclaim::api {
 namespace {
 
-constexpr std::array<std::string_view, 5> kStates{"available", "allocated", "pending_cleaning",
-                                                  "cleaning", "error"};
-constexpr std::array<std::string_view, 2> kStatuses{"enabled", "maintaining"};
-constexpr std::size_t kDeviceBytes = 480;  // about what one takes in a list
-// A tenth of a millisecond, about.
-constexpr std::size_t kDevicesAPiece = 256;
 constexpr std::size_t kFindingsBytesMax = 1U << 20U;
 
 // "2026-05-15T10:23:45Z", as the specification's examples have it; null: not known.
@@ -39,32 +30,15 @@ std::string std_board_info(const Device& device) {
                      printable_excerpt(device.product_id, 40), device.address);
 }
 
-// What a writer put between the braces of one object.
-std::string members_of(const rapidjson::StringBuffer& buffer) {
+// What `write` writes between the braces of one object.
+std::string members(const std::function<void(JsonWriter&)>& write) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartObject();
+  write(writer);
+  writer.EndObject();
   const std::string text = text_of(buffer);
   return text.substr(1, text.size() - 2);
-}
-
-// `link`: all of the self link's URL but the UUID, as JSON without the quote at its end.
-void append_device(std::string& out, const Device& device, Microversion version,
-                   const std::string& link) {
-  out += device.json_head;
-  if (version >= kVersionStatus) {
-    out += R"(,"status":")";
-    out += device.status;
-    out += '"';
-  }
-  if (version >= kVersionDeviceState) {
-    out += R"(,"device_state":")";
-    out += to_string(device.state);
-    out += '"';
-  }
-  out += ',';
-  out += device.json_times;
-  out += R"(,"links":[{"href":)";
-  out += link;
-  out += device.uuid;
-  out += R"(","rel":"self"}]})";
 }
 
 std::string link_of(const std::string& base_url) {
@@ -74,24 +48,6 @@ std::string link_of(const std::string& base_url) {
   std::string text = text_of(buffer);
   text.pop_back();
   return text;
-}
-
-bool passes(const DeviceFilter& filter, const Device& device) {
-  const auto is = [](const std::optional<std::string>& wanted, std::string_view value) {
-    return !wanted || *wanted == value;
-  };
-  return is(filter.type, device.type) && is(filter.vendor, device.vendor_id) &&
-         is(filter.hostname, device.host) && is(filter.status, device.status) &&
-         is(filter.device_state, to_string(device.state));
-}
-
-template <typename Accepted>
-Status check_word(const std::optional<std::string>& value, std::string_view name,
-                  const Accepted& accepted) {
-  if (!value || std::find(accepted.begin(), accepted.end(), *value) != accepted.end()) return Ok{};
-  return Error{Errc::invalid,
-               fmt::format("{} = '{}'; accepted are {}", name, printable_excerpt(*value, 40),
-                           fmt::join(accepted, ", "))};
 }
 
 // "nvme.sanitize_crypto" as {"interface": "nvme", "step": "sanitize_crypto"}.
@@ -107,6 +63,23 @@ void put_running_step(JsonWriter& writer, std::string_view name) {
   put_member_or_null(writer, "interface", dotted ? name.substr(0, dot) : std::string_view());
   put_member(writer, "step", dotted ? name.substr(dot + 1) : name);
   writer.EndObject();
+}
+
+// Of the device itself, from kVersionCleaning on.
+void put_cleaning(JsonWriter& writer, const Record& record) {
+  put_key(writer, "held");
+  writer.Bool(record.held);
+  put_running_step(writer, record.clean_step);
+  put_key(writer, "progress");
+  if (record.clean_step.empty()) {
+    writer.Null();
+  } else {
+    writer.Double(record.progress_percent);
+  }
+  put_key(writer, "tags");
+  writer.StartArray();
+  for (const std::string& tag : record.tags) put(writer, tag);
+  writer.EndArray();
 }
 
 // What is in Redis as a JSON text; an empty object when there is none that can be read.
@@ -182,9 +155,7 @@ std::optional<Fault> why_state_forbids(const Record& record, bool steps_named) {
     case DeviceState::cleaning:
       return Fault{
           409,
-          fmt::format("{} is cleaning{}: look at its cleaning/steps, or abort it on its "
-                      "host with `reclaim device abort`",
-                      who,
+          fmt::format("{} is cleaning{}: look at its cleaning/steps, or abort it", who,
                       record.clean_step.empty() ? ""
                                                 : fmt::format(" ({}, {:.0f} %)", record.clean_step,
                                                               record.progress_percent))};
@@ -194,101 +165,63 @@ std::optional<Fault> why_state_forbids(const Record& record, bool steps_named) {
 
 }  // namespace
 
-Result<DeviceFilter> parse_device_filter(const Parameters& parameters, Microversion version) {
-  DeviceFilter filter;
-  struct Name {
-    std::string_view name;
-    std::optional<std::string>& value;
-  };
-  std::vector<Name> names{
-      {"type", filter.type}, {"vendor", filter.vendor}, {"hostname", filter.hostname}};
-  if (version >= kVersionDeviceState) {
-    names.push_back({"status", filter.status});
-    names.push_back({"device_state", filter.device_state});
-  }
-  for (const auto& [name, value] : parameters) {
-    const auto known = std::find_if(names.begin(), names.end(),
-                                    [&, &name = name](const Name& n) { return n.name == name; });
-    if (known == names.end()) {
-      std::vector<std::string_view> accepted;
-      accepted.reserve(names.size());
-      for (const Name& one : names) accepted.push_back(one.name);
-      return Error{
-          Errc::invalid,
-          fmt::format("Unknown argument: '{}'; accepted at microversion {} are {}",
-                      printable_excerpt(name, 40), to_string(version), fmt::join(accepted, ", "))};
-    }
-    if (known->value) {
-      return Error{Errc::invalid, fmt::format("{} is given twice", known->name)};
-    }
-    // Cyborg's reading: an empty filter is none.
-    if (!value.empty()) known->value = value;
-  }
-  if (auto status = check_word(filter.device_state, "device_state", kStates); !status) {
-    return status.error();
-  }
-  if (auto status = check_word(filter.status, "status", kStatuses); !status) {
-    return status.error();
-  }
-  return filter;
+void render(Device& device, const Record& record) {
+  device.json_head = members([&](JsonWriter& writer) {
+    put_member(writer, "uuid", device.uuid);
+    put_member(writer, "type", device.type);
+    put_member(writer, "vendor", device.vendor_id);
+    put_member(writer, "model", device.product_id);
+    put_member(writer, "std_board_info", std_board_info(device));
+    put_key(writer, "vendor_board_info");
+    writer.Null();
+    put_member(writer, "hostname", device.host);
+  });
+  device.json_times = members([&](JsonWriter& writer) {
+    put_time(writer, "created_at", device.created_at);
+    put_time(writer, "updated_at", device.updated_at);
+  });
+  device.json_cleaning = members([&](JsonWriter& writer) {
+    put_member_or_null(writer, "cyborg_uuid", device.cyborg_uuid);
+    put_cleaning(writer, record);
+  });
+  device.json_reasons = members([&](JsonWriter& writer) {
+    put_member_or_null(writer, "waiting_for", record.waiting_for);
+    put_member_or_null(writer, "last_error",
+                       record.damage.empty() ? record.last_error : record.damage);
+  });
 }
 
-void render(Device& device) {
-  rapidjson::StringBuffer head;
-  JsonWriter writer(head);
-  writer.StartObject();
-  put_member(writer, "uuid", device.uuid);
-  put_member(writer, "type", device.type);
-  put_member(writer, "vendor", device.vendor_id);
-  put_member(writer, "model", device.product_id);
-  put_member(writer, "std_board_info", std_board_info(device));
-  put_key(writer, "vendor_board_info");
-  writer.Null();
-  put_member(writer, "hostname", device.host);
-  writer.EndObject();
-  device.json_head = "{" + members_of(head);
-
-  rapidjson::StringBuffer times;
-  JsonWriter times_writer(times);
-  times_writer.StartObject();
-  put_time(times_writer, "created_at", device.created_at);
-  put_time(times_writer, "updated_at", device.updated_at);
-  times_writer.EndObject();
-  device.json_times = members_of(times);
+DeviceForm device_form(Microversion version, bool reasons, const std::string& base_url) {
+  return {version, reasons, link_of(base_url)};
 }
 
-DeviceList::DeviceList(Devices devices, DeviceFilter filter, Microversion version,
-                       const std::string& base_url)
-    : devices_(std::move(devices)),
-      filter_(std::move(filter)),
-      version_(version),
-      link_(link_of(base_url)) {}
-
-bool DeviceList::go_on() {
-  // Room is taken by the list that is being made, not by those that wait.
-  if (next_ == 0 && filter_.all()) {
-    std::size_t count = 0;
-    for (const HostDevices& of_host : devices_) count += of_host->size();
-    body_.reserve(count * kDeviceBytes);
+void append_device(std::string& out, const Device& device, const DeviceForm& form) {
+  out += '{';
+  out += device.json_head;
+  if (form.version >= kVersionStatus) {
+    out += R"(,"status":")";
+    out += device.status;
+    out += '"';
   }
-  for (std::size_t seen = 0; seen < kDevicesAPiece && next_ < devices_.size(); ++next_) {
-    const HostDevices of_host = std::move(devices_[next_]);
-    seen += of_host->size();
-    for (const Device& device : *of_host) {
-      if (!passes(filter_, device)) continue;
-      if (body_.back() == '}') body_ += ',';
-      append_device(body_, device, version_, link_);
+  if (form.version >= kVersionDeviceState) {
+    out += R"(,"device_state":")";
+    out += to_string(device.state);
+    out += '"';
+  }
+  if (form.version >= kVersionCleaning) {
+    out += ',';
+    out += device.json_cleaning;
+    if (form.reasons) {
+      out += ',';
+      out += device.json_reasons;
     }
   }
-  if (next_ < devices_.size()) return true;
-  body_ += "]}";
-  return false;
-}
-
-std::string device_body(const Device& device, Microversion version, const std::string& base_url) {
-  std::string body;
-  append_device(body, device, version, link_of(base_url));
-  return body;
+  out += ',';
+  out += device.json_times;
+  out += R"(,"links":[{"href":)";
+  out += form.link;
+  out += device.uuid;
+  out += R"(","rel":"self"}]})";
 }
 
 std::string steps_body(const Record& record) {
@@ -337,20 +270,22 @@ std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
   const std::string last = found.host.heartbeat_at.ms <= 0
                                ? std::string("no heartbeat, or too long ago")
                                : fmt::format("last heartbeat {} ago", seconds(age_ms));
-  return Fault{400, fmt::format("No worker on host {} can clean it: {}, and {} are the limit; "
+  return Fault{400, fmt::format("No worker on host {} can carry it out: {}, and {} are the limit; "
                                 "start reclaim there, then ask again",
                                 found.record.host, last, seconds(heartbeat_max_ms))};
+}
+
+Fault why_not_of_its_type(const Record& record) {
+  return Fault{400, fmt::format("The device at {} of host {} is of type {}, which does not "
+                                "support cleaning; NVME does, and what [devices] device_spec "
+                                "lists",
+                                to_string(record.address), record.host, record.type)};
 }
 
 std::optional<Fault> why_not_clean(const Fleet::Found& found, WallMs now,
                                    std::int64_t heartbeat_max_ms, bool steps_named) {
   const Record& record = found.record;
-  if (!record.cleanable()) {
-    return Fault{400, fmt::format("The device at {} of host {} is of type {}, which does not "
-                                  "support cleaning; NVME does, and what [devices] device_spec "
-                                  "lists",
-                                  to_string(record.address), record.host, record.type)};
-  }
+  if (!record.cleanable()) return why_not_of_its_type(record);
   if (auto fault = why_state_forbids(record, steps_named)) return fault;
   return why_no_worker(found, now, heartbeat_max_ms);
 }

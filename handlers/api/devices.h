@@ -1,7 +1,6 @@
 // Devices as the API shows them, and whether one may be told to clean itself. Pure; thread: any.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,42 +14,20 @@
 
 namespace reclaim::api {
 
-struct DeviceFilter {
-  std::optional<std::string> type, vendor, hostname, status, device_state;
-  [[nodiscard]] bool all() const {
-    return !type && !vendor && !hostname && !status && !device_state;
-  }
+// The fields of Device that are JSON, out of the others and what its record says besides.
+void render(Device& device, const Record& record);
+
+// How a device is written.
+struct DeviceForm {
+  Microversion version;
+  // With waiting_for and last_error, which may hold serials and texts of the host.
+  bool reasons = false;
+  std::string link;  // all of a self link but the UUID, as JSON without the quote at its end
 };
-
-// The parameters of `GET /v2/devices` at this microversion; the error names the one that is wrong
-// and what is accepted.
-[[nodiscard]] Result<DeviceFilter> parse_device_filter(const Parameters& parameters,
-                                                       Microversion version);
-
-// The fields of Device that are JSON, out of the others.
-void render(Device& device);
-
-// The body of `GET /v2/devices`, made in pieces. `base_url` with its mount point, without a slash
-// at its end.
-class DeviceList final {
- public:
-  DeviceList(Devices devices, DeviceFilter filter, Microversion version,
-             const std::string& base_url);
-
-  // Goes through some more of the devices; false: those were the last.
-  [[nodiscard]] bool go_on();
-  [[nodiscard]] std::string take() { return std::move(body_); }
-
- private:
-  Devices devices_;  // those still to come, for the last who holds on to a host's frees them
-  const DeviceFilter filter_;
-  const Microversion version_;
-  const std::string link_;
-  std::size_t next_ = 0;  // of the hosts
-  std::string body_ = R"({"devices":[)";
-};
-[[nodiscard]] std::string device_body(const Device& device, Microversion version,
-                                      const std::string& base_url);
+// `base_url` with its mount point, without a slash at its end.
+[[nodiscard]] DeviceForm device_form(Microversion version, bool reasons,
+                                     const std::string& base_url);
+void append_device(std::string& out, const Device& device, const DeviceForm& form);
 // Of `GET /v2/devices/ID/cleaning/steps`.
 [[nodiscard]] std::string steps_body(const Record& record);
 
@@ -59,7 +36,9 @@ struct Fault {
   std::string detail;
 };
 
-// Why its host carries out no order now; nothing: it does.
+// Of a device that is only shown.
+[[nodiscard]] Fault why_not_of_its_type(const Record& record);
+// Why nothing of the device's host would hear an order; nothing: its worker lives.
 [[nodiscard]] std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
                                                  std::int64_t heartbeat_max_ms);
 // Why the hold at which the device waits takes no approval; nothing: it does, or waits at one.

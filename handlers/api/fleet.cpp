@@ -130,7 +130,9 @@ Device device_of(const Record& record) {
   device.created_at = record.created_at;
   device.updated_at = record.updated_at;
   device.managed = record.managed;
-  render(device);
+  device.cyborg_uuid = looks_like_uuid(record.cyborg_uuid) ? record.cyborg_uuid : std::string();
+  device.certificate_id = record.certificate_id;
+  render(device, record);
   return device;
 }
 
@@ -287,9 +289,23 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     devices([this, uuid, done = std::move(done)](Result<Shared<Devices>> devices) mutable {
       if (!devices) return done(devices.error());
       const auto found = host_of_.find(uuid);
-      if (found == host_of_.end()) return done(Shared<Found>());
-      look_at(found->second, uuid, std::move(done));
+      if (found != host_of_.end()) return look_at(found->second, uuid, std::move(done));
+      const Device* by_cyborgs = the_one_of_cyborgs(**devices, uuid);
+      if (by_cyborgs == nullptr) return done(Shared<Found>());
+      look_at(by_cyborgs->host, by_cyborgs->uuid, std::move(done));
     });
+  }
+
+  static const Device* the_one_of_cyborgs(const Devices& devices, const std::string& uuid) {
+    const Device* found = nullptr;
+    for (const HostDevices& host : devices) {
+      for (const Device& device : *host) {
+        if (device.cyborg_uuid != uuid) continue;
+        if (found != nullptr) return nullptr;
+        found = &device;
+      }
+    }
+    return found;
   }
 
   void look_at(const std::string& host, const std::string& uuid, OnView<Found> done) {

@@ -35,10 +35,14 @@ struct Device {
   WallMs created_at;
   WallMs updated_at;
   bool managed = true;
+  std::string cyborg_uuid;     // of Cyborg's device of it; empty: not known
+  std::string certificate_id;  // of its last release; empty: none
   // The parts of its JSON that stand fast, written when it is read: a list of a large fleet is then
   // put together in the few milliseconds that the loop can spare.
-  std::string json_head;   // {"uuid": … "hostname": …
-  std::string json_times;  // "created_at": …, "updated_at": …
+  std::string json_head;      // "uuid": … "hostname": …
+  std::string json_cleaning;  // "held": … "tags": …
+  std::string json_reasons;   // "waiting_for": …, "last_error": …
+  std::string json_times;     // "created_at": …, "updated_at": …
 };
 
 [[nodiscard]] Device device_of(const Record& record);
@@ -82,7 +86,8 @@ class Fleet final {
     HostInfo host;
     Record record;
   };
-  // One device as it stands now, with its host; an empty pointer: there is none.
+  // One device as it stands now, with its host, by its own UUID or by Cyborg's; an empty pointer:
+  // there is none, or several have that UUID of Cyborg's.
   void find(const std::string& uuid, OnView<Found> done);
 
  private:

@@ -2,21 +2,38 @@
 
 #include <fmt/core.h>
 
+#include "handlers/accepted_drive.h"
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/device/machine.h"
 #include "state/device/named_steps.h"
 
 namespace reclaim::api {
 namespace {
 
+constexpr int kAccepted = 202;
+constexpr int kAsCyborgs = 200;
+constexpr std::size_t kBodyBytesMax = 65'536;
 constexpr const char* kReason = "reason";
+
+constexpr OrderCall kCalls[] = {
+    {Resource::clean, OrderKind::clean, "cyborg:device:clean", kVersionDeviceState, kAccepted},
+    {Resource::unhold, OrderKind::unhold, "cyborg:device:unhold", kVersionDeviceState, kAccepted},
+    {Resource::disown, OrderKind::disown, "cyborg:device:disown", kVersionDeviceState, kAccepted},
+    {Resource::abort, OrderKind::abort, "cyborg:device:abort", kVersionCleaning, kAccepted},
+    {Resource::enrol, OrderKind::enrol, "cyborg:device:enrol", kVersionCleaning, kAccepted},
+    {Resource::enable, OrderKind::maintenance_off, "cyborg:device:enable", kVersionStatus,
+     kAsCyborgs},
+    {Resource::disable, OrderKind::maintenance_on, "cyborg:device:disable", kVersionStatus,
+     kAsCyborgs},
+};
 
 bool blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// An empty object is what some clients send for no body.
+// An empty object is what some clients send for no arguments.
 bool says_nothing(std::string_view body) {
   if (blank(body)) return true;
   const std::size_t first = body.find_first_not_of(" \t\r\n");
@@ -25,12 +42,26 @@ bool says_nothing(std::string_view body) {
          blank(body.substr(first + 1, last - first - 1));
 }
 
-Fault bad_request(std::string detail) {
-  return Fault{400, std::move(detail)};
-}
-
-std::string device_name(const Record& record) {
-  return fmt::format("The device at {} of host {}", to_string(record.address), record.host);
+// The serial that an enrolment's body names; empty: none.
+Result<std::string> serial_of(std::string_view body) {
+  if (says_nothing(body)) return std::string();
+  const auto parsed = json::parse(body, kBodyBytesMax);
+  if (!parsed) return parsed.error();
+  if (!parsed->IsObject()) return Error{Errc::invalid, "it is not an object"};
+  for (const auto& member : parsed->GetObject()) {
+    const std::string_view name(member.name.GetString(), member.name.GetStringLength());
+    if (name != "serial" || parsed->MemberCount() > 1) {
+      return Error{Errc::invalid, fmt::format("member '{}' is not accepted, or not a second time",
+                                              printable_excerpt(name, 40))};
+    }
+  }
+  auto serial = json::get_string(*parsed, "serial");
+  if (!serial) return serial;
+  const bool fits = !serial->empty() && serial->size() <= kOrderWordBytesMax &&
+                    printable_excerpt(*serial, kOrderWordBytesMax) == *serial;
+  if (fits) return serial;
+  return Error{Errc::invalid, fmt::format("'serial' is not a text of 1 to {} printable characters",
+                                          kOrderWordBytesMax)};
 }
 
 Result<std::string> reason_of(std::string_view body) {
@@ -52,67 +83,129 @@ Result<std::string> reason_of(std::string_view body) {
   return *std::move(reason);
 }
 
-std::optional<Fault> why_not_disown(const Fleet::Found& found, WallMs now,
-                                    std::int64_t heartbeat_max_ms) {
-  const Record& record = found.record;
-  if (!record.damage.empty()) {
-    return Fault{409, fmt::format("{}: {}", device_name(record), record.damage)};
+// The clean steps that an operator names, as the order has them. What a device does not have is not
+// asked of one that takes no cleaning at all.
+Result<std::string> steps_of(std::string_view body, const Record& record) {
+  if (says_nothing(body)) return std::string();
+  const auto steps = parse_named_steps(body);
+  if (!steps) return steps.error();
+  if (record.cleanable()) {
+    if (Status known = check_named_steps(*steps, record.steps_offered); !known) {
+      return known.error();
+    }
   }
+  return encode_plan(*steps);
+}
+
+std::string named(const Record& record) {
+  return fmt::format("The device at {} of host {}", to_string(record.address), record.host);
+}
+
+std::optional<Fault> why_not_abort(const Record& record) {
+  if (is_busy(record.stage) || record.stage == Stage::pending_cleaning) return std::nullopt;
+  return Fault{409, fmt::format("{} is {}; there is no cleaning to abort, and nothing to do",
+                                named(record), to_string(device_state(record.stage)))};
+}
+
+std::optional<Fault> why_not_enrol(const Record& record) {
+  if (!record.cleanable()) return why_not_of_its_type(record);
+  if (find_row(record.stage, Trigger::operator_enrol) == nullptr) {
+    return Fault{409, fmt::format("{} is {}; a drive is enrolled while it is available, waits to "
+                                  "be cleaned or is in error",
+                                  named(record), to_string(device_state(record.stage)))};
+  }
+  if (!record.held) return std::nullopt;
+  return Fault{409, fmt::format("{} is held by an operator; un-reserve it first", named(record))};
+}
+
+// What Cyborg has switched off, Cyborg alone switches on.
+std::optional<Fault> why_not_enable(const Record& record) {
+  if (record.maintenance || record.cyborg_status != "maintaining") return std::nullopt;
+  return Fault{409, fmt::format("{} is in no maintenance of Reclaim's; Cyborg's own status of it "
+                                "is maintaining: enable it by Cyborg's API",
+                                named(record))};
+}
+
+std::optional<Fault> why_not_disown(const Record& record) {
   if (!record.cleanable()) {
-    return bad_request(
-        fmt::format("{} is of type {}, and not Reclaim's: there is nothing to let go",
-                    device_name(record), record.type));
+    return Fault{400, fmt::format("{} is of type {}, and not Reclaim's: there is nothing to let go",
+                                  named(record), record.type)};
   }
   if (is_busy(record.stage)) {
-    return Fault{409, fmt::format("{} is cleaning: abort it on its host with `reclaim device "
-                                  "abort`, then ask again",
-                                  device_name(record))};
+    return Fault{409, fmt::format("{} is cleaning: abort it, then ask again", named(record))};
   }
-  if (!record.steps_offered.empty()) {
-    return Fault{409, fmt::format("{} is matched by a device_spec entry: remove the entry, reload "
-                                  "the worker of its host, then ask again",
-                                  device_name(record))};
+  if (record.steps_offered.empty()) return std::nullopt;
+  return Fault{409, fmt::format("{} is matched by a device_spec entry: remove the entry, reload "
+                                "the worker of its host, then ask again",
+                                named(record))};
+}
+
+std::optional<Fault> why_state_forbids(OrderKind kind, const Record& record) {
+  if (!record.damage.empty()) {
+    return Fault{409, fmt::format("{}: {}", named(record), record.damage)};
   }
-  return why_no_worker(found, now, heartbeat_max_ms);
+  if (kind == OrderKind::abort) return why_not_abort(record);
+  if (kind == OrderKind::enrol) return why_not_enrol(record);
+  if (kind == OrderKind::disown) return why_not_disown(record);
+  if (kind == OrderKind::maintenance_off) return why_not_enable(record);
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::string_view word_of(Resource resource) {
-  if (resource == Resource::unhold) return "unhold";
-  return resource == Resource::disown ? "disown" : "clean";
+const OrderCall* order_call(Resource resource) {
+  for (const OrderCall& call : kCalls) {
+    if (call.resource == resource) return &call;
+  }
+  return nullptr;
 }
 
-std::variant<Order, Fault> order_of(Resource resource, std::string_view body,
-                                    const Fleet::Found& found, WallMs now,
-                                    std::int64_t heartbeat_max_ms) {
-  Order order;
-  order.order = word_of(resource);
-  order.address = to_string(found.record.address);
-  std::optional<Fault> fault;
-  if (resource == Resource::disown) {
+std::optional<Fault> read_body(const OrderCall& call, std::string_view body, const Record& record,
+                               Order& order) {
+  if (call.kind == OrderKind::disown) {
     auto reason = reason_of(body);
-    if (!reason) return bad_request(reason.error().what);
+    if (!reason) return Fault{400, reason.error().what};
     order.reason = *std::move(reason);
-    fault = why_not_disown(found, now, heartbeat_max_ms);
-  } else if (resource == Resource::clean && !says_nothing(body)) {
-    const auto steps = parse_named_steps(body);
-    if (!steps) return bad_request(steps.error().what);
-    fault = why_not_clean(found, now, heartbeat_max_ms, true);
-    if (fault && fault->status == 400) return *fault;
-    if (Status known = check_named_steps(*steps, found.record.steps_offered); !known) {
-      return bad_request(known.error().what);
+  } else if (call.kind == OrderKind::clean) {
+    auto steps = steps_of(body, record);
+    if (!steps) return Fault{400, steps.error().what};
+    order.steps = *std::move(steps);
+  } else if (call.kind == OrderKind::enrol) {
+    auto serial = serial_of(body);
+    if (!serial) {
+      return Fault{400, fmt::format("enrol: {}; accepted is no body, or {{\"serial\": \"...\"}}",
+                                    serial.error().what)};
     }
-    order.steps = encode_plan(*steps);
+    order.serial = *std::move(serial);
   } else if (!says_nothing(body)) {
-    return bad_request(fmt::format("{} takes no arguments: send no body, or {{}}", order.order));
-  } else if (resource == Resource::unhold) {
-    fault = why_not_unhold(found, now, heartbeat_max_ms);
-  } else {
-    fault = why_not_clean(found, now, heartbeat_max_ms, false);
+    return Fault{400, fmt::format("{} takes no arguments: send no body, or {{}}",
+                                  order_name(call.resource))};
   }
-  if (fault) return *fault;
-  return order;
+  return std::nullopt;
+}
+
+std::optional<Fault> why_not_order(const OrderCall& call, const Order& order,
+                                   const Fleet::Found& found, WallMs now,
+                                   std::int64_t heartbeat_max_ms) {
+  if (call.kind == OrderKind::clean) {
+    return why_not_clean(found, now, heartbeat_max_ms, !order.steps.empty());
+  }
+  if (call.kind == OrderKind::unhold) return why_not_unhold(found, now, heartbeat_max_ms);
+  if (auto fault = why_state_forbids(call.kind, found.record)) return fault;
+  return why_no_worker(found, now, heartbeat_max_ms);
+}
+
+std::optional<Fault> name_drive(const Record& record, Order& order) {
+  if (record.by_steps && !order.serial.empty()) {
+    return Fault{400, fmt::format("{} is no drive and tells no serial to compare: enrol it without "
+                                  "one",
+                                  named(record))};
+  }
+  const auto drive = drive_to_accept(record, order.serial, R"({"serial": "..."})");
+  if (!drive) return Fault{400, drive.error().what};
+  order.serial = drive->serial;
+  order.hardware = drive->hardware;
+  return std::nullopt;
 }
 
 }  // namespace reclaim::api

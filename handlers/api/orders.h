@@ -1,25 +1,43 @@
-// What a POST asks of the worker of a device, out of its path and body, judged by what Redis has of
-// the device. The worker judges every order again. Pure. Thread: the loop's.
+// What is ordered through the API: by which rule, from which microversion on, whether the device
+// takes it now, and what the order says. The worker judges each again when it gets it. Pure;
+// thread: any.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "handlers/api/devices.h"
 #include "handlers/api/fleet.h"
 #include "handlers/api/route.h"
+#include "handlers/api/version.h"
 #include "state/device/order.h"
 
 namespace reclaim::api {
 
-// The order, without who issues it and without its code; or the error that answers the request.
-[[nodiscard]] std::variant<Order, Fault> order_of(Resource resource, std::string_view body,
-                                                  const Fleet::Found& found, WallMs now,
-                                                  std::int64_t heartbeat_max_ms);
+struct OrderCall {
+  Resource resource;
+  OrderKind kind;
+  std::string_view rule;
+  Microversion since;
+  int accepted;  // the status: 202, or as Cyborg answers its own
+};
 
-// The last word of the path: "clean".
-[[nodiscard]] std::string_view word_of(Resource resource);
+// Null: the resource orders nothing.
+[[nodiscard]] const OrderCall* order_call(Resource resource);
+
+// Puts into the order what the call's body says; a fault: it says what it may not, also of clean
+// steps that the device does not have.
+[[nodiscard]] std::optional<Fault> read_body(const OrderCall& call, std::string_view body,
+                                             const Record& record, Order& order);
+
+// Why the device does not take it now; nothing: it does.
+[[nodiscard]] std::optional<Fault> why_not_order(const OrderCall& call, const Order& order,
+                                                 const Fleet::Found& found, WallMs now,
+                                                 std::int64_t heartbeat_max_ms);
+
+// Of an order that accepts a drive: names the drive; a fault: nothing tells which it is.
+[[nodiscard]] std::optional<Fault> name_drive(const Record& record, Order& order);
 
 }  // namespace reclaim::api

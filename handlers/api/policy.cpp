@@ -23,7 +23,8 @@ constexpr std::size_t kRulesMax = 500;
 // Of rules that refer to rules. Asking is recursive: this times kPolicyNestingMax bounds it.
 constexpr std::size_t kReferencesDepthMax = 32;
 
-constexpr std::string_view kApiRules = "cyborg:";
+// What the API itself asks for begins with one of these.
+constexpr std::array<std::string_view, 2> kApiRules{"cyborg:", "reclaim:"};
 
 struct Default {
   std::string_view name;
@@ -40,6 +41,11 @@ constexpr Default kDefaults[] = {
     {"cyborg:device:cleaning_steps", "role:admin"},
     {"cyborg:device:unhold", "role:admin"},
     {"cyborg:device:disown", "role:admin"},
+    {"cyborg:device:abort", "role:admin"},
+    {"cyborg:device:enrol", "role:admin"},
+    {"cyborg:device:enable", "rule:admin_api"},
+    {"cyborg:device:disable", "rule:admin_api"},
+    {"reclaim:certificate:get", "role:admin"},
     {"cyborg:arq:get_all", "rule:project_reader_or_admin"},
     {"cyborg:arq:get_one", "rule:project_reader_or_admin"},
     {"admin_api", "role:admin"},
@@ -62,7 +68,7 @@ constexpr Default kDefaults[] = {
 };
 
 // Cyborg's rules for calls that we do not answer: they may stand in a file that both read.
-constexpr std::array<std::string_view, 16> kOfCyborgOnly{"cyborg:arq:create",
+constexpr std::array<std::string_view, 14> kOfCyborgOnly{"cyborg:arq:create",
                                                          "cyborg:arq:delete",
                                                          "cyborg:arq:update",
                                                          "cyborg:attribute:create",
@@ -72,8 +78,6 @@ constexpr std::array<std::string_view, 16> kOfCyborgOnly{"cyborg:arq:create",
                                                          "cyborg:deployable:get_all",
                                                          "cyborg:deployable:get_one",
                                                          "cyborg:deployable:program",
-                                                         "cyborg:device:disable",
-                                                         "cyborg:device:enable",
                                                          "cyborg:device_profile:create",
                                                          "cyborg:device_profile:delete",
                                                          "cyborg:device_profile:get_all",
@@ -150,7 +154,10 @@ Status check_name(const std::string& name, const References& references) {
   if (is_default(name) || is_of_cyborg_only(name) || references.anybody_asks_for(name)) return Ok{};
   std::vector<std::string_view> asked;
   for (const Default& rule : kDefaults) {
-    if (rule.name.substr(0, kApiRules.size()) == kApiRules) asked.push_back(rule.name);
+    if (std::any_of(kApiRules.begin(), kApiRules.end(),
+                    [&](std::string_view begin) { return rule.name.starts_with(begin); })) {
+      asked.push_back(rule.name);
+    }
   }
   return wrong(name, fmt::format("nothing asks for it, neither the API nor another rule; the API "
                                  "asks for {}",

@@ -19,9 +19,7 @@ using Target = std::map<std::string, std::string>;
 
 class Policy final {
  public:
-  // The defaults: those of Cyborg for what it has; for `cyborg:device:clean`,
-  // `cyborg:device:cleaning_steps`, `cyborg:device:unhold` and `cyborg:device:disown`, which are
-  // not Cyborg's yet, role:admin.
+  // The defaults: those of Cyborg for what it has; for what is not Cyborg's yet, role:admin.
   [[nodiscard]] static Policy defaults();
   // The defaults, overridden by name. An unknown name, a rule that cannot be parsed, a reference to
   // a rule that is not there and a circle are errors that name the rule.

@@ -67,6 +67,23 @@ Result<std::vector<std::string>> parse_path(std::string_view path) {
   return segments;
 }
 
+struct OrderPath {
+  std::string_view name;
+  Resource resource;
+};
+constexpr OrderPath kOrderPaths[] = {
+    {"clean", Resource::clean},     {"unhold", Resource::unhold}, {"disown", Resource::disown},
+    {"abort", Resource::abort},     {"enrol", Resource::enrol},   {"enable", Resource::enable},
+    {"disable", Resource::disable},
+};
+
+Resource find_order(std::string_view name) {
+  for (const OrderPath& path : kOrderPaths) {
+    if (path.name == name) return path.resource;
+  }
+  return Resource::nothing;
+}
+
 // `rest`: the segments behind the mount point.
 Resource find_resource(const std::vector<std::string>& rest) {
   if (rest.empty()) return Resource::root;
@@ -75,14 +92,16 @@ Resource find_resource(const std::vector<std::string>& rest) {
   if (rest[1] == "devices") {
     if (rest.size() == 2) return Resource::devices;
     if (rest.size() == 3) return Resource::device;
-    if (rest.size() == 4 && rest[3] == "clean") return Resource::clean;
-    if (rest.size() == 4 && rest[3] == "unhold") return Resource::unhold;
-    if (rest.size() == 4 && rest[3] == "disown") return Resource::disown;
+    if (rest.size() == 4) return find_order(rest[3]);
     if (rest.size() == 5 && rest[3] == "cleaning" && rest[4] == "steps") return Resource::steps;
   }
   if (rest[1] == "accelerator_requests") {
     if (rest.size() == 2) return Resource::arqs;
     if (rest.size() == 3) return Resource::arq;
+  }
+  if (rest[1] == "certificates") {
+    if (rest.size() == 2) return Resource::certificates;
+    if (rest.size() == 3) return Resource::certificate;
   }
   return Resource::nothing;
 }
@@ -112,9 +131,11 @@ Result<Route> parse_route(std::string_view text) {
   return route;
 }
 
-bool orders_something(Resource resource) {
-  return resource == Resource::clean || resource == Resource::unhold ||
-         resource == Resource::disown;
+std::string_view order_name(Resource resource) {
+  for (const OrderPath& path : kOrderPaths) {
+    if (path.resource == resource) return path.name;
+  }
+  return {};
 }
 
 std::string_view method_of(Resource resource) {

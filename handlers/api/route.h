@@ -20,12 +20,18 @@ enum class Resource {
   version,  // /v2
   devices,  // /v2/devices
   device,   // /v2/devices/ID
-  clean,    // /v2/devices/ID/clean
-  unhold,   // /v2/devices/ID/unhold
-  disown,   // /v2/devices/ID/disown
-  steps,    // /v2/devices/ID/cleaning/steps
-  arqs,     // /v2/accelerator_requests
-  arq,      // /v2/accelerator_requests/ID
+  clean,    // /v2/devices/ID/clean, and so on: orders.h
+  unhold,
+  disown,
+  abort,
+  enrol,
+  enable,
+  disable,
+  steps,         // /v2/devices/ID/cleaning/steps
+  arqs,          // /v2/accelerator_requests
+  arq,           // /v2/accelerator_requests/ID
+  certificates,  // /v2/certificates
+  certificate,   // /v2/certificates/ID
   nothing,
 };
 
@@ -40,8 +46,12 @@ struct Route {
 // perhaps a query. The error is a 400's text: bad encoding, too many parameters.
 [[nodiscard]] Result<Route> parse_route(std::string_view text);
 
-// An order for the worker of a device, by POST; everything else is read.
-[[nodiscard]] bool orders_something(Resource resource);
+// An order for the worker of a device, by POST; everything else is read. The order's name is the
+// last part of its path; empty: it is none.
+[[nodiscard]] std::string_view order_name(Resource resource);
+[[nodiscard]] inline bool orders_something(Resource resource) {
+  return !order_name(resource).empty();
+}
 // "GET" or "POST"; the HTTP server turns a HEAD into a GET and keeps the body to itself.
 [[nodiscard]] std::string_view method_of(Resource resource);
 // What a 405's Allow says.

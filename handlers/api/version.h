@@ -19,11 +19,15 @@ struct Microversion {
 [[nodiscard]] std::string to_string(Microversion version);
 
 inline constexpr Microversion kVersionMin{2, 0};
-inline constexpr Microversion kVersionMax{2, 5};
-// What came with which one. Cyborg's own end at 2.3; 2.4 and 2.5 are the specifications'.
+inline constexpr Microversion kVersionMax{2, 6};
+// What came with which one. Cyborg's own end at 2.3; 2.4 and 2.5 are the specifications',
+// 2.6 is ours.
 inline constexpr Microversion kVersionStatus{2, 3};       // a device's `status`
 inline constexpr Microversion kVersionManaged{2, 4};      // attach_handle_info.managed
 inline constexpr Microversion kVersionDeviceState{2, 5};  // `device_state`, and the clean call
+inline constexpr Microversion kVersionCleaning{2, 6};     // a device's cleaning; abort and enrol
+inline constexpr Microversion kVersionPages = kVersionCleaning;         // `limit` and the like
+inline constexpr Microversion kVersionCertificates = kVersionCleaning;  // /v2/certificates
 
 inline constexpr std::string_view kVersionHeader = "OpenStack-API-Version";
 

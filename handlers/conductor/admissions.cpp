@@ -115,6 +115,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   next.steps_offered = assessment.facts.steps_offered.value_or(next.steps_offered);
   next.by_steps = assessment.facts.by_steps.value_or(next.by_steps);
   if (assessment.cyborg_status) next.cyborg_status = *assessment.cyborg_status;
+  next.cyborg_uuid = assessment.cyborg_uuid.value_or(next.cyborg_uuid);
   if (assessment.counters) {
     next.certified_host_reads = assessment.counters->host_reads;
     next.certified_host_writes = assessment.counters->host_writes;

@@ -135,6 +135,7 @@ void ArqDesk::fill_in(Sighting& sighting, const Record* record) {
   sighting.ended = std::move(arqs.ended);
   sighting.own_status = cyborg_.own_status_of(sighting.address, question.provider);
   sighting.cyborg_status = cyborg_.status_of(sighting.address, question.provider);
+  sighting.cyborg_uuid = cyborg_.uuid_of(sighting.address, question.provider);
   sighting.cyborg_silent = !sighting.cyborg_status;
 }
 

@@ -11,13 +11,16 @@ constexpr std::int64_t kCyborgWaitMs = 3'000;
 // Cyborg says may come from a replica that lags.
 constexpr std::int64_t kLeakedAfterMs = 30'000;
 
+bool is_of(const placement::CyborgDevice& device, const PciAddress& address,
+           const std::string& provider) {
+  return device.address == address || (!provider.empty() && device.provider == provider);
+}
+
 const placement::CyborgDevice* device_of(const placement::CyborgView& view,
                                          const PciAddress& address, const std::string& provider) {
   const placement::CyborgDevice* found = nullptr;
   for (const placement::CyborgDevice& device : view.devices) {
-    const bool it_is =
-        device.address == address || (!provider.empty() && device.provider == provider);
-    if (!it_is) continue;
+    if (!is_of(device, address, provider)) continue;
     if (device.status == kMaintaining) return &device;  // of two drivers, whichever was disabled
     if (found == nullptr) found = &device;
   }
@@ -114,6 +117,19 @@ std::optional<Arq> CyborgWatch::leaked(const ArqQuestion& question,
     }
   }
   return found;
+}
+
+std::optional<std::string> CyborgWatch::uuid_of(const PciAddress& address,
+                                                const std::string& provider) const {
+  if (!is_configured()) return "";
+  if (!view_) return std::nullopt;
+  std::string uuid;
+  for (const placement::CyborgDevice& device : view_->devices) {
+    if (!is_of(device, address, provider) || device.uuid.empty()) continue;
+    if (!uuid.empty() && uuid != device.uuid) return "";
+    uuid = device.uuid;
+  }
+  return uuid;
 }
 
 // One that did not answer may have been told meanwhile that the device is maintaining.

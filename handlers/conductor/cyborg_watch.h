@@ -59,6 +59,9 @@ class CyborgWatch final {
   // it for a while and the book of ARQs knows that it is over. `question`: as the survey saw it.
   [[nodiscard]] std::optional<Arq> leaked(const ArqQuestion& question,
                                           const std::optional<Arq>& holder);
+  // The same of the UUID of Cyborg's device; empty also where several of them may be it.
+  [[nodiscard]] std::optional<std::string> uuid_of(const PciAddress& address,
+                                                   const std::string& provider) const;
   // Why a device must be left as it is; empty: no reason.
   [[nodiscard]] std::string why_withheld(const Record& record) const;
 

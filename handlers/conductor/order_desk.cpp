@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "handlers/survey/identity.h"
+#include "handlers/accepted_drive.h"
 
 namespace reclaim {
 namespace {

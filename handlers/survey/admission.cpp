@@ -472,6 +472,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   settle_kind(out, base, record, sighting, ledger);
   if (base.flow == Flow::cyborg) {
     out.cyborg_status = sighting.cyborg_status;
+    out.cyborg_uuid = sighting.cyborg_uuid;
     const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
     if (arq) out.facts.arq = arq->uuid;
   }

@@ -48,6 +48,7 @@ struct Assessment {
   std::optional<nvme::Counters> counters;
   // What Cyborg calls its status now; no value: not known now.
   std::optional<std::string> cyborg_status;
+  std::optional<std::string> cyborg_uuid;  // the same of its UUID there
   // Placement and the device's state contradict each other; both are named. Empty: they do not.
   std::string mismatch;
   // An ARQ or an instance has got what is not clean: to be said loudly.

@@ -222,11 +222,6 @@ FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive) {
   return found;
 }
 
-bool names_a_drive(const std::string& serial, const std::string& hardware, bool by_steps) {
-  const HardwareIdentity named = noted(hardware);
-  return !serial.empty() || !named.serial_number.empty() || (by_steps && !named.slot.empty());
-}
-
 std::string not_the_drive_of(const Order& order, const FoundDrive& found, bool by_steps) {
   const Match hardware = compare_as(by_steps, noted(order.hardware), noted(found.hardware));
   std::string is;

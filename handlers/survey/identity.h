@@ -53,11 +53,6 @@ void assess_guest(Assessment& out, const placement::ProviderView& view, const st
 // What a look found of a drive.
 [[nodiscard]] FoundDrive found_drive(const std::optional<nvme::DriveFacts>& drive);
 
-// Whether this is enough to say which device an order accepts: a slot alone tells no two drives
-// apart, but cards (`by_steps`).
-[[nodiscard]] bool names_a_drive(const std::string& serial, const std::string& hardware,
-                                 bool by_steps);
-
 // Why what was found at an address is not the drive that an order accepts. Empty: it is, or, where
 // no serial can be read, the claim will tell.
 [[nodiscard]] std::string not_the_drive_of(const Order& order, const FoundDrive& found,

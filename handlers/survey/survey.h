@@ -59,6 +59,8 @@ struct Sighting {
   std::optional<Arq> ended;   // one that did, and it was not released since
   // What Cyborg's API says of it: "enabled", "maintaining", or nothing; no value: not known now.
   std::optional<std::string> cyborg_status;
+  // The UUID that Cyborg has for it, or nothing; no value: not known now.
+  std::optional<std::string> cyborg_uuid;
   bool cyborg_silent = false;  // the API is configured and does not answer
   // The same status where Cyborg tells that it is of this device and no other; empty: it does not.
   std::string own_status;

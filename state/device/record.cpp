@@ -127,6 +127,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("arq", record.arq, younger);
   visit("managed", record.managed, younger);
   visit("cyborg_status", record.cyborg_status, younger);
+  visit("cyborg_uuid", record.cyborg_uuid, younger);
   visit.text("clean_start", record.clean_start, parse_clean_start, younger);
   visit.text("plan", record.plan, decode_plan, required, encode_plan);
   visit.text("steps_offered", record.steps_offered, decode_plan, younger, encode_plan);

@@ -149,6 +149,8 @@ struct Record {
   // Cyborg's scheduling switch: "enabled", "maintaining", or empty where Cyborg was not asked. One
   // that is maintaining is never un-reserved.
   std::string cyborg_status;
+  // UUID of Cyborg's device of it; empty where Cyborg was not asked or does not tell.
+  std::string cyborg_uuid;
 
   // The cleaning under way or last done.
   CleanStart clean_start = CleanStart::automatic;

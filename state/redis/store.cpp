@@ -447,6 +447,13 @@ void RedisStore::save_certificate(const Certificate& certificate, const std::str
       without_value<RedisReply>(std::move(done), "the certificate is not saved"));
 }
 
+void RedisStore::load_certificate(const std::string& host, const std::string& address,
+                                  Callback<std::string> done) {
+  client_->command({"GET", redis_keys::of_device(host, "certificate", address)},
+                   reading<RedisReply>(std::move(done), "the certificate is not read",
+                                       [](const RedisReply& reply) { return reply.text; }));
+}
+
 void RedisStore::check_persistence(Callback<PersistenceReport> done) {
   // Not CONFIG GET: an ACL for a service, and most hosted servers, forbid it; INFO says the same.
   client_->command({"INFO"}, [done = std::move(done)](Result<RedisReply> reply) {

@@ -18,6 +18,7 @@
 #include "state/base/log.h"
 #include "state/base/reading.h"
 #include "state/certificate/record_seal.h"
+#include "state/device/certificates.h"
 #include "state/device/in_hand.h"
 #include "state/device/outbox.h"
 #include "state/device/store.h"
@@ -61,9 +62,9 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
-// More than thirty methods: two thirds are those of Store, InHand and Outbox, and each of the
+// More than thirty methods: two thirds are those of Store, InHand, Outbox and Certificates, and each of the
 // others is one step of a conversation over the two connections that it owns.
-class RedisStore final : public Store, public InHand, public Outbox {
+class RedisStore final : public Store, public InHand, public Outbox, public Certificates {
  public:
   // `loop`, `clock` and `logger` outlive the store.
   static Result<std::unique_ptr<RedisStore>> create(uv_loop_t* loop, RedisStoreOptions options,
@@ -124,6 +125,8 @@ class RedisStore final : public Store, public InHand, public Outbox {
   void remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) override;
   void save_certificate(const Certificate& certificate, const std::string& sealed_text,
                         Callback<Ok> done) override;
+  void load_certificate(const std::string& host, const std::string& address,
+                        Callback<std::string> done) override;
   void mark_in_hand(const std::string& name, Callback<bool> done) override;
   void clear_in_hand(const std::string& name, Callback<Ok> done) override;
   // Of the host that RedisOutboxOptions name.

@@ -65,7 +65,9 @@ def keys_of(microversion):
             "created_at", "updated_at", "links"}
     minor = int(microversion.split(".")[1])
     return keys | ({"status"} if minor >= 3 else set()) | \
-        ({"device_state"} if minor >= 5 else set())
+        ({"device_state"} if minor >= 5 else set()) | \
+        ({"cyborg_uuid", "held", "clean_step", "progress", "tags", "waiting_for", "last_error"}
+         if minor >= 6 else set())
 
 
 class DeviceApi(CyborgEndToEnd):
@@ -288,7 +290,7 @@ class EveryCode(DeviceApi):
         refused(self.get("/v2/devices/" + new_uuid()), 404)
         refused(self.get("/v2/nothing"), 404)
         refused(curl(self.url + "/v2/devices", method="PUT", token=self.token), 405)
-        refused(self.get("/v2/devices", version="9.9"), 406, "2.5")
+        refused(self.get("/v2/devices", version="9.9"), 406, "2.6")
         refused(clean(broken, version="2.4"), 406, "2.5")
         refused(clean(free), 409, "available")
         taken = self.bind(made, address=SECOND)
@@ -396,7 +398,7 @@ class Microversions(DeviceApi):
         made = self.serving()
         uuid = self.uuid_of(made)
         bodies = {}
-        for version in ("2.0", "2.3", "2.4", "2.5"):
+        for version in ("2.0", "2.3", "2.4", "2.5", "2.6"):
             answer = self.get("/v2/devices/" + uuid, version=version)
             bodies[version] = answer.body
             self.assertEqual(set(answer.json()), keys_of(version), version)
@@ -406,7 +408,7 @@ class Microversions(DeviceApi):
             self.assertEqual([set(device) for device in listed], [keys_of(version)])
         self.assertEqual(bodies["2.3"], bodies["2.4"])
         self.assertEqual(self.get("/v2/devices/" + uuid).body, bodies["2.0"])
-        self.assertEqual(self.get("/v2/devices/" + uuid, version="latest").body, bodies["2.5"])
+        self.assertEqual(self.get("/v2/devices/" + uuid, version="latest").body, bodies["2.6"])
         self.assertEqual(json.loads(bodies["2.5"])["device_state"], "available")
         self.assertEqual(json.loads(bodies["2.5"])["status"], "enabled")
 
@@ -446,8 +448,96 @@ class Microversions(DeviceApi):
             self.assertIn(answer.status, (200, status), answer.body)
             text = answer.body
             self.assertIn('"2.0"', text)
-            self.assertIn('"2.5"', text)
+            self.assertIn('"2.6"', text)
             self.assertIn(self.url, text)
+
+
+class RemoteHand(DeviceApi):
+    """What an operator does from afar: maintenance, abort, enrol, and reading certificates."""
+
+    def order(self, uuid, name, version="2.6", **more):
+        return curl("%s/v2/devices/%s/%s" % (self.url, uuid, name),
+                    **{"method": "POST", "version": version, "token": self.token, **more})
+
+    def seen(self, uuid):
+        return self.get("/v2/devices/" + uuid, version="2.6").json()
+
+    def with_order_key(self):
+        """A host and a node of the API that share the key for orders that accept something."""
+        made = self.cyborg(drives=2, start=False)
+        path = os.path.join(made.folder, "order.key")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w",
+                  encoding="ascii") as file:
+            file.write(os.urandom(32).hex())
+        made.worker.write_config("[security]\norder_key_file = %s\n" % path)
+        made.worker.start()
+        for address in made.providers:
+            made.worker.wait_field(address, "device_state", "available")
+        self.answer(made, more="[security]\norder_key_file = %s\n" % path)
+        return made
+
+    def test_disable_and_enable_are_maintenance_of_the_worker(self):
+        made = self.serving()
+        uuid = self.uuid_of(made)
+        for name, status, maintenance in (("disable", "maintaining", "true"),
+                                          ("enable", "enabled", "false")):
+            self.assertEqual(self.order(uuid, name, token=services().token("nobody")).status, 403)
+            self.assertEqual(self.order(uuid, name, version="2.0").status, 406)
+            answer = self.order(uuid, name, version="2.3")
+            self.assertEqual((answer.status, answer.body), (200, ""))
+            made.worker.wait_field(FIRST, "maintenance", maintenance)
+            wait_until(lambda wanted=status: self.seen(uuid)["status"] == wanted, status)
+            self.assertEqual(self.seen(uuid)["device_state"], "available")
+            self.assertEqual(made.reserved(FIRST), 0)
+
+    def test_a_cleaning_is_watched_aborted_and_enrolled_from_afar_and_its_certificate_read(self):
+        made = self.with_order_key()
+        uuid, other = self.uuid_of(made), self.uuid_of(made, SECOND)
+        self.assertEqual(self.order(uuid, "abort").status, 409)
+        made.host.set(FIRST, duration_ms=LONG_MS)
+        instance = self.bind(made)
+        made.tell_nova(instance, "create.end")
+        self.wait_reserved(made)
+        made.free(instance)
+        made.tell_nova(instance, "delete.end")
+        wait_until(lambda: made.host.sanitize_status(FIRST) == 2, "the drive sanitizes")
+        wait_until(lambda: self.seen(uuid)["clean_step"] == {
+            "interface": "nvme", "step": "sanitize_crypto"}, "the step is shown")
+        self.assertIsInstance(self.seen(uuid)["progress"], float)
+        self.assertEqual(self.order(uuid, "enrol").status, 409)
+        self.assertEqual(self.order(uuid, "abort").status, 202)
+        self.wait_state(uuid, "error")
+        self.assertIn("abort", self.seen(uuid)["last_error"])
+        self.finish_sanitize(made)
+        made.host.set(FIRST, duration_ms=300)
+        self.assertEqual(self.order(uuid, "enrol", body='{"serial": "OTHER"}').status, 202)
+        made.worker.wait_log("order enrol of %s is refused" % FIRST)
+        self.assertEqual(self.seen(uuid)["device_state"], "error")
+        self.assertEqual(self.order(uuid, "enrol", body='{"serial": "SERIAL1"}').status, 202)
+        self.wait_state(uuid, "available")
+        self.assertEqual(made.reserved(FIRST), 0)
+        self.certificates_and_pages(made, uuid, other)
+
+    def certificates_and_pages(self, made, uuid, other):
+        def listed(query):
+            answer = self.get("/v2/certificates" + query, version="2.6")
+            self.assertEqual(answer.status, 200, answer.body)
+            return answer.json()["certificates"]
+        (row,) = wait_until(lambda: listed("?serial=SERIAL1"), "it is sealed")
+        self.assertEqual((row["device_uuid"], row["hostname"], row["address"], row["method"]),
+                         (uuid, made.name, FIRST, "sanitize_crypto"))
+        self.assertEqual(listed("?hostname=elsewhere"), [])
+        sealed = curl("%s/v2/certificates/%s" % (self.url, row["id"]), token=self.token,
+                      version="2.6")
+        folder = os.path.join(made.worker.settings["state"], "certificates")
+        (name,) = [name for name in os.listdir(folder) if row["id"] in name]
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            self.assertEqual(sealed.body, file.read())
+        first = self.get("/v2/devices?limit=1&sort_key=uuid", version="2.6").json()
+        second = curl(first["devices_links"][0]["href"], token=self.token, version="2.6").json()
+        self.assertEqual([page["devices"][0]["uuid"] for page in (first, second)],
+                         sorted((uuid, other)))
+        self.assertNotIn("devices_links", second)
 
 
 class Tokens(DeviceApi):

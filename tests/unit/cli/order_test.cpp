@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "handlers/accepted_drive.h"
+
 namespace reclaim::cli {
 namespace {
 
@@ -18,7 +20,7 @@ Record with(const FoundDrive& found) {
 }
 
 std::string accepts(const FoundDrive& found, const std::string& serial) {
-  const auto drive = drive_to_accept(with(found), serial);
+  const auto drive = drive_to_accept(with(found), serial, "--serial");
   return drive ? accepting_text(*drive, with(found).address) : drive.error().what;
 }
 
@@ -26,11 +28,12 @@ TEST(DriveToAccept, IsTheOneThatTheWorkerSawLast) {
   const FoundDrive found{"X", "Y", "dsn=00-01 slot=7"};
   EXPECT_EQ(accepts(found, ""), "accepting drive serial X, model Y in 0000:c1:00.0");
   EXPECT_EQ(accepts(found, "X"), accepts(found, ""));
-  EXPECT_EQ(*drive_to_accept(with(found), ""), found) << "its hardware binds the order too";
+  EXPECT_EQ(*drive_to_accept(with(found), "", "--serial"), found)
+      << "its hardware binds the order too";
 }
 
 TEST(DriveToAccept, IsTheOneThatIsNamedThoughAnotherWasSeen) {
-  const auto drive = drive_to_accept(with({"X", "Y", "dsn=00-01"}), "Z");
+  const auto drive = drive_to_accept(with({"X", "Y", "dsn=00-01"}), "Z", "--serial");
   ASSERT_TRUE(drive.ok());
   EXPECT_EQ(*drive, (FoundDrive{"Z", "", ""}));
 }
@@ -40,7 +43,8 @@ TEST(DriveToAccept, IsToldByItsHardwareWhereNoSerialCanBeRead) {
   EXPECT_EQ(accepts(found, ""),
             "accepting the drive with dsn=00-01 slot=7 in 0000:c1:00.0: its serial cannot be read "
             "before it is claimed");
-  EXPECT_EQ(*drive_to_accept(with(found), "Z"), (FoundDrive{"Z", "", "dsn=00-01 slot=7"}));
+  EXPECT_EQ(*drive_to_accept(with(found), "Z", "--serial"),
+            (FoundDrive{"Z", "", "dsn=00-01 slot=7"}));
 }
 
 TEST(DriveToAccept, HasToBeToldByItsLabelWhereNothingElseTells) {

@@ -177,6 +177,10 @@ TEST_F(ApiAccessTest, WhatCannotBeDoneIs405WithAllow) {
       {"PATCH", "/v2/accelerator_requests", "GET, HEAD"},
       {"DELETE", "/v2/accelerator_requests/x", "GET, HEAD"},
       {"GET", "/v2/devices/x/clean", "POST"},
+      {"GET", "/v2/devices/x/enrol", "POST"},
+      {"PUT", "/v2/devices/x/disable", "POST"},
+      {"POST", "/v2/certificates", "GET, HEAD"},
+      {"DELETE", "/v2/certificates/x", "GET, HEAD"},
       {"POST", "/v2/devices/x/cleaning/steps", "GET, HEAD"},
       {"POST", "/", "GET, HEAD"},
       {"PUT", "/v2", "GET, HEAD"},
@@ -213,8 +217,9 @@ TEST_F(ApiAccessTest, NoAnswerComesAfterTheApiIsGone) {
   int answers = 0;
   for (const std::string path :
        {"/v2/devices", "/v2/devices?hostname=compute-1",
-        "/v2/devices/7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e", "/v2/accelerator_requests"}) {
-    api->handle(request("GET", path), [&](const Response& /*response*/) { answers += 1; });
+        "/v2/devices/7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e", "/v2/accelerator_requests",
+        "/v2/certificates", "/v2/devices?limit=1"}) {
+    api->handle(request("GET", path, "2.6"), [&](const Response& /*response*/) { answers += 1; });
   }
   // One that waits for Keystone, one for the hosts, one for a host's records.
   for (int steps = 0; steps < 6; ++steps) run_one();

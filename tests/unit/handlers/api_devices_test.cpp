@@ -17,6 +17,7 @@ class ApiDevicesTest : public ApiTest {
     broken.created_at = *from_iso8601("2026-05-15T14:00:00Z");
     broken.updated_at = *from_iso8601("2026-05-15T16:30:15Z");
     broken.last_error = "sanitize failed: status 0x1D";
+    broken.tags = {"db", "tier=1"};
     error = broken.uuid;
     Record& card = drive("compute-2", "0000:25:00.4", Stage::allocated, "10de", "25b6");
     card.type = "GPU";
@@ -39,7 +40,7 @@ class ApiDevicesTest : public ApiTest {
 
 TEST_F(ApiDevicesTest, OlderMicroversionsAreByteForByteWithoutTheNewFields) {
   examples();
-  for (const std::string version : {"2.0", "2.3", "2.4", "2.5"}) {
+  for (const std::string version : {"2.0", "2.3", "2.4", "2.5", "2.6"}) {
     const Response list = get("/v2/devices", version);
     EXPECT_EQ(list.status, 200);
     expect_golden("devices-" + version + ".json", list.body);
@@ -48,6 +49,7 @@ TEST_F(ApiDevicesTest, OlderMicroversionsAreByteForByteWithoutTheNewFields) {
     expect_golden("device-" + version + ".json", one.body);
     EXPECT_EQ(version >= "2.3", one.body.find("\"status\"") != std::string::npos) << version;
     EXPECT_EQ(version >= "2.5", one.body.find("device_state") != std::string::npos) << version;
+    EXPECT_EQ(version >= "2.6", one.body.find("last_error") != std::string::npos) << version;
   }
 }
 
@@ -70,6 +72,82 @@ TEST_F(ApiDevicesTest, MaintenanceShowsAsMaintaining) {
   Record& record = drive("compute-1", "0000:01:00.0", Stage::available);
   record.maintenance = true;
   EXPECT_THAT(get("/v2/devices/" + record.uuid).body, HasSubstr(R"("status":"maintaining")"));
+}
+
+TEST_F(ApiDevicesTest, ADeviceShowsItsCleaningFrom26On) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::erasing);
+  record.clean_step = "nvme.sanitize_crypto";
+  record.progress_percent = 42.5;
+  record.held = true;
+  record.waiting_for = "the host driver";
+  const std::string body = get("/v2/devices/" + record.uuid, "2.6").body;
+  EXPECT_THAT(body, HasSubstr(R"("held":true,"clean_step":{"interface":"nvme",)"
+                              R"("step":"sanitize_crypto"},"progress":42.5,"tags":[],)"
+                              R"("waiting_for":"the host driver","last_error":null,)"));
+  EXPECT_THAT(get("/v2/devices", "2.6").body, HasSubstr(body));
+}
+
+TEST_F(ApiDevicesTest, WhyItWaitsOrFailedIsOnlyForThoseWhoMaySeeTheCleaning) {
+  examples();
+  const std::string path = "/v2/devices/" + error;
+  EXPECT_THAT(get(path, "2.6").body, HasSubstr("sanitize failed"));
+  for (const std::string& seen :
+       {get(path, "2.6", "manager").body, get("/v2/devices", "2.6", "manager").body,
+        get("/v2/devices?limit=9", "2.6", "manager").body}) {
+    EXPECT_THAT(seen, testing::Not(HasSubstr("sanitize failed")));
+    EXPECT_THAT(seen, testing::Not(HasSubstr("last_error")));
+    EXPECT_THAT(seen, testing::Not(HasSubstr("waiting_for")));
+    EXPECT_THAT(seen, HasSubstr(R"("tags":["db","tier=1"])"));
+  }
+}
+
+TEST_F(ApiDevicesTest, OneWhoseRecordCannotBeReadSaysWhy) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::available);
+  record.damage = "its record cannot be read: stage";
+  EXPECT_THAT(get("/v2/devices/" + record.uuid, "2.6").body,
+              HasSubstr(R"("last_error":"its record cannot be read: stage")"));
+}
+
+TEST_F(ApiDevicesTest, StatusIsIndependentOfTheState) {
+  for (const Stage stage : {Stage::available, Stage::allocated, Stage::pending_cleaning,
+                            Stage::erasing, Stage::error}) {
+    for (const bool maintenance : {false, true}) {
+      store.records.clear();
+      Record& record = drive("compute-1", "0000:01:00.0", stage);
+      record.maintenance = maintenance;
+      const std::string state(to_string(device_state(stage)));
+      const std::string status = maintenance ? "maintaining" : "enabled";
+      clock.advance(2'000);
+      EXPECT_THAT(get("/v2/devices/" + record.uuid).body,
+                  HasSubstr(R"("status":")" + status + R"(","device_state":")" + state + '"'));
+      EXPECT_THAT(uuids(get("/v2/devices?status=" + status + "&device_state=" + state)),
+                  testing::ElementsAre(record.uuid));
+    }
+  }
+}
+
+TEST_F(ApiDevicesTest, CyborgsUuidFindsTheDeviceToo) {
+  const std::string cyborgs = "7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22";
+  examples();
+  for (Record& record : store.records["compute-2"]) {
+    if (record.uuid == error) record.cyborg_uuid = cyborgs;
+  }
+  const Response response = get("/v2/devices/" + cyborgs, "2.6");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, get("/v2/devices/" + error, "2.6").body);
+  EXPECT_THAT(response.body, HasSubstr(R"("cyborg_uuid":")" + cyborgs + '"'));
+  EXPECT_EQ(post("/v2/devices/" + cyborgs + "/clean").status, 202);
+  ASSERT_EQ(store.orders.size(), 1U);
+  EXPECT_EQ(store.orders[0].second.address, "0000:02:00.0");
+}
+
+TEST_F(ApiDevicesTest, AUuidOfCyborgsThatTwoHaveFindsNeither) {
+  const std::string cyborgs = "7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22";
+  examples();
+  for (Record& record : store.records["compute-2"]) record.cyborg_uuid = cyborgs;
+  EXPECT_EQ(get("/v2/devices/" + cyborgs, "2.6").status, 404);
+  EXPECT_EQ(post("/v2/devices/" + cyborgs + "/clean").status, 404);
+  EXPECT_TRUE(store.orders.empty());
 }
 
 TEST_F(ApiDevicesTest, OneIsAPlainObjectFoundInWhateverCase) {
@@ -305,7 +383,7 @@ TEST_F(ApiCleanTest, ConflictWhenCleaningWhateverTheStage) {
 
 TEST_F(ApiCleanTest, ConflictWhenItsRecordCannotBeRead) {
   Record& record = drive("compute-1", "0000:01:00.0", Stage::error);
-  record.damage = "its record cannot be read (stage): mend the field";
+  record.damage = "its record cannot be read: stage: mend the field";
   const Response response = clean(record.uuid);
   EXPECT_EQ(response.status, 409);
   EXPECT_THAT(fault_of(response), HasSubstr("mend the field"));

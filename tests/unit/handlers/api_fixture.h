@@ -49,7 +49,7 @@ class TestLogger final : public Logger {
 using Queue = std::deque<Once<>>;
 
 // What the API asks of a store; the rest must never be asked.
-class MemoryStore final : public Store {
+class MemoryStore final : public Store, public Certificates {
  public:
   explicit MemoryStore(Queue& queue) : queue_(queue) {}
 
@@ -57,6 +57,9 @@ class MemoryStore final : public Store {
   std::map<std::string, std::vector<Record>> records;
   std::map<std::string, std::vector<Arq>> books;
   std::vector<std::pair<std::string, Order>> orders;
+  // Sealed texts by host and address.
+  std::map<std::pair<std::string, std::string>, std::string> certificates;
+  std::size_t certificates_read = 0;
   bool away = false;
   std::string broken_host;  // only this one cannot be read
   int hosts_asked = 0;
@@ -81,6 +84,11 @@ class MemoryStore final : public Store {
   }
   void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override {
     later(std::move(done), books[host]);
+  }
+  void load_certificate(const std::string& host, const std::string& address,
+                        Callback<std::string> done) override {
+    certificates_read += 1;
+    later(std::move(done), certificates[{host, address}]);
   }
   void push_kick(const std::string& /*host*/, const Kick& /*kick*/,
                  Callback<Ok> /*done*/) override {
@@ -241,7 +249,7 @@ class ApiTest : public testing::Test {
     ASSERT_TRUE(policy.ok()) << policy.error().what;
     options.www_authenticate_uri = "http://controller:5000";
     api = std::make_unique<Api>(
-        Ports{store, options.authenticate ? &tokens : nullptr, clock, logger, turns,
+        Ports{store, store, options.authenticate ? &tokens : nullptr, clock, logger, turns,
               [this](const std::string& host, Order& order) {
                 if (seal) seal(host, order);
               }},

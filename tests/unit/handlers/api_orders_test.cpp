@@ -1,7 +1,7 @@
-// Orders with a body: which device is let go and why, and clean steps that are named.
+// What is ordered through the API beside a cleaning and an approval: abort, enrol, and Cyborg's
+// enable and disable. Rule by rule and code by code.
 #include <gmock/gmock.h>
 
-#include "state/device/named_steps.h"
 #include "tests/unit/handlers/api_fixture.h"
 
 namespace reclaim::api {
@@ -14,185 +14,235 @@ class ApiOrdersTest : public ApiTest {
   ApiOrdersTest() {
     seal = [](const std::string& host, Order& order) { order.mac = "of " + host; };
   }
-  Response send(const Record& record, const std::string& word, const std::string& body,
-                const std::string& token = "admin") {
-    Request asked = request("POST", "/v2/devices/" + record.uuid + "/" + word, "2.5", token);
-    asked.body = body;
-    return ask(asked);
-  }
-  // Nothing was done, and the text says what is wrong.
-  void expect_refused(const Response& response, int status, const std::string& words) {
-    EXPECT_EQ(response.status, status);
-    EXPECT_THAT(fault_of(response), HasSubstr(words));
-    EXPECT_TRUE(store.orders.empty());
-  }
-};
 
-class ApiDisownTest : public ApiOrdersTest {
- protected:
-  Record& dirty() { return drive("compute-1", "0000:01:00.0", Stage::pending_cleaning); }
-  Response disown(const Record& record, const std::string& body = R"({"reason": "sold"})",
-                  const std::string& token = "admin") {
-    return send(record, "disown", body, token);
-  }
-};
-
-TEST_F(ApiDisownTest, AcceptedIsASealedOrderWithItsReason) {
-  const Response response = disown(dirty());
-  EXPECT_EQ(response.status, 202);
-  EXPECT_EQ(response.body, "");
-  ASSERT_EQ(store.orders.size(), 1U);
-  const auto& [host, order] = store.orders[0];
-  EXPECT_EQ(host, "compute-1");
-  EXPECT_EQ(order.order, "disown");
-  EXPECT_EQ(order.reason, "sold");
-  EXPECT_EQ(order.mac, "of compute-1");
-  EXPECT_EQ(logger.lines.back().rfind("reclaim.api.audit: disown of device", 0), 0U);
-}
-
-TEST_F(ApiDisownTest, AReasonIsNeeded) {
-  const Record& record = dirty();
-  for (const std::string body : {"", "{}", "[]", R"({"reason": ""})", R"({"reason": "  "})",
-                                 R"({"reason": 1})", R"({"why": "sold"})", "{"}) {
-    EXPECT_EQ(disown(record, body).status, 400) << body;
-  }
-  expect_refused(disown(record, R"({"reason": "sold", "force": true})"), 400, "'force'");
-  expect_refused(disown(record, R"({"reason": ")" + std::string(201, 'x') + R"("})"), 400,
-                 "1 to 200 bytes");
-}
-
-TEST_F(ApiDisownTest, ForbiddenAndUnknown) {
-  const Record& record = dirty();
-  expect_refused(disown(record, R"({"reason": "sold"})", "reader"), 403, "cyborg:device:disown");
-  Record stranger = record;
-  stranger.uuid = "7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e";
-  expect_refused(disown(stranger), 404, stranger.uuid);
-}
-
-TEST_F(ApiDisownTest, ConflictWhileItIsCleanedOrAnEntryMatches) {
-  expect_refused(disown(drive("compute-1", "0000:01:00.0", Stage::erasing)), 409, "is cleaning");
-  store.records.clear();
-  Record& listed = drive("compute-1", "0000:01:00.0", Stage::error);
-  listed.steps_offered = {{"nvme", "check_health", 90, "{}"}};
-  expect_refused(disown(listed), 409, "matched by a device_spec entry");
-  store.records.clear();
-  Record& damaged = drive("compute-1", "0000:01:00.0", Stage::error);
-  damaged.damage = "field 'stage' is 'x'";
-  expect_refused(disown(damaged), 409, "field 'stage'");
-}
-
-TEST_F(ApiDisownTest, BadRequestForWhatWasNeverOurs) {
-  Record& card = drive("compute-1", "0000:01:00.0", Stage::available);
-  card.type = "GPU";
-  expect_refused(disown(card), 400, "not Reclaim's");
-  clock.advance(301'000);
-  store.records.clear();
-  expect_refused(disown(dirty()), 400, "No worker");
-}
-
-TEST_F(ApiDisownTest, WithoutAKeyTheNodeSaysWhatToDo) {
-  seal = nullptr;
-  expect_refused(disown(dirty()), 503, "`reclaim device disown` as root");
-}
-
-class ApiNamedStepsTest : public ApiOrdersTest {
- protected:
-  Record& offering(Stage stage) {
+  Record& in(Stage stage) {
+    store.records.clear();
     Record& record = drive("compute-1", "0000:01:00.0", stage);
-    record.steps_offered = {{"nvme", "check_health", 90, "{}"},
-                            {"card", "reflash", 0, R"({"image":"x.bin","psid":"MT"})"}};
+    record.found = {"S1", "M1", "dsn=00-01"};
     return record;
   }
-  Response clean(const Record& record, const std::string& steps) {
-    return send(record, "clean", R"({"clean_steps": )" + steps + "}");
+  // Asks for it, and holds that nothing was ordered unless it was accepted.
+  Response order(const Record& record, const std::string& name, const std::string& token = "admin",
+                 const std::string& body = "", const std::string& version = "2.6") {
+    store.orders.clear();
+    Request asked = request("POST", "/v2/devices/" + record.uuid + "/" + name, version, token);
+    asked.body = body;
+    const Response response = ask(asked);
+    EXPECT_EQ(store.orders.size(), response.status < 300 ? 1U : 0U) << name;
+    return response;
   }
+  [[nodiscard]] const Order& ordered() const { return store.orders.at(0).second; }
 };
 
-constexpr const char* kReflash =
-    R"([{"interface": "card", "step": "reflash", "args": {"image": "y.bin"}},
-        {"interface": "nvme", "step": "check_health"}])";
+struct Kind {
+  const char* name;
+  const char* order;
+  int accepted;
+  const char* since;
+  const char* before;
+};
+constexpr Kind kKinds[] = {
+    {"abort", "abort", 202, "2.6", "2.5"},
+    {"enrol", "enrol", 202, "2.6", "2.5"},
+    {"enable", "maintenance_off", 200, "2.3", "2.2"},
+    {"disable", "maintenance_on", 200, "2.3", "2.2"},
+};
 
-TEST_F(ApiNamedStepsTest, ADeviceInThePoolTakesThemInTheOrderGiven) {
-  EXPECT_EQ(clean(offering(Stage::available), kReflash).status, 202);
-  ASSERT_EQ(store.orders.size(), 1U);
-  const Order& order = store.orders[0].second;
-  EXPECT_EQ(order.order, "clean");
-  EXPECT_EQ(order.mac, "of compute-1") << "it says what is run";
-  const auto steps = decode_plan(order.steps);
-  ASSERT_TRUE(steps.ok()) << steps.error().what;
-  ASSERT_EQ(steps->size(), 2U);
-  EXPECT_EQ(steps->at(0), (CleanStep{"card", "reflash", 0, R"({"image":"y.bin"})", true}));
-  EXPECT_EQ(steps->at(1), (CleanStep{"nvme", "check_health", 0, "{}", true}));
-}
-
-TEST_F(ApiNamedStepsTest, SoDoesOneInErrorAndOneThatWaitsForAnOperator) {
-  EXPECT_EQ(clean(offering(Stage::error), kReflash).status, 202);
-  store.records.clear();
-  Record& record = offering(Stage::pending_cleaning);
-  record.clean_start = CleanStart::awaited;
-  EXPECT_EQ(clean(record, kReflash).status, 202);
-}
-
-TEST_F(ApiNamedStepsTest, ConflictInEveryOtherState) {
-  expect_refused(clean(offering(Stage::allocated), kReflash), 409, "is allocated");
-  store.records.clear();
-  expect_refused(clean(offering(Stage::erasing), kReflash), 409, "is cleaning");
-  store.records.clear();
-  expect_refused(clean(offering(Stage::pending_cleaning), kReflash), 409, "is pending_cleaning");
-  store.records.clear();
-  Record& held = offering(Stage::available);
-  held.held = true;
-  expect_refused(clean(held, kReflash), 409, "held by an operator");
-  store.records.clear();
-  expect_refused(send(offering(Stage::available), "clean", "{}"), 409, "it is clean already");
-}
-
-TEST_F(ApiNamedStepsTest, AnUnknownStepOrArgumentIsNamed) {
-  const Record& record = offering(Stage::available);
-  expect_refused(clean(record, R"([{"interface": "card", "step": "burn"}])"), 400,
-                 "clean_steps[0]: 'card.burn' is not a step that can be named");
-  expect_refused(clean(record, R"([{"interface": "nvme", "step": "check_health"},
-                                   {"interface": "card", "step": "reflash",
-                                    "args": {"force": 1}}])"),
-                 400,
-                 "clean_steps[1].args: card.reflash has no argument 'force'; it has image, psid");
-  expect_refused(clean(record, R"([{"interface": "nvme", "step": "check_health",
-                                    "args": {"fast": true}}])"),
-                 400, "nvme.check_health has no argument 'fast'; it has none");
-  expect_refused(clean(record, R"([{"interface": "nvme", "step": "sanitize_block"}])"), 400,
-                 "the plan erases and verifies by itself");
-}
-
-TEST_F(ApiNamedStepsTest, WhatIsNoListOfStepsIsNamedToo) {
-  const Record& record = offering(Stage::available);
-  expect_refused(clean(record, "[]"), 400, "at least one");
-  expect_refused(clean(record, R"({"interface": "card"})"), 400, "not a list");
-  expect_refused(clean(record, R"([{"interface": "card"}])"), 400,
-                 "clean_steps[0].step is missing");
-  expect_refused(clean(record, R"([{"step": "reflash"}])"), 400, "interface is missing");
-  expect_refused(clean(record, R"([{"interface": "card", "step": "reflash", "priority": 9}])"), 400,
-                 "member 'priority'");
-  expect_refused(clean(record, R"([{"interface": "card", "step": "reflash", "args": []}])"), 400,
-                 "clean_steps[0].args is not an object");
-  expect_refused(send(record, "clean", R"({"steps": []})"), 400, "member 'steps'");
-  std::string many = "[";
-  for (std::size_t i = 0; i <= kNamedStepsMax; ++i) {
-    many += std::string(i == 0 ? "" : ",") + R"({"interface": "card", "step": "reflash"})";
+TEST_F(ApiOrdersTest, EachIsAnOrderForTheDevicesHostAndHasNoBody) {
+  for (const Kind& kind : kKinds) {
+    const Record& record = in(Stage::pending_cleaning);
+    const Response response = order(record, kind.name);
+    ASSERT_EQ(response.status, kind.accepted) << kind.name << fault_of(response);
+    EXPECT_EQ(response.body, "") << kind.name;
+    EXPECT_EQ(store.orders.at(0).first, "compute-1") << kind.name;
+    EXPECT_EQ(ordered().order, kind.order);
+    EXPECT_EQ(ordered().address, "0000:01:00.0");
+    EXPECT_EQ(ordered().request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
+    EXPECT_EQ(ordered().issued_at, clock.now().wall);
+    EXPECT_THAT(ordered().who, testing::MatchesRegex("keystone user .+ of project .+"));
+    EXPECT_EQ(ordered().mac, std::string(kind.name) == "enrol" ? "of compute-1" : "") << kind.name;
   }
-  expect_refused(clean(record, many + "]"), 400, "17 steps, 16 are allowed");
-  expect_refused(clean(record, R"([{"interface": "card", "step": "reflash", "args": {"image": ")" +
-                                   std::string(5'000, 'x') + R"("}}])"),
-                 400, "4096 are allowed");
-  expect_refused(send(record, "clean", "{" + std::string(40'000, ' ') + R"("a": 1})"), 400,
-                 "32768");
 }
 
-TEST_F(ApiNamedStepsTest, ThePlanShowsWhichStepsAreByHand) {
-  Record& record = offering(Stage::preparing);
-  record.plan = {{"card", "reflash", 0, "{}", true}, {"nvme", "check_health", 90, "{}"}};
-  const std::string body = get("/v2/devices/" + record.uuid + "/cleaning/steps").body;
-  EXPECT_THAT(body, HasSubstr(R"("step":"reflash","priority":0,"args":{},"by_hand":true},)"));
-  EXPECT_THAT(body, HasSubstr(R"("step":"check_health","priority":90,"args":{}})"));
+TEST_F(ApiOrdersTest, EachHasItsMicroversion) {
+  const Record& record = in(Stage::pending_cleaning);
+  for (const Kind& kind : kKinds) {
+    const Response early = order(record, kind.name, "admin", "", kind.before);
+    EXPECT_EQ(early.status, 406) << kind.name;
+    EXPECT_THAT(fault_of(early), HasSubstr(std::string("should be ") + kind.since));
+    EXPECT_EQ(order(record, kind.name, "admin", "", kind.since).status, kind.accepted) << kind.name;
+  }
+}
+
+TEST_F(ApiOrdersTest, EachHasItsRuleAndIsForAdmins) {
+  const Record& record = in(Stage::pending_cleaning);
+  for (const Kind& kind : kKinds) {
+    const std::string rule = std::string("cyborg:device:") + kind.name;
+    for (const std::string who : {"manager", "reader", "stranger"}) {
+      const Response response = order(record, kind.name, who);
+      EXPECT_EQ(response.status, 403) << kind.name << who;
+      EXPECT_THAT(fault_of(response), HasSubstr(rule)) << who;
+    }
+    start({{rule, "role:reader"}}, {});
+    EXPECT_EQ(order(record, kind.name, "reader").status, kind.accepted) << kind.name;
+    for (const Kind& other : kKinds) {
+      if (std::string(other.name) == kind.name) continue;
+      EXPECT_EQ(order(record, other.name, "reader").status, 403) << kind.name << other.name;
+    }
+    start({}, {});
+  }
+}
+
+TEST_F(ApiOrdersTest, EachIs404WithoutTheDeviceAnd400WithoutItsWorker) {
+  Record none;
+  none.uuid = "7c8a5f3b-2d4e-4a9c-b1e7-9f8d3c2a1b0e";
+  for (const Kind& kind : kKinds) EXPECT_EQ(order(none, kind.name).status, 404) << kind.name;
+  const Record& record = in(Stage::pending_cleaning);
+  clock.advance(301'000);
+  for (const Kind& kind : kKinds) {
+    const Response response = order(record, kind.name);
+    EXPECT_EQ(response.status, 400) << kind.name;
+    EXPECT_THAT(fault_of(response), HasSubstr("No worker on host compute-1")) << kind.name;
+  }
+}
+
+TEST_F(ApiOrdersTest, EachTakesNoArgumentsButAnEnrolmentItsSerial) {
+  const Record& record = in(Stage::pending_cleaning);
+  for (const Kind& kind : kKinds) {
+    const Response response = order(record, kind.name, "admin", R"({"force": true})");
+    EXPECT_EQ(response.status, 400) << kind.name;
+    EXPECT_THAT(fault_of(response), HasSubstr(kind.name));
+    EXPECT_EQ(order(record, kind.name, "admin", " {} ").status, kind.accepted) << kind.name;
+    EXPECT_EQ(post("/v2/devices/" + record.uuid + "/" + kind.name + "?force=1", "2.6").status, 400);
+  }
+}
+
+TEST_F(ApiOrdersTest, EachIsRefusedWhereTheRecordCannotBeRead) {
+  Record& record = in(Stage::error);
+  record.damage = "its record cannot be read (stage): mend the field";
+  for (const Kind& kind : kKinds) {
+    const Response response = order(record, kind.name);
+    EXPECT_EQ(response.status, 409) << kind.name;
+    EXPECT_THAT(fault_of(response), HasSubstr("mend the field")) << kind.name;
+  }
+}
+
+TEST_F(ApiOrdersTest, RedisAwayIs503AndEveryAttemptIsAudited) {
+  const Record& record = in(Stage::pending_cleaning);
+  static_cast<void>(get("/v2/devices"));
+  for (const Kind& kind : kKinds) {
+    logger.lines.clear();
+    static_cast<void>(order(record, kind.name));
+    static_cast<void>(order(record, kind.name, "reader"));
+    store.away = true;
+    EXPECT_EQ(order(record, kind.name).status, 503) << kind.name;
+    store.away = false;
+    std::vector<std::string> audited;
+    for (const std::string& line : logger.lines) {
+      if (line.starts_with("reclaim.api.audit: ")) audited.push_back(line);
+    }
+    ASSERT_EQ(audited.size(), 3U) << kind.name;
+    for (const std::string& line : audited) {
+      EXPECT_THAT(line, HasSubstr(std::string(kind.name) + " of device " + record.uuid));
+    }
+    EXPECT_THAT(audited[0], HasSubstr("outcome=accepted"));
+    EXPECT_THAT(audited[1], HasSubstr("outcome=refused with 403"));
+    EXPECT_THAT(audited[2], HasSubstr("outcome=refused with 503"));
+  }
+}
+
+TEST_F(ApiOrdersTest, OnlyACleaningIsAborted) {
+  for (const Stage stage : {Stage::pending_cleaning, Stage::guarding, Stage::preparing,
+                            Stage::erasing, Stage::verifying, Stage::releasing}) {
+    EXPECT_EQ(order(in(stage), "abort").status, 202) << to_string(stage);
+  }
+  for (const Stage stage : {Stage::available, Stage::allocated, Stage::error}) {
+    const Response response = order(in(stage), "abort");
+    EXPECT_EQ(response.status, 409) << to_string(stage);
+    EXPECT_THAT(fault_of(response), HasSubstr("no cleaning to abort"));
+  }
+}
+
+TEST_F(ApiOrdersTest, AnEnrolmentNamesTheDriveThatTheWorkerSawOrTheOneThatIsGiven) {
+  Record& record = in(Stage::error);
+  ASSERT_EQ(order(record, "enrol").status, 202);
+  EXPECT_EQ(ordered().serial, "S1");
+  EXPECT_EQ(ordered().hardware, "dsn=00-01");
+  ASSERT_EQ(order(record, "enrol", "admin", R"({"serial": "S2"})").status, 202);
+  EXPECT_EQ(ordered().serial, "S2");
+  EXPECT_EQ(ordered().hardware, "") << "of another drive";
+  EXPECT_THAT(logger.lines.back(), HasSubstr("accepts=S2"));
+  record.found = {};
+  const Response nothing = order(record, "enrol");
+  EXPECT_EQ(nothing.status, 400);
+  EXPECT_THAT(fault_of(nothing), HasSubstr(R"({"serial": "..."})"));
+}
+
+TEST_F(ApiOrdersTest, AnEnrolmentsSerialIsAPrintableText) {
+  const Record& record = in(Stage::error);
+  for (const std::string& body :
+       {std::string("[]"), std::string(R"("S1")"), std::string("{"), std::string(R"({"serial":1})"),
+        std::string(R"({"serial":""})"), std::string(R"({"serial":null})"),
+        R"({"serial":")" + std::string(201, 'x') + R"("})", std::string(R"({"serial":"a\nb"})"),
+        std::string(R"({"serial":"a","serial":"b"})"), std::string(R"({"serial":"a","x":1})")}) {
+    const Response response = order(record, "enrol", "admin", body);
+    EXPECT_EQ(response.status, 400) << body;
+    EXPECT_THAT(fault_of(response), HasSubstr("enrol: ")) << body;
+  }
+}
+
+TEST_F(ApiOrdersTest, AnEnrolmentIsRefusedWhereTheDeviceIsInUseHeldOrNotCleaned) {
+  for (const Stage stage : {Stage::available, Stage::pending_cleaning, Stage::error}) {
+    EXPECT_EQ(order(in(stage), "enrol").status, 202) << to_string(stage);
+  }
+  for (const Stage stage : {Stage::allocated, Stage::guarding, Stage::erasing}) {
+    const Response response = order(in(stage), "enrol");
+    EXPECT_EQ(response.status, 409) << to_string(stage);
+    EXPECT_THAT(fault_of(response), HasSubstr("a drive is enrolled while"));
+  }
+  Record& held = in(Stage::available);
+  held.held = true;
+  EXPECT_EQ(order(held, "enrol").status, 409);
+  Record& card = in(Stage::available);
+  card.type = "GPU";
+  EXPECT_EQ(order(card, "enrol").status, 400);
+  card.by_steps = true;
+  EXPECT_EQ(order(card, "enrol").status, 202);
+  EXPECT_EQ(order(card, "enrol", "admin", R"({"serial": "S1"})").status, 400);
+}
+
+TEST_F(ApiOrdersTest, AnEnrolmentWithoutTheNodesKeySaysWhatToDo) {
+  seal = nullptr;
+  const Response response = order(in(Stage::error), "enrol");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_THAT(fault_of(response), HasSubstr("[security] order_key_file"));
+  EXPECT_THAT(fault_of(response), HasSubstr("set ADDRESS --enrol"));
+  EXPECT_EQ(order(in(Stage::error), "disable").status, 200) << "needs none";
+}
+
+TEST_F(ApiOrdersTest, MaintenanceIsOrderedInEveryStateAndTwice) {
+  for (const Stage stage : {Stage::available, Stage::allocated, Stage::pending_cleaning,
+                            Stage::erasing, Stage::error}) {
+    for (const bool maintenance : {false, true}) {
+      Record& record = in(stage);
+      record.maintenance = maintenance;
+      EXPECT_EQ(order(record, "enable").status, 200) << to_string(stage);
+      EXPECT_EQ(order(record, "disable").status, 200) << to_string(stage);
+    }
+  }
+  Record& card = in(Stage::available);
+  card.type = "GPU";
+  EXPECT_EQ(order(card, "disable").status, 200) << "whatever its type";
+}
+
+TEST_F(ApiOrdersTest, WhatCyborgSwitchedOffIsNotSwitchedOnHere) {
+  Record& record = in(Stage::available);
+  record.cyborg_status = "maintaining";
+  const Response response = order(record, "enable");
+  EXPECT_EQ(response.status, 409);
+  EXPECT_THAT(fault_of(response), HasSubstr("Cyborg's own status"));
+  record.maintenance = true;
+  EXPECT_EQ(order(record, "enable").status, 200) << "ours ends";
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
       {"accelerator 2.3", "2.3"},
       {"accelerator 2.5", "2.5"},
       {"Accelerator  2.4 ", "2.4"},
-      {"accelerator latest", "2.5"},
-      {"accelerator LATEST", "2.5"},
+      {"accelerator latest", "2.6"},
+      {"accelerator LATEST", "2.6"},
       {"accelerator-cleaning 2.5", "2.5"},
       {"compute 2.90", "2.0"},
       {"compute 2.90, accelerator 2.3", "2.3"},
@@ -27,7 +27,7 @@ TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
       {"accelerator 2.3,accelerator 2.4", "2.4"},
       {"compute 2.90,2.3", "2.0"},
       {"2.3", "2.3"},  // without a service type, as old clients send it
-      {"latest", "2.5"},
+      {"latest", "2.6"},
   };
   for (const auto& [header, version] : table) {
     const auto negotiated = negotiate(header);
@@ -38,12 +38,12 @@ TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
 
 TEST(ApiVersionTest, WhatIsNotSupportedIsRefusedWithTheRange) {
   for (const std::string header :
-       {"accelerator 2.6", "accelerator 1.0", "accelerator 3.0", "accelerator 2", "accelerator 2.x",
+       {"accelerator 2.7", "accelerator 1.0", "accelerator 3.0", "accelerator 2", "accelerator 2.x",
         "accelerator -2.0", "accelerator 2.99999999999999999999", "accelerator two", "nonsense",
         "accelerator 2.3.1", "accelerator 2."}) {
     const auto negotiated = negotiate(header);
     ASSERT_FALSE(negotiated.ok()) << header;
-    EXPECT_THAT(negotiated.error().what, HasSubstr("[2.0, 2.5]")) << header;
+    EXPECT_THAT(negotiated.error().what, HasSubstr("[2.0, 2.6]")) << header;
   }
 }
 
@@ -59,10 +59,18 @@ TEST(ApiRouteTest, PathsAreDecodedAndASlashAtTheEndIsNothing) {
       {"/v2/devices/a%2Fb", Resource::device, "a/b", ""},
       {"/v2/devices/x/clean", Resource::clean, "x", ""},
       {"/v2/devices/x/clean/", Resource::clean, "x", ""},
+      {"/v2/devices/x/unhold", Resource::unhold, "x", ""},
+      {"/v2/devices/x/abort", Resource::abort, "x", ""},
+      {"/v2/devices/x/enrol", Resource::enrol, "x", ""},
+      {"/v2/devices/x/enable", Resource::enable, "x", ""},
+      {"/v2/devices/x/disable", Resource::disable, "x", ""},
+      {"/v2/devices/x/disable/y", Resource::nothing, "", ""},
       {"/v2/devices/x/cleaning/steps", Resource::steps, "x", ""},
       {"/v2/devices/x/cleaning", Resource::nothing, "", ""},
       {"/v2/accelerator_requests", Resource::arqs, "", ""},
       {"/v2/accelerator_requests/y", Resource::arq, "y", ""},
+      {"/v2/certificates", Resource::certificates, "", ""},
+      {"/v2/certificates/z", Resource::certificate, "z", ""},
       {"/v2//devices", Resource::nothing, "", ""},
       {"/v3/devices", Resource::nothing, "", ""},
       {"/v2/devices/a+b", Resource::device, "a+b", ""},
@@ -119,7 +127,7 @@ TEST_F(ApiDiscoveryTest, EveryAnswerSaysWhichVersionItIsAndWhichThereAre) {
   const Response response = get("/v2/devices", "2.3");
   EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3");
   EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0");
-  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.5");
+  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.6");
   EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version, X-Auth-Token");
   EXPECT_EQ(header(response, "Content-Type"), "application/json");
   EXPECT_EQ(header(get("/v2/devices", ""), "OpenStack-API-Version"), "accelerator 2.0");
@@ -137,7 +145,7 @@ TEST_F(ApiDiscoveryTest, WhatIsRefusedOrAskedOfNobodySaysItsVersionToo) {
     EXPECT_EQ(response.status, status) << asked.target;
     EXPECT_EQ(header(response, "OpenStack-API-Version"), "accelerator 2.3") << status;
     EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0") << status;
-    EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.5") << status;
+    EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.6") << status;
     EXPECT_EQ(header(response, "Vary"), "OpenStack-API-Version, X-Auth-Token") << status;
   }
 }
@@ -149,11 +157,11 @@ TEST_F(ApiDiscoveryTest, AHeaderThatComesTwiceIsOneList) {
 }
 
 TEST_F(ApiDiscoveryTest, AVersionThatIsNotThereIs406WithTheRange) {
-  const Response response = get("/v2/devices", "2.6");
+  const Response response = get("/v2/devices", "2.7");
   EXPECT_EQ(response.status, 406);
-  EXPECT_THAT(fault_of(response), HasSubstr("Version 2.6 was requested"));
-  EXPECT_THAT(fault_of(response), HasSubstr("[2.0, 2.5]"));
-  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.5");
+  EXPECT_THAT(fault_of(response), HasSubstr("Version 2.7 was requested"));
+  EXPECT_THAT(fault_of(response), HasSubstr("[2.0, 2.6]"));
+  EXPECT_EQ(header(response, "OpenStack-API-Maximum-Version"), "2.6");
   EXPECT_EQ(header(response, "OpenStack-API-Minimum-Version"), "2.0");
   EXPECT_EQ(header(response, "OpenStack-API-Version"), "");
 }

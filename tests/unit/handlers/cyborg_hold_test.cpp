@@ -236,5 +236,23 @@ TEST(CyborgHoldNot, ABurnedDeviceOfNovasThatIsNoDriveIsShownWithAReason) {
   EXPECT_THAT(world.record().waiting_for, HasSubstr("no device_spec entry matches it"));
 }
 
+TEST_F(CyborgHold, TheUuidThatCyborgHasForItIsOnRecord) {
+  const PciAddress address = world.slots.front().address;
+  const std::string uuid = "7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22";
+  world.cyborg.device(address).uuid = uuid;
+  start();
+  EXPECT_EQ(world.record().cyborg_uuid, uuid);
+  world.cyborg.set_away(true);
+  look();
+  EXPECT_EQ(world.record().cyborg_uuid, uuid) << "what was known stays";
+  world.cyborg.set_away(false);
+  // Where two of Cyborg's devices may be it, it is neither.
+  placement::CyborgDevice& second = world.cyborg.device(*parse_pci_address("0000:99:00.0"));
+  second = world.cyborg.device(address);
+  second.uuid = "8e4a3c2b-0f7e-4c8e-9a55-2f1d5c0d9f22";
+  look();
+  EXPECT_EQ(world.record().cyborg_uuid, "");
+}
+
 }  // namespace
 }  // namespace reclaim::sim

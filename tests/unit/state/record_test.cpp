@@ -145,12 +145,32 @@ TEST(Record, OneThatIsCleanedByItsStepsHasEveryStage) {
 TEST(Record, EveryMissingFieldIsNamed) {
   const Fields whole = encode_record(Record{});
   ASSERT_GE(whole.size(), 40U);
-  const std::set<std::string> added_later{
-      "step_index",     "findings",        "enrolment",     "accepted",   "certificate_pending",
-      "type",           "created_at",      "arq",           "managed",    "cyborg_status",
-      "cleaning_nonce", "instance_source", "hardware",      "boot_id",    "found_serial",
-      "found_model",    "found_hardware",  "clean_start",   "tags",       "policies",
-      "by_steps",       "steps_offered",   "steps_ordered", "handed_over"};
+  const std::set<std::string> added_later{"step_index",
+                                          "findings",
+                                          "enrolment",
+                                          "accepted",
+                                          "certificate_pending",
+                                          "type",
+                                          "created_at",
+                                          "arq",
+                                          "managed",
+                                          "cyborg_status",
+                                          "cleaning_nonce",
+                                          "instance_source",
+                                          "hardware",
+                                          "boot_id",
+                                          "found_serial",
+                                          "found_model",
+                                          "found_hardware",
+                                          "clean_start",
+                                          "tags",
+                                          "policies",
+                                          "by_steps",
+                                          "steps_offered",
+                                          "steps_ordered",
+                                          "handed_over",
+                                          "cyborg_uuid",
+                                          "progress_message"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

@@ -55,6 +55,7 @@ Record full_record() {
   record.arq = "arq1";
   record.managed = false;
   record.cyborg_status = "enabled";
+  record.cyborg_uuid = "7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22";
   record.plan = {{"nvme", "erase", -1, R"({"n":1,"deep":{"list":[1,2]}})"}, {"a", kOdd, 2, ""}};
   record.step_index = 1;
   record.steps_offered = {{"card", "reflash", 0, R"({"image":"x"})"}};
@@ -119,6 +120,7 @@ TEST(StoredForms, ARecord) {
       "cleaning_started_at=2025-11-20T21:22:44.123Z\n"
       "created_at=2025-11-20T21:22:44.123Z\n"
       "cyborg_status=enabled\n"
+      "cyborg_uuid=7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22\n"
       "device_state=cleaning\n"
       "enrolment={}\n"
       "epoch=42\n"
@@ -193,6 +195,7 @@ TEST(StoredForms, ARecord) {
             "cleaning_started_at=\n"
             "created_at=\n"
             "cyborg_status=\n"
+            "cyborg_uuid=\n"
             "device_state=available\n"
             "enrolment=\n"
             "epoch=0\n"

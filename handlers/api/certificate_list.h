@@ -1,0 +1,84 @@
+// Certificates as the API shows them: of each device the one of its last release, as its host
+// stored it in Redis. Which there are, the records say; what is in them, the sealed texts do.
+//
+// Thread: the loop's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/api/fleet.h"
+#include "handlers/api/route.h"
+#include "state/base/callback.h"
+#include "state/base/log.h"
+#include "state/device/certificates.h"
+#include "state/device/record.h"
+
+namespace reclaim::api {
+
+struct CertificateQuery {
+  std::optional<std::string> hostname, device_uuid, serial;
+  std::size_t limit = 100;
+  std::string marker;  // empty: from the beginning
+  Parameters parameters;
+};
+
+// The parameters of `GET /v2/certificates`; the error names the one that is wrong and what is
+// accepted.
+[[nodiscard]] Result<CertificateQuery> parse_certificate_query(const Parameters& parameters);
+
+struct SealedCertificate {
+  std::uint64_t sequence = 0;
+  Certificate certificate;
+};
+// As far as the API shows it; the signature is not looked at.
+[[nodiscard]] Result<SealedCertificate> read_sealed(const std::string& text);
+
+// Looks for the device that has this certificate; null: none has it, or it has a newer one.
+[[nodiscard]] const Device* find_certified(const Devices& devices, const std::string& id);
+
+// The body of `GET /v2/certificates`, read from Redis some at a time.
+class CertificateList final : public std::enable_shared_from_this<CertificateList> {
+ public:
+  // `url`: of the list, without a query. `certificates` and `log` outlive it.
+  CertificateList(Certificates& certificates, Logger& log, Devices devices, CertificateQuery query,
+                  std::string url);
+
+  // Errc::invalid: no certificate has the marker's id; else the store's error.
+  void run(Callback<std::string> done);
+
+ private:
+  struct Read {
+    const Device* device = nullptr;
+    std::string text;
+  };
+
+  void go_on();
+  [[nodiscard]] const Device* next();
+  [[nodiscard]] bool skip_to_marker();
+  void take_batch();
+  void take(const Read& read);
+  void finish();
+
+  Certificates& certificates_;
+  Logger& log_;
+  const Devices devices_;
+  const CertificateQuery query_;
+  const std::string url_;
+  Callback<std::string> done_;
+  std::size_t host_ = 0;  // of the next device
+  std::size_t device_ = 0;
+  std::vector<Read> batch_;
+  std::size_t outstanding_ = 0;
+  std::optional<Error> error_;
+  std::size_t rows_ = 0;
+  bool more_ = false;
+  std::string last_;  // the id of the row written last
+  std::string body_ = R"({"certificates":[)";
+};
+
+}  // namespace reclaim::api

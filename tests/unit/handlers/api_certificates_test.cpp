@@ -1,0 +1,204 @@
+// Certificates through the API: which there are, and the sealed bytes as their host stored them.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "handlers/api/certificate_list.h"
+#include "tests/unit/handlers/api_fixture.h"
+
+namespace reclaim::api {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::string id_of(int number) {
+  return fmt::format("5f0f7f0e-8f0c-4b51-9a55-{:012}", number);
+}
+
+class ApiCertificatesTest : public ApiTest {
+ protected:
+  // A device and the certificate of its last release.
+  Record& certified(const std::string& host, const std::string& address, int number,
+                    const std::string& serial) {
+    Record& record = drive(host, address, Stage::available);
+    record.certificate_id = id_of(number);
+    Certificate certificate;
+    certificate.id = record.certificate_id;
+    certificate.host = host;
+    certificate.address = address;
+    certificate.device_uuid = record.uuid;
+    certificate.flow = "nova";
+    certificate.model = "Example NVMe";
+    certificate.serial = serial;
+    certificate.instance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
+    certificate.method = "sanitize_crypto";
+    certificate.sanitization_class = "purge";
+    certificate.evidence = certificate.verification = certificate.findings = "{}";
+    certificate.started_at = *from_iso8601("2026-05-15T10:23:45Z");
+    certificate.verified_at = *from_iso8601("2026-05-15T10:25:00Z");
+    certificate.released_at = *from_iso8601("2026-05-15T10:25:30Z");
+    store.certificates[{host, address}] = fmt::format(
+        "{{\"sealed\":\n{{\"sequence\":{},\"previous\":\"0\",\"key_id\":\"k\","
+        "\"certificate\":{}}}\n,\"signature\":\"c2ln\"}}\n",
+        number, encode_certificate(certificate));
+    return record;
+  }
+  std::vector<std::string> ids(const std::string& query) {
+    const Response response = get("/v2/certificates" + query, "2.6");
+    EXPECT_EQ(response.status, 200) << query << fault_of(response);
+    std::vector<std::string> found;
+    const auto parsed = json::parse(response.body, 1U << 20U);
+    if (!parsed) return {"no JSON: " + response.body};
+    for (const auto& one : (*parsed)["certificates"].GetArray()) {
+      found.emplace_back(one["id"].GetString());
+    }
+    next.clear();
+    const rapidjson::Value* links = json::find(*parsed, "certificates_links");
+    if (links != nullptr) next = json::maybe_string((*links)[0], "href").value_or("");
+    return found;
+  }
+
+  std::string next;  // of the last list
+};
+
+TEST_F(ApiCertificatesTest, TheListIsTheGoldenOne) {
+  certified("compute-1", "0000:01:00.0", 2, "S1");
+  drive("compute-2", "0000:02:00.0", Stage::error);
+  expect_golden("certificates-2.6.json", get("/v2/certificates", "2.6").body);
+}
+
+TEST_F(ApiCertificatesTest, OneIsTheSealedBytesUnchanged) {
+  certified("compute-1", "0000:01:00.0", 2, "S1");
+  const Response response = get("/v2/certificates/" + id_of(2), "2.6");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(header(response, "Content-Type"), "application/json");
+  const std::string sealed = store.certificates[{"compute-1", "0000:01:00.0"}];
+  EXPECT_EQ(response.body, sealed);
+  EXPECT_EQ(std::count(sealed.begin(), sealed.end(), '\n'), 3);
+}
+
+TEST_F(ApiCertificatesTest, TheyHaveARuleOfTheirOwnAndAMicroversion) {
+  certified("compute-1", "0000:01:00.0", 2, "S1");
+  for (const std::string path : {"/v2/certificates", "/v2/certificates/" + id_of(2)}) {
+    EXPECT_EQ(get(path, "2.5").status, 406) << path;
+    const Response refused = get(path, "2.6", "manager");
+    EXPECT_EQ(refused.status, 403) << path;
+    EXPECT_THAT(fault_of(refused), HasSubstr("reclaim:certificate:get"));
+  }
+  start({{"reclaim:certificate:get", "role:reader"}}, {});
+  EXPECT_EQ(get("/v2/certificates", "2.6", "reader").status, 200);
+  EXPECT_EQ(get("/v2/devices", "2.6", "reader").status, 403);
+}
+
+TEST_F(ApiCertificatesTest, WhatIsNotTheNewestOfItsDeviceIs404WithWhereToLook) {
+  Record& record = certified("compute-1", "0000:01:00.0", 2, "S1");
+  for (const std::string& id : {id_of(7), std::string("x")}) {
+    const Response response = get("/v2/certificates/" + id, "2.6");
+    EXPECT_EQ(response.status, 404) << id;
+    EXPECT_THAT(fault_of(response), HasSubstr("`reclaim certificate show ID`"));
+  }
+  // A release later, and not sealed yet: what is in Redis is of the release before.
+  record.certificate_id = id_of(3);
+  clock.advance(2'000);
+  EXPECT_EQ(get("/v2/certificates/" + id_of(3), "2.6").status, 404);
+  EXPECT_EQ(get("/v2/certificates/" + id_of(2), "2.6").status, 404);
+  EXPECT_THAT(ids(""), IsEmpty());
+}
+
+TEST_F(ApiCertificatesTest, FiltersSelectByHostDeviceAndSerialOfTheCertificate) {
+  Record& first = certified("compute-1", "0000:01:00.0", 1, "S1");
+  const std::string first_uuid = first.uuid;
+  // Another drive was put there since.
+  first.serial = "S9";
+  const std::string cyborgs = "7d3f2b1a-0f7e-4c8e-9a55-2f1d5c0d9f22";
+  certified("compute-2", "0000:01:00.0", 2, "S2").cyborg_uuid = cyborgs;
+  certified("compute-2", "0000:02:00.0", 3, "S3");
+  EXPECT_THAT(ids(""), ElementsAre(id_of(1), id_of(2), id_of(3)));
+  EXPECT_THAT(ids("?hostname=compute-2"), ElementsAre(id_of(2), id_of(3)));
+  EXPECT_THAT(ids("?hostname=elsewhere"), IsEmpty());
+  EXPECT_THAT(ids("?device_uuid=" + first_uuid), ElementsAre(id_of(1)));
+  EXPECT_THAT(ids("?device_uuid=" + cyborgs), ElementsAre(id_of(2)));
+  EXPECT_THAT(ids("?serial=S1"), ElementsAre(id_of(1)));
+  EXPECT_THAT(ids("?serial=S9"), IsEmpty());
+  EXPECT_THAT(ids("?serial="), testing::SizeIs(3));
+}
+
+TEST_F(ApiCertificatesTest, PagesHaveEachOnce) {
+  for (int i = 0; i < 70; ++i) {
+    certified(i < 40 ? "compute-1" : "compute-2", fmt::format("0000:{:02x}:00.0", i), i,
+              i % 2 == 0 ? "even" : "odd");
+  }
+  std::vector<std::string> wanted;
+  for (int i = 1; i < 70; i += 2) wanted.push_back(id_of(i));
+  for (const int limit : {1, 7, 34, 35, 36, 1000}) {
+    std::vector<std::string> found;
+    std::string query = fmt::format("?serial=odd&limit={}", limit);
+    for (int pages = 0; pages < 40; ++pages) {
+      const auto page = ids(query);
+      EXPECT_LE(page.size(), static_cast<std::size_t>(limit));
+      found.insert(found.end(), page.begin(), page.end());
+      if (next.empty()) break;
+      query = next.substr(next.find('?'));
+    }
+    EXPECT_EQ(found, wanted) << limit;
+  }
+  store.certificates_read = 0;
+  static_cast<void>(ids("?limit=1"));
+  EXPECT_LE(store.certificates_read, 32U) << "no more than are needed, some at a time";
+}
+
+TEST_F(ApiCertificatesTest, WithoutALimitThereAre100) {
+  for (int i = 0; i < 120; ++i) {
+    certified("compute-1", fmt::format("0000:{:02x}:00.0", i), i, "S");
+  }
+  EXPECT_EQ(ids("").size(), 100U);
+  EXPECT_THAT(next, HasSubstr("?marker=" + id_of(99)));
+}
+
+TEST_F(ApiCertificatesTest, ABadValueNamesTheParameterAndWhatIsAccepted) {
+  certified("compute-1", "0000:01:00.0", 1, "S1");
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"?limit=0", "limit = '0'; accepted is a number from 1 to 1000"},
+      {"?marker=x", "marker = 'x'; accepted is the UUID of a certificate"},
+      {"?marker=" + id_of(9), "accepted is the id of a device's newest certificate"},
+      {"?colour=red", "'colour'; accepted are hostname, device_uuid, serial, limit, marker"},
+      {"?serial=a&serial=b", "serial is given twice"},
+  };
+  for (const auto& [query, text] : table) {
+    const Response response = get("/v2/certificates" + query, "2.6");
+    EXPECT_EQ(response.status, 400) << query;
+    EXPECT_THAT(fault_of(response), HasSubstr(text)) << query;
+  }
+  EXPECT_EQ(get("/v2/certificates/" + id_of(1) + "?limit=1", "2.6").status, 400);
+}
+
+TEST_F(ApiCertificatesTest, WhatCannotBeReadIsLeftOutAndTold) {
+  certified("compute-1", "0000:01:00.0", 1, "S1");
+  certified("compute-1", "0000:02:00.0", 2, "S2");
+  for (const std::string& text :
+       {std::string("no JSON"), std::string("{}"), std::string("[]"),
+        std::string(R"({"sealed":{"sequence":1,"audit":{}}})"),
+        std::string(R"({"sealed":{"sequence":"x","certificate":{}}})"),
+        std::string(R"({"sealed":{"sequence":1,"certificate":{"id":"5"}}})")}) {
+    store.certificates[{"compute-1", "0000:01:00.0"}] = text;
+    EXPECT_THAT(ids(""), ElementsAre(id_of(2))) << text;
+    EXPECT_THAT(logger.lines.back(), HasSubstr("0000:01:00.0 of host compute-1 cannot be read"));
+    EXPECT_EQ(get("/v2/certificates/" + id_of(1), "2.6").status, 404) << text;
+  }
+  store.certificates.clear();
+  EXPECT_THAT(ids(""), IsEmpty());
+}
+
+TEST_F(ApiCertificatesTest, RedisAwayIs503) {
+  certified("compute-1", "0000:01:00.0", 1, "S1");
+  static_cast<void>(get("/v2/devices"));
+  store.away = true;
+  EXPECT_EQ(get("/v2/certificates", "2.6").status, 503);
+  EXPECT_EQ(get("/v2/certificates/" + id_of(1), "2.6").status, 503);
+  EXPECT_THAT(get("/v2/certificates", "2.6").body, Not(HasSubstr("127.0.0.1")));
+}
+
+}  // namespace
+}  // namespace reclaim::api
