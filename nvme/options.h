@@ -49,7 +49,11 @@ struct Options {
   // of it that the drive takes, and cannot be interrupted meanwhile.
   std::size_t write_zeroes_queue_depth = 4;
   std::uint64_t write_zeroes_chunk_bytes = 67'108'864;
-  std::uint32_t zero_retries_max = 3;      // of a chunk, where an error may pass
+  std::uint32_t zero_retries_max = 3;  // of a chunk, where an error may pass
+  // An erase that such an error ends all the same goes on from what reads back as zero, so often,
+  // each time after a pause in which a controller can be reset.
+  std::uint32_t zero_continuations_max = 10;
+  std::int64_t zero_continue_pause_ms = 5'000;
   std::uint64_t zero_bytes_per_s_max = 0;  // of all drives of the host together; 0: no limit
 
   // One Format NVM is one command that ends when all is erased. It is given what is left of the

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace reclaim::nvme {
 namespace {
@@ -41,7 +43,12 @@ class Sweep final {
   }
 
  private:
-  std::optional<Place> next_chunk() {
+  struct Chunk {
+    Place place;
+    std::uint64_t begin = 0;  // bytes of the whole pass before it
+  };
+
+  std::optional<Chunk> next_chunk() {
     const std::lock_guard lock(mutex_);
     if (ending_) return std::nullopt;
     while (at_ < stretches_.size() && offset_ == stretches_[at_].length_bytes) {
@@ -51,10 +58,10 @@ class Sweep final {
     if (at_ == stretches_.size()) return std::nullopt;
     const Stretch& stretch = stretches_[at_];
     const std::uint64_t length = std::min(options_.chunk_bytes, stretch.length_bytes - offset_);
-    const Place chunk{stretch.nsid, stretch.offset_bytes + offset_,
+    const Place place{stretch.nsid, stretch.offset_bytes + offset_,
                       static_cast<std::uint32_t>(length)};
     offset_ += length;
-    return chunk;
+    return Chunk{place, std::exchange(given_out_, given_out_ + length)};
   }
 
   // False: the sweep ends.
@@ -73,13 +80,13 @@ class Sweep final {
 
   void carry(std::size_t worker) {
     while (const auto chunk = next_chunk()) {
-      if (!may_begin(*chunk)) break;
-      const Status status = work_(worker, *chunk);
+      if (!may_begin(chunk->place)) break;
+      const Status status = work_(worker, chunk->place);
       const std::lock_guard lock(mutex_);
       --in_flight_;
       moved_ = clock_.now().mono;
       if (status) {
-        result_.bytes_done += chunk->length_bytes;
+        note_done(chunk->begin, chunk->place.length_bytes);
         continue;
       }
       end(SweepEnd::failed, &status.error());
@@ -87,6 +94,16 @@ class Sweep final {
     const std::lock_guard lock(mutex_);
     --running_;
     changed_.notify_all();
+  }
+
+  // Needs the lock.
+  void note_done(std::uint64_t begin, std::uint64_t length) {
+    result_.bytes_done += length;
+    ahead_.emplace(begin, length);
+    while (!ahead_.empty() && ahead_.begin()->first == result_.bytes_in_row) {
+      result_.bytes_in_row += ahead_.begin()->second;
+      ahead_.erase(ahead_.begin());
+    }
   }
 
   // The first reason stands. Needs the lock.
@@ -149,9 +166,11 @@ class Sweep final {
   MonoMs begun_;
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // a thread ended, or all are to
-  std::size_t at_ = 0;               // the stretch that is handed out now
-  std::uint64_t offset_ = 0;         // within it
+  std::condition_variable changed_;               // a thread ended, or all are to
+  std::size_t at_ = 0;                            // the stretch that is handed out now
+  std::uint64_t offset_ = 0;                      // within it
+  std::uint64_t given_out_ = 0;                   // bytes of all stretches
+  std::map<std::uint64_t, std::uint64_t> ahead_;  // done behind a gap: begin and length
   std::size_t running_ = 0;
   std::size_t in_flight_ = 0;
   MonoMs moved_;

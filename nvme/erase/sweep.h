@@ -32,9 +32,10 @@ enum class SweepEnd : std::uint8_t { done, failed, stopped, late, stalled };
 
 struct SweepResult {
   SweepEnd end = SweepEnd::done;
-  std::uint64_t bytes_done = 0;   // in chunks that ended well
-  std::uint64_t bytes_begun = 0;  // handed to the work, whatever became of them
-  Error error{Errc::failed, {}};  // of the first chunk that failed, with SweepEnd::failed
+  std::uint64_t bytes_done = 0;    // in chunks that ended well
+  std::uint64_t bytes_in_row = 0;  // of these, from the beginning on without a gap
+  std::uint64_t bytes_begun = 0;   // handed to the work, whatever became of them
+  Error error{Errc::failed, {}};   // of the first chunk that failed, with SweepEnd::failed
 };
 
 // `work(worker, chunk)` moves one chunk; `worker` is below queue_depth and tells buffers apart. It

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <numeric>
 
+#include "nvme/erase/read_back.h"
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
 
@@ -44,18 +44,15 @@ bool may_pass(int number) {
 }
 
 // What a sweep that was not done means.
-Error end_of(const SweepResult& swept, const std::vector<Stretch>& all,
+Error end_of(const SweepResult& swept, std::uint64_t verified_bytes, std::uint64_t bytes,
              const EraseRequest& request) {
-  const std::string so_far = fmt::format(
-      "{} of {} bytes are zeroed", swept.bytes_done,
-      std::accumulate(
-          all.begin(), all.end(), std::uint64_t{0},
-          [](std::uint64_t sum, const Stretch& each) { return sum + each.length_bytes; }));
+  const std::string so_far =
+      fmt::format("{} of {} bytes are zeroed", verified_bytes + swept.bytes_done, bytes);
   switch (swept.end) {
     case SweepEnd::failed:
       return Error{Errc::failed, fmt::format("{}; {}", swept.error.what, so_far), swept.error.raw};
     case SweepEnd::stopped:
-      if (swept.bytes_begun == 0) {
+      if (verified_bytes + swept.bytes_begun == 0) {
         return Error{Errc::cancelled, "stopped before anything was zeroed"};
       }
       return Error{Errc::unknown, "stopped while zeroing: " + so_far};
@@ -93,6 +90,121 @@ Status zero_chunk(const DriveContext& drive, EraseMethod method, Place chunk,
   }
 }
 
+SweepOptions options_of(const DriveContext& drive, bool by_drive) {
+  SweepOptions how;
+  how.queue_depth =
+      by_drive ? drive.options.write_zeroes_queue_depth : drive.options.zero_queue_depth;
+  how.chunk_bytes =
+      by_drive ? drive.options.write_zeroes_chunk_bytes : drive.options.zero_chunk_bytes;
+  // With a limit, smaller chunks keep the drive evenly busy: a quarter of a second each.
+  for (const std::uint64_t limit :
+       {drive.claim.rules().zero_bytes_per_s_max, drive.options.zero_bytes_per_s_max}) {
+    if (limit != 0) how.chunk_bytes = std::min(how.chunk_bytes, limit / 4);
+  }
+  how.chunk_bytes =
+      std::clamp(how.chunk_bytes, kChunkBytesMin, kChunkBytesMax) / kChunkBytesMin * kChunkBytesMin;
+  how.report_interval_ms = drive.options.poll_interval_ms;
+  return how;
+}
+
+// One erase, with what is known of it. A position is a number of bytes from the beginning of all
+// namespaces on.
+class Zeroing final {
+ public:
+  Zeroing(DriveContext& drive, const EraseRequest& request, StopFlag& stop)
+      : drive_(drive),
+        request_(request),
+        stop_(stop),
+        by_drive_(request.method == EraseMethod::write_zeroes),
+        all_(plan_whole(drive.claim.namespace_facts())),
+        bytes_(bytes_of(all_)),
+        how_(options_of(drive, by_drive_)),
+        own_rate_(drive.claim.rules().zero_bytes_per_s_max, drive.clock),
+        zeros_(by_drive_ ? AlignedBuffer::kAlignment : how_.chunk_bytes) {
+    how_.deadline = MonoMs{drive.clock.now().mono.ms + request.timeout_ms};
+    how_.stall_timeout_ms = request.stall_timeout_ms;
+    how_.rates.push_back(&own_rate_);
+    if (drive.host_rate != nullptr) how_.rates.push_back(drive.host_rate.get());
+    const auto bytes = zeros_.bytes();
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  }
+
+  Status run(const ReportProgress& on_progress) {
+    while (true) {
+      const SweepResult swept = zero_from(verified_bytes_, on_progress);
+      if (swept.end == SweepEnd::done) return Ok{};
+      if (swept.end != SweepEnd::failed || !may_pass(swept.error.raw)) return end(swept);
+      if (auto again = go_on(swept); !again) return again;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  [[nodiscard]] Error end(const SweepResult& swept) const {
+    return end_of(swept, verified_bytes_, bytes_, request_);
+  }
+
+  SweepResult zero_from(std::uint64_t position, const ReportProgress& on_progress) {
+    return sweep(
+        part_of(all_, position, bytes_), how_,
+        [this](std::size_t /*worker*/, const Place& chunk) {
+          return zero_chunk(drive_, request_.method, chunk, zeros_.bytes(), stop_);
+        },
+        [this, position, &on_progress](EraseProgress progress) {
+          if (position > 0) {
+            const double left =
+                static_cast<double>(bytes_ - position) / static_cast<double>(bytes_);
+            progress.percent = 100 - (100 - progress.percent) * left;
+          }
+          on_progress(progress);
+        },
+        drive_.clock, stop_);
+  }
+
+  // After an interruption: moves the position to what is read back as zeroes. What was written
+  // behind it, or never arrived, is written again.
+  Status go_on(const SweepResult& swept) {
+    const auto written = part_of(all_, verified_bytes_, swept.bytes_in_row);
+    while (continuations_++ < drive_.options.zero_continuations_max) {
+      SweepResult now = swept;
+      now.end = SweepEnd::stopped;
+      if (stop_.wait(drive_.options.zero_continue_pause_ms)) return end(now);
+      now.end = SweepEnd::late;
+      if (drive_.clock.now().mono.ms >= how_.deadline.ms) return end(now);
+      const auto read_back = read_back_zeroes(drive_, written, how_.deadline, stop_);
+      if (read_back) {
+        verified_bytes_ += *read_back;
+        drive_.log.warning(log_name::kNvme,
+                           fmt::format("{}: zeroing was interrupted and goes on behind {} of {} "
+                                       "bytes, which read back as zeroes",
+                                       drive_.claim.sys().controller, verified_bytes_, bytes_),
+                           {{"why", swept.error.what}});
+        return Ok{};
+      }
+      if (read_back.error().code != Errc::busy) {
+        const Error ended = end(swept);
+        return Error{Errc::failed,
+                     fmt::format("{}; it does not go on: {}", ended.what, read_back.error().what),
+                     ended.raw};
+      }
+    }
+    return end(swept);
+  }
+
+  DriveContext& drive_;
+  const EraseRequest& request_;
+  StopFlag& stop_;
+  const bool by_drive_;
+  const std::vector<Stretch> all_;
+  const std::uint64_t bytes_;
+  SweepOptions how_;
+  RateLimit own_rate_;
+  AlignedBuffer zeros_;
+  std::uint64_t verified_bytes_ = 0;  // the position up to which all was read back as zeroes
+  std::uint32_t continuations_ = 0;
+};
+
 }  // namespace
 
 Result<EraseEvidence> erase_by_zeroing(DriveContext& drive, const EraseRequest& request,
@@ -105,43 +217,14 @@ Result<EraseEvidence> erase_by_zeroing(DriveContext& drive, const EraseRequest& 
   }
   if (stop.requested()) return Error{Errc::cancelled, "stopped before anything was zeroed"};
 
-  const std::vector<Stretch> all = plan_whole(drive.claim.namespace_facts());
-  const bool by_drive = request.method == EraseMethod::write_zeroes;
-  const std::uint64_t rate = drive.claim.rules().zero_bytes_per_s_max;
-  RateLimit own_rate(rate, drive.clock);
-  SweepOptions how;
-  how.queue_depth =
-      by_drive ? drive.options.write_zeroes_queue_depth : drive.options.zero_queue_depth;
-  how.chunk_bytes =
-      by_drive ? drive.options.write_zeroes_chunk_bytes : drive.options.zero_chunk_bytes;
-  // With a limit, smaller chunks keep the drive evenly busy: a quarter of a second each.
-  for (const std::uint64_t limit : {rate, drive.options.zero_bytes_per_s_max}) {
-    if (limit != 0) how.chunk_bytes = std::min(how.chunk_bytes, limit / 4);
-  }
-  how.chunk_bytes =
-      std::clamp(how.chunk_bytes, kChunkBytesMin, kChunkBytesMax) / kChunkBytesMin * kChunkBytesMin;
-  how.deadline = MonoMs{begun.ms + request.timeout_ms};
-  how.stall_timeout_ms = request.stall_timeout_ms;
-  how.report_interval_ms = drive.options.poll_interval_ms;
-  how.rates.push_back(&own_rate);
-  if (drive.host_rate != nullptr) how.rates.push_back(drive.host_rate.get());
-
-  AlignedBuffer zeros(by_drive ? AlignedBuffer::kAlignment : how.chunk_bytes);
-  const auto bytes = zeros.bytes();
-  std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  const SweepResult swept = sweep(
-      all, how,
-      [&](std::size_t /*worker*/, const Place& chunk) {
-        return zero_chunk(drive, request.method, chunk, bytes, stop);
-      },
-      on_progress, drive.clock, stop);
-  if (swept.end != SweepEnd::done) return end_of(swept, all, request);
+  Zeroing zeroing(drive, request, stop);
+  if (auto zeroed = zeroing.run(on_progress); !zeroed) return std::move(zeroed).error();
   for (const ClaimedNamespace& ns : drive.claim.namespaces()) {
     if (auto flushed = flush(ns.fd.get()); !flushed) return std::move(flushed).error();
   }
   EraseEvidence evidence;
   evidence.method = request.method;
-  evidence.bytes_zeroed = swept.bytes_done;
+  evidence.bytes_zeroed = zeroing.bytes();
   evidence.duration_ms = drive.clock.now().mono.ms - begun.ms;
   return evidence;
 }

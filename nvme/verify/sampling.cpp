@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace reclaim::nvme {
 namespace {
@@ -170,6 +171,26 @@ std::vector<Stretch> plan_whole(const std::vector<NamespaceFacts>& namespaces) {
     stretches.push_back(Stretch{facts.nsid, 0, facts.capacity_bytes});
   }
   return stretches;
+}
+
+std::uint64_t bytes_of(const std::vector<Stretch>& stretches) {
+  return std::accumulate(
+      stretches.begin(), stretches.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const Stretch& each) { return sum + each.length_bytes; });
+}
+
+std::vector<Stretch> part_of(const std::vector<Stretch>& stretches, std::uint64_t skip_bytes,
+                             std::uint64_t length_bytes) {
+  std::vector<Stretch> part;
+  for (Stretch stretch : stretches) {
+    const std::uint64_t skipped = std::min(skip_bytes, stretch.length_bytes);
+    skip_bytes -= skipped;
+    stretch.offset_bytes += skipped;
+    stretch.length_bytes = std::min(stretch.length_bytes - skipped, length_bytes);
+    length_bytes -= stretch.length_bytes;
+    if (stretch.length_bytes > 0) part.push_back(stretch);
+  }
+  return part;
 }
 
 std::vector<Stretch> plan_nist(const std::vector<NamespaceFacts>& namespaces, std::uint64_t seed) {

@@ -47,6 +47,11 @@ struct SamplePlan {
 // Every byte of every namespace.
 [[nodiscard]] std::vector<Stretch> plan_whole(const std::vector<NamespaceFacts>& namespaces);
 
+[[nodiscard]] std::uint64_t bytes_of(const std::vector<Stretch>& stretches);
+// What of them, in their order, is behind the first `skip_bytes`, `length_bytes` of it at most.
+[[nodiscard]] std::vector<Stretch> part_of(const std::vector<Stretch>& stretches,
+                                           std::uint64_t skip_bytes, std::uint64_t length_bytes);
+
 // NIST SP 800-88r1 §4.7: each namespace in a thousand equal subsections, in each of which two
 // stretches at random that do not overlap, each at least 5 % of it, so that at least 10 % of the
 // media are read; and the first and the last block. In ascending order. A namespace too small for

@@ -1,4 +1,4 @@
-# Faults in claiming, taking over and giving back, caught over the emulated host.
+# Faults in claiming, zeroing, taking over and giving back, caught over the emulated host.
 unit_mutant(shared_claim claim nvme/host/claim.cpp ClaimTest.*
   "whoever holds a namespace shares it with the erase"
   [[O_RDWR | O_EXCL | O_DIRECT]] [[O_RDWR | O_DIRECT]])
@@ -52,3 +52,6 @@ unit_mutant(gives_back_what_is_mounted claim nvme/host/driver_recovery.cpp LeftT
 unit_mutant(unbinds_what_is_mounted claim nvme/host/driver_binding.cpp BindingTest.IsNotTaken*
   "a cleaning that ends early takes a mounted drive away from the host"
   [[  if (done) done = put_back();]] [[  done = put_back();]])
+unit_mutant(written_is_verified claim nvme/erase/zero_erase.cpp ZeroAgainTest.*
+  "an interrupted zeroing goes on behind zeroes that the drive has not kept"
+  [[        verified_bytes_ += *read_back;]] [[        verified_bytes_ += swept.bytes_in_row;]])

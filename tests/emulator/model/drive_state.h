@@ -135,6 +135,7 @@ struct Faults {
   bool ignores_features;             // Set Features succeeds and changes nothing
   bool ignores_delete;               // Namespace Management: delete succeeds and deletes nothing
   bool lacks_namespace_commands;     // OACS says that namespaces can be managed; they cannot
+  bool written_while_read;           // each read command is beside a write of somebody else
   std::uint64_t namespace_headroom;  // bytes that must be left beside a namespace that is made
   std::int8_t stalls_at = -1;        // percent at which SPROG stands still for ever
   std::int8_t fails_at = -1;         // percent at which a sanitize fails

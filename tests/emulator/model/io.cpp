@@ -14,6 +14,7 @@ std::uint16_t Controller::begin_read(std::uint32_t nsid, std::uint64_t offset,
   if (state_.security.locked) return kAccessDenied;
   if (const std::uint16_t no = reserved_to_others(nsid, false); no != kSuccess) return no;
   ++state_.smart.host_reads;
+  if (state_.faults.written_while_read) ++state_.smart.host_writes;
   if (touches_unreadable(nsid, offset, length)) {
     ++state_.smart.media_errors;
     return kUnrecoveredRead;

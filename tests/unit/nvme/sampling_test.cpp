@@ -175,5 +175,17 @@ TEST(NistPlan, ASmallNamespaceIsTakenWhole) {
   EXPECT_EQ(plan[0], (Stretch{1, 0, 19'999 * 512}));
 }
 
+TEST(PartOf, IsWhatIsBehindSoManyBytesAndNoMoreThanAskedFor) {
+  const std::vector<Stretch> all = {{1, 0, 100}, {2, 8, 50}, {3, 0, 10}};
+  EXPECT_EQ(bytes_of(all), 160U);
+  EXPECT_EQ(part_of(all, 0, 160), all);
+  EXPECT_EQ(part_of(all, 0, 1000), all);
+  EXPECT_EQ(part_of(all, 30, 130), (std::vector<Stretch>{{1, 30, 70}, {2, 8, 50}, {3, 0, 10}}));
+  EXPECT_EQ(part_of(all, 100, 60), (std::vector<Stretch>{{2, 8, 50}, {3, 0, 10}}));
+  EXPECT_EQ(part_of(all, 90, 20), (std::vector<Stretch>{{1, 90, 10}, {2, 8, 10}}));
+  EXPECT_TRUE(part_of(all, 160, 10).empty());
+  EXPECT_TRUE(part_of(all, 5, 0).empty());
+}
+
 }  // namespace
 }  // namespace reclaim::nvme

@@ -82,7 +82,29 @@ TEST_F(SweepTest, TheFirstErrorEndsIt) {
   EXPECT_EQ(result.error.what, "broken");
   EXPECT_EQ(result.error.raw, 5);
   EXPECT_EQ(result.bytes_done, 3'000U);
+  EXPECT_EQ(result.bytes_in_row, 3'000U);
   EXPECT_EQ(result.bytes_begun, 4'000U);
+}
+
+TEST_F(SweepTest, WhatIsDoneBehindAGapIsNotInARow) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t others = 0;
+  const SweepResult result = run([&](std::size_t, const Place& chunk) {
+    std::unique_lock lock(mutex);
+    if (chunk.offset_bytes != 2'000) {
+      ++others;
+      changed.notify_all();
+      return Status(Ok{});
+    }
+    // All others have been, those of the next stretches too, before the third ends.
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(300), [&] { return others == 14; }));
+    return Status(Error{Errc::failed, "broken"});
+  });
+  EXPECT_EQ(result.end, SweepEnd::failed);
+  EXPECT_EQ(result.bytes_in_row, 2'000U);
+  EXPECT_EQ(result.bytes_done, 12'501U);
+  EXPECT_EQ(run([](std::size_t, const Place&) { return Status(Ok{}); }).bytes_in_row, 13'501U);
 }
 
 TEST_F(SweepTest, StopDeadlineAndStallAreToldApart) {
