@@ -1,14 +1,15 @@
 // A PCI function that is no drive, on a real kernel: a network card with an expansion ROM, claimed,
-// reset, checked, and lent to another driver.
+// reset, checked, lent to another driver, and cleaned from end to end.
 #include <fmt/core.h>
 
 #include <array>
+#include <fstream>
 
 #include "nvme/host/driver_binding.h"
 #include "nvme/pci/function_files.h"
 #include "nvme/pci/pci_claim.h"
 #include "nvme/pci/pci_steps.h"
-#include "tests/guest/guest_fixture.h"
+#include "tests/guest/drive_thread_fixture.h"
 #include "tests/guest/vfio_group.h"
 
 namespace reclaim::guest {
@@ -195,6 +196,114 @@ TEST_F(PciGuestTest, AGuestThatHasItKeepsIt) {
   ASSERT_TRUE(guest.holds());
   be_impatient();
   expect_error(claim_card(), Errc::busy, fmt::format("process {} (", guest.pid()));
+}
+
+// All that the worker does with it between its two looks at Placement, by the shipped DriveThreads.
+class CleaningGuestTest : public DriveThreadTest {
+ protected:
+  static constexpr const char* kFolder = "/steps";  // root's, as is what is above it
+  static constexpr const char* kCommand = "/steps/reflash";
+
+  CleaningGuestTest() : DriveThreadTest(kCard) {}
+  void SetUp() override {
+    DriveThreadTest::SetUp();
+    ASSERT_TRUE(bind(kCard, "vfio-pci"));
+    drive_threads_.emplace(loop_.raw(), options_, clock_, log_);
+    nvme::PciClaimRequest asked;
+    asked.address = address_;
+    asked.resource_class = "CUSTOM_PCI_1AF4_1041";
+    asked.commands = {kCommand};
+    write_command("exit 1");
+    claim_ = await<nvme::ClaimReport>(
+        [&](auto done) { drive_threads_->claim_function(asked, std::move(done)); });
+    ASSERT_TRUE(claim_.ok()) << claim_.error().what;
+    for (const auto& finding : claim_->findings) EXPECT_TRUE(finding.passed) << finding.guard;
+  }
+  void TearDown() override {
+    DriveThreadTest::TearDown();
+    EXPECT_TRUE(bind(kCard, "virtio-pci"));
+  }
+  // A step that succeeds only without a driver, and then does as `ends` says.
+  static void write_command(const std::string& ends) {
+    std::filesystem::create_directories(kFolder);
+    std::ofstream(kCommand) << "#!/bin/sh\ncard=" + function(kCard) + R"(
+read -r request
+[ -e $card/driver ] && exit 2
+echo '{"progress": 0.5, "message": "burning"}'
+echo '{"finding": {"what": "vendor", "found": "'$(cat $card/vendor)'"}}'
+)" + ends + "\n";
+    std::filesystem::permissions(kCommand, std::filesystem::perms::owner_all);
+  }
+  [[nodiscard]] Result<nvme::CommandReport> run_command(std::vector<std::string>& messages) {
+    nvme::Command command;
+    command.path = kCommand;
+    command.input = "{}\n";
+    command.driver = kNone;
+    return await<nvme::CommandReport>([&](auto done) {
+      drive_threads_->run_command(
+          address_, command,
+          [&messages](const nvme::CommandProgress& now) { messages.push_back(now.message); },
+          std::move(done));
+    });
+  }
+  void expect_all_pass(const std::string& enrolment) {
+    for (const nvme::PciStep each : kAllSteps) {
+      nvme::PciStepRequest asked;
+      asked.step = each;
+      asked.driver = kNone;
+      asked.enrolment = enrolment;
+      const auto report = await<StepReport>(
+          [&](auto done) { drive_threads_->run_function_step(address_, asked, std::move(done)); });
+      EXPECT_TRUE(report.ok()) << to_string(each) << ": " << report.error().what;
+    }
+  }
+  [[nodiscard]] std::string driver() const {
+    const auto bound = nvme::read_driver(options_.sysfs_root, address_);
+    return bound ? *bound : bound.error().what;
+  }
+
+  Result<nvme::ClaimReport> claim_ = Error{Errc::unknown, "not claimed"};
+};
+
+TEST_F(CleaningGuestTest, EveryStepSucceedsAndItIsGivenBackAsItWas) {
+  ASSERT_EQ(claim_->command_digests.size(), 1U);
+  const auto enrolment = await<std::string>(
+      [&](auto done) { drive_threads_->read_enrolment(address_, std::move(done)); });
+  ASSERT_TRUE(enrolment.ok()) << enrolment.error().what;
+  expect_all_pass(*enrolment);
+
+  write_command("echo '{\"result\": \"verified\"}'");
+  std::vector<std::string> messages;
+  const auto step = run_command(messages);
+  ASSERT_TRUE(step.ok()) << step.error().what;
+  EXPECT_EQ(step->result, "verified");
+  EXPECT_EQ(messages, std::vector<std::string>{"burning"});
+  ASSERT_EQ(step->findings.size(), 1U);
+  EXPECT_EQ(step->findings[0].found, "0x1af4");
+  EXPECT_NE(step->sha256, claim_->command_digests.at(kCommand)) << "it was written again";
+  EXPECT_EQ(driver(), "vfio-pci") << "put back behind the step";
+
+  expect_all_pass(*enrolment);
+  const auto restored =
+      await<Ok>([&](auto done) { drive_threads_->restore_driver(address_, std::move(done)); });
+  ASSERT_TRUE(restored.ok()) << restored.error().what;
+  EXPECT_EQ(driver(), "vfio-pci");
+  const auto ours = still_ours({});
+  EXPECT_TRUE(ours.ok()) << ours.error().what;
+  const int group = claim_->facts.iommu_group;
+  EXPECT_FALSE(open_group(group).valid()) << "held until the release";
+  drop();
+  EXPECT_TRUE(open_group(group).valid());
+}
+
+TEST_F(CleaningGuestTest, AStepThatFailsLeavesItOnItsDriver) {
+  write_command("echo '{\"result\": \"no image fits\"}'; exit 1");
+  std::vector<std::string> messages;
+  expect_error(run_command(messages), Errc::failed, "no image fits");
+  EXPECT_EQ(driver(), "vfio-pci");
+  drop();
+  EXPECT_EQ(driver(), "vfio-pci");
+  EXPECT_EQ(*nvme::read_file(function(kCard) + "/driver_override", 99), "(null)");
 }
 
 }  // namespace
