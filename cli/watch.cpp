@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "cli/commands.h"
+#include "state/base/log.h"
 #include "state/base/visible.h"
 
 namespace reclaim::cli {
@@ -14,6 +16,7 @@ namespace {
 constexpr std::int64_t kLookEveryMs = 200;
 constexpr std::size_t kLinesAtOnceMax = 500;
 constexpr int kBarWidth = 30;
+constexpr std::size_t kWordsBytesMax = 60;  // of a step's message
 
 std::string clock_time(WallMs at) {
   return to_iso8601(at).substr(11, 8);
@@ -31,22 +34,25 @@ std::string bar_of(const Record& record) {
   const int full = static_cast<int>(share * kBarWidth);
   std::string eta;
   if (record.progress_eta_s >= 0) eta = fmt::format(", about {} s left", record.progress_eta_s);
-  return fmt::format("{} {} [{}{}] {:3.0f}%{}", to_string(record.address),
+  // Of one line, whatever is written there.
+  const std::string& words = record.progress_message;
+  return fmt::format("{} {} [{}{}] {:3.0f}%{}{}{}", to_string(record.address),
                      visible(record.clean_step), std::string(static_cast<std::size_t>(full), '#'),
                      std::string(static_cast<std::size_t>(kBarWidth - full), '.'),
-                     record.progress_percent, eta);
+                     record.progress_percent, eta, words.empty() ? "" : " ",
+                     printable_excerpt(words, kWordsBytesMax));
 }
 
-// Draws the bars of what is being erased: over each other on a terminal, a line each tenth
-// elsewhere.
+// Draws the bars of what is being erased and of operators' steps that say what they do: over each
+// other on a terminal, elsewhere a line each tenth and each message.
 class ProgressLine final {
  public:
   explicit ProgressLine(std::ostream& out) : out_(out), terminal_(isatty(STDOUT_FILENO) != 0) {}
 
   void show(const std::vector<Record>& records) {
     for (const Record& record : records) {
-      if (record.stage != Stage::erasing) {
-        tenths_.erase(record.address);
+      if (record.stage != Stage::erasing && record.progress_message.empty()) {
+        drawn_of_.erase(record.address);
         continue;
       }
       if (terminal_) {
@@ -55,9 +61,8 @@ class ProgressLine final {
         continue;
       }
       const int tenth = static_cast<int>(record.progress_percent / 10);
-      const auto [it, fresh] = tenths_.try_emplace(record.address, -1);
-      if (it->second == tenth) continue;
-      it->second = tenth;
+      const std::string now = fmt::format("{} {}", tenth, record.progress_message);
+      if (std::exchange(drawn_of_[record.address], now) == now) continue;
       out_ << bar_of(record) << '\n' << std::flush;
     }
   }
@@ -71,7 +76,7 @@ class ProgressLine final {
   std::ostream& out_;
   bool terminal_;
   bool drawn_ = false;
-  std::map<PciAddress, int> tenths_;
+  std::map<PciAddress, std::string> drawn_of_;  // tenth and message
 };
 
 bool idle(const std::vector<Record>& records) {

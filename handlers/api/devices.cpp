@@ -313,6 +313,7 @@ std::string steps_body(const Record& record) {
   } else {
     writer.Int64(record.progress_eta_s);
   }
+  put_member_or_null(writer, "progress_message", record.progress_message);
   put_time(writer, "started_at", record.cleaning_started_at);
   put_json(writer, "findings", record.findings);
   put_member_or_null(writer, "waiting_for", record.waiting_for);

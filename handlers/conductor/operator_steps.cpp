@@ -56,7 +56,8 @@ void OperatorSteps::run_command(const Record& record, const OperatorStep& step, 
   context_.ports.drives.run_command(
       address, command,
       [this, address, epoch](const nvme::CommandProgress& progress) {
-        writer_.show_progress(address, epoch, nvme::EraseProgress{progress.percent, -1});
+        writer_.show_progress(address, epoch, nvme::EraseProgress{progress.percent, -1},
+                              progress.message);
       },
       [this, step, epoch, began, done = std::move(done)](Result<nvme::CommandReport> report) {
         if (!report) return done(epoch, std::move(report).error());

@@ -162,11 +162,12 @@ void RecordWriter::let_go(const PciAddress& address) {
 }
 
 void RecordWriter::show_progress(const PciAddress& address, std::uint64_t epoch,
-                                 nvme::EraseProgress progress) {
+                                 nvme::EraseProgress progress, const std::string& message) {
   Device& device = devices_.at(address);
   if (device.record.epoch != epoch) return;
   device.record.progress_percent = progress.percent;
   device.record.progress_eta_s = progress.eta_s;
+  device.record.progress_message = message;
   if (device.progress_in_flight) return;
   device.progress_in_flight = true;
   context_.ports.store.save_progress(device.record, [this, address](Result<Ok> /*saved*/) {

@@ -46,7 +46,8 @@ class RecordWriter final {
       const Record& noted, std::string trigger, std::string why, std::string detail,
       IfUnsaved if_unsaved, std::function<void()> saved = [] {});
   // Shown at once, and written when the write before has ended; one that is lost harms nothing.
-  void show_progress(const PciAddress& address, std::uint64_t epoch, nvme::EraseProgress progress);
+  void show_progress(const PciAddress& address, std::uint64_t epoch, nvme::EraseProgress progress,
+                     const std::string& message = {});
   // With what is in the store: a device at rest whose record is not there any more, or is an
   // older one, is saved with the next survey.
   void compare(const std::vector<Record>& stored);

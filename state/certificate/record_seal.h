@@ -1,5 +1,5 @@
 // How a record of this host is authenticated in Redis, where others may write: the field `mac` is
-// an HMAC by the host's key over every other field but the progress of a running step, host,
+// an HMAC by the host's key over every other field but the figures of a running step, host,
 // address and epoch among them. It tells what this host's worker wrote from what somebody else did.
 // It does not tell the last record from an earlier one: what a release rests on is in the ledger.
 // Pure. Thread: any.

@@ -132,6 +132,7 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("clean_step", record.clean_step);
   visit.percent("progress", record.progress_percent);
   visit("progress_eta_s", record.progress_eta_s);
+  visit("progress_message", record.progress_message, younger);
   visit("erases", record.erases);
   visit("attempts", record.attempts);
   visit("cleaning_started_at", record.cleaning_started_at);

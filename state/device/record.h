@@ -149,6 +149,7 @@ struct Record {
   std::string clean_step;        // "nvme.sanitize_crypto" while it runs
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
+  std::string progress_message;  // of an operator's own step: printable, at most some 200 bytes
   // Erases begun, or plans of a device that is no drive done to their end, since the last release
   // or an operator's word; bounded.
   std::uint32_t erases = 0;

@@ -256,6 +256,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   if (next.stage != record.stage || next.step_index != record.step_index) {
     next.progress_percent = 0;
     next.progress_eta_s = -1;
+    next.progress_message.clear();
   }
   next.waiting_for = next.stage == Stage::pending_cleaning ? event.facts.detail : "";
   return update;
@@ -286,6 +287,7 @@ bool same_but_progress(const Record& stored, Record ours) {
   ours.clean_step = stored.clean_step;
   ours.progress_percent = stored.progress_percent;
   ours.progress_eta_s = stored.progress_eta_s;
+  ours.progress_message = stored.progress_message;
   // Not all that a record has is stored.
   return stored == ours || encode_record(stored) == encode_record(ours);
 }

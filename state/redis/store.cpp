@@ -363,11 +363,16 @@ void RedisStore::discard(const std::string& host, const PciAddress& address, Cal
 }
 
 void RedisStore::save_progress(const Record& record, Callback<Ok> done) {
-  const Fields all = encode_record(record);
+  const RecordSeal* seal = seal_of(record.host);
+  const Fields all = seal != nullptr ? seal->seal(record) : encode_record(record);
   std::vector<std::string> args{std::to_string(record.epoch)};
-  for (const char* name : {"clean_step", "progress", "progress_eta_s", "updated_at"}) {
+  // A step's words are sealed, unlike figures; of the same epoch all else is as it was saved.
+  for (const char* name :
+       {"clean_step", "progress", "progress_eta_s", "progress_message", "updated_at", "mac"}) {
+    const auto field = all.find(name);
+    if (field == all.end()) continue;
     args.emplace_back(name);
-    args.push_back(all.at(name));
+    args.push_back(field->second);
   }
   const std::string address = to_string(record.address);
   run(RedisScript::save_progress, {redis_keys::of_device(record.host, "device", address)},

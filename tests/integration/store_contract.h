@@ -205,6 +205,7 @@ inline void progress_belongs_to_its_epoch(const World& world) {
   record.clean_step = "nvme.sanitize_crypto";
   record.progress_percent = 42.5;
   record.progress_eta_s = 17;
+  record.progress_message = "burning";
   const auto save_progress = [&] {
     return ask<Ok>(
         world, [&](Callback<Ok> done) { world.store().save_progress(record, std::move(done)); });

@@ -135,13 +135,15 @@ void FakeStore::save(const Record& record, LockToken lock, const JournalEntry& e
 void FakeStore::save_progress(const Record& record, Callback<Ok> done) {
   command<Ok>(
       [this, address = record.address, epoch = record.epoch, step = record.clean_step,
-       percent = record.progress_percent, eta = record.progress_eta_s]() -> Result<Ok> {
+       percent = record.progress_percent, eta = record.progress_eta_s,
+       message = record.progress_message]() -> Result<Ok> {
         const auto it = records_.find(address);
         if (it == records_.end() || it->second->epoch != epoch) return conflict("another epoch");
         auto next = std::make_shared<Record>(*it->second);
         next->clean_step = step;
         next->progress_percent = percent;
         next->progress_eta_s = eta;
+        next->progress_message = message;
         it->second = std::move(next);
         return Ok{};
       },

@@ -186,19 +186,26 @@ class OwnSteps(EndToEnd):
         self.assertEqual(code, 0, err)
         self.assert_released(made)
 
-    def test_a_step_dies_with_its_worker_and_is_run_again(self):
+    def test_a_step_says_what_it_does_dies_with_its_worker_and_is_run_again(self):
         note = os.path.join(self.folder, "pids")
-        path = self.script("slow", "echo $$ >> %s\n[ $(wc -l < %s) -gt 1 ] || sleep 1000\n"
+        path = self.script("slow", "echo '{\"progress\": 0.4, \"message\": \"burning\"}'\n"
+                           "echo $$ >> %s\n[ $(wc -l < %s) -gt 1 ] || sleep 1000\n"
                            % (note, note))
         made = self.with_steps(self.section("slow", path), survey_s=5)
         self.delete(made)
         wait_until(lambda: os.path.exists(note), "the step runs")
         with open(note, encoding="utf-8") as pids:
             pid = int(pids.readline())
+        made.worker.wait_field(FIRST, "progress_message", "burning")
+        code, out, err = made.worker.command("device", "show", FIRST, "-f", "json")
+        self.assertEqual((code, json.loads(out)["progress_message"]), (0, "burning"), err)
+        _, out, _ = made.worker.command("watch", "--until-idle", "--timeout", "1")
+        self.assertRegex(out, r"operator\.slow \[#+\.+\]  40% burning")
         made.worker.kill()
         wait_until(lambda: not is_running(pid), "the step's process is gone")
         made.worker.start()
         self.assert_released(made)
+        self.assertNotIn("does not fit", made.worker.log_text())
         with open(note, encoding="utf-8") as pids:
             self.assertEqual(len(pids.readlines()), 2)
 

@@ -94,6 +94,7 @@ TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
   record.clean_step = "nvme.sanitize_crypto";
   record.progress_percent = 42.5;
   record.progress_eta_s = 17;
+  record.progress_message = "burning";
   record.cleaning_started_at = *from_iso8601("2026-05-15T16:30:15.250Z");
   record.findings = R"({"nvme.check_health": {"percentage_used": 3}})";
   const Response response = get("/v2/devices/" + record.uuid + "/cleaning/steps");

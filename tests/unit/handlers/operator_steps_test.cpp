@@ -104,6 +104,21 @@ TEST_F(OwnSteps, RunInTheirPlacesAndAreInTheCertificate) {
                     HasSubstr("firmware.early")));
 }
 
+TEST_F(OwnSteps, WhatOneSaysIsOnRecordWhileItRuns) {
+  begin({step("reflash", 60)});
+  leave(0);
+  std::string steps;
+  for (int i = 0; i < 1'200; ++i) {
+    world->pass(100);
+    const Record& record = world->record();
+    if (record.progress_message == "half") steps = record.clean_step;
+    if (record.clean_step != "firmware.reflash") EXPECT_EQ(record.progress_message, "");
+  }
+  EXPECT_EQ(steps, "firmware.reflash");
+  world->pass(kLongMs);
+  EXPECT_EQ(world->releases, 1U);
+}
+
 TEST_F(OwnSteps, OneThatFailsQuarantinesTheDrive) {
   begin({step("reflash", 60)});
   world->drive().command_ends_with = Errc::failed;

@@ -59,6 +59,7 @@ class RandomRecords final {
     }
     record.progress_percent = number(1000) / 10.0;
     record.progress_eta_s = static_cast<std::int64_t>(number(5000)) - 1;
+    record.progress_message = text();
     record.attempts = number(0xffffffff);
     record.step_index = number(5);
     if (number(1) == 0) record.certified_host_reads = wide();

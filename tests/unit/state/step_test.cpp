@@ -221,9 +221,11 @@ TEST(Step, TheStepsBeforeTheEraseAreCountedAndNamed) {
   Facts facts;
   facts.findings = "{}";
   record.progress_percent = 50;
+  record.progress_message = "half";
   record = step(record, Event{Trigger::step_done, 0, facts}, WallMs{2})->record;
   EXPECT_EQ(record.clean_step, "nvme.reset_namespaces");
   EXPECT_EQ(record.progress_percent, 0);
+  EXPECT_EQ(record.progress_message, "");
   facts.step_index = 2;
   record = step(record, Event{Trigger::steps_done, 0, facts}, WallMs{3})->record;
   EXPECT_EQ(record.findings, "{}") << "for the certificate";

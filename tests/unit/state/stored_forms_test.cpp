@@ -62,6 +62,7 @@ Record full_record() {
   record.clean_step = "nvme.verify";
   record.progress_percent = 37.5;
   record.progress_eta_s = -1;
+  record.progress_message = "burning";
   record.erases = 2;
   record.attempts = 3;
   record.cleaning_started_at = kAt;
@@ -144,6 +145,7 @@ TEST(StoredForms, ARecord) {
             "product_id=a80a\n"
             "progress=37.5\n"
             "progress_eta_s=-1\n"
+            "progress_message=burning\n"
             "provider=p1\n"
             "provider_name=pn\n"
             "request_id=req\n"
@@ -209,6 +211,7 @@ TEST(StoredForms, ARecord) {
             "product_id=\n"
             "progress=0.0\n"
             "progress_eta_s=-1\n"
+            "progress_message=\n"
             "provider=\n"
             "provider_name=\n"
             "request_id=\n"
