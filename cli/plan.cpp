@@ -9,6 +9,7 @@
 #include "handlers/arq/book.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/admission.h"
+#include "handlers/survey/claim_request.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
@@ -76,38 +77,13 @@ std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePol
           describe_plan(verdict.plan)};
 }
 
-nvme::ClaimRequest claim_request(const Sighting& sighting, const Record& record,
-                                 const std::optional<DevicePolicy>& policy) {
-  nvme::ClaimRequest request;
-  request.address = sighting.address;
+// The record as it will be claimed.
+Record to_claim(const Sighting& sighting, Record record) {
+  record.address = sighting.address;
   if (sighting.view && !sighting.view->inventories.empty()) {
-    request.resource_class = sighting.view->inventories.front().resource_class;
+    record.resource_class = sighting.view->inventories.front().resource_class;
   }
-  request.expected_serial = record.serial;
-  if (policy) {
-    request.resource_class_override = policy->resource_class;
-    request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
-    request.managed = policy->managed;
-    request.rules = policy->rules;
-    request.commands = commands_of(policy->steps);
-  }
-  return request;
-}
-
-nvme::PciClaimRequest function_request(const Sighting& sighting, const Record& record,
-                                       const DevicePolicy& policy) {
-  nvme::PciClaimRequest request;
-  request.address = sighting.address;
-  if (sighting.view && !sighting.view->inventories.empty()) {
-    request.resource_class = sighting.view->inventories.front().resource_class;
-  }
-  request.resource_class_override = policy.resource_class;
-  if (!policy.resource_class && record.flow == Flow::cyborg) {
-    request.resource_class_override = request.resource_class;
-  }
-  request.driver = policy.function.driver;
-  request.commands = commands_of(policy.steps);
-  return request;
+  return record;
 }
 
 // What the configuration says of devices, as the worker is told.
@@ -211,11 +187,13 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
         (verdict.word == "clean" || options.guards)) {
       const auto findings =
           session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
+            const Record record = to_claim(seen, base);
             if (seen.by_steps) {
-              return session.drives().inspect_function(function_request(seen, base, *policy),
+              return session.drives().inspect_function(function_claim_request(record, *policy),
                                                        std::move(done));
             }
-            session.drives().inspect(claim_request(seen, base, policy), std::move(done));
+            session.drives().inspect(claim_request(record, policy.value_or(DevicePolicy{})),
+                                     std::move(done));
           });
       if (!findings) {
         err << "reclaim: " << to_string(address) << ": " << visible(findings.error().what) << '\n';

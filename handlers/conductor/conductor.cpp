@@ -194,7 +194,7 @@ void Conductor::take_over(Record record) {
   device.quarantined = false;
   // What is in the pool, and clean for the ledger, has no release on its way.
   fence_.need_first(address, device.record.stage != Stage::available ||
-                                 (dirty && known->dirty_since > device.record.certificate_at));
+                                 (dirty && is_dirty_since(*known, device.record.certificate_at)));
   certificates_.keep(device.record);
   if (unproven) prove(device);
   const Stage stage = device.record.stage;

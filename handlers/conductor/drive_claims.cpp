@@ -2,48 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/claim_request.h"
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 
 namespace reclaim {
-namespace {
-
-// The specification names a drive's class after its ids; the classes of Cyborg's drivers of today
-// say nothing of them.
-std::string class_of_cyborg(const Record& record) {
-  if (record.resource_class == "CUSTOM_PCI" || record.resource_class == "CUSTOM_SSD") {
-    return record.resource_class;
-  }
-  std::string ids = fmt::format("CUSTOM_NVME_{}_{}", record.vendor_id, record.product_id);
-  std::transform(ids.begin(), ids.end(), ids.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return ids;
-}
-
-nvme::PciClaimRequest function_request(const Record& record, const DevicePolicy& policy) {
-  nvme::PciClaimRequest request;
-  request.address = record.address;
-  request.resource_class = record.resource_class;
-  request.resource_class_override = policy.resource_class;
-  // The classes of Cyborg's drivers say nothing of a device's ids.
-  if (!policy.resource_class && record.flow == Flow::cyborg) {
-    request.resource_class_override = record.resource_class;
-  }
-  request.driver = policy.function.driver;
-  if (const auto known = nvme::decode_hardware(record.hardware)) request.expected = *known;
-  request.commands = commands_of(policy.steps);
-  return request;
-}
-
-}  // namespace
-
 void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
   locks_.take(address, epoch, [this, address, epoch](Status taken) {
     if (!taken) return context_.answer(address, epoch, Trigger::lock_refused, said(taken.error()));
@@ -51,29 +18,10 @@ void DriveClaims::take(const PciAddress& address, std::uint64_t epoch) {
   });
 }
 
-std::optional<nvme::ClaimRequest> DriveClaims::claim_request(const Record& record) const {
-  nvme::ClaimRequest request;
-  request.address = record.address;
-  request.resource_class = record.resource_class;
-  request.expected_serial = record.serial;
-  const auto policy = policy_of(context_.policies, record);
-  if (!policy) return std::nullopt;
-  request.resource_class_override = policy->resource_class;
-  if (!policy->resource_class && record.flow == Flow::cyborg) {
-    request.resource_class_override = class_of_cyborg(record);
-  }
-  request.shared_subsystem_allowed = policy->shared_subsystem_allowed;
-  request.managed = policy->managed;
-  request.rules = policy->rules;
-  request.commands = commands_of(policy->steps);
-  return request;
-}
-
 void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
-  const auto request = claim_request(record);
   const auto policy = policy_of(context_.policies, record);
-  if (!request || !policy) {
+  if (!policy) {
     return context_.answer(address, epoch, Trigger::guards_wait,
                            said("no device_spec entry matches it"));
   }
@@ -92,9 +40,9 @@ void DriveClaims::claim(const PciAddress& address, std::uint64_t epoch) {
     claimed(address, epoch, policy, *report);
   };
   if (record.by_steps) {
-    return context_.ports.drives.claim_function(function_request(record, *policy), answered);
+    return context_.ports.drives.claim_function(function_claim_request(record, *policy), answered);
   }
-  context_.ports.drives.claim(*request, answered);
+  context_.ports.drives.claim(claim_request(record, *policy), answered);
 }
 
 void DriveClaims::claimed(const PciAddress& address, std::uint64_t epoch,
@@ -211,10 +159,11 @@ bool DriveClaims::may_peek(const Record& record, const Assessment& assessment,
 }
 
 void DriveClaims::peek(const PciAddress& address) {
-  const auto request = claim_request(context_.record_of(address));
-  if (!request) return;
+  const Record& record = context_.record_of(address);
+  const auto policy = policy_of(context_.policies, record);
+  if (!policy) return;
   drives_[address].peeking = drives_[address].thread_open = true;
-  context_.ports.drives.claim(*request, [this, address](const Result<nvme::ClaimReport>& report) {
+  const auto answered = [this, address](const Result<nvme::ClaimReport>& report) {
     Drive& now = drives_[address];
     now.peek_refused = report ? "" : report.error().what;
     if (!report) {
@@ -229,7 +178,8 @@ void DriveClaims::peek(const PciAddress& address) {
       if (!after.claimed) after.thread_open = false;
       if (after.peeked && !context_.stopping) context_.want_survey(0);
     });
-  });
+  };
+  context_.ports.drives.claim(claim_request(record, *policy), answered);
 }
 
 // The claim has compared the serial with the one on record, or was allowed to learn it: this is

@@ -64,7 +64,6 @@ class DriveClaims final {
     std::optional<nvme::EraseMethod> permitted;
   };
 
-  [[nodiscard]] std::optional<nvme::ClaimRequest> claim_request(const Record& record) const;
   void claim(const PciAddress& address, std::uint64_t epoch);
   void claimed(const PciAddress& address, std::uint64_t epoch, const DevicePolicy& policy,
                const nvme::ClaimReport& report);

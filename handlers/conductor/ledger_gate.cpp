@@ -46,8 +46,8 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
   // A line that an earlier release has not struck yet is older than its certificate, and would be
   // struck by it: new dirt needs a newer line. So does each tenancy, for Redis may lose the record
   // that tells it.
-  if (!enrolled && on != Trigger::allocation_seen && known != nullptr && known->dirty &&
-      line.dirty_durable && known->dirty_since > record.certificate_at) {
+  if (!enrolled && on != Trigger::allocation_seen && known != nullptr && line.dirty_durable &&
+      is_dirty_since(*known, record.certificate_at)) {
     return next();
   }
   LedgerEntry entry = dirty_now(record);
@@ -119,9 +119,7 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
     return;
   }
   // Newer dirt than the certificate's: a tenancy whose record Redis has lost.
-  if (known->dirty && known->dirty_since > record.certificate_at) {
-    return;
-  }
+  if (is_dirty_since(*known, record.certificate_at)) return;
   // What is being recorded now may be the next tenancy: its dirt must stay remembered.
   const Device& device = context_.devices.at(address);
   if (device.saving || !device.inbox.empty()) return strike_later(address, certificate_id);

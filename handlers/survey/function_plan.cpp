@@ -30,10 +30,6 @@ constexpr std::array kSteps{
     FunctionStep{PciStep::check_health, 10},
 };
 
-std::string name_of(const CleanStep& step) {
-  return step.interface + "." + step.step;
-}
-
 int priority_of(const FunctionStep& step, const StepPriorities& priorities) {
   const auto wanted = priorities.find(std::string(to_string(step.step)));
   return wanted == priorities.end() ? step.priority : wanted->second;

@@ -265,7 +265,7 @@ Status is_nobody_elses(const nvme::DriveFacts& opened, const Record& record,
   if (!opened.identity || opened.identity->serial.empty() || accepted) return Ok{};
   for (const auto& [address, entry] : entries) {
     const bool same = serial_of(entry) == opened.identity->serial && address != record.address;
-    if (!same || !entry.dirty || entry.dirty_since <= record.certificate_at) continue;
+    if (!same || !is_dirty_since(entry, record.certificate_at)) continue;
     return Error{Errc::failed,
                  fmt::format("the drive with serial {} is recorded as dirty at {} too, so that an "
                              "instance of that address may need what is on it; once you know that "

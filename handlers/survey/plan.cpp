@@ -39,10 +39,6 @@ std::string name_of(const StepKind& kind) {
   return fmt::format("{}.{}", kNvmeInterface, to_string(kind.step));
 }
 
-std::string name_of(const CleanStep& step) {
-  return step.interface + "." + step.step;
-}
-
 // As Ironic has it, and what an operator has to know of it besides.
 CleanStep plan_step(const OperatorStep& step) {
   const auto args = json::parse(step.args, kArgsBytesMax);

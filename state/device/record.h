@@ -59,6 +59,10 @@ struct CleanStep {
   std::string args;       // JSON object as text
   friend bool operator==(const CleanStep&, const CleanStep&) = default;
 };
+// "nvme.sanitize_crypto"
+[[nodiscard]] inline std::string name_of(const CleanStep& step) {
+  return step.interface + "." + step.step;
+}
 
 // A drive, cleaned by an erase. A device of another type is cleaned by its steps, where [devices]
 // device_spec lists it, and otherwise only shown.

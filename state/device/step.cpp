@@ -49,10 +49,6 @@ void take_facts(Record& record, const Facts& facts) {
   if (facts.host_writes) record.certified_host_writes = facts.host_writes;
 }
 
-std::string name_of(const CleanStep& step) {
-  return step.interface + "." + step.step;
-}
-
 // What operators see as `clean_step` in each stage of the fixed frame (design "clean step").
 std::string clean_step_of(const Record& record) {
   switch (record.stage) {

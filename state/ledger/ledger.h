@@ -65,6 +65,11 @@ struct LedgerEntry {
   return entry.enrolled_serial.empty() ? entry.serial : entry.enrolled_serial;
 }
 
+// Whether its dirt is of after the release at that time, which has nothing to say about it then.
+[[nodiscard]] inline bool is_dirty_since(const LedgerEntry& entry, WallMs released_at) {
+  return entry.dirty && entry.dirty_since > released_at;
+}
+
 class Ledger {
  public:
   virtual ~Ledger() = default;

@@ -60,7 +60,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
     record.boot_id = known->boot_id;
     record.enrolment.clear();
   }
-  if (known->dirty && known->dirty_since > record.certificate_at) record.held = false;
+  if (is_dirty_since(*known, record.certificate_at)) record.held = false;
   if (!known->enrolment.empty()) record.enrolment = known->enrolment;
   if (record.epoch < known->epoch) {
     record.epoch = known->epoch;

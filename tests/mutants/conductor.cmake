@@ -204,7 +204,7 @@ unit_mutant(orders_are_refused_unseen conductor handlers/conductor/device_orders
   [[  return false;]])
 unit_mutant(other_addresses_dirt_is_ignored conductor handlers/survey/identity.cpp *TooIsNotErased
   "the drive of an instance that is shut off is erased at an address that had it before"
-  [[    if (!same || !entry.dirty || entry.dirty_since <= record.certificate_at) continue;]]
+  [[    if (!same || !is_dirty_since(entry, record.certificate_at)) continue;]]
   [[    continue;]])
 unit_mutant(news_of_others_is_kept conductor handlers/conductor/arq_desk.cpp DoubtOfTwo.*
   "a drive that Cyborg has bound is erased, for it was told while another was asked about"

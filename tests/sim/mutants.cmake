@@ -17,8 +17,7 @@ sim_mutant(acts_before_it_persists handlers/conductor/inbox.cpp
     };]])
 sim_mutant(ledger_not_awaited handlers/conductor/ledger_gate.cpp
   "a ledger line counts before it is on stable storage"
-  [[      line.dirty_durable && known->dirty_since > record]]
-  [[      known->dirty_since > record]])
+  [[known != nullptr && line.dirty_durable &&]] [[known != nullptr &&]])
 sim_mutant(ledger_forgotten handlers/conductor/inbox.cpp
   "nothing remembers a dirty drive but Redis"
   [[if (wants_ledger_line(update->record)) {]] [[if (false) {]])
@@ -53,7 +52,7 @@ sim_mutant(claim_not_given_back handlers/conductor/drive_claims.cpp
   "a drive is never closed again"
   [[  context_.ports.drives.drop(address, [this, address, closed]]
   [[  context_.ports.timers.after(1, [this, address, closed]])
-sim_mutant(any_serial handlers/conductor/drive_claims.cpp
+sim_mutant(any_serial handlers/survey/claim_request.cpp
   "a drive that nobody enrolled is erased"
   [[  request.expected_serial = record.serial;
 ]] "")
@@ -184,9 +183,9 @@ sim_mutant(failed_restore_does_not_matter state/device/machine.cpp
   "an unmanaged drive whose driver did not come back is given back"
   [[Row{S::restoring, T::restore_failed, S::error, E::drop,]]
   [[Row{S::restoring, T::restore_failed, S::looking, E::look,]])
-sim_mutant(everything_is_managed handlers/conductor/drive_claims.cpp
+sim_mutant(everything_is_managed handlers/survey/claim_request.cpp
   "an unmanaged drive is never taken over"
-  [[  request.managed = policy->managed;
+  [[  request.managed = policy.managed;
 ]] "")
 sim_mutant(zeroing_is_adopted handlers/conductor/recheck.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
