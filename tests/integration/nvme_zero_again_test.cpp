@@ -35,6 +35,7 @@ class ZeroAgainTest : public NvmeFixture, public ::testing::WithParamInterface<E
     options_.write_zeroes_chunk_bytes = 1U << 20U;
     options_.zero_queue_depth = 1;
     options_.write_zeroes_queue_depth = 1;
+    options_.verify_queue_depth = 1;
     options_.read_retry_pause_ms = 1;
     options_.zero_continue_pause_ms = 1;
     request_.rules.verify = VerifyLevel::full;
