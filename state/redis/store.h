@@ -62,8 +62,8 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
-// More than thirty methods: two thirds are those of Store, InHand, Outbox and Certificates, and each of the
-// others is one step of a conversation over the two connections that it owns.
+// More than thirty methods: two thirds are those of Store, InHand, Outbox and Certificates, and
+// each of the others is one step of a conversation over the two connections that it owns.
 class RedisStore final : public Store, public InHand, public Outbox, public Certificates {
  public:
   // `loop`, `clock` and `logger` outlive the store.
