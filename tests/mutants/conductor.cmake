@@ -63,7 +63,7 @@ unit_mutant(late_answers_are_believed conductor handlers/conductor/release.cpp D
   [[        if (took_ms > kLastAnswerMaxMs) {]] [[        if (false) {]])
 unit_mutant(offers_are_forgotten conductor handlers/conductor/ledger_gate.cpp *OnOfferMeanwhile.*
   "an erasure is adopted though a tenant whom nobody saw came after it"
-  [[  if (is_busy(record.stage) || known) return next();]]
+  [[  if (is_busy(record.stage) || known || !context_.stays_ours(address)) return next();]]
   [[  if (!known || known) return next();]])
 unit_mutant(reservations_wait_for_records conductor handlers/conductor/assessor.cpp *Unrecorded.*
   "while Redis is away, a drive that its tenant leaves is on offer with his data"
@@ -221,8 +221,8 @@ unit_mutant(threads_stay_idle conductor handlers/conductor/admissions.cpp Schedu
   [[  if (is_one_waiting_for_thread()) context_.want_survey(0);]] "")
 unit_mutant(orders_are_refused_unseen conductor handlers/conductor/device_orders.cpp Given/Ordered.*
   "an order right after a restart is refused, on what nobody has looked at yet"
-  [[  if (kind != OrderKind::clean && kind != OrderKind::enrol) return false;]]
-  [[  return false;]])
+  [[  if (kind != OrderKind::clean && kind != OrderKind::enrol && kind != OrderKind::disown) {]]
+  [[  if (true) {]])
 unit_mutant(other_addresses_dirt_is_ignored conductor handlers/survey/identity.cpp *TooIsNotErased
   "the drive of an instance that is shut off is erased at an address that had it before"
   [[    if (!same || !is_dirty_since(entry, record.certificate_at)) continue;]]
@@ -235,7 +235,8 @@ unit_mutant(news_of_others_is_kept conductor handlers/conductor/arq_desk.cpp Dou
 unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/assessor.cpp
   Doubt.ATenancyIsOnTheLedger*
   "a tenancy that Redis could not be told of is forgotten with the worker"
-  [[  if (taken && device.record.stage == Stage::available && device.record.cleanable()) {]]
+  [[  if (taken && context_.stays_ours(sighting.address) && device.record.stage == Stage::available &&
+      device.record.cleanable()) {]]
   [[  if (false) {]])
 unit_mutant(old_orders_are_carried_out conductor handlers/conductor/inbox.cpp
   Doubt.ACleanThatIsOrdered*

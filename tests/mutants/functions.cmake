@@ -12,18 +12,14 @@ unit_mutant(steps_are_forgotten_by_the_ledger conductor handlers/conductor/clean
 unit_mutant(failed_check_counts conductor handlers/conductor/cleaning_steps.cpp
   FunctionSteps.ABuiltInCheck*
   "a card whose ROM a tenant changed is given back"
-  [[      [this, address, epoch, name = record.clean_step](Result<nvme::StepReport> report) {
-        step_answered(address, epoch, name, report);
-      });
-}
-
-void CleaningSteps::step_answered(]]
-  [[      [this, address, epoch, name = record.clean_step](Result<nvme::StepReport>) {
-        step_answered(address, epoch, name, nvme::StepReport{});
-      });
-}
-
-void CleaningSteps::step_answered(]])
+  [[  context_.ports.drives.run_function_step(
+      address, request,
+      [this, address, epoch, key = findings_key(record.plan, record.step_index)](
+          Result<nvme::StepReport> report) { step_answered(address, epoch, key, report); });]]
+  [[  context_.ports.drives.run_function_step(
+      address, request,
+      [this, address, epoch, key = findings_key(record.plan, record.step_index)](
+          Result<nvme::StepReport>) { step_answered(address, epoch, key, nvme::StepReport{}); });]])
 unit_mutant(held_card_is_cleaned conductor handlers/survey/admission.cpp FunctionSteps.AHold*
   "a card that an operator reserved by hand is cleaned and given back"
   [[  if (!record.is_drive()) return Hold::unknown;]]
