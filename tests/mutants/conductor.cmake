@@ -235,9 +235,9 @@ unit_mutant(news_of_others_is_kept conductor handlers/conductor/arq_desk.cpp Dou
 unit_mutant(tenancies_wait_for_redis conductor handlers/conductor/assessor.cpp
   Doubt.ATenancyIsOnTheLedger*
   "a tenancy that Redis could not be told of is forgotten with the worker"
-  [[  if (taken && context_.stays_ours(sighting.address) && device.record.stage == Stage::available &&
+  [[device.record.stage == Stage::available &&
       device.record.cleanable()) {]]
-  [[  if (false) {]])
+  [[false) {]])
 unit_mutant(old_orders_are_carried_out conductor handlers/conductor/inbox.cpp
   Doubt.ACleanThatIsOrdered*
   "a device that was just given back is taken to our driver while it is on offer"
