@@ -188,12 +188,12 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
         (verdict.word == "clean" || options.guards)) {
       const auto findings =
           session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
-            const Record record = to_claim(seen, base);
+            const Record claimed = to_claim(seen, base);
             if (seen.by_steps) {
-              return session.drives().inspect_function(function_claim_request(record, *policy),
+              return session.drives().inspect_function(function_claim_request(claimed, *policy),
                                                        std::move(done));
             }
-            session.drives().inspect(claim_request(record, policy.value_or(DevicePolicy{})),
+            session.drives().inspect(claim_request(claimed, policy.value_or(DevicePolicy{})),
                                      std::move(done));
           });
       if (!findings) {

@@ -173,7 +173,7 @@ TEST(CyborgDevices, AStatusThatIsNotToldOrNotKnownIsAnError) {
 
 // A row that Cyborg's migration has not reached: its ARQs and Placement say what it is.
 TEST(CyborgDevices, OneWhoseStateIsNullIsReadAsAnyOther) {
-  for (const std::string& state : {"null", "\"available\"", "\"no such state\""}) {
+  for (const std::string state : {"null", "\"available\"", "\"no such state\""}) {
     const auto read = parse_devices(R"({"devices": [{"uuid": ")" + std::string(kUuid) +
                                         R"(", "hostname": "h", "status": "enabled", )" +
                                         R"("device_state": )" + state + "}]}",
