@@ -112,7 +112,9 @@ TEST_F(OwnSteps, WhatOneSaysIsOnRecordWhileItRuns) {
     world->pass(100);
     const Record& record = world->record();
     if (record.progress_message == "half") steps = record.clean_step;
-    if (record.clean_step != "firmware.reflash") EXPECT_EQ(record.progress_message, "");
+    if (record.clean_step != "firmware.reflash") {
+      EXPECT_EQ(record.progress_message, "");
+    }
   }
   EXPECT_EQ(steps, "firmware.reflash");
   world->pass(kLongMs);
