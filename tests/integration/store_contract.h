@@ -255,9 +255,18 @@ inline void an_order_is_taken_once(const World& world) {
     return orders.ok() ? *orders : std::vector<Order>{};
   };
   EXPECT_TRUE(take().empty());
-  Order order{
-      "",        "enrol",  "0000:01:01.0", "alice@controller-1", "req-1", WallMs{1'763'640'000'123},
-      "a-nonce", "a-code", "a-serial",     "dsn=00-01"};
+  Order order{"",
+              "enrol",
+              "0000:01:01.0",
+              "alice@controller-1",
+              "req-1",
+              WallMs{1'763'640'000'123},
+              "a-nonce",
+              "a-code",
+              "a-serial",
+              "dsn=00-01",
+              "a reason",
+              "steps"};
   for (const char* what : {"enrol", "clean", "abort"}) {
     order.order = what;
     ASSERT_TRUE(ask<Ok>(world, [&](Callback<Ok> done) {

@@ -81,7 +81,8 @@ TEST_F(ApiCertificatesTest, OneIsTheSealedBytesUnchanged) {
 
 TEST_F(ApiCertificatesTest, TheyHaveARuleOfTheirOwnAndAMicroversion) {
   certified("compute-1", "0000:01:00.0", 2, "S1");
-  for (const std::string path : {std::string("/v2/certificates"), "/v2/certificates/" + id_of(2)}) {
+  for (const std::string& path :
+       {std::string("/v2/certificates"), "/v2/certificates/" + id_of(2)}) {
     EXPECT_EQ(get(path, "2.5").status, 406) << path;
     const Response refused = get(path, "2.6", "manager");
     EXPECT_EQ(refused.status, 403) << path;
