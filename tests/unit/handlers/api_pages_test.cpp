@@ -42,7 +42,7 @@ class ApiPagesTest : public ApiTest {
   }
   static Page page_of(const Response& response) {
     Page page;
-    const auto parsed = json::parse(response.body, 1U << 20U);
+    const auto parsed = json::parse(response.body, 1U << 22U);
     EXPECT_TRUE(parsed.ok()) << response.body;
     if (!parsed) return page;
     for (const auto& device : (*parsed)["devices"].GetArray()) {

@@ -283,8 +283,8 @@ TEST_F(NamedSteps, RefusedWhileATenantHasItOrItIsCleanedOrHeld) {
 TEST_F(NamedSteps, WhatMayBeNamedIsInTheRecord) {
   std::vector<std::string> names;
   for (const CleanStep& offered : world->record().steps_offered) names.push_back(offered.step);
-  EXPECT_THAT(names, ElementsAre("check_health", "recover_sanitize", "reset_controller_state",
-                                 "reset_namespaces", "audit", "reflash"));
+  EXPECT_THAT(names, ElementsAre("check_health", "restore_firmware", "recover_sanitize",
+                                 "reset_controller_state", "reset_namespaces", "audit", "reflash"));
   world->slots[0].ours = false;
   world->kick({0});
   world->pass(kMinuteMs);
