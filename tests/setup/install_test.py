@@ -27,6 +27,8 @@ EXPECTED = (
     "share/doc/reclaim/operator-guide.md",
     "share/doc/reclaim/cyborg-notifications.md",
     "share/doc/reclaim/cyborg-notifications.schema.json",
+    "share/doc/reclaim/notifications.md",
+    "share/doc/reclaim/notifications.schema.json",
     "share/doc/reclaim/examples/arq_notifier.py",
     "share/doc/reclaim/examples/steps/generic-cmd",
     "share/doc/reclaim/examples/steps/link-width",
