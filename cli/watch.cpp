@@ -111,7 +111,8 @@ int run_watch(Session& session, const WatchOptions& options, std::ostream& out, 
     for (const JournalEntry& entry : journal->entries) {
       progress.clear();
       out << line_of(entry) << '\n' << std::flush;
-      worked = worked || entry.trigger == "released" || entry.to == "error";
+      worked = worked || entry.trigger == "released" || entry.trigger == "released_taken" ||
+               entry.trigger == "handed_over" || entry.to == "error";
     }
     after = journal->last_id;
     progress.show(*records);

@@ -202,6 +202,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   if (record.handed_over && hold != Hold::dirty && doubt_of_hold(record, sighting).empty() &&
       sighting.standing.match != nvme::Match::different) {
     out.waiting_for = kHandedOver;
+    out.unsure = hold == Hold::unknown;  // until its counters are read, it is not told as clean
     out.strike = dirty_line;
     return;
   }

@@ -260,7 +260,9 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   const bool kept = is_of_a_kept_erase(event.trigger);
   if ((another && !kept) || somebody_may_have_had_it) forget_erase(next);
   // Whoever had it, or un-reserved it, knows it by now.
-  if (somebody_may_have_had_it) next.handed_over = false;
+  if (somebody_may_have_had_it || event.trigger == Trigger::released_taken) {
+    next.handed_over = false;
+  }
   if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);
   take_facts(next, event.facts);
   if (event.trigger == Trigger::allocation_seen) {
@@ -282,7 +284,11 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
     next.progress_eta_s = -1;
     next.progress_message.clear();
   }
-  next.waiting_for = next.stage == Stage::pending_cleaning || kept ? event.facts.detail : "";
+  // An outage of Placement ends no wait for the release of a kept erase.
+  const bool waits_on = record.stage == Stage::looking && next.stage == Stage::looking && !kept;
+  next.waiting_for = next.stage == Stage::pending_cleaning || kept ? event.facts.detail
+                     : waits_on                                    ? record.waiting_for
+                                                                   : "";
   return update;
 }
 

@@ -389,5 +389,17 @@ TEST(Machine, IsPrintedRowByRow) {
   EXPECT_FALSE(render_machine("png").ok());
 }
 
+// What fences the release of a kept erase asks whether it is withheld, after an outage as well.
+TEST(Step, AnOutageOfPlacementEndsNoWaitForARelease) {
+  Record record;
+  record.stage = Stage::looking;
+  record.epoch = 5;
+  record.waiting_for = "withheld";
+  const auto away = step(record, Event{Trigger::placement_away, 5, {}}, WallMs{9});
+  ASSERT_TRUE(away.has_value());
+  EXPECT_EQ(away->record.stage, Stage::looking);
+  EXPECT_EQ(away->record.waiting_for, "withheld");
+}
+
 }  // namespace
 }  // namespace reclaim
