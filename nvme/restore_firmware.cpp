@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "nvme/clean_steps.h"
+#include "nvme/controller/admin.h"
 #include "nvme/controller/firmware_slots.h"
 #include "nvme/controller/status.h"
 #include "nvme/firmware/image.h"
@@ -173,6 +174,19 @@ Status check_restored(const FirmwareReading& now, const SlotToRestore& each) {
                   image.revision, image.slot, wrong)});
 }
 
+// The erase was chosen by what the firmware told that is gone now. In error it is chosen again.
+Status tells_the_same(DriveContext& drive) {
+  const auto identity =
+      identify_controller(drive.claim.controller_fd(), drive.options.admin_timeout_ms);
+  if (!identity) return failed(identity.error());
+  if (identity->capabilities == drive.claim.identity().capabilities) return Ok{};
+  return Error{Errc::failed,
+               fmt::format("{}: it is put back, and with it the drive has other capabilities than "
+                           "before, by which its erase was chosen: `reclaim device clean {}` "
+                           "chooses again",
+                           kSurface, to_string(drive.claim.sys().address))};
+}
+
 StepReport one_finding(std::string found) {
   StepReport report;
   report.findings.push_back(StepFinding{std::string(kSurface), std::move(found), false});
@@ -216,6 +230,7 @@ Result<StepReport> restore_firmware(DriveContext& drive, const StepRequest& requ
   }
   now = read_firmware(controller, timeout_ms);
   if (!now) return failed(now.error());
+  if (auto same = tells_the_same(drive); !same) return same.error();
   StepReport report;
   for (const SlotToRestore& each : plan->slots) {
     if (auto good = check_restored(*now, each); !good) return std::move(good).error();

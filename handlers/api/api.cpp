@@ -383,13 +383,20 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         });
   }
 
+  // The same order on the host; of those that need a key.
+  static std::string_view command_of(OrderKind kind) {
+    if (kind == OrderKind::enrol) return "set ADDRESS --enrol";
+    if (kind == OrderKind::disown) return "disown ADDRESS --reason TEXT";
+    if (kind == OrderKind::clean) return "clean ADDRESS --steps FILE";
+    return "unhold ADDRESS";
+  }
+
   static Response no_key(const OrderCall& kind) {
     return fault(503,
                  fmt::format("this node of the API has no key that the worker would believe: set "
                              "[security] order_key_file to the same key here and on the hosts, or "
                              "run `reclaim device {}` as root on the host",
-                             kind.kind == OrderKind::enrol ? "set ADDRESS --enrol"
-                                                           : order_name(kind.resource)));
+                             command_of(kind.kind)));
   }
 
   // Who did it, on which device, and what came of it; refused attempts as well.

@@ -112,8 +112,10 @@ void enter_pending(Record& record, Stage from, Trigger on) {
   record.held = false;
   const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps;
   if (ordered) record.clean_start = CleanStart::ordered;
-  // An operator's later word replaces the former.
-  if (on == Trigger::operator_clean) record.steps_ordered.clear();
+  // An operator's later word replaces the former; and what he named was for the device before.
+  if (on == Trigger::operator_clean || on == Trigger::operator_enrol) record.steps_ordered.clear();
+  // The steps that he names come first, so that nothing is adopted behind them.
+  if (on == Trigger::operator_steps) forget_erase(record);
   // It may have been given back, and a tenancy may have come and gone: an operator's word was for
   // the cleaning before.
   if (from == Stage::confirming) {

@@ -298,6 +298,17 @@ TEST_F(FirmwareTest, AControllerThatDoesNotComeBackIsAnError) {
 
 // Its state is read with two commands, the pieces are dropped with four, two send the image, and
 // the tenth commits it: whichever comes before it is answered by another drive.
+// By what a tenant's firmware hid, the erase was chosen.
+TEST_F(FirmwareTest, OtherCapabilitiesThanBeforeAreAnError) {
+  enrolled(kTwoSlots);
+  set("firmware", "EVIL");
+  set("sanicap", "crypto");
+  expect_refused("it is put back, and with it the drive has other capabilities",
+                 "1 FW1 FW2 runs FW1");
+  take_again();
+  expect_finding(restore(), "firmware", "as enrolled", false);
+}
+
 TEST_F(FirmwareTest, AnotherDriveIsNotWritten) {
   enrolled(kTwoSlots);
   set("firmware", "EVIL");

@@ -92,7 +92,7 @@ TEST_F(ApiDisownTest, BadRequestForWhatWasNeverOurs) {
 
 TEST_F(ApiDisownTest, WithoutAKeyTheNodeSaysWhatToDo) {
   seal = nullptr;
-  expect_refused(disown(dirty()), 503, "`reclaim device disown` as root");
+  expect_refused(disown(dirty()), 503, "`reclaim device disown ADDRESS --reason TEXT` as root");
 }
 
 class ApiNamedStepsTest : public ApiWordsTest {
