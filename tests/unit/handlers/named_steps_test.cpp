@@ -5,6 +5,7 @@
 
 #include "handlers/conductor/conductor.h"
 #include "handlers/survey/plan.h"
+#include "state/device/step.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -207,6 +208,17 @@ TEST_F(NamedSteps, ATenantWhoWasFasterKeepsTheDevice) {
   world->kick({0});
   world->pass(kLongMs);
   EXPECT_THAT(ran, ElementsAre("/steps/audit")) << "the word was for before that tenancy";
+}
+
+TEST_F(NamedSteps, ATenantWhoGotItAllTheSameEndsThem) {
+  Record record = world->record();
+  record.stage = Stage::pending_cleaning;
+  record.steps_ordered = record.steps_offered;
+  ASSERT_FALSE(record.steps_ordered.empty());
+  const auto update = step(record, Event{Trigger::allocation_seen, record.epoch, {}}, WallMs{9});
+  ASSERT_TRUE(update.has_value());
+  EXPECT_EQ(update->record.stage, Stage::allocated);
+  EXPECT_THAT(update->record.steps_ordered, IsEmpty());
 }
 
 TEST_F(NamedSteps, OneThatIsNotDefinedAnyMoreKeepsItWaiting) {
