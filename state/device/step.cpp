@@ -118,7 +118,7 @@ void enter_pending(Record& record, Stage from, Trigger on) {
   if (on == Trigger::operator_steps) forget_erase(record);
   // It may have been given back, and a tenancy may have come and gone: an operator's word was for
   // the cleaning before.
-  if (from == Stage::confirming) {
+  if (from == Stage::confirming || on == Trigger::look_changed) {
     record.clean_start = CleanStart::automatic;
     record.steps_ordered.clear();
   }
