@@ -59,6 +59,7 @@ Result<CleanStep> read_step(const rapidjson::Value& value, const std::string& wh
 
 std::string names(const std::vector<CleanStep>& steps) {
   std::vector<std::string> out;
+  out.reserve(steps.size());
   for (const CleanStep& step : steps) out.push_back(name_of(step));
   return out.empty() ? "none" : fmt::to_string(fmt::join(out, ", "));
 }
