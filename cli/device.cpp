@@ -1,5 +1,6 @@
 // reclaim device list|show and the commands that go to a device's worker.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,7 @@
 #include "handlers/conductor/admissions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

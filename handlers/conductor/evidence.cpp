@@ -1,6 +1,7 @@
 #include "handlers/conductor/evidence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"

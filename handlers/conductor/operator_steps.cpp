@@ -1,6 +1,7 @@
 #include "handlers/conductor/operator_steps.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

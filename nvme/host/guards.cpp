@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "nvme/host/driver_binding.h"
 

@@ -1,6 +1,7 @@
 // Guards on the host's own use of the drive: mounted, swapped on, part of something stacked.
 #include <fmt/core.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "state/device/named_steps.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -38,13 +38,17 @@ def patiently(attempt):
     return attempt()
 
 
-def call(method, url, body=None, token=None, microversion=None):
+def call(method, url, body=None, token=None, microversion=None, service_token=None):
     """One request; returns (headers, decoded body or None); HttpError for a status over 299."""
     headers = {"Accept": "application/json"}
     if token:
         headers["X-Auth-Token"] = token
+    if service_token:
+        headers["X-Service-Token"] = service_token
     if microversion:
-        headers["OpenStack-API-Version"] = "placement " + microversion
+        # Placement's, unless it names another service ("compute 2.90").
+        headers["OpenStack-API-Version"] = (
+            microversion if " " in microversion else "placement " + microversion)
     data = None
     if body is not None:
         data = json.dumps(body).encode()

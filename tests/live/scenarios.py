@@ -1,0 +1,230 @@
+"""What is shown beside a real Cyborg. Each scenario is a function; run.py runs them in this order.
+
+After each, the watcher's windows (a dirty drive on offer) are compared with what the scenario
+allows: none, unless Cyborg itself un-reserves there.
+"""
+import json
+import signal
+import time
+
+from cloud import ADDRESSES, UNMANAGED
+from life import LONG_S, Life
+from services import wait_until
+
+MANAGED = ADDRESSES[:3]
+WINDOW_S = 10  # the close watch looks every 2 s; a busy machine and Placement's time come to it
+
+
+class Live:
+    """What the scenarios share."""
+
+    def __init__(self, cloud, watcher):
+        self.cloud, self.watcher = cloud, watcher
+        self.seeds = iter(range(100, 100000))
+        self.notes = []
+
+    def life(self, flavor="nvme"):
+        return Life(self.cloud, self.watcher, flavor, next(self.seeds))
+
+    def note(self, text):
+        print("   " + text, flush=True)
+
+    def wait_all_offered(self, addresses=tuple(ADDRESSES)):
+        wait_until(lambda: set(addresses) <= self.watcher.offered(),
+                   "all drives are on offer again", LONG_S)
+
+    def deployable(self, address):
+        """(device's UUID, resource provider) as Cyborg has them."""
+        name = "compute-1_" + address
+        for each in self.cloud.cyborg("GET", "/deployables")["deployables"]:
+            if each["name"] == name:
+                return each
+        raise AssertionError("Cyborg has no deployable " + name)
+
+    def device_uuid(self, address):
+        for each in self.cloud.cyborg("GET", "/devices")["devices"]:
+            info = json.loads(each["std_board_info"] or "{}")
+            if info.get("pci_address") == address:
+                return each["uuid"]
+        raise AssertionError("Cyborg has no device with the address " + address)
+
+    def cleaned_slowly(self, life, duration_ms=20000):
+        """A tenancy that has ended and whose erase runs for a while."""
+        life.run("write")
+        self.cloud.host.set(life.address, duration_ms=duration_ms)
+        life.begin("delete")
+        life.wait("delete")
+        wait_until(lambda: self.cloud.host.sanitize_status(life.address) == 2,
+                   "%s is being erased" % life.address, LONG_S)
+
+
+def the_command_lists_the_drives_as_nvme(live):
+    rows = json.loads(live.cloud.openstack("accelerator", "device", "list", "-f", "json"))
+    assert len(rows) == len(ADDRESSES), rows
+    assert {row["type"] for row in rows} == {"NVME"}, rows
+
+
+def a_server_gets_a_drive_and_the_next_gets_it_clean(live):
+    first = live.life().run()
+    second = live.life().run()
+    live.note("given back: %s, then %s" % (first.address, second.address))
+
+
+def servers_are_booted_and_deleted_in_a_loop(live):
+    for _ in range(8):
+        live.life().run()
+
+
+def an_unmanaged_drive_goes_through_the_whole_chain(live):
+    life = live.life("nvme-unmanaged")
+    life.run("take")
+    assert life.address == UNMANAGED, life.address
+    for stage in Life.STAGES[2:]:
+        life.begin(stage)
+        life.wait(stage)
+    driver = live.cloud.host_driver(UNMANAGED)
+    assert driver == "vfio-pci", "it was given back on " + driver
+
+
+def a_drive_that_fails_stays_out(live):
+    life = live.life().run("write")
+    live.cloud.host.set(life.address, fails_at=40)
+    life.begin("delete")
+    live.cloud.worker.wait_field(life.address, "device_state", "error", LONG_S)
+    end = time.monotonic() + 15  # two reports of the agent
+    while time.monotonic() < end:
+        assert live.cloud.reserved(life.address) == 1, "it was un-reserved in error"
+        time.sleep(0.1)
+    live.cloud.host.set(life.address, fails_at="off")
+    live.cloud.reclaim("device", "clean", life.address)
+    life.wait("return")
+
+
+def enabled_while_dirty(live):
+    life = live.life()
+    live.cleaned_slowly(life)
+    uuid = live.device_uuid(life.address)
+    live.cloud.cyborg("POST", "/devices/%s/enable" % uuid)
+    wait_until(lambda: live.cloud.reserved(life.address) == 1, "it is reserved again", LONG_S)
+    live.cloud.host.set(life.address, duration_ms=1500)
+    life.wait("return")
+
+
+def a_provider_is_taken_away_and_given_back_in_mid_erase(live):
+    life = live.life()
+    live.cleaned_slowly(life, 30000)
+    before = live.cloud.provider(life.address)
+    live.cloud.change_report(hidden=[life.address])
+    wait_until(lambda: live.cloud.provider(life.address) is None, "Cyborg deletes the provider",
+               LONG_S)
+    live.cloud.change_report()
+    wait_until(lambda: live.cloud.provider(life.address), "Cyborg makes it again", LONG_S)
+    assert live.cloud.provider(life.address) == before, "it has another UUID"
+    wait_until(lambda: live.cloud.reserved(life.address) == 1, "it is reserved again", LONG_S)
+    live.cloud.host.set(life.address, duration_ms=1500)
+    life.wait("return")
+
+
+def the_class_is_changed_while_dirty(live):
+    life = live.life()
+    live.cleaned_slowly(life, 30000)
+    live.watcher.classes.add("CUSTOM_NVME_CHANGED")
+    live.cloud.change_report(rc={life.address: "CUSTOM_NVME_CHANGED"})
+
+    def changed():
+        uuid = live.cloud.provider(life.address)
+        return "CUSTOM_NVME_CHANGED" in live.cloud.services.inventories(uuid)
+    wait_until(changed, "Cyborg writes the class", LONG_S)
+    wait_until(lambda: live.cloud.reserved(life.address) == 1, "it is reserved again", LONG_S)
+    live.cloud.change_report()
+    wait_until(lambda: not changed(), "Cyborg writes the former class", LONG_S)
+    live.cloud.host.set(life.address, duration_ms=1500)
+    life.wait("return")
+
+
+def cyborg_is_silent_at_the_delete(live):
+    life = live.life().run("write")
+    live.cloud.end("cyborg-api")
+    life.begin("delete")
+    life.wait("delete")
+    live.cloud.restart("cyborg-api")
+    assert [arq["instance_uuid"] for arq in life.leaked()] == [life.server], life.leaked()
+    text = wait_until(lambda: live.cloud.leak_is_told(life.address),
+                      "reclaim names the leaked ARQ", LONG_S)
+    live.note(text[:160])
+    life.delete_leaked()
+    life.wait("return")
+
+
+def ended_at_each_point(name):
+    def scenario(live):
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            remedies = []
+            for stage in Life.STAGES:
+                life = live.life()
+                for each in Life.STAGES:
+                    if each == stage:
+                        live.cloud.end(name, how)
+                    run_stage(live, life, each, lambda: live.cloud.restart(name), each == stage)
+                remedies += [each for each in life.remedies if each not in remedies]
+                live.wait_all_offered()
+            live.note("%s, %s at each of %d points: %s" % (
+                name, "stop" if how == signal.SIGTERM else "kill", len(Life.STAGES),
+                ", ".join(remedies) or "no remedy was needed"))
+    return scenario
+
+
+def run_stage(live, life, stage, restart, ended):
+    """A service that was ended comes back two seconds after the stage has begun."""
+    try:
+        life.begin(stage)
+    finally:
+        if ended:
+            time.sleep(2)
+            restart()
+    if stage == "boot":
+        life.boot_patiently()
+    else:
+        life.wait(stage)
+        if stage == "delete":
+            life.delete_leaked()
+
+
+the_agent_is_stopped_and_killed = ended_at_each_point("cyborg-agent")
+the_conductor_is_stopped_and_killed = ended_at_each_point("cyborg-conductor")
+the_api_is_stopped_and_killed = ended_at_each_point("cyborg-api")
+the_worker_is_stopped_and_killed = ended_at_each_point("reclaim")
+
+# (name, function, how many windows it allows)
+SCENARIOS = [
+    ("the_command_lists_the_drives_as_nvme", the_command_lists_the_drives_as_nvme, 0),
+    ("a_server_gets_a_drive_and_the_next_gets_it_clean",
+     a_server_gets_a_drive_and_the_next_gets_it_clean, 0),
+    ("servers_are_booted_and_deleted_in_a_loop", servers_are_booted_and_deleted_in_a_loop, 0),
+    ("an_unmanaged_drive_goes_through_the_whole_chain",
+     an_unmanaged_drive_goes_through_the_whole_chain, 0),
+    ("a_drive_that_fails_stays_out", a_drive_that_fails_stays_out, 0),
+    ("enabled_while_dirty", enabled_while_dirty, 1),
+    ("a_provider_is_taken_away_and_given_back_in_mid_erase",
+     a_provider_is_taken_away_and_given_back_in_mid_erase, 1),
+    ("the_class_is_changed_while_dirty", the_class_is_changed_while_dirty, 2),
+    ("cyborg_is_silent_at_the_delete", cyborg_is_silent_at_the_delete, 0),
+    ("the_agent_is_stopped_and_killed", the_agent_is_stopped_and_killed, 0),
+    ("the_conductor_is_stopped_and_killed", the_conductor_is_stopped_and_killed, 0),
+    ("the_api_is_stopped_and_killed", the_api_is_stopped_and_killed, 0),
+    ("the_worker_is_stopped_and_killed", the_worker_is_stopped_and_killed, 0),
+]
+
+
+def passed(live, function, allowed):
+    """Raises where the scenario fails, or a drive was on offer that must not have been."""
+    live.watcher.taken_windows()
+    function(live)
+    windows = live.watcher.taken_windows()
+    for address in sorted({address for address, _ in windows}):
+        live.note("%s on offer while dirty: %s" % (address, ", ".join(
+            "%.1f s" % seconds for where, seconds in windows if where == address)))
+    assert len(windows) <= allowed, "%d times on offer while dirty, %d allowed" % (
+        len(windows), allowed)
+    assert all(seconds <= WINDOW_S for _, seconds in windows), "on offer for too long"
+    live.wait_all_offered()
