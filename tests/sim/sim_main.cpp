@@ -256,8 +256,7 @@ int main(int argc, char** argv) {
       const std::uint64_t base = fresh_base();
       // Every third has an operator with clean steps of his own, half of these devices that are no
       // drives; in every sixth Cyborg writes to Placement. Worlds from kDisownsFrom on are played
-      // by
-      // --seeds alone, until none of them fails (docs/testing.md).
+      // by --seeds alone, until none of them fails (docs/testing.md).
       const std::uint64_t own = count / 6;
       for (const auto& [first, many] : {std::pair(base, count - 3 * own),
                                         {base + reclaim::sim::kOwnStepsFrom, own},
