@@ -20,7 +20,8 @@ LedgerEntry LedgerGate::dirty_entry(const Record& record, WallMs since) const {
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.dirty = true;
   entry.dirty_since = since;
-  entry.by_steps = record.by_steps;
+  // A record that cannot be read does not say what kind of device it is of.
+  if (!context_.devices.at(record.address).quarantined) entry.by_steps = record.by_steps;
   if (!record.serial.empty()) entry.serial = record.serial;
   if (!record.provider.empty()) entry.provider = record.provider;
   if (!record.boot_id.empty()) {

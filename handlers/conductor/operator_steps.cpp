@@ -148,6 +148,10 @@ std::string OperatorSteps::approve(const PciAddress& address, const std::string&
     return fmt::format("{} has approved it already; it needs {} different operators", who,
                        hold->approvals);
   }
+  // What is written now, an abort perhaps, may end the hold: nothing is written over it.
+  if (context_.devices.at(address).saving && !hold->noting) {
+    return "its record is being written to Redis: issue it again in a moment";
+  }
   hold->approved_by.push_back(who);
   if (hold->approved_by.size() < hold->approvals) {
     if (!hold->noting) note_hold(address, *hold);
