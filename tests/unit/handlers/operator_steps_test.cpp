@@ -251,6 +251,19 @@ TEST_F(OwnSteps, ApprovalsOfAHoldThatWasAbortedCountForNothing) {
   EXPECT_EQ(world->releases, 1U);
 }
 
+// Its record is being written: the approval's would be written over it.
+TEST_F(OwnSteps, AnApprovalDoesNotUndoAnAbort) {
+  begin({hold("forensics", 2)});
+  leave(kMinuteMs);
+  world->store.set_away(true);
+  order("abort");
+  order("unhold");
+  world->store.set_away(false);
+  world->pass(kMinuteMs);
+  expect_reserved(Stage::error);
+  EXPECT_THAT(world->record().last_error, HasSubstr("abort"));
+}
+
 TEST_F(OwnSteps, OneThatIsNotAbortableRunsToItsEnd) {
   OperatorStep own = step("reflash", 60);
   own.abortable = false;
