@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kFamily = "step:";
 constexpr std::size_t kStepsMax = 64;
 constexpr std::size_t kArgsBytesMax = std::size_t{16} * 1024;
+constexpr std::size_t kAllArgsBytesMax = std::size_t{32} * 1024;  // one plan may have them all
 constexpr std::array<std::string_view, 3> kReserved = {"nvme", "pci", "placement"};
 constexpr int kErasePriority = 50;
 
@@ -233,8 +234,17 @@ void read_steps(const Reading& reading, Settings& settings) {
         {sections[kStepsMax].at, fmt::format("more than {} [step:NAME] sections", kStepsMax)});
     sections.resize(kStepsMax);
   }
+  std::size_t args_bytes = 0;
   for (const IniSection& section : sections) {
     settings.steps.push_back(read_step(reading, settings, section));
+    args_bytes += settings.steps.back().step.args.size();
+    if (args_bytes > kAllArgsBytesMax) {
+      reading.read.complain(section.group, "args",
+                            fmt::format(": with it the [step:NAME] sections have more than {} "
+                                        "bytes of args together: give long ones in a file",
+                                        kAllArgsBytesMax));
+      args_bytes = 0;
+    }
   }
   const std::vector<DeviceSpec> drives = with_policy_steps(settings, settings.device_specs);
   const std::vector<DeviceSpec> functions = with_policy_steps(settings, settings.function_specs);

@@ -35,12 +35,23 @@ struct Call {
   Result<Negotiated> negotiated = Negotiated{};  // the error: a 406's text
   placement::Identity who;
   std::string accepts;  // of an order that accepts a drive: which
+  std::string reason;   // of one that gives a reason
+  std::string steps;    // of one that names clean steps: their names
   Once<Response> done;
 
   // Where the client reached us.
   [[nodiscard]] std::string base_url() const { return request.base_url + route.mount; }
 };
 using CallPtr = std::shared_ptr<Call>;
+
+// Of an order's steps, as the record has them.
+std::string names_of_steps(const std::string& steps) {
+  const auto plan = decode_plan(steps);
+  if (steps.empty() || !plan) return {};
+  std::string names;
+  for (const CleanStep& step : *plan) names += (names.empty() ? "" : ",") + name_of(step);
+  return names;
+}
 
 Response json_response(int status, std::string body) {
   Response response;
@@ -371,6 +382,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (to_be_sealed && ports_.seal) ports_.seal(found.record.host, order);
     if (to_be_sealed && order.mac.empty()) return answer(*call, no_key(kind));
     call->accepts = order.serial.empty() ? order.hardware : order.serial;
+    call->reason = order.reason;
+    call->steps = names_of_steps(order.steps);
     ports_.store.push_order(
         found.record.host, order,
         [weak = weak_from_this(), call, status = kind.accepted](Result<Ok> pushed) {
@@ -410,6 +423,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                     device, word(call.who.user_id), word(call.who.project_id), outcome),
         {{"device", device},
          {"accepts", word(call.accepts)},
+         {"reason", word(call.reason)},
+         {"steps", word(call.steps)},
          {"user_id", word(call.who.user_id)},
          {"project_id", word(call.who.project_id)},
          {"outcome", outcome},

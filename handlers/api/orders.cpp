@@ -20,7 +20,7 @@ constexpr const char* kReason = "reason";
 constexpr OrderCall kCalls[] = {
     {Resource::clean, OrderKind::clean, "cyborg:device:clean", kVersionDeviceState, kAccepted},
     {Resource::unhold, OrderKind::unhold, "cyborg:device:unhold", kVersionDeviceState, kAccepted},
-    {Resource::disown, OrderKind::disown, "cyborg:device:disown", kVersionDeviceState, kAccepted},
+    {Resource::disown, OrderKind::disown, "cyborg:device:disown", kVersionCleaning, kAccepted},
     {Resource::abort, OrderKind::abort, "cyborg:device:abort", kVersionCleaning, kAccepted},
     {Resource::enrol, OrderKind::enrol, "cyborg:device:enrol", kVersionCleaning, kAccepted},
     {Resource::enable, OrderKind::maintenance_off, "cyborg:device:enable", kVersionStatus,

@@ -71,7 +71,12 @@ class Assessor final {
   // Its record has moved.
   void moved(const PciAddress& address) { seen_[address].unsure = false; }
 
-  // Since this worker started.
+  // What entries match is to be seen again: they were replaced.
+  void forget_surveys() {
+    for (auto& [address, seen] : seen_) seen.surveyed = false;
+  }
+
+  // Since this worker started, and since its configuration was read again.
   [[nodiscard]] bool is_surveyed(const PciAddress& address) const { return seen(address).surveyed; }
   // A device_spec entry matches what the last survey saw there.
   [[nodiscard]] bool is_listed(const PciAddress& address) const { return seen(address).listed; }

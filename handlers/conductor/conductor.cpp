@@ -120,6 +120,7 @@ void Conductor::replace_policies(ConductorPolicies policies, const ConductorOpti
   options_.function_step_priorities = options.function_step_priorities;
   options_.clean_automated = options.clean_automated;
   options_.clean_interfaces = options.clean_interfaces;
+  assessor_.forget_surveys();
   if (!stopping_) context_.want_survey(0);
 }
 

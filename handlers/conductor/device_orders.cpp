@@ -89,7 +89,8 @@ bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& addres
   const Device& device = found->second;
   const Stage stage = device.record.stage;
   const bool asks = stage == Stage::available || (kind != OrderKind::clean && !is_busy(stage));
-  return !assessor_.is_surveyed(address) && !device.quarantined && asks;
+  const bool is_written = kind == OrderKind::disown && device.saving && !is_busy(stage);
+  return (!assessor_.is_surveyed(address) && !device.quarantined && asks) || is_written;
 }
 
 void DeviceOrders::carry_out(const Order& order, const PciAddress& address, const Done& done) {
@@ -187,8 +188,8 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
     return done(fmt::format("it names {} clean steps; 1 to {} are accepted", steps->size(),
                             kNamedStepsMax));
   }
-  const auto offered = offered_steps(*policy, context_.options, device.record.by_steps);
-  if (Status known = check_named_steps(*steps, offered); !known) return done(known.error().what);
+  const auto part = named_part(*steps, *policy, context_.options, device.record.by_steps);
+  if (!part) return done(part.error().what);
   facts.steps_ordered = *std::move(steps);
   const Event event{Trigger::operator_steps, 0, std::move(facts)};
   if (stage == Stage::available && !assessor_.is_unsure(address)) {

@@ -64,9 +64,10 @@ void OrderDesk::let_wait(const Order& order) {
   }
   context_.ports.log.info(
       log_name::kConductor,
-      fmt::format("order {} of {} waits for the first survey, or behind another",
+      fmt::format("order {} of {} waits for the next survey, or behind another",
                   printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
   waiting_.push_back(order);
+  context_.want_survey(kSoonMs);
 }
 
 void OrderDesk::carry_out_waiting() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "state/base/check.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
@@ -17,6 +18,9 @@ constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells
 void RecordWriter::save_note(const Record& noted, std::string trigger, std::string why,
                              std::string detail, IfUnsaved if_unsaved,
                              std::function<void()> saved) {
+  // A note is not written over a decision that is being written.
+  const auto& decided = devices_.at(noted.address).unsaved;
+  CHECK(!decided || *decided == noted);
   Record next = noted;
   next.epoch += 1;
   next.updated_at = context_.ports.clock.now().wall;

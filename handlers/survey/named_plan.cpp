@@ -53,29 +53,39 @@ std::vector<CleanStep> offered_steps(const DevicePolicy& policy, const Conductor
   return offered;
 }
 
+Result<std::vector<CleanStep>> named_part(const std::vector<CleanStep>& named,
+                                          const DevicePolicy& policy,
+                                          const ConductorOptions& options, bool by_steps) {
+  if (Status known = check_named_steps(named, offered_steps(policy, options, by_steps)); !known) {
+    return known.error();
+  }
+  const std::vector<CleanStep> built_ins = built_in(policy, options, by_steps);
+  std::vector<CleanStep> out;
+  for (const CleanStep& each : named) out.push_back(defined_today(each, policy, built_ins));
+  if (const std::size_t bytes = encode_plan(out).size(); bytes > kNamedPlanBytesMax) {
+    return Error{Errc::limit, fmt::format("they have {} bytes with their configured args, {} are "
+                                          "allowed: name fewer, or give long args in a file",
+                                          bytes, kNamedPlanBytesMax)};
+  }
+  return out;
+}
+
 Result<std::vector<CleanStep>> with_named_steps(const Record& record, std::vector<CleanStep> plan,
                                                 const DevicePolicy& policy,
                                                 const ConductorOptions& options) {
   if (record.steps_ordered.empty()) return plan;
-  if (const Status known =
-          check_named_steps(record.steps_ordered, offered_steps(policy, options, record.by_steps));
-      !known) {
+  auto out = named_part(record.steps_ordered, policy, options, record.by_steps);
+  if (!out) {
     return Error{Errc::refused,
                  fmt::format("of the clean steps that an operator named, {}: define it again and "
                              "reload, or `reclaim device abort` it and order `clean` again",
-                             known.error().what)};
+                             out.error().what)};
   }
-  const std::vector<CleanStep> built_ins = built_in(policy, options, record.by_steps);
-  std::vector<CleanStep> out;
-  for (const CleanStep& named : record.steps_ordered) {
-    CleanStep step = defined_today(named, policy, built_ins);
-    const std::size_t place = out.size();
-    if (place < record.plan.size() && without_digest(record.plan[place]) == step) {
-      step = record.plan[place];
-    }
-    out.push_back(std::move(step));
+  for (std::size_t place = 0; place < std::min(out->size(), record.plan.size()); ++place) {
+    CleanStep& step = (*out)[place];
+    if (without_digest(record.plan[place]) == step) step = record.plan[place];
   }
-  out.insert(out.end(), plan.begin(), plan.end());
+  out->insert(out->end(), plan.begin(), plan.end());
   return out;
 }
 

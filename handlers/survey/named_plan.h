@@ -14,9 +14,17 @@ namespace reclaim {
 [[nodiscard]] std::vector<CleanStep> offered_steps(const DevicePolicy& policy,
                                                    const ConductorOptions& options, bool by_steps);
 
+// `named` as they are defined today, their arguments over the configured ones. Errc::invalid: one
+// is not offered, or has no such argument. Errc::limit: together they do not fit into a record
+// (kNamedPlanBytesMax).
+[[nodiscard]] Result<std::vector<CleanStep>> named_part(const std::vector<CleanStep>& named,
+                                                        const DevicePolicy& policy,
+                                                        const ConductorOptions& options,
+                                                        bool by_steps);
+
 // The steps that were named for the device's next cleaning (Record::steps_ordered), as they are
 // defined today, before `plan`; what the record's plan has locked in of them stays. Errc::refused
-// with the remedy: one of them is not defined any more.
+// with the remedy: named_part() refuses them now.
 [[nodiscard]] Result<std::vector<CleanStep>> with_named_steps(const Record& record,
                                                               std::vector<CleanStep> plan,
                                                               const DevicePolicy& policy,

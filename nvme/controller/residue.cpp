@@ -65,8 +65,12 @@ void judge_firmware_slots(Judge& judge) {
       judge.quarantine("firmware",
                        fmt::format("slot {} holds revision '{}', at enrolment it was '{}'",
                                    each.slot, each.revision, each.enrolled),
-                       "install the former revision (firmware_images can), or name the new one in "
-                       "firmware of its device_spec");
+                       each.enrolled.empty()
+                           ? "no command empties a slot: name the revision in firmware of its "
+                             "device_spec if you trust it, install one that is named there "
+                             "(firmware_images can), or replace the drive"
+                           : "install the former revision (firmware_images can), or name the new "
+                             "one in firmware of its device_spec");
     }
   }
   if (!by_list && before != nullptr && before->active_slot != firmware.active_slot) {

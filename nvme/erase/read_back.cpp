@@ -29,6 +29,8 @@ Result<Counters> counters_of(const DriveContext& drive) {
 Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
                                        const std::vector<Stretch>& written, MonoMs deadline,
                                        StopFlag& stop) {
+  // Behind a reset it may not answer yet, which says nothing of whose drive it is.
+  if (const auto awake = counters_of(drive); !awake) return awake.error();
   if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
   // What is only in a cache of the drive may be lost with the next reset.
   for (const ClaimedNamespace& ns : drive.claim.namespaces()) {
@@ -53,6 +55,9 @@ Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
       [](EraseProgress) {}, drive.clock, stop);
   const auto after = counters_of(drive);
   if (!after) return after.error();
+  if (after->host_writes < before->host_writes) {
+    return Error{Errc::busy, "the drive was reset while it was read back"};
+  }
   if (after->host_writes != before->host_writes) {
     return Error{Errc::failed, fmt::format("the drive was written to while it was read back: {} "
                                            "write commands before, {} after",

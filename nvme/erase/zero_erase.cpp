@@ -43,16 +43,16 @@ bool may_pass(int number) {
          number == ENOMEM;
 }
 
-// What a sweep that was not done means.
-Error end_of(const SweepResult& swept, std::uint64_t verified_bytes, std::uint64_t bytes,
-             const EraseRequest& request) {
+// What a sweep that was not done means. `begun`: it or one before it has written.
+Error end_of(const SweepResult& swept, bool begun, std::uint64_t verified_bytes,
+             std::uint64_t bytes, const EraseRequest& request) {
   const std::string so_far =
       fmt::format("{} of {} bytes are zeroed", verified_bytes + swept.bytes_done, bytes);
   switch (swept.end) {
     case SweepEnd::failed:
       return Error{Errc::failed, fmt::format("{}; {}", swept.error.what, so_far), swept.error.raw};
     case SweepEnd::stopped:
-      if (verified_bytes + swept.bytes_begun == 0) {
+      if (!begun) {
         return Error{Errc::cancelled, "stopped before anything was zeroed"};
       }
       return Error{Errc::unknown, "stopped while zeroing: " + so_far};
@@ -132,6 +132,7 @@ class Zeroing final {
   Status run(const ReportProgress& on_progress) {
     while (true) {
       const SweepResult swept = zero_from(verified_bytes_, on_progress);
+      begun_ = begun_ || swept.bytes_begun > 0;
       if (swept.end == SweepEnd::done) return Ok{};
       if (swept.end != SweepEnd::failed || !may_pass(swept.error.raw)) return end(swept);
       if (auto again = go_on(swept); !again) return again;
@@ -142,7 +143,7 @@ class Zeroing final {
 
  private:
   [[nodiscard]] Error end(const SweepResult& swept) const {
-    return end_of(swept, verified_bytes_, bytes_, request_);
+    return end_of(swept, begun_, verified_bytes_, bytes_, request_);
   }
 
   SweepResult zero_from(std::uint64_t position, const ReportProgress& on_progress) {
@@ -203,6 +204,7 @@ class Zeroing final {
   AlignedBuffer zeros_;
   std::uint64_t verified_bytes_ = 0;  // the position up to which all was read back as zeroes
   std::uint32_t continuations_ = 0;
+  bool begun_ = false;  // something was written
 };
 
 }  // namespace

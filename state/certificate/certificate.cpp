@@ -9,9 +9,11 @@
 namespace reclaim {
 namespace {
 
-constexpr std::size_t kPlanBytesMax = 65'536;
+// An operator's steps (config: 64, with 32 KiB of args together), those that he names for one
+// cleaning (16, kNamedPlanBytesMax) and the built-in ones fit.
+constexpr std::size_t kPlanBytesMax = 131'072;
 constexpr std::size_t kWordsBytesMax = 131'072;
-constexpr std::size_t kPlanStepsMax = 64;
+constexpr std::size_t kPlanStepsMax = 128;
 constexpr std::size_t kCertificateBytesMax = 1'048'576;
 
 Status check_schema(const rapidjson::Value& value) {

@@ -62,7 +62,7 @@ std::string names(const std::vector<CleanStep>& steps) {
   std::vector<std::string> out;
   out.reserve(steps.size());
   for (const CleanStep& step : steps) out.push_back(name_of(step));
-  return out.empty() ? "none" : fmt::to_string(fmt::join(out, ", "));
+  return fmt::to_string(fmt::join(out, ", "));
 }
 
 Status check_args(const CleanStep& step, const CleanStep& offered, const std::string& where) {
@@ -121,6 +121,13 @@ Result<std::vector<CleanStep>> parse_named_steps(std::string_view json_text) {
 
 Status check_named_steps(const std::vector<CleanStep>& named,
                          const std::vector<CleanStep>& offered) {
+  if (offered.empty()) {
+    return wrong(
+        fmt::format("{}: none can be named for this device: no device_spec entry matches "
+                    "it, or its worker has not seen it since it was started; then issue "
+                    "the order again in a moment",
+                    kList));
+  }
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto known =
         std::find_if(offered.begin(), offered.end(), [&step = named[i]](const CleanStep& other) {

@@ -14,6 +14,8 @@ namespace reclaim {
 inline constexpr std::size_t kNamedStepsMax = 16;
 inline constexpr std::size_t kNamedArgsBytesMax = 4'096;  // of one step, as JSON
 inline constexpr std::size_t kNamedStepsBytesMax = 32'768;
+// Of all of them in a plan, each with what is configured: it has to fit into a record.
+inline constexpr std::size_t kNamedPlanBytesMax = 49'152;
 
 // Out of {"clean_steps": [{"interface": "card", "step": "reflash", "args": {…}}]}, as Ironic's API
 // has it, or of the list alone, as its command line reads it from a file. Without args: none are

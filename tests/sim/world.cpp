@@ -174,6 +174,34 @@ void World::start_worker() {
     if (slot.expected_serial.empty()) slot.expected_serial = drive.serial;
   };
   if (options_.scripted) cyborg_api_ = options_.cyborg && options_.cyborg_api;
+  ConductorOptions options = conductor_options;
+  // As config/module_options makes it: the same for each worker of this machine.
+  options.holder = options.host + "/" + options.machine_id;
+  conductor =
+      std::make_unique<Conductor>(ConductorPorts{store, *ledger, placement, *drives, scheduler,
+                                                 scheduler, log, cyborg_api_ ? &cyborg : nullptr},
+                                  policies(), options);
+  started = false;
+  conductor->start([this](Status status) {
+    if (status) {
+      started = true;
+      scheduler.outside(0, [this, which = incarnation_] {
+        if (which != incarnation_ || !conductor) return;
+        note_interrupted();
+        note_disowned();
+      });
+      return;
+    }
+    say("worker could not load its records");
+    scheduler.outside(0, [this, which = incarnation_] {
+      if (which != incarnation_ || started || !conductor) return;
+      kill_worker();
+      restart_worker_later(5'000);
+    });
+  });
+}
+
+ConductorPolicies World::policies() {
   ConductorPolicies policies;
   policies.one_claimant = one_claimant;
   policies.whitelist = [this](std::uint16_t, std::uint16_t, const PciAddress& at) {
@@ -206,31 +234,11 @@ void World::start_worker() {
   policies.order_fits = [this](const Order& order) { return order.mac == order_code; };
   policies.digest = [](const std::string& text) { return text; };
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
-  ConductorOptions options = conductor_options;
-  // As config/module_options makes it: the same for each worker of this machine.
-  options.holder = options.host + "/" + options.machine_id;
-  conductor =
-      std::make_unique<Conductor>(ConductorPorts{store, *ledger, placement, *drives, scheduler,
-                                                 scheduler, log, cyborg_api_ ? &cyborg : nullptr},
-                                  std::move(policies), options);
-  started = false;
-  conductor->start([this](Status status) {
-    if (status) {
-      started = true;
-      scheduler.outside(0, [this, which = incarnation_] {
-        if (which != incarnation_ || !conductor) return;
-        note_interrupted();
-        note_disowned();
-      });
-      return;
-    }
-    say("worker could not load its records");
-    scheduler.outside(0, [this, which = incarnation_] {
-      if (which != incarnation_ || started || !conductor) return;
-      kill_worker();
-      restart_worker_later(5'000);
-    });
-  });
+  return policies;
+}
+
+void World::reload() {
+  conductor->replace_policies(policies(), conductor_options);
 }
 
 void World::kill_worker() {

@@ -138,6 +138,8 @@ class World final {
   // For scripted worlds.
   void start_worker();
   void kill_worker();
+  // SIGHUP: the worker reads what the slots say of its configuration.
+  void reload();
   void stop_worker();
   void pass(std::int64_t ms);
   void kick(std::vector<int> delays_s);
@@ -254,6 +256,7 @@ class World final {
   void draw_own_steps();
   void own_steps_trouble(Slot& slot);
   void tidy_own_steps();
+  ConductorPolicies policies();
   void note_approval(Slot& slot, const std::string& who);
   [[nodiscard]] std::string check_holds(const Slot& slot, StepStage stage) const;
   void draw_function(Slot& slot);

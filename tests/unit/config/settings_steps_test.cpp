@@ -49,6 +49,19 @@ TEST(StepSections, AreReadWhole) {
   EXPECT_THAT(checked.settings.conductor.clean_interfaces, ElementsAre("firmware", "nvme"));
 }
 
+// A plan that has them all fits into a record.
+TEST(StepSections, TheirArgumentsAreBoundedTogether) {
+  std::string text;
+  for (const char* name : {"a", "b", "c"}) {
+    text += std::string("[step:") + name + "]\ninterface = firmware\ncommand = /x\npriority = 0\n" +
+            "args = {\"image\": \"" + std::string(12'000, 'x') + "\"}\n";
+  }
+  const CheckedSettings checked = build(with(text));
+  EXPECT_THAT(texts(checked.problems),
+              ElementsAre(HasSubstr("[step:c] args: with it the [step:NAME] sections have more "
+                                    "than 32768 bytes of args together")));
+}
+
 TEST(StepSections, AreForTheDevicesThatTheyOrTheirEntriesName) {
   const CheckedSettings checked = build(
       {own(with("[nvme]\ndevice_spec = {\"address\": \"0000:0b:00.0\", \"steps\": [\"named\"], "

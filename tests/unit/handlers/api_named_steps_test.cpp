@@ -16,7 +16,7 @@ class ApiWordsTest : public ApiTest {
   }
   Response send(const Record& record, const std::string& word, const std::string& body,
                 const std::string& token = "admin") {
-    Request asked = request("POST", "/v2/devices/" + record.uuid + "/" + word, "2.5", token);
+    Request asked = request("POST", "/v2/devices/" + record.uuid + "/" + word, "2.6", token);
     asked.body = body;
     return ask(asked);
   }
@@ -48,6 +48,7 @@ TEST_F(ApiDisownTest, AcceptedIsASealedOrderWithItsReason) {
   EXPECT_EQ(order.reason, "sold");
   EXPECT_EQ(order.mac, "of compute-1");
   EXPECT_EQ(logger.lines.back().rfind("reclaim.api.audit: disown of device", 0), 0U);
+  EXPECT_THAT(logger.lines.back(), HasSubstr("reason=sold"));
 }
 
 TEST_F(ApiDisownTest, AReasonIsNeeded) {
@@ -123,6 +124,13 @@ TEST_F(ApiNamedStepsTest, ADeviceInThePoolTakesThemInTheOrderGiven) {
   ASSERT_EQ(steps->size(), 2U);
   EXPECT_EQ(steps->at(0), (CleanStep{"card", "reflash", 0, R"({"image":"y.bin"})", true}));
   EXPECT_EQ(steps->at(1), (CleanStep{"nvme", "check_health", 0, "{}", true}));
+  EXPECT_THAT(logger.lines.back(), HasSubstr("steps=card.reflash,nvme.check_health"));
+}
+
+TEST_F(ApiNamedStepsTest, OneThatItsWorkerHasNotSeenYetSaysSo) {
+  Record& record = offering(Stage::available);
+  record.steps_offered.clear();
+  expect_refused(clean(record, kReflash), 400, "its worker has not seen it since it was started");
 }
 
 TEST_F(ApiNamedStepsTest, SoDoesOneInErrorAndOneThatWaitsForAnOperator) {

@@ -140,6 +140,19 @@ TEST_F(Disown, RefusedWhileAnEntryMatches) {
   EXPECT_TRUE(dirty());
 }
 
+TEST_F(Disown, RightAfterTheEntryWasTakenOutTheReloadCounts) {
+  left_dirty();
+  slot().ours = true;
+  look();
+  world->command("abort", slot().address);
+  look();
+  ASSERT_EQ(world->record().stage, Stage::error);
+  slot().ours = false;
+  world->reload();
+  EXPECT_EQ(answer(issued()), "");
+  expect_let_go();
+}
+
 TEST_F(Disown, RefusedWhileItIsCleaned) {
   start();
   world->tenancy_begins();

@@ -87,6 +87,29 @@ struct NamedSteps : ::testing::Test {
   bool sealed = true;
 };
 
+// What is stored has to be readable.
+TEST_F(NamedSteps, ThatDoNotFitIntoARecordAreRefused) {
+  world->own_steps[1].args = R"({"image":")" + std::string(10'000, 'x') + R"("})";
+  world->kill_worker();
+  start();
+  world->pass(kMinuteMs);
+  const auto times = [](int count) {
+    std::string list = "[";
+    for (int i = 0; i < count; ++i) {
+      list += std::string(i == 0 ? "" : ",") +
+              R"({"interface":"firmware","step":"reflash","priority":0,"args":{},"by_hand":true})";
+    }
+    return list + "]";
+  };
+  EXPECT_THAT(order(times(5)), HasSubstr("49152 are allowed: name fewer"));
+  expect_untouched(Stage::available);
+  EXPECT_EQ(order(times(4)), "");
+  const auto stored = decode_record(encode_record(world->record()));
+  ASSERT_TRUE(stored) << stored.error().what;
+  EXPECT_EQ(ran.size(), 5U);
+  EXPECT_EQ(world->releases, 1U);
+}
+
 TEST_F(NamedSteps, ADeviceInThePoolIsReservedFirstAndCleanedWhole) {
   world->drives->on_command = [this](const nvme::Command& command) {
     ran.push_back(command.path);
