@@ -143,6 +143,7 @@ std::optional<Fault> why_state_forbids(const Record& record, bool steps_named) {
       return std::nullopt;
     case DeviceState::available:
       if (steps_named && !record.held) return std::nullopt;
+      if (record.waiting_for.ends_with(kCleanInDoubt)) return std::nullopt;
       return Fault{409, fmt::format("{} is available: it is clean already{}", who,
                                     record.held ? ", and held by an operator" : "")};
     case DeviceState::allocated:

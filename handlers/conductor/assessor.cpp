@@ -214,10 +214,11 @@ void Assessor::register_drive(const Sighting& sighting) {
     Facts facts;
     facts.detail = "Placement has no provider for it";
     facts.flow = Flow::cyborg;
-    // One that had a provider is known to Cyborg, which would not un-reserve it by itself again.
+    // One whose provider Cyborg un-reserved is known to it, and it does not do so again by itself.
     const LedgerEntry* known = context_.on_ledger(address);
-    facts.handed_over = context_.options.agent_door && device->record.provider.empty() &&
-                        (known == nullptr || known->provider.empty());
+    const bool had_none =
+        device->record.provider.empty() && (known == nullptr || known->provider.empty());
+    facts.handed_over = context_.options.agent_door && (device->record.handed_over || had_none);
     if (drive.identity && device->record.serial.empty()) facts.serial = drive.identity->serial;
     return context_.post(address, Event{Trigger::unregistered_seen, 0, std::move(facts)});
   }

@@ -161,7 +161,8 @@ std::vector<EventName> events_of(const Move& move) {
     if (is_busy(move.from)) events.push_back(kCleanError);
     events.push_back(kQuarantine);
   }
-  if (is_trigger(move, Trigger::released) || is_trigger(move, Trigger::released_taken)) {
+  if (is_trigger(move, Trigger::released) || is_trigger(move, Trigger::released_taken) ||
+      is_trigger(move, Trigger::handed_over)) {
     events.push_back(kReleaseEnd);
   }
   if (move.trigger == "maintenance_on" || move.trigger == "maintenance_off") {

@@ -213,7 +213,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
         out.unsure = true;
         out.waiting_for = doubt +
                           ": taken for a hold and left as it is; if neither an operator nor Cyborg "
-                          "reserved it, `reclaim device clean` it";
+                          "reserved it" +
+                          std::string(kCleanInDoubt);
       }
       out.strike = dirty_line;
       if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
@@ -227,14 +228,11 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       out.held = record.held || cyborg;
       if (record.held && !cyborg && !dirty_line) break;
       out.unsure = true;
-      out.waiting_for =
-          record.is_drive()
-              ? "reserved without a tenancy that was seen, and the drive's counters cannot be read "
-                "to tell an operator's hold from a missed tenancy: left as it is; if no operator "
-                "reserved it, `reclaim device clean` it"
-              : "reserved without a tenancy that was seen, and the device has no counters to tell "
-                "an operator's hold from a missed tenancy: left as it is; if no operator reserved "
-                "it, `reclaim device clean` it";
+      out.waiting_for = fmt::format(
+          "reserved without a tenancy that was seen, and the {} to tell an operator's hold from a "
+          "missed tenancy: left as it is; if no operator reserved it{}",
+          record.is_drive() ? "drive's counters cannot be read" : "device has no counters",
+          kCleanInDoubt);
       break;
   }
   if (!out.trigger && sighting.standing.match == nvme::Match::different) {
@@ -500,9 +498,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     return out;
   }
   assess_rows(out, base, ledger, sighting);
-  if (record == nullptr && !remembered && host.clean_first) {
-    clean_at_first_sight(out, base, sighting);
-  }
+  if (!remembered && host.clean_first) clean_at_first_sight(out, base, sighting);
   remark_on_cyborg(out, base, sighting);
   return out;
 }

@@ -21,7 +21,9 @@ std::string leak_note(const Arq& arq) {
 }  // namespace
 
 void clean_at_first_sight(Assessment& out, const Record& base, const Sighting& sighting) {
-  const bool known = !base.certificate_id.empty() || sighting.holder || sighting.ended;
+  // The counters are noted of what was on offer once, and left as it was.
+  const bool known = !base.certificate_id.empty() || base.certified_host_writes || base.accepted ||
+                     sighting.holder || sighting.ended;
   if (base.flow != Flow::cyborg || !base.is_drive() || !sighting.ours.value_or(false) || known ||
       base.stage != Stage::available || out.trigger || !is_on_offer(sighting)) {
     return;

@@ -82,6 +82,10 @@ struct FoundDrive {
   friend bool operator==(const FoundDrive&, const FoundDrive&) = default;
 };
 
+// How `waiting_for` ends where nothing tells an operator's hold from a tenancy that nobody saw: his
+// order to clean ends the doubt.
+inline constexpr std::string_view kCleanInDoubt = ", `reclaim device clean` it";
+
 struct Record {
   // Who it is.
   std::string host;

@@ -261,8 +261,9 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   // stands for it.
   const bool kept = is_of_a_kept_erase(event.trigger);
   if ((another && !kept) || somebody_may_have_had_it) forget_erase(next);
-  // Whoever had it, or un-reserved it, knows it by now.
-  if (somebody_may_have_had_it || event.trigger == Trigger::released_taken) {
+  // Whoever had it, bound it, or un-reserved it, knows it by now.
+  const bool was_bound = event.trigger == Trigger::dirty_seen && event.facts.arq;
+  if (somebody_may_have_had_it || was_bound || event.trigger == Trigger::released_taken) {
     next.handed_over = false;
   }
   if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);

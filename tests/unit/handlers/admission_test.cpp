@@ -74,6 +74,25 @@ struct Scene {
   }
 };
 
+// On record since a survey that could not read its provider, or since it was disowned.
+TEST(Admission, WhatNobodyKnowsAnythingOfIsCleanedAtFirstSight) {
+  Scene scene;
+  scene.record.flow = Flow::cyborg;
+  scene.record.stage = Stage::available;
+  scene.sighting.rows.front().one_time_use = false;
+  scene.sighting.rows.front().owner_cyborg = true;
+  scene.inventory().reserved = 0;
+  EXPECT_FALSE(scene.assessed()->trigger.has_value());
+  scene.host.clean_first = true;
+  EXPECT_EQ(scene.assessed()->trigger, Trigger::reserved_dropped);
+  EXPECT_TRUE(scene.assessed()->reserve);
+  Scene seen = scene;
+  seen.record.certified_host_writes = 200;
+  EXPECT_FALSE(seen.assessed()->trigger.has_value()) << "it was on offer before, as it is";
+  scene.certify();
+  EXPECT_FALSE(scene.assessed()->trigger.has_value());
+}
+
 TEST(Admission, AdmitsWhatIsBurnedUnallocatedAndOurs) {
   const auto plan = Scene().admitted();
   ASSERT_TRUE(plan.ok());

@@ -325,6 +325,15 @@ TEST_F(ApiCleanTest, ConflictWhenAvailable) {
   expect_golden("clean-409.json", response.body);
 }
 
+TEST_F(ApiCleanTest, AcceptedWhenNobodyCanTellWhyItIsReserved) {
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::available);
+  record.held = true;
+  record.waiting_for = "reserved, and nobody saw why";
+  EXPECT_EQ(clean(record.uuid).status, 409);
+  record.waiting_for += kCleanInDoubt;
+  EXPECT_EQ(clean(record.uuid).status, 202);
+}
+
 TEST_F(ApiCleanTest, ConflictWhenAllocated) {
   Record& record = drive("compute-1", "0000:01:00.0", Stage::allocated);
   record.instance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";

@@ -196,6 +196,19 @@ TEST_F(HandedOver, OneWhoseProviderIsGoneIsKnownToCyborgAndUnreservedByUs) {
   EXPECT_EQ(registered()->inventory.reserved, 0);
 }
 
+// Cyborg has not un-reserved it yet: it cannot be bound before Cyborg does.
+TEST_F(HandedOver, OneStillHandedOverWhoseProviderIsGoneStaysSo) {
+  start_with_door();
+  ASSERT_TRUE(world.record().handed_over);
+  ASSERT_TRUE(world.placement.remove(registered()->row.uuid));
+  look();
+  world.pass(kLongMs);
+  ASSERT_NE(registered(), nullptr);
+  EXPECT_TRUE(world.record().handed_over);
+  EXPECT_EQ(world.releases, 0U);
+  EXPECT_EQ(registered()->inventory.reserved, 1);
+}
+
 TEST_F(HandedOver, ADriveThatCannotBeReadIsRegisteredWhenAnOperatorNamesIt) {
   slot().managed = false;
   world.drive().driver = "vfio-pci";

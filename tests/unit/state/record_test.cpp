@@ -239,11 +239,11 @@ TEST(Plan, ErrorsNameTheStep) {
 }
 
 TEST(Plan, IsBounded) {
-  std::vector<CleanStep> plan(65, CleanStep{"nvme", "x", 0, ""});
+  std::vector<CleanStep> plan(129, CleanStep{"nvme", "x", 0, ""});
   EXPECT_EQ(decode_plan(encode_plan(plan)).error().code, Errc::limit);
-  plan.resize(64);
+  plan.resize(128);
   EXPECT_TRUE(decode_plan(encode_plan(plan)).ok());
-  EXPECT_EQ(decode_plan(std::string(65'537, ' ')).error().code, Errc::limit);
+  EXPECT_EQ(decode_plan(std::string(131'073, ' ')).error().code, Errc::limit);
   EXPECT_EQ(decode_plan(std::string(60'000, '[')).error().code, Errc::limit);
 }
 
