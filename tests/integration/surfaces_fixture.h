@@ -1,6 +1,7 @@
 // A claimed drive of the emulated host whose clean steps are run one by one.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>

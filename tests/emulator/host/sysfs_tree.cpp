@@ -1,5 +1,7 @@
 #include "tests/emulator/host/sysfs_tree.h"
 
+#include <algorithm>
+
 #include "tests/emulator/host/sysfs_files.h"
 
 namespace reclaim::emulator {
