@@ -243,11 +243,11 @@ class Cloud:
         for name in ("nova-conductor", "nova-scheduler", "nova-compute", "nova-api"):
             self.start_service(name)
         self.wait_until_it_is_up("nova-api")
-        wait_until(lambda: self.services.placement().provider(HOST), "nova-compute has a provider",
-                   READY_S)
+        node = wait_until(lambda: self.services.placement().provider(HOST),
+                          "nova-compute has a provider", READY_S)
         self.nova_manage("cell_v2", "discover_hosts")
-        with open(os.path.join(self.folder, "nova/compute_id"), encoding="ascii") as file:
-            self.compute_id = file.read()
+        # The fake driver keeps its node's UUID in no file, where libvirt's has compute_id.
+        self.compute_id = node["uuid"]
 
     def start_service(self, name):
         project, service = name.split("-")
