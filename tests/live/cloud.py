@@ -295,6 +295,12 @@ class Cloud:
                         'device_spec = {"product_id": "a80b", "managed": "false"}')
         self.worker.write_config(RECLAIM_CONF.format(**self.values))
         self.worker.start()
+        # They come with a partition table, so that an operator's word is needed.
+        for number, address in enumerate(ADDRESSES, 1):
+            wait_until(lambda at=address: "not registered" in
+                       self.worker.field(at, "waiting_for"), address + " is looked at", READY_S)
+            named = ("--serial", "LIVE%d" % number) if address == UNMANAGED else ()
+            self.reclaim("device", "set", address, "--enrol", *named)
 
     # Stopping
 
