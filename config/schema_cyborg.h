@@ -47,6 +47,14 @@ inline constexpr std::array kCyborgOptions = {
              "Cyborg that has the specification, and reserves at bind and un-reserves after a "
              "cleanup by itself; Reclaim cleans, verifies and certifies, and leaves `reserved`.",
          .choices = "worker,agent"}),
+    kCyborg.option<&Settings::conductor, &ConductorOptions::reserve_all_types>(
+        {.name = "reserve_all_types",
+         .fallback = "false",
+         .help = "Reserve the other devices of Cyborg as well while an accelerator request binds "
+                 "them, as the specification has it for all device types: those that a [pci] "
+                 "passthrough_whitelist entry matches, that no device_spec entry does, and whose "
+                 "inventory has a total of 1. They are un-reserved when they are free, without a "
+                 "cleaning."}),
     // ---------------------------------------------------------------------------------- agent_door
     kAgentDoor.option<&Settings::agent_door, &AgentDoorSettings::socket>(
         {.name = "socket",

@@ -93,6 +93,9 @@ struct ConductorOptions {
   // and it is Cyborg that first un-reserves each, when it knows it.
   bool agent_door = false;
   CyborgOwner cyborg_owner = CyborgOwner::worker;
+  // [cyborg] reserve_all_types: also what is neither a drive nor cleaned by steps is reserved while
+  // it is bound.
+  bool reserve_all_types = false;
   [[nodiscard]] bool registers() const { return manage_providers || agent_door; }
   std::int64_t cleanup_timeout_ms = 900'000;
   std::int64_t stall_timeout_ms = 600'000;

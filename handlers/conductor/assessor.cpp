@@ -102,6 +102,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   note_in_ledger(address, assessment->facts);
   const bool peeks = claims_.may_peek(device->record, *assessment, sighting);
   apply(address, *assessment);
+  bind_reservation_.see(sighting, device->record);
   note_look(sighting);
   if (peeks) claims_.peek(address);
   if (listed_now) context_.want_survey(kLookAgainMs);

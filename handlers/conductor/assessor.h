@@ -11,6 +11,7 @@
 #include "handlers/conductor/admissions.h"
 #include "handlers/conductor/arq_desk.h"
 #include "handlers/conductor/audit_keeper.h"
+#include "handlers/conductor/bind_reservation.h"
 #include "handlers/conductor/certificate_keeper.h"
 #include "handlers/conductor/context.h"
 #include "handlers/conductor/drive_claims.h"
@@ -28,6 +29,7 @@ struct AssessorHands {
   LedgerGate& ledger;
   CertificateKeeper& certificates;
   Reserver& reserver;
+  BindReservation& bind_reservation;
   Registration& registration;
   ReleaseFence& fence;
   DriveClaims& claims;
@@ -54,6 +56,7 @@ class Assessor final {
         ledger_(hands.ledger),
         certificates_(hands.certificates),
         reserver_(hands.reserver),
+        bind_reservation_(hands.bind_reservation),
         registration_(hands.registration),
         fence_(hands.fence),
         claims_(hands.claims),
@@ -122,6 +125,7 @@ class Assessor final {
   LedgerGate& ledger_;
   CertificateKeeper& certificates_;
   Reserver& reserver_;
+  BindReservation& bind_reservation_;
   Registration& registration_;
   ReleaseFence& fence_;
   DriveClaims& claims_;

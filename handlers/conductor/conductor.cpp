@@ -35,6 +35,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                       inbox_.pump(address);
                     }),
       reserver_(context_, ledger_),
+      bind_reservation_(context_, ledger_),
       registration_(context_,
                     [this](const PciAddress& address, std::string why) {
                       Assessment waits;
@@ -74,8 +75,8 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       recheck_(context_, fence_, arqs_, admissions_, steps_),
       release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_),
       assessor_(context_, devices_,
-                {ledger_, certificates_, reserver_, registration_, fence_, claims_, arqs_, inbox_,
-                 admissions_, audits_}),
+                {ledger_, certificates_, reserver_, bind_reservation_, registration_, fence_,
+                 claims_, arqs_, inbox_, admissions_, audits_}),
       disowning_(context_, {ledger_, certificates_, writer_, fence_, claims_, admissions_,
                             assessor_, audits_}),
       device_orders_(context_, {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_,

@@ -133,6 +133,7 @@ class Conductor final {
   LedgerGate ledger_;
   CertificateKeeper certificates_;
   Reserver reserver_;
+  BindReservation bind_reservation_;
   Registration registration_;
   AuditKeeper audits_;
   ArqBook arq_book_;

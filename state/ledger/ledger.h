@@ -34,8 +34,11 @@ struct LedgerEntry {
   bool error = false;
   bool maintenance = false;
   bool by_steps = false;  // as in Record; absent in lines of an older version
-  std::string serial;     // of the drive meant; empty: not known when it was written
-  std::string provider;   // its provider's UUID when last written
+  // This worker reserved it because it is bound ([cyborg] reserve_all_types): a device that it does
+  // not clean. Absent in lines of an older version.
+  bool reserved_at_bind = false;
+  std::string serial;    // of the drive meant; empty: not known when it was written
+  std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;
   // As in Record; empty in lines of an older version.
   std::string hardware;

@@ -273,3 +273,7 @@ unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedS
         record.attempts = 0;]]
   [[        record.clean_start = CleanStart::automatic;
         record.attempts = 0;]])
+unit_mutant(anybodys_reservation_ends conductor handlers/conductor/bind_reservation.cpp
+  BindReservation.*
+  "a card that an operator reserved is put on offer when it is unbound"
+  [[  } else if (by_us && ]] [[  } else if (]])

@@ -144,6 +144,12 @@ void World::check_release_asked(const placement::ProviderView& view) {
   slot->release_asked_ms = scheduler.now_ms();
   const std::string where = fmt::format("release of {}", to_string(slot->address));
   say(where + " is asked for");
+  if (!slot->is_drive && !slot->by_steps) {
+    const auto line = disk.entries.find(slot->address);
+    const bool by_bind = line != disk.entries.end() && line->second.reserved_at_bind;
+    if (!by_bind || !view.free()) fail(where + ": not reserved by us, or somebody has it");
+    return;  // it is not ours to clean
+  }
   const Proof proof = drives->proof(slot->address);
   if (!drives->claimed(slot->address)) return fail(where + ": without a claim");
   if (!store.granted(slot->address)) return fail(where + ": without the lock");
@@ -178,7 +184,7 @@ void World::check_release_asked(const placement::ProviderView& view) {
 // And where it happens, which may be much later.
 void World::check_released(Provider& provider) {
   Slot* slot = slot_of_provider(provider.row.uuid);
-  if (slot == nullptr) return;
+  if (slot == nullptr || (!slot->is_drive && !slot->by_steps)) return;
   releases += 1;
   slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
   slot->given = slot->reserved_by_hand = slot->clean_ordered = false;

@@ -231,7 +231,10 @@ void World::check_written(const Provider& provider) {
   if (unreserved_ms != 0 && provider.inventory.reserved == 1) {
     unreserved_windows_ms.push_back(scheduler.now_ms() - unreserved_ms);
   }
-  if (!slot->is_drive) return fail(to_string(slot->address) + " is not a drive, and was written");
+  const bool by_bind = line != disk.entries.end() && line->second.reserved_at_bind;
+  if (!slot->is_drive && !by_bind) {
+    return fail(to_string(slot->address) + " is not a drive, and was written");
+  }
   if (slot->taken_ms != 0 && provider.inventory.reserved == 1) {
     windows_ms.push_back(scheduler.now_ms() - std::exchange(slot->taken_ms, 0));
   }
