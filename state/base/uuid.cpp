@@ -7,9 +7,9 @@
 namespace reclaim {
 namespace {
 
-// Namespaces of Reclaim's device, provider and message UUIDs, random once and fixed for ever.
+// Namespaces of Reclaim's device and message UUIDs, random once and fixed for ever.
 constexpr const char* kDeviceNamespace = "5b9c2e0e-7c0e-4d0e-9d55-0c5a8e1f7a31";
-constexpr const char* kProviderNamespace = "c2d7a1f4-93b6-4e0c-8a57-6f1be0d2945c";
+constexpr const char* kDnsNamespace = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";  // RFC 9562
 constexpr const char* kMessageNamespace = "0d3f9a52-6a8b-4c57-b1d4-2e7790c6ef18";
 
 std::string unparse(const uuid_t& id) {
@@ -33,7 +33,11 @@ std::string device_uuid(std::string_view host, const PciAddress& address) {
 }
 
 std::string provider_uuid(std::string_view provider_name) {
-  return uuid_of_name(kProviderNamespace, provider_name);
+  uuid_t space;
+  uuid_parse(kDnsNamespace, space);
+  uuid_t id;
+  uuid_generate_md5(id, space, provider_name.data(), provider_name.size());
+  return unparse(id);
 }
 
 std::string message_uuid(std::string_view body) {

@@ -12,8 +12,9 @@ namespace reclaim {
 // provider being re-created and a driver being unbound (design: "device").
 [[nodiscard]] std::string device_uuid(std::string_view host, const PciAddress& address);
 
-// A provider's that Reclaim makes: version 5 of its name, in a namespace of our own, so that what
-// we registered is known again by its UUID alone, whole or half made.
+// A provider's that Reclaim makes: version 3 of its name in the namespace of DNS, as Cyborg's
+// conductor makes it (17.0.0, conductor/manager.py get_rp_uuid_from_obj()), which takes what has
+// another UUID for a provider that is not there, and cannot bind it.
 [[nodiscard]] std::string provider_uuid(std::string_view provider_name);
 
 // A message's on the bus: version 5 of its body, so that workers who get the same one name it

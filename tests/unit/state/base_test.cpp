@@ -117,9 +117,10 @@ TEST(Json, GettersNameTheMember) {
   EXPECT_EQ(json::get_int(*document, "zz").error().what, "'zz' is absent, an integer is needed");
 }
 
-TEST(Uuid, AProvidersUuidIsItsNamesForEver) {
+// Python's uuid.uuid3(uuid.NAMESPACE_DNS, name).
+TEST(Uuid, AProvidersUuidIsTheOneThatCyborgGivesItsName) {
   const std::string uuid = provider_uuid("compute-1_0000:01:00.0");
-  EXPECT_EQ(uuid, "ca491afe-863e-578a-8acd-bb80c72396dd");
+  EXPECT_EQ(uuid, "1c64fc32-07b9-3281-bf27-492ed1565e9c");
   EXPECT_NE(uuid, provider_uuid("compute-1_0000:02:00.0"));
 }
 
