@@ -59,7 +59,8 @@ class Live:
 
 
 def the_command_lists_the_drives_as_nvme(live):
-    rows = json.loads(live.cloud.openstack("accelerator", "device", "list", "-f", "json"))
+    rows = json.loads(live.cloud.openstack("accelerator", "device", "list", "--cyborg",
+                                             "-f", "json"))
     assert len(rows) == len(ADDRESSES), rows
     assert {row["type"] for row in rows} == {"NVME"}, rows
 
