@@ -1,7 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2317  # finish is called by a trap
-# Reclaim beside a real Cyborg, Nova, Placement and Keystone of Debian sid: see --help. Unfinished:
-# it was written for the driver of clients/python, and has not run to its end yet.
+# Reclaim beside a real Cyborg, Nova, Placement and Keystone of Debian sid: see --help.
 set -euo pipefail
 umask 022
 
