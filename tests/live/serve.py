@@ -28,7 +28,9 @@ IMAGE_FIELDS = {
 def images_and_ports(environ, start_response):
     path = environ["PATH_INFO"].rstrip("/")
     if path.startswith("/v2/schemas"):
-        body = {"name": "image", "properties": {}, "additionalProperties": {"type": "string"}}
+        # Nova takes what the schema does not name for a property of the image's owner.
+        body = {"name": "image", "properties": {name: {} for name in IMAGE_FIELDS},
+                "additionalProperties": {"type": "string"}}
     elif path.startswith("/v2/images/"):
         body = IMAGE_FIELDS
     elif path == "/v2/images":
