@@ -24,11 +24,13 @@ bool is_kept_out(const Sighting& sighting, const Record& record) {
 }  // namespace
 
 void BindReservation::see(const Sighting& sighting, const Record& record) {
-  if (record.cleanable() || record.flow != Flow::cyborg || !sighting.ours.value_or(false)) return;
-  if (sighting.rows.size() != 1 || !sighting.view || !sighting.view->is_device()) return;
   if (under_way_.contains(sighting.address)) return;
   const LedgerEntry* line = context_.on_ledger(sighting.address);
   const bool by_us = line != nullptr && line->reserved_at_bind;
+  // It is cleaned from now on: its reservation ends with that.
+  if (record.cleanable()) return by_us ? forget(sighting.address) : void();
+  if (record.flow != Flow::cyborg || !sighting.ours.value_or(false)) return;
+  if (sighting.rows.size() != 1 || !sighting.view || !sighting.view->is_device()) return;
   const bool burned = sighting.view->burned();
   if (is_bound(sighting)) {
     if (context_.options.reserve_all_types && !burned) reserve(sighting);
@@ -49,13 +51,14 @@ void BindReservation::reserve(const Sighting& sighting) {
 // The provider's generation tells whether somebody got it since the survey read it.
 void BindReservation::unreserve(const Sighting& sighting) {
   const PciAddress address = sighting.address;
+  if (!sighting.view->burned()) return forget(address);
   under_way_.insert(address);
-  const auto forget = [this, address] {
-    under_way_.insert(address);
-    note(address, false, [this, address](const Status& /*kept*/) { under_way_.erase(address); });
-  };
-  if (!sighting.view->burned()) return forget();
-  put(address, *sighting.view, 0, forget);
+  put(address, *sighting.view, 0, [this, address] { forget(address); });
+}
+
+void BindReservation::forget(const PciAddress& address) {
+  under_way_.insert(address);
+  note(address, false, [this, address](const Status& /*kept*/) { under_way_.erase(address); });
 }
 
 void BindReservation::note(const PciAddress& address, bool reserved,

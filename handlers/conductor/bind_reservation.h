@@ -25,6 +25,7 @@ class BindReservation final {
  private:
   void reserve(const Sighting& sighting);
   void unreserve(const Sighting& sighting);
+  void forget(const PciAddress& address);
   // In the ledger, that this worker reserved it.
   void note(const PciAddress& address, bool reserved, std::function<void(Status)> done);
   void put(const PciAddress& address, const placement::ProviderView& view, std::int64_t reserved,

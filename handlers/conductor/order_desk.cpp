@@ -27,9 +27,9 @@ void OrderDesk::take(const Order& order) {
   judge(order);
 }
 
-void OrderDesk::judge(const Order& order) {
+void OrderDesk::judge(const Order& order, bool again) {
   std::string refusal = why_not(order);
-  if (refusal.empty() && has_to_wait(order)) return let_wait(order);
+  if (refusal.empty() && has_to_wait(order)) return let_wait(order, again);
   if (refusal.empty()) refusal = devices_.why_refused(order);
   if (!refusal.empty()) return answer(order, refusal);
   const PciAddress address = parse_pci_address(order.address).value();
@@ -50,7 +50,7 @@ bool OrderDesk::has_to_wait(const Order& order) const {
   return behind_another || devices_.waits_for_survey(order, *address);
 }
 
-void OrderDesk::let_wait(const Order& order) {
+void OrderDesk::let_wait(const Order& order, bool again) {
   const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), [&order](const Order& other) {
     return other.address == order.address;
   });
@@ -62,16 +62,17 @@ void OrderDesk::let_wait(const Order& order) {
     answer(waiting_.front(), "too many orders wait; issue it again");
     waiting_.pop_front();
   }
+  waiting_.push_back(order);
+  if (again) return;
   context_.ports.log.info(
       log_name::kConductor,
       fmt::format("order {} of {} waits for the next survey, or behind another",
                   printable_excerpt(order.order, 40), printable_excerpt(order.address, 40)));
-  waiting_.push_back(order);
   context_.want_survey(kSoonMs);
 }
 
 void OrderDesk::carry_out_waiting() {
-  for (const Order& order : std::exchange(waiting_, {})) judge(order);
+  for (const Order& order : std::exchange(waiting_, {})) judge(order, true);
 }
 
 void OrderDesk::answer(const Order& order, const std::string& refusal) {

@@ -45,10 +45,11 @@ class OrderDesk final {
   void refuse_waiting(const std::function<void()>& one_done);
 
  private:
-  void judge(const Order& order);
+  // `again`: it has waited already.
+  void judge(const Order& order, bool again = false);
   void answer(const Order& order, const std::string& refusal);
   [[nodiscard]] bool has_to_wait(const Order& order) const;
-  void let_wait(const Order& order);
+  void let_wait(const Order& order, bool again);
   [[nodiscard]] std::string why_not(const Order& order) const;
   [[nodiscard]] std::string why_not_accepted(const Order& order) const;
   void accept(const PciAddress& address, const Order& order);

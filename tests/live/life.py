@@ -60,7 +60,7 @@ class Life:
         """With an operator's remedy where Nova or Cyborg was not there: delete, and boot again."""
         for number in range(tries):
             try:
-                if number:
+                if number or not self.server:
                     self.begin_boot()
                 self.wait_boot()
                 return
