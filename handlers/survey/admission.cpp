@@ -228,11 +228,15 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
       out.held = record.held || cyborg;
       if (record.held && !cyborg && !dirty_line) break;
       out.unsure = true;
-      out.waiting_for = fmt::format(
-          "reserved without a tenancy that was seen, and the {} to tell an operator's hold from a "
-          "missed tenancy: left as it is; if no operator reserved it{}",
-          record.is_drive() ? "drive's counters cannot be read" : "device has no counters",
-          kCleanInDoubt);
+      out.waiting_for =
+          record.is_drive()
+              ? "reserved without a tenancy that was seen, and the drive's counters cannot be read "
+                "to tell an operator's hold from a missed tenancy: left as it is; if no operator "
+                "reserved it"
+              : "reserved without a tenancy that was seen, and the device has no counters to tell "
+                "an operator's hold from a missed tenancy: left as it is; if no operator reserved "
+                "it";
+      out.waiting_for += kCleanInDoubt;
       break;
   }
   if (!out.trigger && sighting.standing.match == nvme::Match::different) {
