@@ -87,9 +87,11 @@ TEST_P(ZeroAgainTest, ItIsInterruptedAgainAndAgainAndNeverGoesBackBehindWhatWasV
   break_for(12);
   std::size_t before = 0;
   listener_.on_going_on = [&] { before = progress_.size(); };
-  expect_erased(zero());
+  const auto evidence = zero();
+  const std::vector<EraseProgress> of_erase = progress_;
+  expect_erased(evidence);
   EXPECT_EQ(listener_.positions, (std::vector{kBroken, kBroken, kBroken}));
-  for (std::size_t i = before; i < progress_.size(); ++i) EXPECT_GE(progress_[i].percent, 62.5);
+  for (std::size_t i = before; i < of_erase.size(); ++i) EXPECT_GE(of_erase[i].percent, 62.5);
 }
 
 TEST_P(ZeroAgainTest, ZeroesThatTheDriveDidNotKeepAreWrittenAgain) {
