@@ -61,6 +61,7 @@ Result<std::vector<CleanStep>> named_part(const std::vector<CleanStep>& named,
   }
   const std::vector<CleanStep> built_ins = built_in(policy, options, by_steps);
   std::vector<CleanStep> out;
+  out.reserve(named.size());
   for (const CleanStep& each : named) out.push_back(defined_today(each, policy, built_ins));
   if (const std::size_t bytes = encode_plan(out).size(); bytes > kNamedPlanBytesMax) {
     return Error{Errc::limit, fmt::format("they have {} bytes with their configured args, {} are "
