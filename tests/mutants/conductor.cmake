@@ -110,6 +110,7 @@ unit_mutant(foreign_records_are_adopted conductor handlers/conductor/record_writ
   [[      return overwrite(address, *stored, change);
 ]]
   [[      device.saving = false;
+      device.unsaved.reset();
       device.record = *stored;
       return;
 ]])
