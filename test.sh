@@ -6,13 +6,16 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 
 usage() {
   cat <<'USAGE'
-usage: ./test.sh [--ci | --full] [--no-install] [--jobs N] [--help]
+usage: ./test.sh [--ci | --full | --packages | --first-hour] [--no-install] [--jobs N] [--help]
 
 Installs missing Debian packages (root or sudo), builds Reclaim and runs its tests.
 
   --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, clang-tidy,
-                and 20,000 fresh worlds of the simulation instead of 5,000
+                and 10,000 fresh worlds of the simulation instead of 5,000
   --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
+  --packages    only: the Debian packages, tried in a root of their own (needs root, some minutes)
+  --first-hour  only: docs/install.md followed in a Debian that QEMU boots, up to a first cleaned
+                drive (needs root, some minutes)
   --no-install  never run apt; use the packages that are installed
   --jobs N      build N at a time and test thrice as many (default: one per processor)
   --help        print this text
@@ -29,6 +32,8 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --ci) mode=ci ;;
     --full) mode=full ;;
+    --packages) mode=packages ;;
+    --first-hour) mode=first-hour ;;
     --no-install) install=no ;;
     --jobs)
       shift
@@ -40,6 +45,15 @@ while [[ $# -gt 0 ]]; do
   esac
   shift
 done
+
+if [[ $mode == packages ]]; then
+  [[ $install == no ]] || tests/setup/install_packages.sh build deb packages || exit 1
+  exec tests/setup/packages_test.sh
+fi
+if [[ $mode == first-hour ]]; then
+  [[ $install == no ]] || tests/setup/install_packages.sh build test guest packages || exit 1
+  exec tests/first_hour/first_hour_test.py
+fi
 
 logs=build/test-logs
 mkdir -p "$logs"
@@ -195,7 +209,7 @@ if [[ $mode == full ]]; then
 fi
 
 if [[ $mode == normal ]]; then
-  # Fresh worlds of the simulation; --ci plays 20,000.
+  # Fresh worlds of the simulation; --ci plays 10,000.
   export RECLAIM_SIM_RUNS=${RECLAIM_SIM_RUNS:-5000}
   stage "dev build" build dev || finish
   stage "dev tests" run_ctest dev --label-exclude '^ci$'

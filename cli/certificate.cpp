@@ -8,10 +8,14 @@
 #include <optional>
 #include <ostream>
 
+#include "cli/certificate_folder.h"
+#include "cli/certificate_page.h"
 #include "cli/commands.h"
 #include "state/base/clock.h"
 #include "state/base/durable_file.h"
 #include "state/base/json.h"
+#include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/visible.h"
 #include "state/certificate/chain.h"
 #include "state/certificate/file_ledger.h"
@@ -21,30 +25,7 @@
 namespace reclaim::cli {
 namespace {
 
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
-
-std::string folder_of(const config::Settings& settings, const CertificateOptions& options) {
-  return options.folder.empty() ? certificates_folder(settings.state_path) : options.folder;
-}
-
-Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
-                                       const CertificateOptions& options) {
-  const std::string& given = settings.signing_key;
-  std::vector<std::string> paths = options.public_keys;
-  if (paths.empty()) {
-    paths = {(given.empty() ? default_signing_key(settings.state_path) : given) + ".pub"};
-  }
-  std::vector<PublicKey> keys;
-  for (const std::string& path : paths) {
-    auto key = PublicKey::load(path);
-    if (!key.ok()) return key.error().wrap("a public key is needed (--public-key FILE)");
-    keys.push_back(*std::move(key));
-  }
-  return keys;
-}
+constexpr std::size_t kIdPrefixMin = 4;
 
 std::string text_of(const rapidjson::Document& certificate, std::string_view name) {
   return json::maybe_string(certificate, name).value_or("");
@@ -57,16 +38,27 @@ Result<rapidjson::Document> open_certificate(const std::string& text, std::uint6
   return json::parse(sealed->content, kSealedBytesMax);
 }
 
-Result<ChainFile> find_file(const std::string& folder, const std::string& id) {
+// By ID, by number, or by the beginning of one ID.
+Result<ChainFile> find_file(const std::string& folder, const std::string& named) {
   auto listing = list_chain(folder);
   if (!listing.ok()) return std::move(listing).error();
+  const std::string id = lower(named);
+  const auto number = parse_number<std::uint64_t>(named);
+  std::vector<ChainFile> begin_so;
   for (ChainFile& file : listing->files) {
-    if (file.id == id) return std::move(file);
+    if (file.id == id || (number && file.sequence == *number)) return std::move(file);
+    if (id.size() >= kIdPrefixMin && file.id.starts_with(id)) begin_so.push_back(std::move(file));
+  }
+  if (begin_so.size() == 1) return std::move(begin_so.front());
+  if (!begin_so.empty()) {
+    return Error{Errc::invalid,
+                 fmt::format("{} certificates begin with {}: give more of the ID, or the number",
+                             begin_so.size(), id)};
   }
   return Error{Errc::not_found,
-               fmt::format("no certificate {} in {}: `reclaim certificate list` shows which there "
-                           "are",
-                           id, folder)};
+               fmt::format("no certificate {} in {} (an ID, its first {} characters or more, or a "
+                           "number is accepted): `reclaim certificate list` shows which there are",
+                           printable_excerpt(named), folder, kIdPrefixMin)};
 }
 
 Cell cell_of(const rapidjson::Value& value) {
@@ -206,6 +198,11 @@ int run_certificate_show(const config::Settings& settings, const CertificateOpti
   std::uint64_t sequence = 0;
   const auto certificate = open_certificate(*text, &sequence);
   if (!certificate.ok()) return complain(err, certificate.error());
+  if (options.html) {
+    out << certificate_page(*certificate, {sequence, sealed->previous, sealed->key_id,
+                                           folder + "/" + file->name, sha256_of(*text)});
+    return 0;
+  }
   Fields fields;
   for (const auto& member : certificate->GetObject()) {
     fields.emplace_back(member.name.GetString(), cell_of(member.value));

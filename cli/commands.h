@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/device_targets.h"
 #include "cli/format.h"
 #include "cli/session.h"
 #include "config/load.h"
@@ -17,30 +18,71 @@ struct DeviceListOptions {
   View view;
   std::vector<std::string> hosts;  // empty: this host
   bool all_hosts = false;
+  std::vector<std::string> states;  // empty: all
+  bool longer = false;              // more columns
 };
 [[nodiscard]] int run_device_list(Session& session, const DeviceListOptions& options,
                                   std::ostream& out, std::ostream& err);
 
 struct DeviceShowOptions {
   View view;
-  std::string host;    // empty: this host
-  std::string device;  // address or UUID
+  std::string host;       // empty: this host
+  std::string device;     // address, UUID or serial number
+  bool timeline = false;  // its last cleaning, a row a transition, instead of the record
 };
 [[nodiscard]] int run_device_show(Session& session, const DeviceShowOptions& options,
                                   std::ostream& out, std::ostream& err);
 
-// Issues an order to the device's worker and waits until its record shows that it was heard, or
-// says why it was refused, so that a slip is seen at once.
+// Issues an order to each device's worker and waits until its record shows that it was heard, or
+// says why it was refused, so that a slip is seen at once. Several devices, and those that a state
+// chooses, are shown first, and the operator is asked.
 struct DeviceCommandOptions {
   OrderKind order = OrderKind::clean;
-  std::string host;
-  std::string device;
+  DeviceChoice choice;
+  bool dry_run = false;    // only show them
+  bool ask = false;        // also of one that is named
+  bool yes = false;        // nobody is asked
+  bool wait = false;       // until what was begun has come to rest
   std::string serial;      // of the drive that `enrol` accepts; empty: the one the worker saw last
   std::string reason;      // of `disown`
   std::string steps_file;  // of `clean`: the steps that are to be run first; empty: none
 };
 [[nodiscard]] int run_device_command(Session& session, const DeviceCommandOptions& options,
                                      std::ostream& out, std::ostream& err);
+
+// The fleet on one screen. 3: something needs attention.
+struct StatusOptions {
+  View view;
+  bool watch = false;  // again every two seconds, until interrupted
+};
+[[nodiscard]] int run_status(Session& session, const StatusOptions& options, std::ostream& out,
+                             std::ostream& err);
+
+// Every host that ever announced itself.
+struct HostListOptions {
+  View view;
+};
+[[nodiscard]] int run_host_list(Session& session, const HostListOptions& options, std::ostream& out,
+                                std::ostream& err);
+
+// Takes every device of a host out of the pool, and waits until nothing runs on it: maintenance on
+// for each.
+struct HostDrainOptions {
+  std::string host;
+  bool yes = false;
+  bool dry_run = false;
+  bool end = false;  // gives them back instead
+};
+[[nodiscard]] int run_host_drain(Session& session, const HostDrainOptions& options,
+                                 std::ostream& out, std::ostream& err);
+
+// Removes from Redis what is stored of a host that is gone for good.
+struct HostDeleteOptions {
+  std::string host;
+  bool yes = false;
+};
+[[nodiscard]] int run_host_delete(Session& session, const HostDeleteOptions& options,
+                                  std::ostream& out, std::ostream& err);
 
 // The orders that no worker has taken yet, and taking one back.
 struct OrderOptions {
@@ -70,6 +112,19 @@ struct StepTestOptions {
 [[nodiscard]] int run_step_test(Session& session, const StepTestOptions& options, std::ostream& out,
                                 std::ostream& err);
 
+// Writes over a spare drive and erases it by each method that it has, and says whether its model is
+// to be used. 3: it is not, or that cannot be said.
+struct QualifyOptions {
+  std::string format;     // text, json, html; empty: text
+  std::size_t width = 0;  // of the terminal
+  std::string address;
+  std::string serial;                // empty: it is typed on the terminal
+  std::vector<std::string> methods;  // empty: all that the drive has
+  std::string report;                // prefix of the files of all three forms; empty: none
+};
+[[nodiscard]] int run_qualify(Session& session, const QualifyOptions& options, std::ostream& out,
+                              std::ostream& err);
+
 // What would be cleaned, how, and why not. Reads everything, does nothing.
 struct PlanOptions {
   View view;
@@ -83,6 +138,8 @@ struct DoctorOptions {
   View view;
   std::vector<std::string> files;  // that the settings were read from
   bool api = false;                // what `reclaim api` needs, and nothing of a worker's
+  bool inside_unit = false;        // it runs with the restrictions of reclaim.service already
+  config::LoadRequest request;     // that names the files, for a doctor that runs there
   // Logs in at the broker and looks whether the exchanges are there; the bus is listener/'s, so it
   // comes from above. The text says what was found.
   std::function<Result<std::string>(const config::Settings&)> check_broker;
@@ -92,7 +149,8 @@ struct DoctorOptions {
 
 // Follows the host's journal and the progress of what runs, until interrupted or `until_idle`.
 struct WatchOptions {
-  std::string host;
+  std::string host;         // empty: this host
+  bool all_hosts = false;   // every host that Redis knows when it begins
   bool from_start = false;  // the whole journal first
   bool until_idle = false;  // ends when nothing is pending or being cleaned and something was
   int timeout_s = 0;        // 0: none
@@ -107,6 +165,10 @@ struct CertificateOptions {
   std::vector<std::string> public_keys;  // empty: beside the signing key
   std::vector<std::string> named;        // show: one ID; verify: IDs or files, none means all
   bool all = false;
+  bool html = false;       // show, report: as a page for people
+  bool all_hosts = false;  // list: what Redis has of the fleet
+  std::string from;        // report: a day or a time, UTC
+  std::string to;
 };
 [[nodiscard]] int run_certificate_list(const config::Settings& settings,
                                        const CertificateOptions& options, std::ostream& out,
@@ -118,6 +180,16 @@ struct CertificateOptions {
 // when the chain is whole and tells of a tenancy that another followed without an erasure between
 // them.
 [[nodiscard]] int run_certificate_verify(const config::Settings& settings,
+                                         const CertificateOptions& options, std::ostream& out,
+                                         std::ostream& err);
+
+// The last certificate of each device of the fleet, from Redis.
+[[nodiscard]] int run_fleet_certificates(Session& session, const CertificateOptions& options,
+                                         std::ostream& out, std::ostream& err);
+
+// What the chain says of a period, with its own state: 1 when it was not verified, 2 when a tenancy
+// of the period followed another one without an erasure.
+[[nodiscard]] int run_certificate_report(const config::Settings& settings,
                                          const CertificateOptions& options, std::ostream& out,
                                          std::ostream& err);
 
@@ -134,8 +206,18 @@ struct CertificateOptions {
                                  const CertificateOptions& options, std::ostream& out,
                                  std::ostream& err);
 
+// udev's rules for the drives of device_spec, to be installed as 59-reclaim.rules.
+struct ConfigUdevOptions {};
+[[nodiscard]] int run_config_udev(Session& session, const ConfigUdevOptions& options,
+                                  std::ostream& out, std::ostream& err);
+
 // As the process of that purpose would read the files.
 [[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,
                                    std::ostream& err);
+
+// Whether a worker of this version can take over what is there, as oslo.upgradecheck says it: 0
+// yes, 1 with warnings, 2 no, 255 the check itself failed. Reads only.
+[[nodiscard]] int run_upgrade_check(const config::LoadRequest& request, bool as_json,
+                                    std::ostream& out, std::ostream& err);
 
 }  // namespace reclaim::cli

@@ -31,6 +31,10 @@ int run_config_check(const config::LoadRequest& request, std::ostream& out, std:
   for (const config::Problem& problem : report.checked.problems) {
     err << "error: " << config::to_text({problem}) << '\n';
   }
+  if (settings.conductor.observes() && request.purpose == config::Purpose::serve) {
+    out << "MODE: observe: no drive and nothing in Placement is written, and nothing is cleaned or "
+           "released ([reclaim] mode)\n";
+  }
   bool good = report.checked.problems.empty();
   if (const auto group = config::door_group(settings); !group) {
     err << "error: " << group.error().what << '\n';

@@ -1,23 +1,24 @@
-// reclaim device list|show and the commands that go to a device's worker.
+// The commands that go to devices' workers: reclaim device clean|abort|unhold|disown|set, for one
+// device or many.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "cli/commands.h"
+#include "cli/confirm.h"
+#include "cli/device_order.h"
+#include "cli/device_targets.h"
+#include "cli/doctor_checks.h"
 #include "cli/order.h"
+#include "cli/progress_line.h"
 #include "cli/records.h"
 #include "handlers/accepted_drive.h"
-#include "handlers/survey/cyborg_remarks.h"
-#include "handlers/survey/device_kind.h"
-#include "handlers/survey/plan.h"
-#include "handlers/survey/strictest.h"
 #include "state/base/log.h"
-#include "state/base/text.h"
 #include "state/base/visible.h"
-#include "state/device/tagged_device.h"
 
 namespace reclaim::cli {
 namespace {
@@ -26,246 +27,316 @@ namespace {
 constexpr std::int64_t kHeardWithinMs = 30'000;
 constexpr std::int64_t kPatienceMs = 5'000;  // then it is said what is waited for
 constexpr std::int64_t kLookEveryMs = 200;
+constexpr std::int64_t kWorkersEveryMs = 10'000;
+constexpr std::size_t kShownMax = 50;  // of what is asked about
 
 int complain(std::ostream& err, const Error& error) {
   err << "reclaim: " << visible(error.what) << '\n';
   return 1;
 }
 
-int print(const Result<std::string>& text, std::ostream& out, std::ostream& err) {
-  if (!text) return complain(err, text.error());
-  out << *text;
-  return 0;
+std::string name_of(const Record& record) {
+  return fmt::format("{} {}", record.host, to_string(record.address));
 }
 
-Result<std::vector<std::string>> hosts_of(Session& session, const DeviceListOptions& options) {
-  if (!options.all_hosts && options.hosts.empty()) {
-    return std::vector<std::string>{session.settings().host};
+// An order on its way.
+struct Sent {
+  Record before;
+  Order order;
+  bool taken = false;  // by the worker
+  bool acted = false;
+  bool over = false;
+  std::string waiting_for = {};  // as it was said last
+};
+
+// Issues orders and follows them.
+class DeviceOrderRun final {
+ public:
+  DeviceOrderRun(Session& session, RedisStore& store, const DeviceCommandOptions& options,
+                 std::ostream& out, std::ostream& err)
+      : session_(session), store_(store), options_(options), out_(out), err_(err), progress_(out) {}
+
+  // Nothing is sent yet.
+  Status add(const Record& record) {
+    OrderSaid said;
+    said.reason = options_.reason;
+    if (options_.order == OrderKind::enrol) {
+      auto drive = drive_to_accept(record, options_.serial, "--serial");
+      if (!drive) return std::move(drive).error();
+      said.accepts = std::move(drive).value();
+    }
+    if (!options_.steps_file.empty()) {
+      auto steps = steps_of_file(options_.steps_file, record);
+      if (!steps) return std::move(steps).error();
+      said.steps = *std::move(steps);
+    }
+    auto order = new_order(session_, record.host, options_.order, to_string(record.address), said);
+    if (!order) return std::move(order).error();
+    if (options_.order == OrderKind::enrol) {
+      out_ << visible(accepting_text(said.accepts, record.address)) << "\n" << std::flush;
+    }
+    sent_[record.host].push_back({record, *std::move(order)});
+    return Ok{};
   }
-  auto store = session.store();
-  if (!store) return std::move(store).error();
-  auto infos =
-      session.wait<std::vector<HostInfo>>([&](auto done) { (*store)->hosts(std::move(done)); });
-  if (!infos) return std::move(infos).error();
-  std::vector<std::string> names;
-  for (const HostInfo& info : *infos) names.push_back(info.host);
-  if (options.all_hosts) return names;
-  for (const std::string& host : options.hosts) {
-    if (std::find(names.begin(), names.end(), host) != names.end()) continue;
-    return Error{
-        Errc::not_found,
-        fmt::format("Redis knows no worker of host '{}'; known: {}", printable_excerpt(host),
-                    names.empty() ? "none" : fmt::to_string(fmt::join(names, ", ")))};
+
+  // One that cannot be sent keeps none of the others.
+  void send() {
+    for (auto& [host, orders] : sent_) {
+      for (Sent& one : orders) {
+        const auto pushed = session_.wait<Ok>(
+            [&, &to = host](auto done) { store_.push_order(to, one.order, std::move(done)); });
+        if (!pushed) fail(one, "not sent: " + pushed.error().what);
+      }
+    }
   }
-  return options.hosts;
+
+  // Until each was heard and, with --wait, has come to rest; false: one was refused, not heard, or
+  // ended in error.
+  bool follow() {
+    std::int64_t waited_ms = 0;
+    for (;;) {
+      for (auto& [host, orders] : sent_) {
+        if (!is_over(orders)) look(host, orders, waited_ms);
+      }
+      if (std::all_of(sent_.begin(), sent_.end(),
+                      [](const auto& host) { return is_over(host.second); })) {
+        return well_;
+      }
+      session_.run_until([] { return false; }, kLookEveryMs);
+      waited_ms += kLookEveryMs;
+      if (waited_ms == kPatienceMs) say_who_is_waited_for();
+      if (waited_ms == kHeardWithinMs) give_up_unheard();
+      if (waited_ms % kWorkersEveryMs == 0) look_at_workers();
+    }
+  }
+
+ private:
+  static bool is_over(const std::vector<Sent>& orders) {
+    return std::all_of(orders.begin(), orders.end(), [](const Sent& one) { return one.over; });
+  }
+
+  void look(const std::string& host, std::vector<Sent>& orders, std::int64_t waited_ms) {
+    const auto records = load_records(session_, host);
+    if (!records) {
+      const std::int64_t since = unread_since_.emplace(host, waited_ms).first->second;
+      if (waited_ms - since >= kHeardWithinMs) fail_all(orders, records.error().what);
+      return;
+    }
+    unread_since_.erase(host);
+    std::vector<Record> busy;
+    for (Sent& one : orders) {
+      if (one.over) continue;
+      const auto now = std::find_if(records->begin(), records->end(), [&](const Record& record) {
+        return record.address == one.before.address;
+      });
+      if (now == records->end()) {
+        fail(one, "its record is gone");
+        continue;
+      }
+      if (!one.taken) read_answer(host, one);
+      if (!one.over) look(one, *now, waited_ms >= kHeardWithinMs);
+      if (!one.over && one.acted) busy.push_back(*now);
+    }
+    progress_.show(sent_.size() > 1 ? host : "", busy);
+  }
+
+  // What became of the order counts more than a record that moved: that it does by itself. `late`:
+  // the answer may have been lost.
+  void look(Sent& one, const Record& now, bool late) {
+    const bool heard = one.taken || late;
+    one.acted = one.acted || (heard && has_acted(options_.order, one.before, now));
+    if (!one.acted && one.taken && comes_later(options_.order, now)) {
+      if (!options_.wait) return end(one, now, ", taken: it takes effect when that is over");
+      one.acted = true;  // heard: followed by what it does until then
+    }
+    if (!one.acted) return;
+    if (!options_.wait) return end(one, now, "");
+    say_what_is_waited_for(one, now);
+    const Rest rest = rest_of(options_.order, one.before, now);
+    if (rest == Rest::not_yet || !has_acted(options_.order, one.before, now)) return;
+    well_ = well_ && rest == Rest::well;
+    end(one, now,
+        rest == Rest::error        ? ": " + visible(now.last_error)
+        : !now.waiting_for.empty() ? ": " + visible(now.waiting_for)
+        : now.clean_step.starts_with("hold.")
+            ? fmt::format(", waits at {}: reclaim device unhold", visible(now.clean_step))
+            : "");
+  }
+
+  void end(Sent& one, const Record& now, const std::string& more) {
+    one.over = true;
+    progress_.clear();
+    out_ << fmt::format("{}: {}{} ({}){}\n",
+                        sent_.size() > 1 ? name_of(now) : to_string(now.address),
+                        to_string(device_state(now.stage)),
+                        now.maintenance ? ", in maintenance" : "", one.order.request_id, more)
+         << std::flush;
+  }
+
+  void fail(Sent& one, const std::string& why) {
+    one.over = true;
+    well_ = false;
+    progress_.clear();
+    const bool many = sent_.size() > 1 || sent_.begin()->second.size() > 1;
+    complain(err_,
+             Error{Errc::failed, fmt::format("{}{} {}", many ? name_of(one.before) + ": " : "",
+                                             to_string(options_.order), why)});
+  }
+  void fail_all(std::vector<Sent>& orders, const std::string& why) {
+    for (Sent& one : orders) {
+      if (!one.over) fail(one, why);
+    }
+  }
+
+  void read_answer(const std::string& host, Sent& one) {
+    const auto answer = session_.wait<std::optional<std::string>>(
+        [&](auto done) { store_.read_order_answer(host, one.order.request_id, std::move(done)); });
+    if (!answer || !*answer) return;
+    if (!(*answer)->empty()) return fail(one, "is refused: " + **answer);
+    one.taken = true;
+  }
+
+  // Of a device that has to wait, why; each reason once.
+  void say_what_is_waited_for(Sent& one, const Record& now) {
+    if (std::exchange(one.waiting_for, now.waiting_for) == now.waiting_for) return;
+    if (now.waiting_for.empty()) return;
+    progress_.clear();
+    err_ << visible(fmt::format("{} waits: {}", name_of(now), now.waiting_for)) << '\n'
+         << std::flush;
+  }
+
+  void say_who_is_waited_for() {
+    for (const auto& [host, orders] : sent_) {
+      if (std::any_of(orders.begin(), orders.end(),
+                      [](const Sent& one) { return !one.taken && !one.over; })) {
+        progress_.clear();
+        err_ << fmt::format("waiting for the worker of host {} to take the order\n", host)
+             << std::flush;
+      }
+    }
+  }
+
+  void give_up_unheard() {
+    for (auto& [host, orders] : sent_) {
+      for (Sent& one : orders) {
+        if (one.acted || one.over) continue;
+        fail(one, fmt::format(
+                      "is queued for host {} ({}), but its worker has not acted on it: check "
+                      "that it runs, whether a cleaning has to end first, and its log. The order "
+                      "expires after an hour; `reclaim device order list` shows it until it is "
+                      "taken, `order withdraw` takes it back",
+                      host, one.order.request_id));
+      }
+    }
+  }
+
+  // Of a worker that is gone nothing more is to be waited for.
+  void look_at_workers() {
+    const auto hosts = known_hosts(session_);
+    if (!hosts) return;
+    const std::int64_t silence_max_ms = worker_silence_max_ms(session_.settings());
+    for (const HostInfo& info : *hosts) {
+      const auto orders = sent_.find(info.host);
+      if (orders == sent_.end()) continue;
+      const std::int64_t silent_ms = session_.clock().now().wall.ms - info.heartbeat_at.ms;
+      if (!info.stopped && silent_ms <= silence_max_ms) continue;
+      for (Sent& one : orders->second) {
+        if (!one.taken || one.over) continue;
+        fail(one, fmt::format("cannot be followed: the worker of host {} {}", info.host,
+                              info.stopped ? "was stopped" : "is silent"));
+      }
+    }
+  }
+
+  Session& session_;
+  RedisStore& store_;
+  const DeviceCommandOptions& options_;
+  std::ostream& out_;
+  std::ostream& err_;
+  ProgressLine progress_;
+  std::map<std::string, std::vector<Sent>> sent_;     // by host
+  std::map<std::string, std::int64_t> unread_since_;  // Redis did not tell of the host
+  bool well_ = true;
+};
+
+// What is about to be done, a line a device, and what is left out, with its reason.
+void show(const std::vector<Record>& records, const DeviceCommandOptions& options,
+          std::ostream& out) {
+  std::size_t shown = 0;
+  for (const Record& record : records) {
+    if (++shown > kShownMax) {
+      out << fmt::format("  and {} more\n", records.size() - kShownMax);
+      break;
+    }
+    const auto pointless = refusal_of(options.order, !options.steps_file.empty(), record);
+    out << visible(fmt::format("  {} {} {}{}", name_of(record), record.serial,
+                               to_string(device_state(record.stage)),
+                               pointless ? ": left out: " + pointless->what : ""))
+        << '\n';
+  }
 }
 
-// What an operator should know at a glance: the error, what it waits for, whose hand is on it.
-std::string note_of(const Record& record) {
-  std::string note;
-  if (record.maintenance) note = "maintenance";
-  if (record.held) note += note.empty() ? "held by an operator" : ", held by an operator";
-  if (record.cyborg_status == "maintaining") {
-    note += note.empty() ? "disabled in Cyborg" : ", disabled in Cyborg";
+// Those that are still as they were shown; the others are told.
+std::vector<Record> unchanged(const std::vector<Record>& shown, const std::vector<Record>& now,
+                              std::ostream& err) {
+  std::vector<Record> same;
+  for (const Record& record : shown) {
+    const auto found = std::find_if(now.begin(), now.end(), [&](const Record& one) {
+      return one.host == record.host && one.address == record.address;
+    });
+    if (found != now.end() && found->serial == record.serial &&
+        device_state(found->stage) == device_state(record.stage)) {
+      same.push_back(*found);
+    } else {
+      complain(err, Error{Errc::conflict, name_of(record) + ": changed meanwhile, left out"});
+    }
   }
-  const std::string& text = record.stage == Stage::error ? record.last_error : record.waiting_for;
-  if (!text.empty()) note += note.empty() ? text : ": " + text;
-  return note;
-}
-
-Cell progress_of(const Record& record) {
-  if (record.stage != Stage::erasing && record.stage != Stage::preparing &&
-      record.stage != Stage::concluding) {
-    return std::string();
-  }
-  return fmt::format("{:.0f}%", record.progress_percent);
-}
-
-// What the worker would ignore is told at once.
-std::optional<Error> refusal_of(const DeviceCommandOptions& options, const Record& record) {
-  const OrderKind order = options.order;
-  const auto state = to_string(device_state(record.stage));
-  const bool unsure = record.stage == Stage::available && !record.waiting_for.empty() &&
-                      !record.waiting_for.starts_with(kLeakedArq) &&
-                      !record.waiting_for.starts_with(kSwitchAstray);
-  // Nothing but an ARQ that was heard of says that somebody has it: an operator may know better.
-  const bool only_bound =
-      record.stage == Stage::allocated && record.consumer().empty() && !record.arq.empty();
-  const bool due =
-      record.stage == Stage::pending_cleaning &&
-      (record.waiting_for.starts_with("ARQ ") || record.clean_start == CleanStart::awaited);
-  if (order == OrderKind::clean && !record.cleanable() && !only_bound) {
-    return Error{Errc::conflict,
-                 fmt::format("{}: {}", to_string(record.address), std::string(kNotListed))};
-  }
-  const bool rests = record.stage == Stage::available && !options.steps_file.empty();
-  if (order == OrderKind::clean && record.stage != Stage::error && !rests && !unsure &&
-      !only_bound && !due) {
-    return Error{
-        Errc::conflict,
-        fmt::format(
-            "{} is {}; only a device in error is cleaned again{}", to_string(record.address), state,
-            record.stage == Stage::available ? ", or one in the pool with --steps FILE" : "")};
-  }
-  if (order == OrderKind::abort && !is_busy(record.stage) &&
-      record.stage != Stage::pending_cleaning) {
-    return Error{Errc::conflict,
-                 fmt::format("{} is {}; there is no cleaning to abort, and nothing to do",
-                             to_string(record.address), state)};
-  }
-  if (order == OrderKind::unhold && !record.clean_step.starts_with("hold.")) {
-    return Error{Errc::conflict,
-                 fmt::format("{} is {}{}; only a plan that waits at a hold takes an approval",
-                             to_string(record.address), state,
-                             record.clean_step.empty() ? "" : ", at " + record.clean_step)};
-  }
-  if (order == OrderKind::enrol && find_row(record.stage, Trigger::operator_enrol) == nullptr) {
-    return Error{Errc::conflict,
-                 fmt::format("{} is {}; a drive is enrolled while it is available, waits to be "
-                             "cleaned or is in error",
-                             to_string(record.address), state)};
-  }
-  if (order == OrderKind::disown && is_busy(record.stage)) {
-    return Error{Errc::conflict, fmt::format("{} is {}; abort the cleaning first, then disown it",
-                                             to_string(record.address), state)};
-  }
-  if (order == OrderKind::enrol && record.held) {
-    return Error{Errc::conflict, fmt::format("{} is held by an operator; un-reserve it first",
-                                             to_string(record.address))};
-  }
-  return std::nullopt;
-}
-
-// Whether the record shows what the order asks for. That it moved is not enough: a cleaning
-// moves it by itself, and who set maintenance must not believe in it before it stands there.
-bool has_acted(OrderKind order, const Record& before, const Record& now) {
-  if (order == OrderKind::maintenance_on) return now.maintenance;
-  if (order == OrderKind::maintenance_off) return !now.maintenance;
-  if (now.epoch == before.epoch) return false;
-  if (order == OrderKind::abort) return now.stage == Stage::error;
-  if (order == OrderKind::disown) return !now.cleanable();
-  if (order == OrderKind::enrol) return now.serial != before.serial || now.accepted;
-  return true;  // a second try may have failed again by now
+  return same;
 }
 
 }  // namespace
 
-int run_device_list(Session& session, const DeviceListOptions& options, std::ostream& out,
-                    std::ostream& err) {
-  const auto hosts = hosts_of(session, options);
-  if (!hosts) return complain(err, hosts.error());
-  Table table{{"Host", "Address", "Type", "Device State", "Clean Step", "Progress", "Serial",
-               "Model", "Flow", "Instance", "ARQ", "Note"},
-              {},
-              {"ARQ", "Instance", "Model", "Type", "Flow", "Host", "Progress", "Clean Step"}};
-  for (const std::string& host : *hosts) {
-    auto records = load_records(session, host);
-    if (!records) return complain(err, records.error());
-    std::sort(records->begin(), records->end(),
-              [](const Record& a, const Record& b) { return a.address < b.address; });
-    for (const Record& record : *records) {
-      table.rows.push_back({record.host, to_string(record.address), record.type,
-                            std::string(to_string(device_state(record.stage))), record.clean_step,
-                            progress_of(record), record.serial, record.model,
-                            std::string(to_string(record.flow)), record.instance, record.arq,
-                            note_of(record)});
-    }
-  }
-  return print(format_list(table, options.view), out, err);
-}
-
-int run_device_show(Session& session, const DeviceShowOptions& options, std::ostream& out,
-                    std::ostream& err) {
-  const auto record = find_device(session, or_this_host(session, options.host), options.device);
-  if (!record) return complain(err, record.error());
-  Fields fields;
-  for (auto& [name, value] : encode_record(*record)) {
-    // Long, and for machines; redis-cli shows them to whoever needs them.
-    if (name == "baseline" || name == "enrolment" || name == "certificate_pending") continue;
-    if (!value.empty() && (value.front() == '{' || value.front() == '[')) {
-      fields.emplace_back(name, RawJson{value});
-    } else {
-      fields.emplace_back(name, value);
-    }
-  }
-  if (!record->tags.empty()) {
-    fields.emplace_back("tagged_device", RawJson{tagged_device(*record)});
-  }
-  if (const auto method = erase_of(record->plan)) {
-    fields.emplace_back("sanitization_class", std::string(nvme::sanitization_class(*method)));
-  }
-  if (record->host == session.settings().host) {
-    const auto id = [](const std::string& hex) {
-      return parse_hex<std::uint16_t>(hex).value_or(0);
-    };
-    const DevicePolicyLookup lookup = record->is_drive()
-                                          ? config::device_policy_lookup(session.settings())
-                                          : config::function_policy_lookup(session.settings());
-    auto policy = lookup(id(record->vendor_id), id(record->product_id), record->address);
-    if (policy) policy = raised_by_names(*std::move(policy), record->policies);
-    fields.emplace_back("policy", policy ? describe_origin(*policy) : "");
-    fields.emplace_back("verify", policy ? std::string(nvme::to_string(policy->rules.verify)) : "");
-  }
-  return print(format_show(fields, options.view), out, err);
-}
-
 int run_device_command(Session& session, const DeviceCommandOptions& options, std::ostream& out,
                        std::ostream& err) {
-  const std::string host = or_this_host(session, options.host);
-  const auto before = find_device(session, host, options.device);
-  if (!before) return complain(err, before.error());
-  if (const auto pointless = refusal_of(options, *before)) return complain(err, *pointless);
-  auto store = session.store();
+  const bool by_name = !options.choice.devices.empty();
+  const auto chosen = chosen_devices(session, options.choice);
+  if (!chosen) return complain(err, chosen.error());
+  if (chosen->empty()) {
+    out << "no device is chosen: nothing to do\n";
+    return 0;
+  }
+  std::vector<Record> records;
+  for (const Record& record : *chosen) {
+    const auto pointless = refusal_of(options.order, !options.steps_file.empty(), record);
+    if (pointless && by_name && chosen->size() == 1) return complain(err, *pointless);
+    if (!pointless) records.push_back(record);
+  }
+  // What was named and cannot be done is a failure; what a state chose is only left out.
+  bool well = !by_name || records.size() == chosen->size();
+  if (options.choice.devices.size() != 1 || options.ask || options.dry_run) {
+    out << fmt::format("{}: {} of {} devices\n", to_string(options.order), records.size(),
+                       chosen->size());
+    show(*chosen, options, out);
+    if (options.dry_run || records.empty()) return well ? 0 : 1;
+    if (const Status meant = confirm("Go on?", options.yes, out); !meant) {
+      return complain(err, meant.error());
+    }
+    const auto now = chosen_devices(session, options.choice);
+    if (!now) return complain(err, now.error());
+    const std::size_t shown = records.size();
+    records = unchanged(records, *now, err);
+    well = well && records.size() == shown;
+  }
+  const auto store = session.store();
   if (!store) return complain(err, store.error());
-  OrderSaid said;
-  said.reason = options.reason;
-  if (options.order == OrderKind::enrol) {
-    auto drive = drive_to_accept(*before, options.serial, "--serial");
-    if (!drive) return complain(err, drive.error());
-    said.accepts = std::move(drive).value();
-  }
-  if (!options.steps_file.empty()) {
-    auto steps = steps_of_file(options.steps_file, *before);
-    if (!steps) return complain(err, steps.error());
-    said.steps = *std::move(steps);
-  }
-  const auto order = new_order(session, host, options.order, to_string(before->address), said);
-  if (!order) return complain(err, order.error());
-  if (options.order == OrderKind::enrol) {
-    out << visible(accepting_text(said.accepts, before->address)) << "\n" << std::flush;
-  }
-  const auto pushed =
-      session.wait<Ok>([&](auto done) { (*store)->push_order(host, *order, std::move(done)); });
-  if (!pushed) return complain(err, pushed.error());
-
-  std::int64_t waited_ms = 0;
-  while (waited_ms < kHeardWithinMs) {
-    const auto now = find_device(session, host, options.device);
-    if (now && has_acted(options.order, *before, *now)) {
-      out << fmt::format("{}: {}{} ({})\n", to_string(now->address),
-                         to_string(device_state(now->stage)),
-                         now->maintenance ? ", in maintenance" : "", order->request_id);
-      return 0;
-    }
-    const auto answer = session.wait<std::optional<std::string>>(
-        [&](auto done) { (*store)->read_order_answer(host, order->request_id, std::move(done)); });
-    if (answer && *answer && !(*answer)->empty()) {
-      return complain(err, Error{Errc::refused, fmt::format("{} is refused: {}",
-                                                            to_string(options.order), **answer)});
-    }
-    session.run_until([] { return false; }, kLookEveryMs);
-    waited_ms += kLookEveryMs;
-    if (waited_ms == kPatienceMs) {
-      err << fmt::format("waiting for the worker of host {} to take the order\n", host)
-          << std::flush;
+  DeviceOrderRun run(session, **store, options, out, err);
+  for (const Record& record : records) {
+    if (Status added = run.add(record); !added) {
+      return complain(err, added.error().wrap(name_of(record)));
     }
   }
-  err << fmt::format(
-      "reclaim: {} is queued for host {} ({}), but its worker has not acted on it: check that it "
-      "runs, whether a cleaning has to end first, and its log. The order expires after an hour; "
-      "`reclaim device order list` shows it until it is taken, `order withdraw` takes it back\n",
-      to_string(options.order), host, order->request_id);
-  return 1;
+  run.send();
+  return run.follow() && well ? 0 : 1;
 }
 
 }  // namespace reclaim::cli

@@ -6,11 +6,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/doctor_checks.h"
+#include "cli/doctor_unit.h"
 #include "nvme/host/sysfs.h"
 #include "state/certificate/file_ledger.h"
 #include "state/certificate/signing_key.h"
@@ -27,27 +30,51 @@ void check_configuration(Session& session, Chart& chart) {
     chart.ok("configuration", fmt::format("host {}, {} device_spec entries", settings.host,
                                           settings.device_specs.size()));
   }
+  if (settings.conductor.observes()) {
+    chart.warning("mode", "observe: no drive and nothing in Placement is written",
+                  "set [reclaim] mode = serve when the worker is to clean and release");
+  }
 }
 
 void check_directory(const std::string& check, const std::string& path, Chart& chart) {
   if (access(path.c_str(), W_OK | X_OK) == 0) return chart.ok(check, path + " is writable");
-  chart.error(check, fmt::format("{}: {}", path, std::strerror(errno)),
-              "create it for the user the worker runs as (the systemd unit does)");
+  const int problem = errno;
+  chart.error(check, fmt::format("{}: {}", path, std::strerror(problem)),
+              problem == EROFS
+                  ? fmt::format("`systemctl edit reclaim` and add, below [Service], "
+                                "ReadWritePaths={}",
+                                path)
+                  : "create it for the user the worker runs as (the systemd unit does)");
+}
+
+// The folders of the files that the worker makes where the configuration says.
+void check_files_to_be_made(const config::Settings& settings, Chart& chart) {
+  for (const auto& [check, path] : {std::pair{"metrics textfile", &settings.metrics_textfile},
+                                    {"log_file", &settings.log_file}}) {
+    if (path->empty()) continue;
+    check_directory(check, std::filesystem::absolute(*path).parent_path().string(), chart);
+  }
 }
 
 void check_host(Session& session, Chart& chart) {
   const auto machine = session.machine();
+  const std::string& compute_id = session.settings().compute_id_file;
   if (!machine) {
     chart.error("machine", machine.error().what, "correct the file or the option that names it");
-  } else if (machine->compute_id.empty()) {
-    chart.warning("machine", "machine-id read; Nova's compute_id file is not there",
-                  "[reclaim] compute_id_file: with it, another machine's books cannot be mistaken "
-                  "for this one's");
   } else {
-    chart.ok("machine", "machine-id and Nova's compute_id read");
+    chart.ok("machine", fmt::format("machine-id {}", machine->machine_id));
+    if (machine->compute_id.empty()) {
+      chart.warning("compute_id", compute_id + " is not there",
+                    "set [reclaim] compute_id_file to the file in Nova's state_path (in a "
+                    "container's volume, perhaps): with it, another machine's books cannot be "
+                    "mistaken for this one's");
+    } else {
+      chart.ok("compute_id", fmt::format("{}: {}", compute_id, machine->compute_id));
+    }
   }
   check_directory("state_path", session.settings().state_path, chart);
   check_directory("run_path", session.settings().nvme.run_path, chart);
+  check_files_to_be_made(session.settings(), chart);
 }
 
 void check_signing_key(Session& session, Chart& chart) {
@@ -63,16 +90,6 @@ void check_signing_key(Session& session, Chart& chart) {
                        "without it the worker does not start: certificates could not be signed");
   }
   chart.ok("signing key", "certificates are signed with key " + key->public_key().id());
-}
-
-void check_udev_rules(Chart& chart) {
-  for (const char* folder : {"/etc/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d"}) {
-    const std::string path = std::string(folder) + "/59-reclaim.rules";
-    if (access(path.c_str(), F_OK) == 0) return chart.ok("udev rules", path + " is installed");
-  }
-  chart.warning("udev rules", "59-reclaim.rules is installed nowhere",
-                "install it and name the drives in it: without it the host's LVM, md and mounts "
-                "take what a tenant left, and the drive is refused as in use");
 }
 
 // Of this process: right only where doctor runs as the worker does.
@@ -187,6 +204,7 @@ std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
   }
   check_claimants(session.settings(), chart);
   check_cleanup_timeout(session.settings(), *found, chart);
+  check_udev_rules(session.settings(), *found, chart);
   return *found;
 }
 
@@ -204,6 +222,8 @@ void check_redis(Session& session, Chart& chart) {
   } else {
     chart.ok("redis", "connected; it persists and does not evict");
   }
+  check_redis_tls(session.settings().redis, (*store)->state().tls, session.clock().now().wall,
+                  chart);
 }
 
 void check_worker(Session& session, Chart& chart) {
@@ -219,14 +239,32 @@ void check_worker(Session& session, Chart& chart) {
                          "systemctl status reclaim");
     }
     const std::int64_t age = session.clock().now().wall.ms - info.heartbeat_at.ms;
+    if (info.stopped) {
+      return chart.error("worker", fmt::format("it was stopped {} ago", age_text(age / 1000)),
+                         "systemctl start reclaim");
+    }
     if (age > worker_silence_max_ms(session.settings())) {
       return chart.error("worker", fmt::format("last heartbeat {} s ago", age / 1000),
                          "systemctl status reclaim");
     }
-    return chart.ok("worker",
-                    fmt::format("version {}, last heartbeat {} s ago", info.version, age / 1000));
+    return chart.ok("worker", fmt::format("version {}, last heartbeat {} s ago{}", info.version,
+                                          age / 1000, info.observes ? ", mode = observe" : ""));
   }
   chart.warning("worker", "none has ever run for this host", "systemctl enable --now reclaim");
+}
+
+std::string remedy_of_placement(const Error& error) {
+  switch (error.code) {
+    case Errc::not_found:
+      return "[reclaim] provider_name is the compute node's provider: see `openstack resource "
+             "provider list`";
+    case Errc::refused:
+      return "the user of [placement] needs role admin or service on its project";
+    default:
+      return "is placement-api running, and reached from this host? See its log, the endpoint in "
+             "the catalog (`openstack endpoint list --service placement`), and [placement] "
+             "endpoint_override, valid_interfaces and cafile";
+  }
 }
 
 void check_placement(Session& session, const std::vector<nvme::DriveFacts>& drives, Chart& chart) {
@@ -237,6 +275,10 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
   }
   const auto facts = session.wait<placement::LoginFacts>(
       [&](auto done) { (*providers)->log_in(std::move(done)); });
+  if (!facts && facts.error().what.starts_with("Placement")) {
+    chart.ok("keystone", "it gives a token");
+    return chart.error("placement", facts.error().what, remedy_of_placement(facts.error()));
+  }
   if (!facts) {
     return chart.error("keystone", facts.error().what,
                        "compare [placement] with nova.conf's; try `openstack token issue` with it");
@@ -246,9 +288,7 @@ void check_placement(Session& session, const std::vector<nvme::DriveFacts>& driv
   const auto tree =
       session.wait<placement::Tree>([&](auto done) { (*providers)->list_tree(std::move(done)); });
   if (!tree) {
-    return chart.error("placement", tree.error().what,
-                       "[reclaim] provider_name is the compute node's provider: see `openstack "
-                       "resource provider list`");
+    return chart.error("placement", tree.error().what, remedy_of_placement(tree.error()));
   }
   std::size_t one_time_use = 0;
   std::size_t of_cyborg = 0;
@@ -294,8 +334,9 @@ void check_host_and_services(Session& session, const DoctorOptions& options, Cha
   check_configuration(session, chart);
   check_host(session, chart);
   check_signing_key(session, chart);
-  check_udev_rules(chart);
+  check_mirror(session.settings(), chart);
   check_capabilities(chart);
+  check_container(session.settings().nvme, chart);
   check_vfio(session, chart);
   check_libvirt(session, chart);
   const std::vector<nvme::DriveFacts> drives = check_drives(session, chart);
@@ -309,23 +350,31 @@ void check_host_and_services(Session& session, const DoctorOptions& options, Cha
         "driver = messagingv2");
   }
   check_redis(session, chart);
+  check_sentinels(session, chart);
   check_worker(session, chart);
   check_placement(session, drives, chart);
   check_cyborg(session, chart);
+}
+
+void check_all(Session& session, const DoctorOptions& options, Chart& chart) {
+  check_security(session.settings(), options.files, chart);
+  if (options.api) {
+    check_redis(session, chart);
+    check_sentinels(session, chart);
+  } else {
+    check_host_and_services(session, options, chart);
+  }
+  check_api(session, chart);
 }
 
 }  // namespace
 
 int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out,
                std::ostream& err) {
-  Chart chart;
-  check_security(session.settings(), options.files, chart);
-  if (options.api) {
-    check_redis(session, chart);
-  } else {
-    check_host_and_services(session, options, chart);
-  }
-  check_api(session, chart);
+  Chart chart(options.inside_unit ? kInUnit : kOutsideUnit);
+  // The device API's unit is another one, and its node may have no worker.
+  const bool here = options.api || options.inside_unit;
+  if (here || !check_in_unit(options.request, chart)) check_all(session, options, chart);
   const auto text = format_list(chart.table(), options.view);
   if (!text) {
     err << "reclaim: " << text.error().what << '\n';

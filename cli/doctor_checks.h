@@ -11,35 +11,61 @@
 #include "cli/format.h"
 #include "cli/session.h"
 #include "nvme/controller/facts.h"
+#include "nvme/options.h"
 #include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
+#include "state/base/clock.h"
+#include "state/redis/options.h"
+#include "state/redis/tls.h"
 
 namespace reclaim::cli {
 
-// Collects the lines; `remedy` only where something is wrong.
+// Where udev looks for rules, the folder that counts most first (udev(7)).
+inline const std::vector<std::string> kUdevFolders = {"/etc/udev/rules.d", "/run/udev/rules.d",
+                                                      "/usr/local/lib/udev/rules.d",
+                                                      "/usr/lib/udev/rules.d", "/lib/udev/rules.d"};
+
+struct DoctorRow {
+  std::string check;
+  std::string result;
+  std::string detail;
+  std::string remedy;
+  std::string where;
+};
+
+// Where a check was made.
+inline constexpr const char* kInUnit = "in the unit";
+inline constexpr const char* kOutsideUnit = "outside";
+
+// Collects the lines; `remedy` only where something is wrong. All that are checked by this process
+// are checked `where`.
 class Chart final {
  public:
+  explicit Chart(std::string where = kOutsideUnit) : where_(std::move(where)) {}
+
   void ok(std::string check, std::string detail) {
-    add(std::move(check), "ok", std::move(detail), "");
+    add({std::move(check), "ok", std::move(detail), "", where_});
   }
   void warning(std::string check, std::string detail, std::string remedy) {
-    add(std::move(check), "warning", std::move(detail), std::move(remedy));
+    add({std::move(check), "warning", std::move(detail), std::move(remedy), where_});
   }
   void error(std::string check, std::string detail, std::string remedy) {
-    add(std::move(check), "error", std::move(detail), std::move(remedy));
-    failed_ = true;
+    add({std::move(check), kError, std::move(detail), std::move(remedy), where_});
+  }
+  void add(DoctorRow row) {
+    failed_ = failed_ || row.result == kError;
+    table_.rows.push_back({std::move(row.check), std::move(row.result), std::move(row.detail),
+                           std::move(row.remedy), std::move(row.where)});
   }
 
   [[nodiscard]] const Table& table() const { return table_; }
   [[nodiscard]] bool failed() const { return failed_; }
 
  private:
-  void add(std::string check, std::string result, std::string detail, std::string remedy) {
-    table_.rows.push_back(
-        {std::move(check), std::move(result), std::move(detail), std::move(remedy)});
-  }
+  static constexpr const char* kError = "error";
 
-  Table table_{{"Check", "Result", "Detail", "Remedy"}, {}};
+  std::string where_;
+  Table table_{{"Check", "Result", "Detail", "Remedy", "Where"}, {}, {"Where"}};
   bool failed_ = false;
 };
 
@@ -66,6 +92,21 @@ void check_claimants(const config::Settings& settings, Chart& chart);
 // Of the largest of our drives that are zeroed.
 void check_cleanup_timeout(const config::Settings& settings,
                            const std::vector<nvme::DriveFacts>& drives, Chart& chart);
+
+// Whether every sealed certificate is where [certificates] mirror_dir and mirror_command take it.
+void check_mirror(const config::Settings& settings, Chart& chart);
+
+// Whether udev's rules list our drives, where udev finds them first.
+void check_udev_rules(const config::Settings& settings, const std::vector<nvme::DriveFacts>& drives,
+                      Chart& chart, const std::vector<std::string>& folders = kUdevFolders);
+
+// What protects the connection to Redis, and whether its certificate expires soon.
+void check_redis_tls(const RedisOptions& redis, const RedisTlsFacts& tls, WallMs now, Chart& chart);
+// Asks each sentinel of [redis] url, if it names any.
+void check_sentinels(Session& session, Chart& chart);
+
+// What a worker has to see and to write of the host, which a container may keep from it.
+void check_container(const nvme::Options& options, Chart& chart);
 
 // Cyborg's REST API, where it is configured: is it reached, and which microversion has it?
 void check_cyborg(Session& session, Chart& chart);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "cli/fit.h"
 #include "state/base/check.h"
@@ -147,6 +149,24 @@ std::string csv(const Table& table) {
   return out;
 }
 
+// A JSON text is YAML as well: all that is not a plain key is written so.
+std::string yaml_entry(const std::string& name, const Cell& cell) {
+  const bool plain_key = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == ' ';
+  });
+  return fmt::format("{}: {}\n", plain_key ? name : json_string(name), json(cell));
+}
+
+std::string yaml_list(const Table& table) {
+  std::string out = table.rows.empty() ? "[]\n" : "";
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += (i == 0 ? "- " : "  ") + yaml_entry(table.columns[i], row[i]);
+    }
+  }
+  return out;
+}
+
 std::string values(const Table& table) {
   std::string out;
   for (const auto& row : table.rows) {
@@ -211,16 +231,18 @@ void narrow(Grid& grid, std::size_t widest) {
 
 // PrettyTable as cliff sets it up: numbers to the right (by the first row's types), all else to the
 // left; nothing but a line break for a table without rows.
-std::string draw(const Table& table, const Grid& grid, bool align_numbers) {
+std::string draw(const Table& table, const Grid& grid, bool align_numbers, bool color) {
   const std::size_t count = table.columns.size();
   std::string rule = "+";
   for (const std::size_t width : grid.widths) rule += std::string(width + 2, '-') + '+';
   rule += '\n';
 
-  const auto pad = [&](std::string_view text, std::size_t column) {
+  const auto pad = [&](const std::string& text, std::size_t column) {
     const std::string gap(grid.widths[column] - display_width(text), ' ');
     const bool right = align_numbers && right_aligned(table.rows[0][column]);
-    return right ? fmt::format(" {}{} |", gap, text) : fmt::format(" {}{} |", text, gap);
+    const std::string_view code = color ? color_of(text) : std::string_view{};
+    const std::string shown = code.empty() ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+    return right ? fmt::format(" {}{} |", gap, shown) : fmt::format(" {}{} |", shown, gap);
   };
   std::string out = rule + "|";
   for (std::size_t i = 0; i < count; ++i) out += pad(table.columns[i], i);
@@ -231,7 +253,7 @@ std::string draw(const Table& table, const Grid& grid, bool align_numbers) {
     for (std::size_t line = 0; line < height; ++line) {
       out += '|';
       for (std::size_t i = 0; i < count; ++i) {
-        out += pad(line < row[i].size() ? std::string_view(row[i][line]) : std::string_view{}, i);
+        out += pad(line < row[i].size() ? row[i][line] : std::string(), i);
       }
       out += '\n';
     }
@@ -250,7 +272,7 @@ void drop_column(Table& table, std::size_t column) {
 std::string grid(Table table, const View& view, bool align_numbers) {
   if (table.rows.empty()) return "\n";
   Grid shown = measure(table);
-  if (view.width == 0) return draw(table, shown, align_numbers);
+  if (view.width == 0) return draw(table, shown, align_numbers, view.color);
   auto widest = widest_that_fits(shown.widths, view.width);
   std::string dropped;
   for (auto spare = table.spare.begin(); !widest && spare != table.spare.end(); ++spare) {
@@ -263,7 +285,7 @@ std::string grid(Table table, const View& view, bool align_numbers) {
   }
   const std::size_t natural = *std::max_element(shown.widths.begin(), shown.widths.end());
   if (widest && *widest < natural) narrow(shown, *widest);
-  std::string out = draw(table, shown, align_numbers);
+  std::string out = draw(table, shown, align_numbers, view.color);
   if (!dropped.empty()) out += fmt::format("hidden columns: {} (show one with -c NAME)\n", dropped);
   return out;
 }
@@ -302,19 +324,84 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::string age_text(std::int64_t seconds) {
+  const std::int64_t s = std::max<std::int64_t>(seconds, 0);
+  if (s < 60) return fmt::format("{}s", s);
+  if (s < 3600) return fmt::format("{}m{}s", s / 60, s % 60);
+  if (s < 86400) return fmt::format("{}h{}m", s / 3600, s % 3600 / 60);
+  return fmt::format("{}d{}h", s / 86400, s % 86400 / 3600);
+}
+
 Result<Format> parse_format(std::string_view name) {
-  constexpr auto kNames = enum_names<Format::value>("table", "json", "csv", "value");
+  constexpr auto kNames = enum_names<Format::value>("table", "json", "yaml", "csv", "value");
   if (const auto format = kNames.find(name)) return *format;
   return Error{Errc::invalid, fmt::format("no format '{}', there are: {}", name, kFormats)};
 }
 
+std::string_view color_of(std::string_view word) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kColors = {
+      {{"available", "32"},
+       {"allocated", "34"},
+       {"pending_cleaning", "33"},
+       {"cleaning", "36"},
+       {"error", "31"},
+       {"ok", "32"},
+       {"warning", "33"},
+       {"failed", "31"},
+       {"BAD", "31"},
+       {"UNERASED", "31"},
+       {"refused", "31"},
+       {"passed", "32"}}};
+  const auto* found = std::find_if(kColors.begin(), kColors.end(),
+                                   [&](const auto& each) { return each.first == word; });
+  return found == kColors.end() ? std::string_view{} : found->second;
+}
+
+namespace {
+
+// None first, then by kind; numbers by their value, texts as they are.
+bool is_less(const Cell& a, const Cell& b) {
+  if (a.index() != b.index()) return a.index() < b.index();
+  if (const auto* json = std::get_if<RawJson>(&a)) return json->text < std::get<RawJson>(b).text;
+  return std::visit(
+      [&b](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, RawJson>) {
+          return false;
+        } else {
+          return value < std::get<T>(b);
+        }
+      },
+      a);
+}
+
+// Rows in the order that the view asks for; those that are equal in it stay as they come.
+Result<std::vector<std::vector<Cell>>> sorted(const Table& table, const View& view) {
+  std::vector<std::vector<Cell>> rows = table.rows;
+  std::vector<std::string> keys = view.sort;
+  std::reverse(keys.begin(), keys.end());
+  for (const std::string& key : keys) {
+    const auto column = choose(table.columns, {key});
+    if (!column.ok()) return column.error().wrap("--sort-column");
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&, i = column->front()](const auto& a, const auto& b) {
+                       return view.descending ? is_less(b[i], a[i]) : is_less(a[i], b[i]);
+                     });
+  }
+  return rows;
+}
+
+}  // namespace
+
 Result<std::string> format_list(const Table& table, const View& view) {
   for (const auto& row : table.rows) CHECK(row.size() == table.columns.size());
+  const auto rows = sorted(table, view);
+  if (!rows.ok()) return rows.error();
   const auto chosen = choose(table.columns, view.columns);
   if (!chosen.ok()) return chosen.error();
   Table shown{{}, {}, table.spare};
   for (const std::size_t i : *chosen) shown.columns.push_back(table.columns[i]);
-  for (const auto& row : table.rows) {
+  for (const auto& row : *rows) {
     auto& part = shown.rows.emplace_back();
     for (const std::size_t i : *chosen) part.push_back(row[i]);
   }
@@ -323,6 +410,8 @@ Result<std::string> format_list(const Table& table, const View& view) {
       return grid(std::move(shown), view, true);
     case Format::json:
       return json_list(shown);
+    case Format::yaml:
+      return yaml_list(shown);
     case Format::csv:
       return csv(shown);
     case Format::value:
@@ -349,6 +438,11 @@ Result<std::string> format_show(const Fields& fields, const View& view) {
       return grid(std::move(shown), view, false);
     case Format::json:
       return json_object(names, cells, "") + '\n';
+    case Format::yaml: {
+      std::string out;
+      for (std::size_t i = 0; i < names.size(); ++i) out += yaml_entry(names[i], cells[i]);
+      return out;
+    }
     case Format::csv:
       return csv(shown);
     case Format::value:

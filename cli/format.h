@@ -1,10 +1,10 @@
-// Tables as the openstack client prints them (cliff's formatters): -f table|json|csv|value, -c
-// COLUMN. Pure: rows in, text out. Thread: any.
+// Tables as the openstack client prints them (cliff's formatters): -f table|json|yaml|csv|value, -c
+// COLUMN, --sort-column. Pure: rows in, text out. Thread: any.
 //
 // A list has columns and rows; a show has one row, printed as Field and Value. Values are typed, so
 // that JSON gets numbers and booleans; everywhere else they are printed as Python's str() does
-// ("True", "None"), for scripts compare with that. On a terminal a table fits its width, as with
-// cliff's --fit-width.
+// ("True", "None"), for scripts compare with that. On a terminal a
+// table fits its width, as with cliff's --fit-width.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +29,20 @@ struct RawJson {
 // std::monostate is None: null in JSON.
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, RawJson>;
 
-enum class Format { table, json, csv, value };
+enum class Format { table, json, yaml, csv, value };
 
-inline constexpr std::string_view kFormats = "table, json, csv, value";
+inline constexpr std::string_view kFormats = "table, json, yaml, csv, value";
 
-// "table", "json", "csv" or "value"; the error lists them.
+// One of kFormats; the error lists them.
 [[nodiscard]] Result<Format> parse_format(std::string_view name);
 
 struct View {
   Format format = Format::table;
-  std::vector<std::string> columns;  // of -c, in any case; empty: all
-  std::size_t width = 0;             // of the terminal that a table has to fit; 0: no terminal
+  std::vector<std::string> columns;    // of -c, in any case; empty: all
+  std::size_t width = 0;               // of the terminal that a table has to fit; 0: no terminal
+  bool color = false;                  // a table's words that have one are coloured
+  std::vector<std::string> sort = {};  // by these columns, the first one first; empty: as they come
+  bool descending = false;
 };
 
 struct Table {
@@ -50,6 +53,9 @@ struct Table {
   std::vector<std::string> spare = {};
 };
 
+// An ANSI colour's code for a state or verdict ("error": red); empty: it has none.
+[[nodiscard]] std::string_view color_of(std::string_view word);
+
 // Field and value, in the order shown.
 using Fields = std::vector<std::pair<std::string, Cell>>;
 
@@ -57,6 +63,10 @@ using Fields = std::vector<std::pair<std::string, Cell>>;
 // columns; the columns come out in the table's order, whatever the order of -c.
 [[nodiscard]] Result<std::string> format_list(const Table& table, const View& view);
 [[nodiscard]] Result<std::string> format_show(const Fields& fields, const View& view);
+
+// How long something has lasted, in its two largest units: "42s", "5m10s", "3h2m", "12d4h". Less
+// than 0, as where clocks differ: "0s".
+[[nodiscard]] std::string age_text(std::int64_t seconds);
 
 // How many terminal columns a text takes: wide East Asian characters and emoji take two, combining
 // marks none. Bytes that are not UTF-8 count as one each.

@@ -9,6 +9,7 @@
 #include "handlers/arq/book.h"
 #include "handlers/conductor/policy_of.h"
 #include "handlers/survey/admission.h"
+#include "handlers/survey/admitted_plan.h"
 #include "handlers/survey/claim_request.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
@@ -78,10 +79,13 @@ std::vector<Cell> cells_of(const Verdict& verdict, const std::optional<DevicePol
 }
 
 // The record as it will be claimed.
-Record to_claim(const Sighting& sighting, Record record) {
-  record.address = sighting.address;
+Record to_claim(const Sighting& sighting, Record record, const Assessment& assessment) {
+  record.flow = assessment.facts.flow.value_or(record.flow);
   if (sighting.view && !sighting.view->inventories.empty()) {
-    record.resource_class = sighting.view->inventories.front().resource_class;
+    const Facts facts = facts_at_admission(sighting);
+    record.vendor_id = *facts.vendor_id;
+    record.product_id = *facts.product_id;
+    record.resource_class = *facts.resource_class;
   }
   return record;
 }
@@ -140,7 +144,7 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
   }
   auto providers = session.providers();
   if (!providers) return std::move(providers).error();
-  Surveyor surveyor(**providers, session.drives());
+  Surveyor surveyor(**providers, session.drives(), session.clock(), 0);
   SurveyRequest request;
   for (const auto& [address, record] : known.records) request.known.insert(address);
   request.ours = [&policies](const Sighting& sighting) { return is_ours(policies, sighting); };
@@ -188,7 +192,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
         (verdict.word == "clean" || options.guards)) {
       const auto findings =
           session.wait<std::vector<nvme::GuardFinding>>([&, &seen = sighting](auto done) {
-            const Record claimed = to_claim(seen, base);
+            const Record claimed = to_claim(seen, base, *assessment);
             if (seen.by_steps) {
               return session.drives().inspect_function(function_claim_request(claimed, *policy),
                                                        std::move(done));

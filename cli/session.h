@@ -32,6 +32,8 @@ class Session final {
 
   // Connected, or why not.
   [[nodiscard]] Result<RedisStore*> store();
+  // The same without waiting: null before the first store().
+  [[nodiscard]] RedisStore* connected_store() { return store_.get(); }
   // Built, not yet logged in.
   [[nodiscard]] Result<placement::Client*> providers();
   [[nodiscard]] nvme::DriveThreads& drives();

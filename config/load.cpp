@@ -11,15 +11,21 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "config/policy_file.h"
 #include "handlers/api/policy.h"
 #include "state/base/durable_file.h"
+#include "state/base/log.h"
 
 namespace reclaim::config {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t kCommentBytes = 60;  // of one that is quoted
 
 Error os_error(int number) {
   return Error{Errc::failed, std::strerror(number), number};
@@ -127,13 +133,11 @@ class Loader {
   explicit Loader(const LoadRequest& request) : request_(request) {}
 
   CheckReport run() && {
-    for (const std::string& path : request_.service_configs) add(path, true);
     const bool defaults = request_.config_files.empty() && request_.config_dirs.empty();
     if (defaults) {
-      std::error_code ignored;
-      if (fs::exists(request_.default_file, ignored)) add(request_.default_file, false);
-      if (fs::exists(request_.default_dir, ignored)) add_directory(request_.default_dir);
-      if (own_files_ == 0) {
+      if (is_there(request_.default_file)) add(request_.default_file, false);
+      if (is_there(request_.default_dir)) add_directory(request_.default_dir);
+      if (own_files_ == 0 && warnings_.empty()) {
         warnings_.push_back({{},
                              fmt::format("no configuration file found ({} and {}/*.conf), the "
                                          "defaults are used",
@@ -143,9 +147,12 @@ class Loader {
     for (const std::string& path : request_.config_files) add(path, false);
     for (const std::string& path : request_.config_dirs) add_directory(path);
 
+    add_services();
+
     CheckReport report;
     report.checked = build_settings(std::move(sources_), hostname(), request_.purpose);
     auto& problems = report.checked.problems;
+    name_comments(problems);
     auto& warnings = report.checked.warnings;
     problems.insert(problems.begin(), problems_.begin(), problems_.end());
     warnings.insert(warnings.begin(), warnings_.begin(), warnings_.end());
@@ -158,20 +165,73 @@ class Loader {
   }
 
  private:
-  void add(const std::string& path, bool service) {
+  // A folder that this user may not enter is no sign that nothing is in it.
+  bool is_there(const std::string& path) {
+    std::error_code error;
+    const bool there = fs::exists(path, error);
+    if (error && error != std::errc::no_such_file_or_directory) {
+      warnings_.push_back(
+          {{},
+           fmt::format("{} cannot be looked for: {}: run this as a user who may, or "
+                       "let this one pass through the folders above it",
+                       path, error.message())});
+    }
+    return there;
+  }
+
+  // What Reclaim's own files name, and then what the command line does; before all that was read.
+  void add_services() {
+    std::vector<SourceFile> own = std::exchange(sources_, {});
+    std::vector<std::string> own_files = std::exchange(files_, {});
+    for (const SourceFile& source : own) {
+      for (const IniEntry& entry : source.ini.entries) {
+        const bool named = entry.group == "DEFAULT" && entry.key == "service_config";
+        if (named && !entry.value.empty()) add_service(entry.value, entry.at);
+      }
+    }
+    for (const std::string& path : request_.service_configs) add_service(path, {});
+    std::move(own.begin(), own.end(), std::back_inserter(sources_));
+    std::move(own_files.begin(), own_files.end(), std::back_inserter(files_));
+  }
+
+  void add_service(const std::string& path, const Location& named_at) {
+    if (std::find(files_.begin(), files_.end(), path) == files_.end()) add(path, true, named_at);
+  }
+
+  // oslo.config has no comments behind a value; who writes one is told so where it does harm.
+  void name_comments(std::vector<Problem>& problems) const {
+    for (Problem& problem : problems) {
+      const auto comment = comments_.find({problem.at.file, problem.at.line});
+      if (comment == comments_.end()) continue;
+      problem.text +=
+          fmt::format(" (a comment needs a line of its own: '{}' is read as part of the value)",
+                      printable_excerpt(comment->second, kCommentBytes));
+    }
+  }
+
+  // `named_at`: where a file of Reclaim's names this one.
+  void add(const std::string& path, bool service, const Location& named_at = {}) {
     if (files_.size() == kConfigFilesMax) {
       problems_.push_back({{path, 0}, fmt::format("more than {} files", kConfigFilesMax)});
       return;
     }
     const auto file = read_file(path, IniLimits{}.file_bytes);
     if (!file.ok()) {
-      problems_.push_back({{path, 0}, fmt::format("cannot be read: {}", file.error().what)});
+      const Location at = named_at.file.empty() ? Location{path, 0} : named_at;
+      const std::string which =
+          named_at.file.empty() ? "" : fmt::format("[DEFAULT] service_config: {} ", path);
+      problems_.push_back({at, fmt::format("{}cannot be read: {}", which, file.error().what)});
       return;
     }
     files_.push_back(path);
     if (!service) ++own_files_;
     SourceFile source{parse_ini(file->text, path), service};
     if (!service && file->readable_by_all) warn_of_secrets(source.ini);
+    for (const IniEntry& entry : source.ini.entries) {
+      const std::size_t comment = std::min(entry.value.find(" #"), entry.value.find(" ;"));
+      if (comment == std::string::npos) continue;
+      comments_.insert_or_assign({entry.at.file, entry.at.line}, entry.value.substr(comment + 1));
+    }
     sources_.push_back(std::move(source));
   }
 
@@ -205,6 +265,7 @@ class Loader {
   std::vector<std::string> files_;
   std::vector<Problem> problems_;
   std::vector<Problem> warnings_;
+  std::map<std::pair<std::string, int>, std::string> comments_;  // behind a value, by its line
   int own_files_ = 0;
 };
 

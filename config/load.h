@@ -19,7 +19,8 @@ struct LoadRequest {
   // --config-dir, in order, each after the files: its *.conf in the order of their names.
   std::vector<std::string> config_dirs;
   // --service-config: nova.conf or cyborg.conf. Weaker than all of Reclaim's own files, and only
-  // the options that are shared are read from them.
+  // the options that are shared are read from them. [DEFAULT] service_config of Reclaim's own files
+  // names more, which are weaker than these.
   std::vector<std::string> service_configs;
   Purpose purpose = Purpose::serve;
 

@@ -34,6 +34,7 @@ Result<placement::Options> placement_options(const Settings& settings,
                                              const MachineFacts& machine) {
   if (settings.logins.placement.empty()) return no_login("placement");
   placement::Options out = settings.placement;
+  out.host = settings.host;
   out.root_provider_names = host_names(settings, machine).nodes;
   if (!settings.policies.empty()) out.policy_trait_prefix = kPolicyTraitPrefix;
   return out;
@@ -41,12 +42,16 @@ Result<placement::Options> placement_options(const Settings& settings,
 
 Result<placement::CyborgOptions> cyborg_options(const Settings& settings) {
   if (settings.logins.cyborg.empty()) return no_login("cyborg");
-  return settings.cyborg;
+  placement::CyborgOptions out = settings.cyborg;
+  out.session.host = settings.host;
+  return out;
 }
 
 Result<placement::TokenOptions> token_options(const Settings& settings) {
   if (settings.logins.tokens.empty()) return no_login("keystone_authtoken");
-  return settings.tokens;
+  placement::TokenOptions out = settings.tokens;
+  out.session.host = settings.host;
+  return out;
 }
 
 ConductorOptions conductor_options(const Settings& settings, const MachineFacts& machine,

@@ -1,10 +1,12 @@
 // [redis] url: the forms redis-cli and redis-py understand.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "config/settings.h"
 #include "state/base/log.h"
+#include "state/base/text.h"
 #include "state/base/url.h"
 
 namespace reclaim::config {
@@ -14,7 +16,11 @@ constexpr std::size_t kUrlBytesMax = 4096;
 constexpr std::size_t kSocketPathBytesMax = 107;  // sockaddr_un.sun_path with its terminator
 constexpr unsigned kDbMax = 65535;
 constexpr std::string_view kForms =
-    "accepted: redis://[USER:PASSWORD@]HOST[:PORT][/DB] and unix://[USER:PASSWORD@]/PATH[?db=N]";
+    "accepted: redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://[USER:PASSWORD@]/PATH[?db=N] and "
+    "redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/SERVICE[/DB]"
+    "[?sentinel_username=U&sentinel_password=P]; rediss:// and rediss+sentinel:// with TLS";
+constexpr std::uint16_t kSentinelPort = 26379;
+constexpr std::size_t kSentinelsMax = 32;
 
 Error invalid(std::string text) {
   return Error{Errc::invalid, std::move(text)};
@@ -60,6 +66,24 @@ Status parse_unix(std::string_view rest, RedisOptions& redis) {
   return Ok{};
 }
 
+// "HOST[:PORT]"; `port` is kept where there is none.
+Status take_address(std::string_view text, std::string& host, std::uint16_t& port) {
+  const url::HostPort parts = url::split_host(text);
+  if (parts.flaw == url::HostPort::Flaw::no_closing_bracket) {
+    return invalid("the host starts with '[' but has no ']'");
+  }
+  if (parts.flaw == url::HostPort::Flaw::junk_after_bracket) {
+    return invalid("something else than ':PORT' follows the host's ']'");
+  }
+  host = parts.host;
+  if (host.empty()) return invalid(fmt::format("no host, {}", kForms));
+  if (parts.port.empty()) return Ok{};
+  const auto told = url::port(parts.port);
+  if (!told) return invalid("the port is not a number from 1 to 65535");
+  port = *told;
+  return Ok{};
+}
+
 Status parse_tcp(std::string_view rest, RedisOptions& redis) {
   if (rest.find_first_of("?#") != std::string_view::npos) {
     return invalid("'?' and '#' are not accepted here; in a password write %3F and %23");
@@ -74,27 +98,80 @@ Status parse_tcp(std::string_view rest, RedisOptions& redis) {
     rest = rest.substr(0, slash);
   }
   take_login(rest, redis);
-  const url::HostPort parts = url::split_host(rest);
-  redis.host = parts.host;
-  if (parts.flaw == url::HostPort::Flaw::no_closing_bracket) {
-    return invalid("the host starts with '[' but has no ']'");
+  return take_address(rest, redis.host, redis.port);
+}
+
+// The login of the sentinels, which is theirs alone.
+Status take_sentinel_query(std::string_view query, RedisOptions& redis) {
+  while (!query.empty()) {
+    const std::string_view part = take_until(query, '&');
+    const std::size_t equals = part.find('=');
+    const std::string_view name = part.substr(0, equals);
+    const std::string value =
+        equals == std::string_view::npos ? "" : url::percent_decode(part.substr(equals + 1));
+    if (name == "sentinel_username") {
+      redis.sentinel_username = value;
+    } else if (name == "sentinel_password") {
+      redis.sentinel_password = value;
+    } else {
+      return invalid("only sentinel_username=U and sentinel_password=P may follow '?'");
+    }
   }
-  if (parts.flaw == url::HostPort::Flaw::junk_after_bracket) {
-    return invalid("something else than ':PORT' follows the host's ']'");
+  if (redis.sentinel_password.empty() && !redis.sentinel_username.empty()) {
+    return invalid("has a sentinel_username but no sentinel_password");
   }
-  if (redis.host.empty()) return invalid(fmt::format("no host, {}", kForms));
-  if (!parts.port.empty()) {
-    const auto port = url::port(parts.port);
-    if (!port) return invalid("the port is not a number from 1 to 65535");
-    redis.port = *port;
+  return Ok{};
+}
+
+Status parse_sentinel(std::string_view rest, RedisOptions& redis) {
+  if (rest.find('#') != std::string_view::npos) {
+    return invalid("'#' is not accepted here; in a password write %23");
+  }
+  std::string_view query = rest;
+  rest = take_until(query, '?');
+  if (const Status taken = take_sentinel_query(query, redis); !taken.ok()) return taken;
+  take_login(rest, redis);
+  std::string_view path = rest;
+  std::string_view hosts = take_until(path, '/');
+  std::string_view db = path;
+  redis.sentinel_service = url::percent_decode(take_until(db, '/'));
+  if (redis.sentinel_service.empty()) {
+    return invalid(fmt::format("no name of a service behind the sentinels, {}", kForms));
+  }
+  if (!db.empty()) {
+    if (const auto taken = take_db(db, redis); !taken.ok()) return taken.error();
+  }
+  if (hosts.ends_with(',')) return invalid(fmt::format("no host, {}", kForms));
+  do {
+    RedisAddress sentinel{"", kSentinelPort};
+    const std::string_view each = take_until(hosts, ',');
+    if (const Status taken = take_address(each, sentinel.host, sentinel.port); !taken.ok()) {
+      return taken;
+    }
+    redis.sentinels.push_back(std::move(sentinel));
+  } while (!hosts.empty());
+  if (redis.sentinels.size() > kSentinelsMax) {
+    return Error{Errc::limit, fmt::format("more than {} sentinels", kSentinelsMax)};
   }
   return Ok{};
 }
 
 }  // namespace
 
+bool redis_has_tls() {
+#ifdef RECLAIM_REDIS_TLS
+  return true;
+#else
+  return false;
+#endif
+}
+
 Status parse_redis_url(std::string_view text, RedisOptions& redis) {
   redis.host.clear();
+  redis.sentinels.clear();
+  redis.sentinel_service.clear();
+  redis.sentinel_username.clear();
+  redis.sentinel_password.clear();
   text = strip(text);
   if (text.size() > kUrlBytesMax) {
     return Error{Errc::limit, fmt::format("longer than {} bytes", kUrlBytesMax)};
@@ -102,14 +179,27 @@ Status parse_redis_url(std::string_view text, RedisOptions& redis) {
   if (text.find_first_of(std::string_view("\0\n\r\t ", 5)) != std::string_view::npos) {
     return invalid("holds white space or a line break");
   }
-  if (text.starts_with("rediss://")) {
-    return invalid("TLS (rediss://) is not supported, use a unix socket or a tunnel");
+  if (text.starts_with("redis+cluster://")) {
+    return invalid(
+        "Redis Cluster is not followed (MOVED): name a proxy that follows it, or one server");
+  }
+  const std::string_view scheme = text.substr(0, text.find("://"));
+  redis.tls.enabled = scheme == "rediss" || scheme == "rediss+sentinel";
+  if (redis.tls.enabled && !redis_has_tls()) {
+    return invalid(
+        "TLS (rediss://) needs hiredis_ssl, which Debian 13 has and this build has not, as Debian "
+        "12 lacks it: use Debian 13, or a unix socket or a tunnel (docs/redis.md)");
   }
   Status parsed = invalid(fmt::format("unknown form, {}", kForms));
-  if (text.starts_with("redis://")) parsed = parse_tcp(text.substr(8), redis);
-  if (text.starts_with("unix://")) parsed = parse_unix(text.substr(7), redis);
+  const std::string_view rest = text.substr(std::min(text.size(), scheme.size() + 3));
+  if (scheme == "redis" || scheme == "rediss") parsed = parse_tcp(rest, redis);
+  if (scheme == "redis+sentinel" || scheme == "rediss+sentinel")
+    parsed = parse_sentinel(rest, redis);
+  if (scheme == "unix") parsed = parse_unix(rest, redis);
   if (!parsed.ok()) return parsed;
-  const std::string all = redis.host + redis.unix_socket + redis.username + redis.password;
+  std::string all = redis.host + redis.unix_socket + redis.username + redis.password +
+                    redis.sentinel_service + redis.sentinel_username + redis.sentinel_password;
+  for (const RedisAddress& sentinel : redis.sentinels) all += sentinel.host;
   if (all.find('\0') != std::string::npos) return invalid("holds a NUL byte (%00)");
   if (redis.password.empty() && !redis.username.empty()) {
     return invalid("has a user but no password");

@@ -43,6 +43,12 @@ inline constexpr std::array kApiOptions = {
                  "everything; "
                  "then only loopback addresses and the unix socket are listened at.",
          .choices = "keystone,none"}),
+    kApi.option<&Settings::api, &ApiSettings::metrics>(
+        {.name = "metrics",
+         .fallback = "false",
+         .help = "true: GET /metrics is answered for Prometheus, without a token. It tells the "
+                 "names of the hosts, how many devices are in which state, the PCI addresses of "
+                 "drives, and no serial or instance."}),
     kApi.option<&Settings::api, &ApiSettings::http, &listener::HttpServerOptions::tls_cert_file>(
         {.name = "cert_file",
          .fallback = "",

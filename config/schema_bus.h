@@ -27,6 +27,14 @@ inline constexpr std::array kBusOptions = {
              "is guest.",
          .secret = true,
          .shared = true}),
+    kDefault.option(
+        {.name = "service_config",
+         .type = OptionType::multi,
+         .help = "Read a file of Nova's or Cyborg's as well, for the options that it has in "
+                 "common with Reclaim: /etc/nova/nova.conf, /etc/cyborg/cyborg.conf. May be given "
+                 "several times. Weaker than all of Reclaim's own files. The same as "
+                 "--service-config, for the service and every command.",
+         .form = Form::path}),
     kDefault.option<&Settings::host>(
         {.name = "host",
          .help = "This host's name as nova-compute knows it ([DEFAULT] host in nova.conf). "
@@ -221,11 +229,35 @@ inline constexpr std::array kBusOptions = {
     kRedis.option(
         {.name = "url",
          .fallback = "redis://127.0.0.1:6379/0",
-         .help = "redis://[USER:PASSWORD@]HOST[:PORT][/DB] or unix://[USER:PASSWORD@]/PATH[?db=N]. "
+         .help = "The Redis that all hosts of the fleet use: "
+                 "redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://[USER:PASSWORD@]/PATH[?db=N], "
+                 "or, where "
+                 "Redis Sentinel names the master, "
+                 "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],.../SERVICE[/DB] (docs/redis.md). "
                  "User and password are percent-encoded; redis://:PASSWORD@HOST is for a server "
-                 "without ACLs; '$' is written '$$'. TLS is not supported: use a socket or a "
-                 "tunnel. Default: redis://127.0.0.1:6379/0.",
+                 "without ACLs; '$' is written '$$'. rediss:// and rediss+sentinel:// are the same "
+                 "with TLS, where hiredis has it: in Debian 13, not in Debian 12. "
+                 "Default: redis://127.0.0.1:6379/0.",
          .secret = true}),
+    kRedis.option<&Settings::redis, &RedisOptions::tls, &RedisTlsOptions::ca_file>(
+        {.name = "tls_ca_file",
+         .fallback = "",
+         .help = "CA certificates (PEM) by which the certificates of the servers, and of the "
+                 "sentinels, are verified, with rediss://. Default: those that the system trusts. "
+                 "It is read again, as the two below, when it has changed and a connection is "
+                 "made.",
+         .form = Form::path}),
+    kRedis.option<&Settings::redis, &RedisOptions::tls, &RedisTlsOptions::cert_file>(
+        {.name = "tls_cert_file",
+         .fallback = "",
+         .help = "Client certificate (PEM, its chain behind it), together with tls_key_file.",
+         .form = Form::path}),
+    kRedis.option<&Settings::redis, &RedisOptions::tls, &RedisTlsOptions::key_file>(
+        {.name = "tls_key_file",
+         .fallback = "",
+         .help = "Client key (PEM, without a pass phrase). One that others than its owner and its "
+                 "group may read is refused.",
+         .form = Form::path}),
     kRedis.option<&Settings::redis, &RedisOptions::connect_timeout_ms>(
         {.name = "connect_timeout_ms",
          .fallback = "2000",

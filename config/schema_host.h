@@ -13,6 +13,7 @@ inline constexpr Group kDevices{"devices"};
 inline constexpr Group kRecovery{"recovery"};
 inline constexpr Group kCertificates{"certificates"};
 inline constexpr Group kSecurity{"security"};
+inline constexpr Group kMetrics{"metrics"};
 inline constexpr Group kReclaim{"reclaim"};
 
 inline constexpr std::array kHostOptions = {
@@ -169,6 +170,23 @@ inline constexpr std::array kHostOptions = {
              "certificates of erasures are signed with. Default: STATE_PATH/certificate.key, made "
              "at the first start. The public half stands beside it in certificate.key.pub.",
          .form = Form::path}),
+    kCertificates.option<&Settings::mirror_dir>(
+        {.name = "mirror_dir",
+         .fallback = "",
+         .help =
+             "A folder that exists, on another machine's storage perhaps. Each sealed certificate "
+             "and audit entry is copied to a folder in it that has the host's name. A failure "
+             "delays no release; it is tried again, and `reclaim doctor` shows what is missing. "
+             "The systemd unit must be allowed to write there (ReadWritePaths= in a drop-in).",
+         .form = Form::path}),
+    kCertificates.option<&Settings::mirror_command>(
+        {.name = "mirror_command",
+         .fallback = "",
+         .help =
+             "An absolute path: a command that is run with the path of each sealed file as its one "
+             "argument, in their order, as the commands of [step:NAME] are. Exit code 0: it has "
+             "it; else the same file is tried again. It is killed after 300 seconds.",
+         .form = Form::path}),
     // ------------------------------------------------------------------------------------ security
     kSecurity.option<&Settings::order_key_file>(
         {.name = "order_key_file",
@@ -179,17 +197,42 @@ inline constexpr std::array kHostOptions = {
              "`device set --enrol` does, is taken from another machine only with it; root on the "
              "host itself needs none. Default: only the host itself may say such a thing.",
          .form = Form::path}),
+    // ------------------------------------------------------------------------------------- metrics
+    kMetrics.option<&Settings::metrics_textfile>(
+        {.name = "textfile",
+         .fallback = "",
+         .help = "The worker writes its metrics to this file every 15 s, for node_exporter's "
+                 "textfile collector, as /var/lib/prometheus/node-exporter/reclaim.prom. It ends "
+                 "in .prom. Default: none; `reclaim api` answers GET /metrics for all hosts ([api] "
+                 "metrics).",
+         .form = Form::path}),
     // ------------------------------------------------------------------------------------- reclaim
     kReclaim.option<&Settings::provider_name>(
         {.name = "provider_name",
          .help =
              "The name of this host's root resource provider, the hypervisor's host name. Default: "
              "[DEFAULT] host, and where no provider has that name, its fully qualified name."}),
+    kReclaim.option<&Settings::conductor, &ConductorOptions::mode>(
+        {.name = "mode",
+         .fallback = "serve",
+         .help =
+             "serve: devices are reserved, cleaned and released. observe: the worker listens, "
+             "surveys, decides and records as ever, and writes to no drive and to nothing in "
+             "Placement; `reclaim device list` says what it would do. For the first days beside "
+             "what cleans the drives today.",
+         .choices = "serve,observe"}),
     kReclaim.option<&Settings::conductor, &ConductorOptions::survey_interval_ms>(
         {.name = "survey_interval_s",
          .fallback = "60",
          .help = "Seconds between two looks at Placement without any event, for events get lost.",
          .range = Range{5, 86400},
+         .times = kMsPerS}),
+    kReclaim.option<&Settings::conductor, &ConductorOptions::full_survey_interval_ms>(
+        {.name = "full_survey_interval_s",
+         .fallback = "600",
+         .help = "Seconds after which a survey reads a device's provider again though Placement's "
+                 "generations say that nothing has changed. 0: every survey reads every device.",
+         .range = Range{0, 86400},
          .times = kMsPerS}),
     kReclaim.option({.name = "survey_delays_s",
                      .type = OptionType::list,

@@ -40,20 +40,31 @@ class Remarks {
 
   void redis() {
     const RedisOptions& redis = settings_.redis;
-    if (redis.host.empty()) return;
+    if (!redis.unix_socket.empty()) return;
+    // Where the master stands, none but the sentinels know: beside them, as far as can be told.
+    std::vector<RedisAddress> at = redis.sentinels;
+    if (at.empty()) at.push_back({redis.host, redis.port});
     if (redis.password.empty()) {
-      add(fmt::format(
-              "[redis] url has no password: every client that can connect to {}:{} may give orders "
-              "and change what is recorded",
-              redis.host, redis.port),
+      const std::string where = redis.sentinels.empty()
+                                    ? fmt::format("{}:{}", redis.host, redis.port)
+                                    : fmt::format("the master of '{}'", redis.sentinel_service);
+      add(fmt::format("[redis] url has no password: every client that can connect to {} may give "
+                      "orders and change what is recorded",
+                      where),
           "give each host an ACL user (docs/redis.md) and name it in url, or use unix:///PATH of a "
           "socket that others cannot open");
     }
-    if (!is_loopback(redis.host)) {
+    const auto far = std::find_if(at.begin(), at.end(), [](const RedisAddress& address) {
+      return !is_loopback(address.host);
+    });
+    if (far != at.end() && !redis.tls.enabled) {
       add(fmt::format("[redis] url: records, orders and the password go to {} in the clear",
-                      redis.host),
-          "reach it through a TLS tunnel that ends on loopback, as stunnel makes, or by a network "
-          "that is the fleet's alone");
+                      far->host),
+          redis_has_tls()
+              ? "write rediss:// and set tls_ca_file (docs/redis.md), or use a network that is the "
+                "fleet's alone"
+              : "reach it through a TLS tunnel that ends on loopback, as stunnel makes, or by a "
+                "network that is the fleet's alone");
     }
   }
 

@@ -51,6 +51,7 @@ std::vector<Remark> file_remarks(const Settings& settings, const std::vector<std
   look_at_key(settings.cyborg.session.keyfile, "[cyborg] keyfile", out);
   look_at_key(settings.tokens.session.keyfile, "[keystone_authtoken] keyfile", out);
   look_at_key(settings.amqp.tls.key_file, "[oslo_messaging_rabbit] ssl_key_file", out);
+  look_at_key(settings.redis.tls.key_file, "[redis] tls_key_file", out);
   const auto socket = mode_of(settings.redis.unix_socket);
   if (socket && (*socket & S_IWOTH) != 0 && settings.redis.password.empty()) {
     out.push_back(

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "config/claims.h"
 #include "config/oslo/reader.h"
 #include "config/settings_parts.h"
+#include "state/base/check.h"
 #include "state/base/log.h"
 #include "state/base/url.h"
 
@@ -37,7 +40,8 @@ class Builder {
   CheckedSettings run() && {
     out_.problems.insert(out_.problems.end(), files_problems_.begin(), files_problems_.end());
     options_.check_names(out_.problems, out_.warnings);
-    const Reading reading{read_, out_.problems, out_.warnings, purpose_};
+    std::set<std::string_view> filled;
+    const Reading reading{read_, out_.problems, out_.warnings, purpose_, filled};
     process(reading);
     transport(reading);
     read_rabbit(reading, out_.settings);
@@ -52,20 +56,31 @@ class Builder {
     check_policy_steps(reading, out_.settings);
     read_passthrough_whitelist(reading, out_.settings);
     check_managed(out_.settings, out_.problems, out_.warnings);
-    for (const std::string_view group : {"recovery", "certificates", "security"}) {
+    for (const std::string_view group : {"recovery", "certificates", "security", "metrics"}) {
       fill_group(reading, group, out_.settings);
     }
+    metrics();
     read_api(reading, out_.settings);
     read_agent_door(reading, out_.settings);
     read_tokens(reading, out_.settings);
     fill_group(reading, "oslo_policy", out_.settings);
     out_.settings.policy_file_at = read_.where("oslo_policy", "policy_file");
     host(reading);
+    check_all_filled(filled);
     out_.settings.texts = options_.texts();
     return std::move(out_);
   }
 
  private:
+  // An option of a group that no reader takes would be accepted and ignored. Logins and sections
+  // with names are there for those who have them.
+  static void check_all_filled(const std::set<std::string_view>& filled) {
+    for (const Option& option : schema()) {
+      const bool for_some = option.group == kAuthGroup || option.group.ends_with(':');
+      CHECK(option.fill == nullptr || for_some || filled.contains(option.group));
+    }
+  }
+
   static std::vector<Problem> collect(const std::vector<SourceFile>& files) {
     std::vector<Problem> problems;
     for (const SourceFile& file : files) {
@@ -102,6 +117,13 @@ class Builder {
           "DEFAULT", "host", s.host,
           "is not a usable host name (1 to 255 characters without white space and braces)");
     }
+  }
+
+  // node_exporter reads no other.
+  void metrics() {
+    const std::string& path = out_.settings.metrics_textfile;
+    if (path.empty() || path.ends_with(".prom")) return;
+    read_.refuse("metrics", "textfile", path, "does not end in .prom, so that nobody reads it");
   }
 
   // The bus of the notifications, whose query then overrides [oslo_messaging_rabbit].
@@ -214,6 +236,13 @@ class Builder {
     if (r.reconnect_min_ms > r.reconnect_max_ms) {
       read_.complain("redis", "reconnect_min_ms", " is greater than reconnect_max_ms");
     }
+    check_pair(reading, "redis", "tls_cert_file", r.tls.cert_file, "tls_key_file", r.tls.key_file);
+    if (r.tls.enabled || !parsed.ok()) return;
+    for (const std::string_view name : {"tls_ca_file", "tls_cert_file", "tls_key_file"}) {
+      if (read_.string("redis", name).empty()) continue;
+      reading.warn("redis", name,
+                   " has no effect, for url is not rediss://: the connection is not encrypted");
+    }
   }
 
   void host(const Reading& reading) {
@@ -274,6 +303,7 @@ void drop_repeats(std::vector<Problem>& problems) {
 
 void fill_group(const Reading& reading, std::string_view declared, std::string_view group,
                 const Target& target) {
+  reading.filled.insert(declared);
   for (const Option& option : schema()) {
     if (option.group != declared || option.fill == nullptr) continue;
     option.fill(reading.read, group, option, target);

@@ -40,6 +40,7 @@ enum class ApiAuth { keystone, none };
 
 // [api]: the device API. Off while neither bind nor unix_socket is set.
 struct ApiSettings {
+  bool metrics = false;    // /metrics is answered, without a token
   bool in_worker = false;  // `serve` answers it, at unix_socket alone; false: `reclaim api` does
   ApiAuth auth = ApiAuth::keystone;  // none: loopback addresses and the unix socket only
   listener::HttpServerOptions http;
@@ -110,6 +111,9 @@ struct Settings {
   nvme::VerifyLevel verify = nvme::VerifyLevel::sample;  // of an entry that says none
   std::vector<DeviceSpec> passthrough_whitelist;         // [pci], cyborg.conf's, as well as ours
   std::string signing_key;           // of certificates; empty: the worker's own under state_path
+  std::string mirror_dir;            // of certificates; empty: none
+  std::string mirror_command;        // gets the path of each; empty: none
+  std::string metrics_textfile;      // [metrics]; empty: none
   std::string order_key_file;        // [security]; empty: none
   std::string provider_name;         // of the root provider; empty: host_names() says
   std::vector<int> survey_delays_s;  // ascending
@@ -157,5 +161,7 @@ struct CheckedSettings {
 // redis://[user:password@]host[:port][/db] or unix://[user:password@]/path[?db=N] into the fields
 // of `redis` that it is about. The error never quotes a password.
 [[nodiscard]] Status parse_redis_url(std::string_view text, RedisOptions& redis);
+// Whether this build's hiredis has TLS; without it, rediss:// is refused.
+[[nodiscard]] bool redis_has_tls();
 
 }  // namespace reclaim::config

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Reading {
   std::vector<Problem>& problems;
   std::vector<Problem>& warnings;
   Purpose purpose;
+  std::set<std::string_view>& filled;  // the groups whose members were filled, as declared
 
   // As Reader::complain().
   void warn(std::string_view group, std::string_view name, std::string_view text) const {

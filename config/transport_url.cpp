@@ -121,7 +121,7 @@ Result<TransportUrl> parse_transport_url(std::string_view text) {
     return Error{Errc::limit, fmt::format("longer than {} bytes", kTransportUrlBytesMax)};
   }
   if (text.empty()) return invalid("empty");
-  if (std::any_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < 0x20; })) {
+  if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20; })) {
     return invalid("holds a control character or a line break");
   }
   const std::size_t separator = text.find("://");

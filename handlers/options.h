@@ -67,6 +67,12 @@ enum class CyborgOwner : std::uint8_t {
 
 enum class FirstSight : std::uint8_t { clean, accept };
 
+// [reclaim] mode.
+enum class Mode : std::uint8_t {
+  serve,
+  observe,  // decides and records as ever, and writes to no drive and to nothing in Placement
+};
+
 struct ConductorOptions {
   std::string host;  // [DEFAULT] host: keys and kicks go by it
   std::vector<std::string>
@@ -78,6 +84,8 @@ struct ConductorOptions {
   // known, as if the host had just been started.
   std::string boot_id;
   std::string holder;  // who holds our locks: "host/machine-id"
+  Mode mode = Mode::serve;
+  [[nodiscard]] bool observes() const { return mode == Mode::observe; }
   InterruptedCleaning interrupted_cleaning = InterruptedCleaning::automatic;
   StepPriorities step_priorities;
   StepPriorities function_step_priorities;  // [devices] clean_step_priority_override
@@ -102,6 +110,8 @@ struct ConductorOptions {
   std::int64_t lock_ttl_ms = 60'000;
   std::int64_t survey_interval_ms = 60'000;
   std::int64_t survey_jitter_ms = 6'000;
+  // What Placement says has not moved is read again after this; 0: with every survey.
+  std::int64_t full_survey_interval_ms = 600'000;
   std::int64_t survey_spacing_ms = 2'000;  // from the end of a survey to the next one
   std::int64_t watch_ms = 2'000;           // between two looks at a device that is not clean
   std::int64_t retry_min_ms = 500;         // Placement or Redis away: doubled up to retry_max_ms

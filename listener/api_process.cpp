@@ -60,6 +60,7 @@ class ApiProcess final {
   }
 
   void reload() {
+    log_.reopen();
     if (!stopping_) api_->reload(settings_);
   }
 

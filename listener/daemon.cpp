@@ -3,12 +3,14 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "config/claims.h"
 #include "config/reload.h"
 #include "listener/amqp_settings.h"
 #include "listener/certificate_report.h"
+#include "listener/mirror_command.h"
 #include "listener/notifications.h"
 #include "nvme/command/cgroup.h"
 #include "state/base/uuid.h"
@@ -40,6 +42,7 @@ Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log)
       in_force_(settings),
       log_(log),
       host_(settings.host),
+      metrics_(host_, clock_.now().wall),
       timers_(loop),
       pauses_(loop),
       alive_timer_(loop),
@@ -50,19 +53,38 @@ Daemon::Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log)
 Daemon::~Daemon() = default;
 
 Result<std::unique_ptr<Daemon>> Daemon::create(uv_loop_t* loop, const config::Settings& settings,
-                                               const config::MachineFacts& machine, Logger& log) {
+                                               const config::MachineFacts& machine, Logger& log,
+                                               nvme::Drives* drives) {
   std::unique_ptr<Daemon> daemon(new Daemon(loop, settings, log));  // NOLINT: private constructor
-  if (Status built = daemon->build(machine); !built) return std::move(built).error();
+  if (Status built = daemon->build(machine, drives); !built) return std::move(built).error();
   return daemon;
 }
 
-Status Daemon::build(const config::MachineFacts& machine) {
+void Daemon::build_mirror(const nvme::CommandOptions& commands) {
+  const bool has_command = !settings_.mirror_command.empty();
+  if (settings_.mirror_dir.empty() && !has_command) return;
+  MirrorOptions mirror;
+  mirror.places = {settings_.state_path, settings_.host, settings_.mirror_dir, has_command};
+  if (has_command) {
+    mirror.command =
+        std::make_shared<ConfinedMirrorCommand>(settings_.mirror_command, commands, log_);
+  }
+  mirror_ = std::make_unique<CertificateMirror>(std::move(mirror), log_);
+}
+
+Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_given) {
+  nvme::Options drives = settings_.nvme;
+  drives.command.cgroup = nvme::own_cgroup(drives.proc_root);
   FileLedgerOptions ledger_options;
   ledger_options.state_path = settings_.state_path;
   ledger_options.signing_key = settings_.signing_key;
+  ledger_options.on_sealed = [this] {
+    if (mirror_) mirror_->wake();
+  };
   auto ledger = FileLedger::open(loop_, std::move(ledger_options), log_);
   if (!ledger) return std::move(ledger).error();
   ledger_ = std::move(ledger).value();
+  build_mirror(drives.command);
   report_certificates(settings_, log_);
 
   RedisStoreOptions redis;
@@ -79,6 +101,12 @@ Status Daemon::build(const config::MachineFacts& machine) {
   const OutboxSeal outbox_seal(host_, *key);
   redis.outbox = outbox_options(settings_, outbox_seal, [this] { notifier_->wake(); });
   redis.seal.emplace(host_, *std::move(key));
+  redis.observers.answered = [this](std::string_view outcome, std::int64_t ms) {
+    metrics_.request("redis", outcome, ms);
+  };
+  redis.observers.saved = [this](const Record& record, const JournalEntry& entry) {
+    metrics_.transition(record, entry);
+  };
   redis.upgrades = true;
   redis.alive_ms = api_options(settings_).heartbeat_max_ms;
   auto store = RedisStore::create(loop_, std::move(redis), clock_, log_);
@@ -92,22 +120,44 @@ Status Daemon::build(const config::MachineFacts& machine) {
 
   if (Status built = build_clients(machine); !built) return built;
 
-  nvme::Options drives = settings_.nvme;
-  drives.command.cgroup = nvme::own_cgroup(drives.proc_root);
-  if (drives.command.cgroup.empty() && !settings_.steps.empty()) {
+  drives_ = drives_given;
+  if (drives_ == nullptr) build_drives(std::move(drives));
+  if (settings_.conductor.observes()) {
+    observed_providers_ = std::make_unique<placement::ObservedProviders>(*providers_);
+    observed_drives_ = std::make_unique<nvme::ObservedDrives>(*drives_);
+    log_.warning(log_name::kService,
+                 "[reclaim] mode = observe: no drive and nothing in Placement is written; "
+                 "`reclaim device list` says what would be done");
+  } else if (drive_threads_) {
+    drive_threads_->give_back_drives_left();
+  }
+
+  conductor_ = std::make_unique<Conductor>(
+      ConductorPorts{*store_, *ledger_, providers(), drives_of_mode(), timers_, clock_, log_,
+                     accelerators_.get()},
+      policies(), config::conductor_options(settings_, machine, kVersion));
+  return build_listeners();
+}
+
+void Daemon::build_drives(nvme::Options options) {
+  if (options.command.cgroup.empty() && !settings_.steps.empty()) {
     log_.warning(log_name::kSteps,
                  "no cgroup of our own: what a step's command leaves behind is ended only if it "
                  "stays in its process group; set Delegate=yes in the unit");
   }
-  drives_ = std::make_unique<nvme::DriveThreads>(loop_, std::move(drives), clock_, log_,
-                                                 config::may_be_asked(settings_));
-  drives_->give_back_drives_left();
+  drive_threads_ = std::make_unique<nvme::DriveThreads>(loop_, std::move(options), clock_, log_,
+                                                        config::may_be_asked(settings_));
+  drives_ = drive_threads_.get();
+}
 
-  conductor_ = std::make_unique<Conductor>(
-      ConductorPorts{*store_, *ledger_, *providers_, *drives_, timers_, clock_, log_,
-                     accelerators_.get()},
-      policies(), config::conductor_options(settings_, machine, kVersion));
-  return build_listeners();
+placement::Providers& Daemon::providers() {
+  if (observed_providers_) return *observed_providers_;
+  return *providers_;
+}
+
+nvme::Drives& Daemon::drives_of_mode() {
+  if (observed_drives_) return *observed_drives_;
+  return *drives_;
 }
 
 ConductorPolicies Daemon::policies() const {
@@ -135,7 +185,15 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
   auto transport = placement::CurlTransport::create(loop_, *placement);
   if (!transport) return std::move(transport).error();
   transport_ = std::move(transport).value();
-  auto providers = placement::Client::create(*placement, *transport_, pauses_, clock_, log_);
+  const auto measured_as = [this](std::string_view peer) {
+    return [this, peer](std::string_view outcome, std::int64_t ms) {
+      metrics_.request(peer, outcome, ms);
+    };
+  };
+  measured_transport_ =
+      std::make_unique<placement::MeasuredTransport>(*transport_, clock_, measured_as("placement"));
+  auto providers =
+      placement::Client::create(*placement, *measured_transport_, pauses_, clock_, log_);
   if (!providers) return std::move(providers).error();
   providers_ = std::move(providers).value();
 
@@ -145,8 +203,10 @@ Status Daemon::build_clients(const config::MachineFacts& machine) {
   auto cyborg_transport = placement::CurlTransport::create(loop_, cyborg->session);
   if (!cyborg_transport) return cyborg_transport.error().wrap("[cyborg]");
   cyborg_transport_ = std::move(cyborg_transport).value();
+  measured_cyborg_ = std::make_unique<placement::MeasuredTransport>(*cyborg_transport_, clock_,
+                                                                    measured_as("cyborg"));
   auto accelerators = placement::CyborgClient::create(
-      *std::move(cyborg), placement::Ports{*cyborg_transport_, pauses_, clock_, log_});
+      *std::move(cyborg), placement::Ports{*measured_cyborg_, pauses_, clock_, log_});
   if (!accelerators) return accelerators.error().wrap("[cyborg]");
   accelerators_ = std::move(accelerators).value();
   return Ok{};
@@ -158,6 +218,9 @@ Status Daemon::build_listeners() {
   feed_ = std::make_unique<KickFeed>(
       *store_, timers_, log_, settings_.amqp.body_bytes_max, settings_.survey_delays_s,
       [this](std::uint64_t tag, std::uint64_t incarnation) { link_->ack(tag, incarnation); });
+  feed_->on_sent([this](WallMs sent_at) {
+    metrics_.message_age(std::max<std::int64_t>(clock_.now().wall.ms - sent_at.ms, 0));
+  });
   RedeliverySettle settle;
   settle.read = [this](const AmqpDelivery& delivery) {
     if (delivery.oversized) return link_->dead_letter(delivery, "longer than body_bytes_max");
@@ -185,6 +248,11 @@ Status Daemon::build_listeners() {
     if (!api) return std::move(api).error();
     api_ = std::move(api).value();
   }
+  metrics_keeper_ = std::make_unique<MetricsKeeper>(
+      loop_,
+      MetricsKeeperOptions{host_, kVersion, settings_.conductor.observes(),
+                           settings_.metrics_textfile},
+      metrics_, *store_, clock_, log_);
   if (!settings_.agent_door.socket.empty()) {
     auto door = AgentDoorServer::create(loop_, settings_,
                                         {*conductor_, *store_, *providers_, clock_, log_});
@@ -220,6 +288,7 @@ void Daemon::start(std::function<void(Error)> on_fatal) {
               "Cyborg's agent is answered at " + agent_door_->addresses().front());
   }
   measure_lag();
+  metrics_keeper_->start([this] { return metrics_now(); });
   report_timer_.start(kReportMs, kReportMs, [this] { report_counters(); });
   if (manager_.alive_interval_ms() > 0) {
     alive_timer_.start(0, manager_.alive_interval_ms(), [this] { manager_.alive(); });
@@ -310,6 +379,7 @@ void Daemon::pull_kicks() {
     if (kicks->empty()) return;
     std::vector<std::string> ids;
     for (const Kick& kick : *kicks) {
+      metrics_.kick(kick.reason);
       conductor_->take(kick);
       ids.push_back(kick.id);
     }
@@ -367,11 +437,29 @@ void Daemon::report_counters() {
   log_.info(log_name::kService, line);
 }
 
+MetricsKeeper::Snapshot Daemon::metrics_now() const {
+  const ConductorCounters& done = conductor_->counters();
+  const AmqpCounters& bus = link_->counters();
+  const RedisTlsFacts& redis = store_->state().tls;
+  return {{.survey_interval_ms = settings_.conductor.survey_interval_ms,
+           .surveys = done.surveys - done.surveys_failed,
+           .surveys_failed = done.surveys_failed,
+           .survey_at = done.survey_at,
+           .messages = bus.received,
+           .dead_letters = bus.dead_lettered,
+           .bus_connected = link_->state().connected,
+           .reserved_in_cleaning = done.reserved_in_cleaning,
+           .redis_server_ends_at = redis.ends_at,
+           .redis_client_ends_at = redis.own_ends_at},
+          conductor_->records()};
+}
+
 // The loop must never wait: how late a timer fires says whether it did.
 void Daemon::measure_lag() {
   const std::int64_t due = clock_.now().mono.ms + kLagProbeMs;
   lag_timer_.after(kLagProbeMs, [this, due] {
     const std::int64_t lag = clock_.now().mono.ms - due;
+    metrics_.loop_lag(std::max<std::int64_t>(lag, 0));
     if (lag > kLagWarnMs) {
       log_.warning(log_name::kService, fmt::format("the loop was held up for {} ms", lag));
     }
@@ -380,12 +468,17 @@ void Daemon::measure_lag() {
 }
 
 void Daemon::reload(const config::LoadRequest& files) {
+  log_.reopen();
   if (stopping_) return;
   if (api_) api_->reload(settings_);
   const auto read = config::load_settings(files);
   if (!read) {
     return log_.error(log_name::kConfig, "not reloaded, what is in force stays: correct the files",
                       {{"why", read.error().what}});
+  }
+  log_.info(log_name::kConfig, fmt::format("read again: {}", fmt::join(read->files, ", ")));
+  for (const config::Problem& warning : read->warnings) {
+    log_.warning(log_name::kConfig, config::to_text({warning}));
   }
   const config::Changes changes = config::changes(in_force_, read->settings);
   in_force_ = config::with_changes(std::move(in_force_), read->settings);
@@ -395,7 +488,7 @@ void Daemon::reload(const config::LoadRequest& files) {
   }
   log_.info(log_name::kConfig, fmt::format("reloaded: {} options changed", changes.taken.size()));
   if (changes.taken.empty()) return;
-  drives_->replace_may_be_asked(config::may_be_asked(in_force_));
+  if (drive_threads_) drive_threads_->replace_may_be_asked(config::may_be_asked(in_force_));
   conductor_->replace_policies(policies(), in_force_.conductor);
 }
 
@@ -407,6 +500,7 @@ void Daemon::stop(Once<> stopped) {
   manager_.stopping();
   lag_timer_.stop();
   report_timer_.stop();
+  metrics_keeper_->stop();
   report_counters();
   // Somebody who does not answer must not hold the stop up; the kernel closes what is left.
   lag_timer_.after(kStopMaxMs, [this] {

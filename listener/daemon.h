@@ -14,6 +14,7 @@
 #include "config/module_options.h"
 #include "config/settings.h"
 #include "handlers/conductor/conductor.h"
+#include "handlers/metrics/worker_metrics.h"
 #include "listener/agent_door.h"
 #include "listener/amqp/kick_feed.h"
 #include "listener/amqp/link.h"
@@ -21,16 +22,21 @@
 #include "listener/amqp/redeliveries.h"
 #include "listener/amqp/rpc_server.h"
 #include "listener/device_api.h"
+#include "listener/metrics_keeper.h"
 #include "listener/service_manager.h"
 #include "nvme/drive_threads.h"
+#include "nvme/observed_drives.h"
 #include "placement/client.h"
 #include "placement/cyborg/client.h"
 #include "placement/http/curl_transport.h"
+#include "placement/http/measured_transport.h"
+#include "placement/observed_providers.h"
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/uv.h"
 #include "state/base/uv_timers.h"
 #include "state/certificate/file_ledger.h"
+#include "state/certificate/mirror.h"
 #include "state/certificate/order_seal.h"
 #include "state/redis/store.h"
 
@@ -39,11 +45,13 @@ namespace reclaim::listener {
 class Daemon final {
  public:
   // Opens what must be there at once: the ledger (one worker a machine), options that work. `loop`,
-  // `settings` and `log` outlive the daemon.
+  // `settings` and `log` outlive the daemon, and so do `drives`, which stand in for the host's own:
+  // a benchmark's, of a fleet that no machine has the drives for.
   [[nodiscard]] static Result<std::unique_ptr<Daemon>> create(uv_loop_t* loop,
                                                               const config::Settings& settings,
                                                               const config::MachineFacts& machine,
-                                                              Logger& log);
+                                                              Logger& log,
+                                                              nvme::Drives* drives = nullptr);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -64,10 +72,15 @@ class Daemon final {
  private:
   Daemon(uv_loop_t* loop, const config::Settings& settings, Logger& log);
 
-  [[nodiscard]] Status build(const config::MachineFacts& machine);
+  [[nodiscard]] Status build(const config::MachineFacts& machine, nvme::Drives* drives);
+  void build_drives(nvme::Options options);
+  void build_mirror(const nvme::CommandOptions& commands);
   [[nodiscard]] Status build_clients(const config::MachineFacts& machine);
   [[nodiscard]] Status build_listeners();
   [[nodiscard]] ConductorPolicies policies() const;
+  // As the mode has them: that of a worker that only observes writes nothing.
+  [[nodiscard]] placement::Providers& providers();
+  [[nodiscard]] nvme::Drives& drives_of_mode();
   void on_redis(const RedisState& state);
   void check_persistence();
   void check_claims();
@@ -76,6 +89,7 @@ class Daemon final {
   void pull_orders();
   void measure_lag();
   void report_counters();
+  [[nodiscard]] MetricsKeeper::Snapshot metrics_now() const;
   void finish();
 
   uv_loop_t* loop_;
@@ -89,16 +103,23 @@ class Daemon final {
   // Goes last: what it asked of the others is still answered, with "cancelled", while they go.
   std::unique_ptr<Conductor> conductor_;
 
+  WorkerMetrics metrics_;
   UvTimers timers_;
+  std::unique_ptr<CertificateMirror> mirror_;  // none: nothing is copied
   std::unique_ptr<FileLedger> ledger_;
   std::shared_ptr<const OrderSeal> order_seal_;
   std::unique_ptr<RedisStore> store_;
   std::unique_ptr<placement::CurlTransport> transport_;
+  std::unique_ptr<placement::MeasuredTransport> measured_transport_;
   UvTimers pauses_;
   std::unique_ptr<placement::Client> providers_;
+  std::unique_ptr<placement::ObservedProviders> observed_providers_;  // none: mode = serve
   std::unique_ptr<placement::CurlTransport> cyborg_transport_;
+  std::unique_ptr<placement::MeasuredTransport> measured_cyborg_;
   std::unique_ptr<placement::CyborgClient> accelerators_;  // none: Cyborg's API is not asked
-  std::unique_ptr<nvme::DriveThreads> drives_;
+  std::unique_ptr<nvme::DriveThreads> drive_threads_;      // none: others stand in for them
+  nvme::Drives* drives_ = nullptr;                         // those, or these
+  std::unique_ptr<nvme::ObservedDrives> observed_drives_;  // none: mode = serve
   std::unique_ptr<KickFeed> feed_;
   std::unique_ptr<Redeliveries> redeliveries_;
   std::unique_ptr<AmqpLink> link_;
@@ -106,6 +127,7 @@ class Daemon final {
   std::unique_ptr<Notifier> notifier_;           // none: nothing is told
   std::unique_ptr<DeviceApi> api_;               // none: off
   std::unique_ptr<AgentDoorServer> agent_door_;  // none: off
+  std::unique_ptr<MetricsKeeper> metrics_keeper_;
   uv::Timer alive_timer_;
   uv::Timer lag_timer_;
   uv::Timer report_timer_;

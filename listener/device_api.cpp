@@ -44,9 +44,9 @@ Result<std::unique_ptr<DeviceApi>> DeviceApi::create(uv_loop_t* loop,
   if (!policy) return policy.error().wrap(settings.policy_file);
   auto seal = order_seal(settings);
   if (!seal) return seal.error().wrap("[security] order_key_file");
-  out->api_ = std::make_unique<api::Api>(
-      api::Ports{store, store, out->tokens_.get(), clock, log, out->turns_, *std::move(seal)},
-      *std::move(policy), api_options(settings));
+  out->api_ = std::make_unique<api::Api>(api::Ports{store, store, store, out->tokens_.get(), clock,
+                                                    log, out->turns_, *std::move(seal)},
+                                         *std::move(policy), api_options(settings));
   auto server = HttpServer::create(
       loop, settings.api.http,
       [api = out->api_.get()](api::Request request, Once<api::Response> done) {
@@ -109,6 +109,7 @@ api::Options api_options(const config::Settings& settings) {
   api::Options out;
   out.authenticate = settings.api.auth == config::ApiAuth::keystone;
   out.www_authenticate_uri = settings.www_authenticate_uri;
+  out.metrics = settings.api.metrics;
   // A worker beats once a survey; three that are missing are no accident.
   constexpr std::int64_t kMissedMax = 3;
   out.heartbeat_max_ms =

@@ -62,9 +62,11 @@ struct Options {
   std::uint32_t format_timeout_ms = 600'000;
 
   // Erase.
-  std::int64_t poll_interval_ms = 1'000;  // between two looks at the sanitize log
-  std::int64_t settle_ms = 3'000;         // for the log to catch up with a finished sanitize
-  std::uint32_t log_failures_max = 30;    // looks in a row that may fail before all is unknown
+  // The longest pause between two looks at the sanitize log; near the end it is shorter
+  // (nvme/erase/sanitize_pace.h).
+  std::int64_t poll_interval_ms = 1'000;
+  std::int64_t settle_ms = 3'000;       // for the log to catch up with a finished sanitize
+  std::uint32_t log_failures_max = 30;  // looks in a row that may fail before all is unknown
   // How long a baseline waits for a sanitize that somebody else started.
   std::int64_t foreign_sanitize_timeout_ms = 900'000;
 

@@ -7,6 +7,7 @@
 #include "nvme/controller/admin.h"
 #include "nvme/controller/firmware_slots.h"
 #include "nvme/controller/status.h"
+#include "nvme/controller_reset.h"
 #include "nvme/firmware/image.h"
 #include "nvme/firmware/update.h"
 
@@ -83,21 +84,12 @@ Status SlotUpdate::run(const FirmwareReading& now) {
   }
 }
 
-// The claim holds through a reset: the kernel keeps the nodes. That it is the same drive, and
-// nobody else's, is looked at before the next command.
+// That it is the same drive, and unused, is looked at before the next command.
 Status SlotUpdate::reset() {
-  auto done = reset_controller(controller());
-  for (std::int64_t waited = 0; done; waited += drive_.options.driver_poll_ms) {
-    const auto sys = read_drive(drive_.options.sysfs_root, drive_.claim.sys().address);
-    if (sys && sys->controller_state == "live") return drive_.claim.recheck();
-    if (sys && sys->controller_state == "dead")
-      done = Error{Errc::failed, "its controller is dead"};
-    if (done && waited >= drive_.options.driver_wait_ms) {
-      done = Error{Errc::failed, fmt::format("its controller is not live after {} ms", waited)};
-    }
-    if (done && stop_.wait(drive_.options.driver_poll_ms)) {
-      return Error{Errc::cancelled, "stopped while the drive was reset for its firmware"};
-    }
+  const Status done = reset_and_wait(drive_, stop_);
+  if (done) return drive_.claim.recheck();
+  if (done.error().code == Errc::cancelled) {
+    return Error{Errc::cancelled, "stopped while the drive was reset for its firmware"};
   }
   return failed(Error{Errc::failed,
                       fmt::format("the reset for it did not bring the drive back: {}; power-cycle "

@@ -6,6 +6,7 @@
 
 #include "placement/keystone/keystone.h"
 #include "placement/lookups.h"
+#include "placement/read_again.h"
 #include "placement/register_device.h"
 
 namespace reclaim::placement {
@@ -22,8 +23,9 @@ Client::Client(Options options, HttpTransport& transport, Timers& timers, const 
       logger_(logger),
       api_(kPlacement, std::move(options), Ports{transport, timers, clock, logger}) {}
 
-void Client::list_tree(Callback<Tree> done) {
-  api_.converse(ListTree(options_, root_), [this, done = std::move(done)](Result<Tree> tree) {
+void Client::list_tree_again(Tree known, Callback<Tree> done) {
+  ListTree listing(options_, root_, std::move(known));
+  api_.converse(std::move(listing), [this, done = std::move(done)](Result<Tree> tree) {
     if (tree.ok()) {
       root_ = Root{tree->root_uuid, tree->root_name};
     } else if (tree.error().code == Errc::not_found) {
@@ -37,13 +39,22 @@ void Client::read(const std::string& provider_uuid, Callback<ProviderView> done)
   api_.converse(ReadProvider(options_, provider_uuid), std::move(done));
 }
 
+void Client::read_again(const ProviderView& known, Callback<ProviderView> done) {
+  api_.converse(ReadAgain(options_, known), std::move(done));
+}
+
 void Client::read_inventories(const std::string& provider_uuid,
                               Callback<std::vector<Inventory>> done) {
-  api_.converse(ReadInventories(options_, provider_uuid), std::move(done));
+  api_.converse(ask_inventories(options_, provider_uuid), std::move(done));
+}
+
+void Client::read_consumers(const std::string& provider_uuid,
+                            Callback<std::vector<std::string>> done) {
+  api_.converse(ask_consumers(options_, provider_uuid), std::move(done));
 }
 
 void Client::find(const std::string& name, Callback<std::string> done) {
-  api_.converse(FindProvider(options_, name), std::move(done));
+  api_.converse(ask_for_name(options_, name), std::move(done));
 }
 
 void Client::set_reserved(const ProviderView& view, std::int64_t reserved,
@@ -62,7 +73,7 @@ void Client::register_device(const NewDevice& device, Callback<ProviderView> don
 
 void Client::known_traits(std::vector<std::string> traits,
                           Callback<std::vector<std::string>> done) {
-  api_.converse(KnownTraits(options_, std::move(traits)), std::move(done));
+  api_.converse(ask_known_traits(options_, traits), std::move(done));
 }
 
 // Once a trait and process: the same Placement will say the same of every drive.

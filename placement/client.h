@@ -32,10 +32,13 @@ class Client final : public Providers {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  void list_tree(Callback<Tree> done) override;
+  void list_tree_again(Tree known, Callback<Tree> done) override;
   void read(const std::string& provider_uuid, Callback<ProviderView> done) override;
+  void read_again(const ProviderView& known, Callback<ProviderView> done) override;
   void read_inventories(const std::string& provider_uuid,
                         Callback<std::vector<Inventory>> done) override;
+  void read_consumers(const std::string& provider_uuid,
+                      Callback<std::vector<std::string>> done) override;
   void find(const std::string& name, Callback<std::string> done) override;
   void set_reserved(const ProviderView& view, std::int64_t reserved,
                     Callback<ProviderView> done) override;

@@ -41,10 +41,11 @@ std::size_t bytes_max(const T& options) {
 
 }  // namespace
 
-ListTree::ListTree(const Options& options, std::optional<Root> known) : options_(options) {
-  if (known) {
-    tree_.root_uuid = std::move(known->uuid);
-    tree_.root_name = std::move(known->name);
+ListTree::ListTree(const Options& options, std::optional<Root> root, Tree known)
+    : options_(options), known_(std::move(known)) {
+  if (root) {
+    tree_.root_uuid = std::move(root->uuid);
+    tree_.root_name = std::move(root->name);
     asked_ = Asked::tree;
   } else {
     looked_up_ = true;
@@ -192,11 +193,13 @@ ListTree::Step ListTree::on_tree(const HttpResponse& response) {
   auto found = rows(response);
   if (!found.ok()) return Finished<Tree>{std::move(found).error()};
   bool root_there = false;
+  tree_.last_modified = response.header("Last-Modified");
   tree_.rows.clear();
   for (RowAnswer& row : *found) {
     if (row.uuid == tree_.root_uuid) {
       root_there = true;
       tree_.root_name = row.name;
+      tree_.root_generation = row.generation;
       continue;
     }
     tree_.rows.push_back({std::move(row.uuid), std::move(row.name), std::move(row.parent_uuid),
@@ -204,8 +207,21 @@ ListTree::Step ListTree::on_tree(const HttpResponse& response) {
   }
   // Placement answers in_tree of a UUID it does not know with an empty list, not with 404.
   if (!root_there) return look_up_again();
+  if (is_as_known()) {
+    tree_.rows = known_.rows;
+    return Finished<Tree>{std::move(tree_)};
+  }
   asked_ = Asked::one_time_use;
   return ask();
+}
+
+bool ListTree::is_as_known() const {
+  return known_.root_uuid == tree_.root_uuid &&
+         std::is_permutation(tree_.rows.begin(), tree_.rows.end(), known_.rows.begin(),
+                             known_.rows.end(), [](const ProviderRow& a, const ProviderRow& b) {
+                               return a.uuid == b.uuid && a.generation == b.generation &&
+                                      a.name == b.name && a.parent_uuid == b.parent_uuid;
+                             });
 }
 
 ListTree::Step ListTree::on_marked(const HttpResponse& response) {

@@ -23,13 +23,14 @@ struct Root {
   std::string name;
 };
 
-// The tree. The root is looked up by name the first time and again when it is gone.
+// The tree. The root is looked up by name the first time and again when it is gone. Where every row
+// is as in `known` (placement/providers.h), the marks are those of `known`.
 class ListTree final {
  public:
   using Value = Tree;
   using Step = ConversationStep<Tree>;
 
-  ListTree(const Options& options, std::optional<Root> known);
+  ListTree(const Options& options, std::optional<Root> root, Tree known = {});
 
   [[nodiscard]] Step start();
   [[nodiscard]] Step on_answer(Result<HttpResponse> answer);
@@ -41,6 +42,7 @@ class ListTree final {
   [[nodiscard]] Step next_name();
   [[nodiscard]] Step on_root(const HttpResponse& response);
   [[nodiscard]] Step on_tree(const HttpResponse& response);
+  [[nodiscard]] bool is_as_known() const;
   [[nodiscard]] Step on_marked(const HttpResponse& response);
   [[nodiscard]] Step on_unknown_trait();
   [[nodiscard]] Step after_marks();
@@ -53,6 +55,7 @@ class ListTree final {
   [[nodiscard]] Result<std::vector<RowAnswer>> rows(const HttpResponse& response) const;
 
   const Options& options_;
+  const Tree known_;
   ApiRequest request_;
   Asked asked_ = Asked::root;
   std::size_t name_ = 0;

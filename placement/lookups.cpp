@@ -4,73 +4,73 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "placement/http/url.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
 
 namespace reclaim::placement {
+namespace {
 
-ReadInventories::ReadInventories(const Options& options, std::string provider_uuid)
-    : options_(options), uuid_(std::move(provider_uuid)) {}
+std::size_t body_max(const Options& options) {
+  return static_cast<std::size_t>(options.body_bytes_max);
+}
 
-ReadInventories::Step ReadInventories::start() {
-  if (!looks_like_uuid(uuid_)) {
-    return Finished<Value>{Error{
-        Errc::invalid, fmt::format("'{}' is not a provider's UUID", printable_excerpt(uuid_, 60))}};
+// Of one provider: what `kind` stands for, below its path.
+Result<ApiRequest> of_provider(const std::string& uuid, RequestKind kind, std::string_view what) {
+  if (!looks_like_uuid(uuid)) {
+    return Error{Errc::invalid,
+                 fmt::format("'{}' is not a provider's UUID", printable_excerpt(uuid, 60))};
   }
-  request_ = {RequestKind::inventories, fmt::format("/resource_providers/{}/inventories", uuid_),
-              ""};
-  return request_;
+  return ApiRequest{kind, fmt::format("/resource_providers/{}/{}", uuid, what), ""};
 }
 
-ReadInventories::Step ReadInventories::on_answer(Result<HttpResponse> answer) {
-  auto good = triage(request_, std::move(answer));
-  if (!good.ok()) return Finished<Value>{std::move(good).error()};
-  auto read = parse_inventories(good->body, static_cast<std::size_t>(options_.body_bytes_max));
-  if (!read.ok()) return Finished<Value>{std::move(read).error()};
-  return Finished<Value>{std::move(read->inventories)};
+}  // namespace
+
+Lookup<std::vector<Inventory>> ask_inventories(const Options& options,
+                                               const std::string& provider_uuid) {
+  return {of_provider(provider_uuid, RequestKind::inventories, "inventories"),
+          [&options](const std::string& body) -> Result<std::vector<Inventory>> {
+            auto read = parse_inventories(body, body_max(options));
+            if (!read.ok()) return std::move(read).error();
+            return std::move(read->inventories);
+          }};
 }
 
-FindProvider::FindProvider(const Options& options, std::string name)
-    : options_(options), name_(std::move(name)) {}
-
-FindProvider::Step FindProvider::start() {
-  request_ = {RequestKind::find_root, "/resource_providers?name=" + percent_encode(name_), ""};
-  return request_;
+Lookup<std::vector<std::string>> ask_consumers(const Options& options,
+                                               const std::string& provider_uuid) {
+  return {of_provider(provider_uuid, RequestKind::allocations, "allocations"),
+          [&options](const std::string& body) -> Result<std::vector<std::string>> {
+            auto read = parse_allocations(body, body_max(options));
+            if (!read.ok()) return std::move(read).error();
+            return std::move(read->consumers);
+          }};
 }
 
-FindProvider::Step FindProvider::on_answer(Result<HttpResponse> answer) {
-  auto good = triage(request_, std::move(answer));
-  if (!good.ok()) return Finished<Value>{std::move(good).error()};
-  auto rows = parse_rows(good->body, static_cast<std::size_t>(options_.body_bytes_max),
-                         static_cast<std::size_t>(options_.tree_rows_max));
-  if (!rows.ok()) return Finished<Value>{std::move(rows).error()};
-  const auto row = std::find_if(rows->begin(), rows->end(),
-                                [&](const RowAnswer& each) { return each.name == name_; });
-  if (row == rows->end()) {
-    return Finished<Value>{Error{Errc::not_found, fmt::format("Placement has no provider named "
-                                                              "'{}'",
-                                                              printable_excerpt(name_, 200))}};
-  }
-  return Finished<Value>{std::move(row->uuid)};
+Lookup<std::string> ask_for_name(const Options& options, const std::string& name) {
+  return {
+      ApiRequest{RequestKind::find_root, "/resource_providers?name=" + percent_encode(name), ""},
+      [&options, name](const std::string& body) -> Result<std::string> {
+        auto rows =
+            parse_rows(body, body_max(options), static_cast<std::size_t>(options.tree_rows_max));
+        if (!rows.ok()) return std::move(rows).error();
+        const auto row = std::find_if(rows->begin(), rows->end(),
+                                      [&](const RowAnswer& each) { return each.name == name; });
+        if (row != rows->end()) return std::move(row->uuid);
+        return Error{Errc::not_found, fmt::format("Placement has no provider named '{}'",
+                                                  printable_excerpt(name, 200))};
+      }};
 }
 
-KnownTraits::KnownTraits(const Options& options, std::vector<std::string> traits)
-    : options_(options), traits_(std::move(traits)) {}
-
-KnownTraits::Step KnownTraits::start() {
-  request_ = {RequestKind::traits, fmt::format("/traits?name=in:{}", fmt::join(traits_, ",")), ""};
-  return request_;
-}
-
-KnownTraits::Step KnownTraits::on_answer(Result<HttpResponse> answer) {
-  auto good = triage(request_, std::move(answer));
-  if (!good.ok()) return Finished<Value>{std::move(good).error()};
-  auto read = parse_known_traits(good->body, static_cast<std::size_t>(options_.body_bytes_max));
-  if (!read.ok()) return Finished<Value>{std::move(read).error()};
-  return Finished<Value>{std::move(read->traits)};
+Lookup<std::vector<std::string>> ask_known_traits(const Options& options,
+                                                  const std::vector<std::string>& traits) {
+  return {ApiRequest{RequestKind::traits, fmt::format("/traits?name=in:{}", fmt::join(traits, ",")),
+                     ""},
+          [&options](const std::string& body) -> Result<std::vector<std::string>> {
+            auto read = parse_known_traits(body, body_max(options));
+            if (!read.ok()) return std::move(read).error();
+            return std::move(read->traits);
+          }};
 }
 
 }  // namespace reclaim::placement

@@ -69,6 +69,8 @@ struct Options {
   std::string policy_trait_prefix;
   int policy_traits_max = 64;  // different ones in all of Placement
 
+  // This host's name: keeps the pauses of a fleet's hosts apart.
+  std::string host;
   // Names of this host's root provider, tried in this order: the operator's override, Nova's
   // hypervisor_hostname (usually the FQDN), the short host name.
   std::vector<std::string> root_provider_names;

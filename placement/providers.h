@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "state/base/callback.h"
@@ -31,7 +32,11 @@ struct ProviderRow {
 struct Tree {
   std::string root_uuid;
   std::string root_name;
+  std::int64_t root_generation = 0;
   std::vector<ProviderRow> rows;  // all of the tree, without the root
+  // When one of them, or the root, was changed or made last, in Placement's words; empty: it does
+  // not say.
+  std::string last_modified = {};
 };
 
 // One inventory with every field Placement has: an un-reserving PUT must echo them all, or
@@ -81,15 +86,30 @@ class Providers {
   // The tree of this host, listed without a trait filter, each row marked with its traits.
   // Three requests (four the first time, when the root is looked up by name); where policies may
   // be chosen by a trait, one more that lists such traits, and one for each that any provider has.
-  virtual void list_tree(Callback<Tree> done) = 0;
+  void list_tree(Callback<Tree> done) { list_tree_again({}, std::move(done)); }
+
+  // The same, given what an earlier list_tree answered. The traits of a provider move its
+  // generation: where the listing shows the rows of `known`, all of them and no others, at the
+  // generations they had, these keep their marks. Then it is one request.
+  virtual void list_tree_again(Tree known, Callback<Tree> done) = 0;
 
   // Inventories and allocations; read again, a bounded number of times, until their generations
   // agree. Two requests when nothing moves.
   virtual void read(const std::string& provider_uuid, Callback<ProviderView> done) = 0;
 
+  // The same, given what an earlier read answered. Creating an allocation moves the generation:
+  // where it still is that of `known`, so are the consumers, but that some may be gone. Then it is
+  // one request. Not for a provider whose UUID is made from its name: deleted and made again it may
+  // come to the same generation.
+  virtual void read_again(const ProviderView& known, Callback<ProviderView> done) = 0;
+
   // The inventories alone. One request.
   virtual void read_inventories(const std::string& provider_uuid,
                                 Callback<std::vector<Inventory>> done) = 0;
+
+  // Who has allocations of the provider: instance or migration UUIDs. One request.
+  virtual void read_consumers(const std::string& provider_uuid,
+                              Callback<std::vector<std::string>> done) = 0;
 
   // The UUID of the provider that has this name, in whichever tree; Errc::not_found. One request.
   virtual void find(const std::string& name, Callback<std::string> done) = 0;

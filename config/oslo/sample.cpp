@@ -76,7 +76,7 @@ std::string sample() {
           "'$$'.");
   comment(out,
           "Most sites set transport_url, [redis] url, [placement] and [nvme] device_spec, or take "
-          "the first and the third from nova.conf with --service-config.");
+          "the first and the third from nova.conf, which service_config names.");
   for (const OptionGroup& group : schema_groups()) {
     // A section of each name that an operator chooses: there is none as the file stands.
     out += group.name.ends_with(':') ? fmt::format("\n\n#[{}NAME]\n", group.name)

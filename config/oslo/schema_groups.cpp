@@ -101,6 +101,7 @@ constexpr std::array kGroups = {
                 .help = "The proof of each erasure that led to a release.",
                 .unused = ""},
     OptionGroup{.name = "security", .help = "Who may say what only an operator may.", .unused = ""},
+    OptionGroup{.name = "metrics", .help = "What the worker tells node_exporter.", .unused = ""},
     OptionGroup{.name = "api",
                 .help = "The device API of the Cyborg specification, for the whole fleet. Off "
                         "unless bind or unix_socket is set.",

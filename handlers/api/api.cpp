@@ -16,7 +16,10 @@
 #include "handlers/api/devices.h"
 #include "handlers/api/error.h"
 #include "handlers/api/fleet.h"
+#include "handlers/api/metrics.h"
 #include "handlers/api/orders.h"
+#include "handlers/api/readiness.h"
+#include "handlers/api/resource_rules.h"
 #include "handlers/api/route.h"
 #include "handlers/api/version.h"
 #include "state/base/check.h"
@@ -65,6 +68,16 @@ Response fault(int status, std::string_view detail) {
   return json_response(status, error_body(status, reason_phrase(status), detail));
 }
 
+Response metrics_response(std::string text, bool open) {
+  Response response;
+  response.headers.push_back(
+      {"Content-Type", std::string(open ? kOpenMetricsType : kPrometheusType)});
+  response.headers.push_back({"Vary", "Accept"});
+  response.body = std::move(text);
+  if (open) response.body += kOpenMetricsEnd;
+  return response;
+}
+
 // All values of the header in one list, as a repeated one is to be read.
 std::string folded(const Request& request, std::string_view name) {
   std::string all;
@@ -76,44 +89,6 @@ std::string folded(const Request& request, std::string_view name) {
   return all;
 }
 
-// What a cleaning found, and why it does not go on: serials, errors of the host.
-constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps";
-
-std::string_view rule_of(Resource resource) {
-  if (const OrderCall* order = order_call(resource)) return order->rule;
-  switch (resource) {
-    case Resource::devices:
-      return "cyborg:device:get_all";
-    case Resource::device:
-      return "cyborg:device:get_one";
-    case Resource::steps:
-      return kRuleOfReasons;
-    case Resource::arqs:
-      return "cyborg:arq:get_all";
-    case Resource::arq:
-      return "cyborg:arq:get_one";
-    case Resource::certificates:
-    case Resource::certificate:
-      return "reclaim:certificate:get";
-    default:
-      break;
-  }
-  return "";
-}
-
-Microversion needed_by(Resource resource) {
-  if (const OrderCall* order = order_call(resource)) return order->since;
-  if (resource == Resource::steps) return kVersionDeviceState;
-  const bool of_certificates =
-      resource == Resource::certificates || resource == Resource::certificate;
-  return of_certificates ? kVersionCertificates : kVersionMin;
-}
-
-bool takes_parameters(Resource resource) {
-  return resource == Resource::devices || resource == Resource::arqs ||
-         resource == Resource::certificates;
-}
-
 }  // namespace
 
 class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
@@ -122,7 +97,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
       : ports_(ports),
         policy_(std::move(policy)),
         options_(std::move(options)),
-        fleet_(ports.store, ports.clock, {options_.fleet_view_ms, options_.hosts_max}),
+        fleet_(ports.store, ports.worker_metrics, ports.clock,
+               {options_.fleet_view_ms, options_.hosts_max}),
+        readiness_(ports.store, ports.clock, options_.fleet_view_ms),
         pieces_(std::make_shared<ChunkedResponse>(ports.turns)) {
     CHECK(ports_.tokens != nullptr || !options_.authenticate);
   }
@@ -142,6 +119,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     }
     call->route = *std::move(route);
     const Resource resource = call->route.resource;
+    if (resource == Resource::healthz || resource == Resource::readyz) return health(call);
     if (!options_.authenticate && !is_loopback(host_of_url(call->request.base_url))) {
       // A page in a browser of this host, whose name was made to resolve to loopback.
       return answer(*call, fault(403,
@@ -149,6 +127,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                  "localhost, 127.0.0.1 or [::1]"));
     }
     if (resource == Resource::root || resource == Resource::version) return discovery(call);
+    if (resource == Resource::metrics) return metrics(call);
     authenticate(call);
   }
 
@@ -158,9 +137,54 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   // Anybody may ask which versions there are, in whatever version.
   void discovery(const CallPtr& call) {
     if (call->request.method != "GET") return answer(*call, wrong_method(*call));
-    const bool root = call->route.resource == Resource::root;
-    answer(*call, json_response(200, root ? root_document(call->base_url())
-                                          : version_document(call->base_url())));
+    if (call->route.resource == Resource::version) {
+      return answer(*call, json_response(200, version_document(call->base_url())));
+    }
+    // What proxies ask to see whether this node serves.
+    readiness_.of_redis([this, call](const std::string& why_not) {
+      answer(*call, why_not.empty() ? json_response(200, root_document(call->base_url()))
+                                    : fault(503, why_not));
+    });
+  }
+
+  // Open to anybody: it says nothing but whether this process lives, and can answer.
+  void health(const CallPtr& call) {
+    if (call->request.method != "GET") return answer(*call, wrong_method(*call));
+    if (call->route.resource == Resource::healthz) {
+      return answer(*call, json_response(200, R"({"status": "ok"})"));
+    }
+    readiness_.of_all([this, call](const std::string& why_not) {
+      answer(*call,
+             why_not.empty() ? json_response(200, R"({"status": "ready"})") : fault(503, why_not));
+    });
+  }
+
+  // Prometheus has no token.
+  void metrics(const CallPtr& call) {
+    if (call->request.method != "GET") return answer(*call, wrong_method(*call));
+    if (!options_.metrics) {
+      return answer(*call, fault(404, "metrics are off: set [api] metrics = true"));
+    }
+    fleet_.hosts([this, call](Result<std::shared_ptr<const std::vector<HostInfo>>> hosts) {
+      if (!hosts) return answer(*call, redis_fault(*call, hosts.error()));
+      fleet_.devices([this, call, hosts = *hosts](Result<std::shared_ptr<const Devices>> devices) {
+        if (!devices) return answer(*call, redis_fault(*call, devices.error()));
+        fleet_.worker_texts([this, call, hosts,
+                             devices = *devices](Result<std::shared_ptr<const WorkerTexts>> texts) {
+          if (!texts) return answer(*call, redis_fault(*call, texts.error()));
+          const std::string accept = folded(call->request, "Accept");
+          const bool open = accepts_openmetrics(accept);
+          const auto page = std::make_shared<MetricsPage>(
+              MetricsPage::Fleet{*hosts, devices, *texts}, ports_.clock.now().wall,
+              options_.heartbeat_max_ms, open);
+          pieces_->make([this, call, page, open] {
+            if (page->go_on()) return true;
+            answer(*call, metrics_response(page->take(), open));
+            return false;
+          });
+        });
+      });
+    });
   }
 
   static Response wrong_method(const Call& call) {
@@ -192,6 +216,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         token, service_token, [weak = weak_from_this(), call](Result<placement::Identity> who) {
           const auto self = weak.lock();
           if (!self) return call->done.drop();
+          if (who || who.error().code == Errc::refused) self->readiness_.keystone_answered();
           if (who) {
             call->who = *std::move(who);
             return self->admit(call);
@@ -204,6 +229,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
           self->ports_.log.warning(
               log_name::kApi, "a token cannot be validated",
               {{"why", who.error().what}, {"request_id", call->request.request_id}});
+          self->readiness_.keystone_failed();
           self->answer(*call, fault(503, "Keystone is unavailable; retry later"));
         });
   }
@@ -240,6 +266,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
         return arqs(call);
       case Resource::root:
       case Resource::version:
+      case Resource::healthz:
+      case Resource::readyz:
+      case Resource::metrics:
       case Resource::nothing:
         break;
     }
@@ -547,6 +576,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   Policy policy_;
   const Options options_;
   Fleet fleet_;
+  Readiness readiness_;
   const std::shared_ptr<ChunkedResponse> pieces_;
 };
 

@@ -19,6 +19,7 @@
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/device/certificates.h"
+#include "state/device/metrics_texts.h"
 #include "state/device/store.h"
 
 namespace reclaim::api {
@@ -51,6 +52,7 @@ struct Options {
   std::string www_authenticate_uri;  // of a 401's WWW-Authenticate: Keystone uri="…"
   // A worker whose heartbeat is older cannot be said to clean anything.
   std::int64_t heartbeat_max_ms = 300'000;
+  bool metrics = false;                // /metrics is answered, without a token
   std::int64_t fleet_view_ms = 1'000;  // how long what was read of Redis may be answered from
   std::size_t hosts_max = 4'096;
 };
@@ -58,6 +60,7 @@ struct Options {
 struct Ports {
   Store& store;
   Certificates& certificates;
+  MetricsTexts& worker_metrics;
   placement::Tokens* tokens;  // null with Options::authenticate = false
   const Clock& clock;
   Logger& log;

@@ -123,7 +123,7 @@ Result<DeviceQuery> parse_device_query(const Parameters& parameters, Microversio
   for (const auto& [name, value] : parameters) {
     const auto* known = std::find_if(
         std::begin(kNames), std::end(kNames),
-        [&, &name = name](const Name& one) { return one.name == name && one.since <= version; });
+        [&, &asked = name](const Name& one) { return one.name == asked && one.since <= version; });
     if (known == std::end(kNames)) return unknown_parameter(name, names_at(version));
     if (is_one_of(given, known->name)) return given_twice(known->name);
     // Cyborg's reading: an empty filter is none.

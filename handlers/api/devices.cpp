@@ -267,10 +267,12 @@ std::string steps_body(const Record& record) {
 std::optional<Fault> why_no_worker(const Fleet::Found& found, WallMs now,
                                    std::int64_t heartbeat_max_ms) {
   const std::int64_t age_ms = now.ms - found.host.heartbeat_at.ms;
-  if (found.host.heartbeat_at.ms > 0 && age_ms <= heartbeat_max_ms) return std::nullopt;
-  const std::string last = found.host.heartbeat_at.ms <= 0
-                               ? std::string("no heartbeat, or too long ago")
-                               : fmt::format("last heartbeat {} ago", seconds(age_ms));
+  const bool silent = found.host.heartbeat_at.ms <= 0 || age_ms > heartbeat_max_ms;
+  if (!silent && !found.host.stopped) return std::nullopt;
+  const std::string last =
+      found.host.heartbeat_at.ms <= 0 ? std::string("no heartbeat, or too long ago")
+      : found.host.stopped            ? fmt::format("it was stopped {} ago", seconds(age_ms))
+                                      : fmt::format("last heartbeat {} ago", seconds(age_ms));
   return Fault{400, fmt::format("No worker on host {} can carry it out: {}, and {} are the limit; "
                                 "start reclaim there, then ask again",
                                 found.record.host, last, seconds(heartbeat_max_ms))};

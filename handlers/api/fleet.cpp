@@ -130,6 +130,11 @@ Device device_of(const Record& record) {
   device.created_at = record.created_at;
   device.updated_at = record.updated_at;
   device.managed = record.managed;
+  device.flow = record.flow;
+  device.state_since = record.stage_since;
+  device.held = record.held;
+  device.maintenance = record.maintenance;
+  device.certificate_pending = !record.certificate_pending.empty();
   device.cyborg_uuid = looks_like_uuid(record.cyborg_uuid) ? record.cyborg_uuid : std::string();
   device.certificate_id = record.certificate_id;
   render(device, record);
@@ -138,8 +143,8 @@ Device device_of(const Record& record) {
 
 class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
  public:
-  Impl(Store& store, const Clock& clock, FleetOptions options)
-      : store_(store), clock_(clock), options_(options) {}
+  Impl(Store& store, MetricsTexts& worker_metrics, const Clock& clock, FleetOptions options)
+      : store_(store), worker_metrics_(worker_metrics), clock_(clock), options_(options) {}
 
   void hosts(OnView<std::vector<HostInfo>> done) {
     if (!hosts_.ask(now(), options_.view_ms, std::move(done))) return;
@@ -189,6 +194,19 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
             arqs_.settle(now(), Shared<Arqs>(made));
           });
     });
+  }
+
+  void worker_texts(OnView<WorkerTexts> done) {
+    if (!worker_texts_.ask(now(), options_.view_ms, std::move(done))) return;
+    const auto made = std::make_shared<WorkerTexts>();
+    read_fleet<Ok>(
+        [this, made](const std::string& host, Callback<Ok> loaded) {
+          load_worker_text(host, made, std::move(loaded));
+        },
+        [this, made](const Result<std::vector<Ok>>& all) {
+          if (!all) return worker_texts_.settle(now(), all.error());
+          worker_texts_.settle(now(), Shared<WorkerTexts>(made));
+        });
   }
 
   void find(const std::string& uuid, OnView<Found> done) {
@@ -272,6 +290,17 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
     });
   }
 
+  void load_worker_text(const std::string& host, const std::shared_ptr<WorkerTexts>& made,
+                        Callback<Ok> done) {
+    worker_metrics_.load_metrics(host, [weak = weak_from_this(), host, made,
+                                        done = std::move(done)](Result<std::string> text) {
+      if (weak.expired()) return done.drop();
+      if (!text) return done(text.error());
+      made->emplace(host, *std::move(text));
+      done(Ok{});
+    });
+  }
+
   // The devices were read just before. An ARQ's own name of the host may be that of the node.
   [[nodiscard]] bool is_managed(const std::string& host, const Arq& arq) const {
     if (arq.managed) return *arq.managed;
@@ -331,20 +360,25 @@ class Fleet::Impl final : public std::enable_shared_from_this<Fleet::Impl> {
   }
 
   Store& store_;
+  MetricsTexts& worker_metrics_;
   const Clock& clock_;
   const FleetOptions options_;
   Kept<std::vector<HostInfo>> hosts_;
   Kept<Devices> devices_;
   Kept<Arqs> arqs_;
+  Kept<WorkerTexts> worker_texts_;
   std::unordered_map<std::string, std::string> host_of_;     // by the device's UUID
   std::unordered_map<std::string, HostDevices> devices_of_;  // as last read
   std::unordered_map<std::string, std::vector<std::shared_ptr<const ArqRow>>> arqs_of_;
 };
 
-Fleet::Fleet(Store& store, const Clock& clock, FleetOptions options)
-    : impl_(std::make_shared<Impl>(store, clock, options)) {}
+Fleet::Fleet(Store& store, MetricsTexts& worker_metrics, const Clock& clock, FleetOptions options)
+    : impl_(std::make_shared<Impl>(store, worker_metrics, clock, options)) {}
 Fleet::~Fleet() = default;
 
+void Fleet::hosts(OnView<std::vector<HostInfo>> done) {
+  impl_->hosts(std::move(done));
+}
 void Fleet::devices(OnView<Devices> done) {
   impl_->devices(std::move(done));
 }
@@ -353,6 +387,9 @@ void Fleet::devices_of(const std::string& host, OnView<Devices> done) {
 }
 void Fleet::arqs(OnView<Arqs> done) {
   impl_->arqs(std::move(done));
+}
+void Fleet::worker_texts(OnView<WorkerTexts> done) {
+  impl_->worker_texts(std::move(done));
 }
 void Fleet::find(const std::string& uuid, OnView<Found> done) {
   impl_->find(uuid, std::move(done));

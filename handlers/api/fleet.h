@@ -18,6 +18,7 @@
 
 #include "state/base/clock.h"
 #include "state/device/machine.h"
+#include "state/device/metrics_texts.h"
 #include "state/device/store.h"
 
 namespace reclaim::api {
@@ -35,6 +36,11 @@ struct Device {
   WallMs created_at;
   WallMs updated_at;
   bool managed = true;
+  Flow flow = Flow::nova;
+  WallMs state_since;
+  bool held = false;
+  bool maintenance = false;
+  bool certificate_pending = false;
   std::string cyborg_uuid;     // of Cyborg's device of it; empty: not known
   std::string certificate_id;  // of its last release; empty: none
   // The parts of its JSON that stand fast, written when it is read: a list of a large fleet is then
@@ -59,6 +65,9 @@ struct ArqRow {
 // By UUID, which is the row's own text.
 using Arqs = std::map<std::string_view, std::shared_ptr<const ArqRow>>;
 
+// By host; empty: there is none, or it has expired.
+using WorkerTexts = std::map<std::string, std::string>;
+
 struct FleetOptions {
   std::int64_t view_ms = 1'000;  // a view is kept so long, or as long as it took to make it
   std::size_t hosts_max = 4'096;
@@ -70,17 +79,20 @@ class Fleet final {
   template <typename T>
   using OnView = Callback<std::shared_ptr<const T>>;
 
-  Fleet(Store& store, const Clock& clock, FleetOptions options);
+  Fleet(Store& store, MetricsTexts& worker_metrics, const Clock& clock, FleetOptions options);
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
   // In each: the store's error when any host could not be read. Half a fleet would be taken for
   // the whole one. Devices are ordered by host and address, ARQs by UUID.
+  void hosts(OnView<std::vector<HostInfo>> done);
   void devices(OnView<Devices> done);
   // Of one host, read now and alone; none when nobody by that name has ever worked.
   void devices_of(const std::string& host, OnView<Devices> done);
   void arqs(OnView<Arqs> done);
+  // What each host's worker measures of itself.
+  void worker_texts(OnView<WorkerTexts> done);
 
   struct Found {
     HostInfo host;

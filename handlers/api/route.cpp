@@ -87,6 +87,9 @@ Resource find_order(std::string_view name) {
 // `rest`: the segments behind the mount point.
 Resource find_resource(const std::vector<std::string>& rest) {
   if (rest.empty()) return Resource::root;
+  if (rest.size() == 1 && rest[0] == "healthz") return Resource::healthz;
+  if (rest.size() == 1 && rest[0] == "readyz") return Resource::readyz;
+  if (rest.size() == 1 && rest[0] == "metrics") return Resource::metrics;
   if (rest[0] != "v2") return Resource::nothing;
   if (rest.size() == 1) return Resource::version;
   if (rest[1] == "devices") {

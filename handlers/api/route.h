@@ -18,6 +18,9 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 enum class Resource {
   root,     // /
   version,  // /v2
+  healthz,  // /healthz
+  readyz,   // /readyz
+  metrics,  // /metrics
   devices,  // /v2/devices
   device,   // /v2/devices/ID
   clean,    // /v2/devices/ID/clean, and so on: orders.h

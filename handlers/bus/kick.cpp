@@ -52,6 +52,7 @@ Decision decision_for(const Notification& notification) {
   decision.event_type = notification.event_type;
   decision.instance_uuid = notification.instance_uuid;
   decision.request_id = notification.request_id;
+  decision.sent_at = notification.sent_at;
   decision.message_id = notification.message_id;
   return decision;
 }

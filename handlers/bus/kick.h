@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "handlers/bus/notification.h"
+#include "state/base/clock.h"
 #include "state/base/enum_names.h"
 
 namespace reclaim {
@@ -29,6 +30,7 @@ struct Decision {
   std::string why;              // a sentence for an operator, without a trailing full stop
   std::string instance_uuid;
   std::string request_id;
+  std::optional<WallMs> sent_at;  // of the notification
   std::string message_id;
   std::optional<Arq> arq;  // of an accelerator request's event
 };

@@ -19,7 +19,7 @@ Error invalid(std::string what) {
 // What of a message is looked at. Only the members a notification has are kept, so that no other
 // `_context_*` is.
 struct Members {
-  JsonMember event_type, publisher_id, message_id, request_id, payload;
+  JsonMember event_type, publisher_id, message_id, request_id, timestamp, payload;
   JsonMember version, host, instance_id, data;  // of the payload
   JsonMember data_host, uuid;                   // of a versioned payload's data
 };
@@ -30,11 +30,10 @@ Status read_members(std::string_view text, std::string_view what, Members& out) 
                               {"_object.data", &out.data, true, data},
                               {"host", &out.host},
                               {"instance_id", &out.instance_id}};
-  const JsonPick message[] = {{"event_type", &out.event_type},
-                              {"publisher_id", &out.publisher_id},
-                              {"message_id", &out.message_id},
-                              {"_context_request_id", &out.request_id},
-                              {"payload", &out.payload, false, payload}};
+  const JsonPick message[] = {
+      {"event_type", &out.event_type}, {"publisher_id", &out.publisher_id},
+      {"message_id", &out.message_id}, {"_context_request_id", &out.request_id},
+      {"timestamp", &out.timestamp},   {"payload", &out.payload, false, payload}};
   return pick_members(text, what, message);
 }
 
@@ -113,6 +112,7 @@ Result<Notification> NotificationDecoder::decode_message(std::string_view text,
   event_type_seen_ = out.event_type;
   out.message_id = top.message_id.lenient();
   out.request_id = top.request_id.lenient();
+  if (const auto sent = from_iso8601(top.timestamp.lenient())) out.sent_at = *sent;
   if (!wants_payload(out.event_type)) {
     out.publisher_id = top.publisher_id.lenient();
     return out;

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "state/base/clock.h"
 #include "state/base/result.h"
 #include "state/device/arq.h"
 
@@ -21,9 +22,10 @@ inline constexpr std::size_t kBodyBytesMax = std::size_t{16} << 20U;
 
 struct Notification {
   std::string event_type;
-  std::string publisher_id;  // empty when absent
-  std::string message_id;    // empty when absent
-  std::string request_id;    // of _context_request_id; empty when absent
+  std::string publisher_id;       // empty when absent
+  std::string message_id;         // empty when absent
+  std::string request_id;         // of _context_request_id; empty when absent
+  std::optional<WallMs> sent_at;  // as the sender's clock has it; nothing: absent, or no time
   bool versioned = false;
   std::string payload_version;      // "1.9"; empty for a legacy payload
   std::optional<std::string> host;  // nothing: absent or null

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/admitted_plan.h"
+#include "handlers/survey/observed.h"
 #include "handlers/survey/strictest.h"
 #include "state/ledger/trust.h"
 
@@ -28,6 +30,7 @@ void Admissions::try_admit(const PciAddress& address) {
     return;
   }
   const Sighting sighting = *std::exchange(waiting.sighting, std::nullopt);
+  if (sighting.remembered) return context_.look_afresh(address);
   if (device.record.erases >= context_.options.erases_max) {
     Facts facts;
     facts.detail =
@@ -44,6 +47,7 @@ void Admissions::try_admit(const PciAddress& address) {
   certificates_.forget_kept(decided);
   const Planning planning = planning_for(context_, sighting);
   auto plan = admit(sighting, decided, context_.survey.host, planning);
+  if (plan && context_.options.observes()) plan = Error{Errc::refused, would_clean(*plan)};
   waiting.for_thread = plan && busy_count() >= context_.options.cleanings_max;
   if (waiting.for_thread) {
     plan = Error{Errc::busy, fmt::format("{} cleanings run on this host already, the limit",
@@ -64,7 +68,7 @@ void Admissions::try_admit(const PciAddress& address) {
                           .about({address, sighting.view->uuid, true, device.record.consumer(),
                                   context_.survey.began})
                           .over;
-  Facts facts;
+  Facts facts = facts_at_admission(sighting);
   facts.plan = *plan;
   facts.tags = planning.policy->tags;
   facts.policies = chosen_names(*planning.policy);
@@ -74,12 +78,6 @@ void Admissions::try_admit(const PciAddress& address) {
         fmt::format("{} is cleaned by {}", to_string(address), describe_origin(*planning.policy)),
         {{"tags", fmt::format("{}", fmt::join(*facts.tags, ", "))}});
   }
-  facts.cyborg_status = sighting.cyborg_status;
-  facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
-  facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
-  facts.provider = sighting.view->uuid;
-  facts.provider_name = sighting.rows.front().name;
-  facts.resource_class = sighting.view->inventories.front().resource_class;
   context_.post(address, Event{Trigger::admitted, 0, std::move(facts)});
 }
 

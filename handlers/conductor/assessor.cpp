@@ -9,6 +9,7 @@
 #include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/identity.h"
+#include "handlers/survey/observed.h"
 
 namespace reclaim {
 namespace {
@@ -21,6 +22,14 @@ bool is_left_to_others(const Record& record) {
   return record.cleanable() &&
          (stage == Stage::pending_cleaning || stage == Stage::error || stage == Stage::guarding ||
           stage == Stage::looking || may_last_long(stage));
+}
+
+// Nothing of the device moves by it, neither here nor in Placement; its record may be annotated.
+bool changes_nothing(const Assessment& assessment) {
+  return !assessment.first_seen && !assessment.trigger && !assessment.reserve &&
+         assessment.reserve_too.empty() && !assessment.strike && !assessment.take_out &&
+         !assessment.give_back && !assessment.taken_over && !assessment.unsure &&
+         assessment.alarm.empty();
 }
 
 // By the configuration of today, or by that in which it was ours.
@@ -71,6 +80,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   const Record& base = assessment->first_seen ? *assessment->first_seen : device->record;
   resolve_policy(*assessment, base, sighting, planning);
   note_policy(*assessment, base, sighting, planning);
+  if (sighting.remembered && !changes_nothing(*assessment)) return context_.look_afresh(address);
   if (assessment->first_seen) {
     device = &devices_[address];
     const LedgerEntry* known = context_.on_ledger(address);
@@ -100,12 +110,22 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
       (assessment->facts.type == kTypeNvme || assessment->facts.by_steps == true) &&
       !device->record.cleanable();
   note_in_ledger(address, assessment->facts);
-  const bool peeks = claims_.may_peek(device->record, *assessment, sighting);
-  apply(address, *assessment);
-  bind_reservation_.see(sighting, device->record);
+  act_on(sighting, *assessment, device->record);
   note_look(sighting);
-  if (peeks) claims_.peek(address);
   if (listed_now) context_.want_survey(kLookAgainMs);
+}
+
+void Assessor::act_on(const Sighting& sighting, Assessment& assessment, const Record& record) {
+  const PciAddress& address = sighting.address;
+  if (context_.options.observes()) {
+    only_observe(assessment, record);
+    return apply(address, assessment);
+  }
+  const bool peeks = claims_.may_peek(record, assessment, sighting);
+  apply(address, assessment);
+  bind_reservation_.see(sighting, record);
+  maintenance_.see(sighting, record, assessment);
+  if (peeks) claims_.peek(address);
 }
 
 // Told to Cyborg's agent, which must not take what an earlier survey saw for today's.

@@ -17,6 +17,7 @@
 #include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
+#include "handlers/conductor/maintenance_reservation.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/release_fence.h"
 #include "handlers/conductor/reserver.h"
@@ -30,6 +31,7 @@ struct AssessorHands {
   CertificateKeeper& certificates;
   Reserver& reserver;
   BindReservation& bind_reservation;
+  MaintenanceReservation& maintenance;
   Registration& registration;
   ReleaseFence& fence;
   DriveClaims& claims;
@@ -57,6 +59,7 @@ class Assessor final {
         certificates_(hands.certificates),
         reserver_(hands.reserver),
         bind_reservation_(hands.bind_reservation),
+        maintenance_(hands.maintenance),
         registration_(hands.registration),
         fence_(hands.fence),
         claims_(hands.claims),
@@ -109,6 +112,7 @@ class Assessor final {
 
   [[nodiscard]] const Seen& seen(const PciAddress& address) const;
   bool moved_meanwhile(const Sighting& sighting, std::optional<std::uint64_t> epoch);
+  void act_on(const Sighting& sighting, Assessment& assessment, const Record& record);
   void apply(const PciAddress& address, const Assessment& assessment);
   void note_look(const Sighting& sighting);
   void reserve_quarantined(const Sighting& sighting);
@@ -126,6 +130,7 @@ class Assessor final {
   CertificateKeeper& certificates_;
   Reserver& reserver_;
   BindReservation& bind_reservation_;
+  MaintenanceReservation& maintenance_;
   Registration& registration_;
   ReleaseFence& fence_;
   DriveClaims& claims_;

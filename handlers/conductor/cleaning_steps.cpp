@@ -182,6 +182,8 @@ void CleaningSteps::note_cleaning(const PciAddress& address, std::uint64_t epoch
   entry.cleaning = CleaningOnLedger{*facts.cleaning_nonce,
                                     facts.baseline ? context_.policies.digest(*facts.baseline) : "",
                                     facts.findings.value_or(record.findings)};
+  // That of a release which an earlier cleaning asked for, and which was not made.
+  entry.certificate_pending.clear();
   ledger_.put(address, entry, [this, address, epoch, then, facts](Status kept) {
     if (context_.is_stale(address, epoch)) return;
     if (kept) return context_.answer(address, epoch, then, facts);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "handlers/conductor/audit_trail.h"
@@ -15,7 +17,13 @@ namespace {
 constexpr std::int64_t kLookAgainMs = 1'000;  // something moved: a survey tells what
 constexpr std::int64_t kGuardsAgainMs = 2'500;
 constexpr std::uint32_t kWaitsDoubledMax = 8;
-constexpr std::int64_t kGatherMs = 100;  // how long a kick waits for its likes
+constexpr std::int64_t kToldAgainMs = 100;  // Nova says the same twice, versioned and legacy
+
+// Nova's, as its versioned notification has it.
+std::string_view event_of(std::string_view reason) {
+  constexpr std::string_view kLegacy = "compute.";
+  return reason.starts_with(kLegacy) ? reason.substr(kLegacy.size()) : reason;
+}
 
 // These begin something; the others end it.
 bool goes_on(EffectKind effect) {
@@ -84,7 +92,8 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
   }
   audits_.keep(address, audit_of(before, update, detail));
   // A restart's error is owed by what it found being released, and by nothing after that.
-  const bool interrupted = before.stage == Stage::confirming && interrupted_[address];
+  const bool interrupted = before.stage == Stage::confirming && interrupted_[address] &&
+                           update.effect != EffectKind::finish;
   if (record.stage != Stage::releasing && record.stage != Stage::confirming) {
     interrupted_[address] = false;
   }
@@ -107,6 +116,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
       inbox_.post(address, Event{Trigger::restarted_error, 0, {}});
     } else if (update.row->on == Trigger::look_changed ||
                update.row->on == Trigger::placement_changed ||
+               update.row->on == Trigger::released_unseen ||
                update.row->on == Trigger::restarted_resume) {
       want_survey(kLookAgainMs);
     }
@@ -159,6 +169,15 @@ void Conductor::finish(const PciAddress& address) {
   certificates_.keep(devices_.at(address).record);
 }
 
+// What an instance has, or had by its record; all where none is named.
+void Conductor::look_again_at(const std::string& instance) {
+  if (instance.empty()) return surveyor_.forget();
+  surveyor_.doubt_consumer(instance);
+  for (const auto& [address, device] : devices_) {
+    if (device.record.instance == instance) unsettled_.insert(address);
+  }
+}
+
 void Conductor::take(const Kick& kick) {
   if (stopping_) return;
   counters_.kicks += 1;
@@ -171,18 +190,40 @@ void Conductor::take(const Kick& kick) {
   ports_.log.info(log_name::kConductor, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   arqs_.hear(kick);
+  look_again_at(kick.instance);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
+  const bool told_again = is_told_again(kick);
   for (const int delay_s : kick.delays_s) {
-    // Not quite at once: Nova says the same twice, versioned and legacy, a few ms apart, and that
-    // shall be one survey.
-    const std::int64_t delay_ms = std::max<std::int64_t>(delay_s * 1000LL, kGatherMs);
-    want_survey(delay_ms, delay_s == 0 ? "" : kick.instance);
+    if (delay_s > 0) {
+      want_survey(delay_s * 1000LL, kick.instance);
+    } else if (!told_again) {
+      want_survey(0);
+    }
   }
   if (kick.delays_s.empty()) want_survey(0);
 }
 
+// The survey of the first is the second's too.
+bool Conductor::is_told_again(const Kick& kick) {
+  const MonoMs now = ports_.clock.now().mono;
+  const std::string event(event_of(kick.reason));
+  const bool again = !kick.instance.empty() && kick.instance == last_told_.instance &&
+                     event == last_told_.event && now.ms - last_told_.at.ms < kToldAgainMs;
+  last_told_ = {kick.instance, event, now};
+  return again;
+}
+
 void Conductor::take(const Order& order) {
   if (!stopping_) orders_.take(order);
+}
+
+// So that nobody takes the last heartbeat for a worker that lives.
+void Conductor::say_goodbye(const std::function<void()>& done) {
+  if (survey_.not_ours) return;
+  stops_pending_ += 1;
+  HostInfo info = host_info();
+  info.stopped = true;
+  ports_.store.heartbeat(info, [done](const Result<Ok>& /*told*/) { done(); });
 }
 
 void Conductor::stop(std::function<void()> stopped) {
@@ -194,6 +235,7 @@ void Conductor::stop(std::function<void()> stopped) {
   const auto one_done = [this] {
     if (--stops_pending_ == 0) stopped_();
   };
+  say_goodbye(one_done);
   stops_pending_ += orders_.waiting();
   orders_.refuse_waiting(one_done);
   for (auto& [address, device] : devices_) {

@@ -9,6 +9,15 @@
 #include "state/ledger/trust.h"
 
 namespace reclaim {
+namespace {
+
+// The first surveys of a fleet, which read every device, come so far apart on
+// average, and within one interval of surveys.
+constexpr std::int64_t kFirstSurveysApartMs = 50;
+constexpr std::size_t kHostsApartMax = 1'000'000;
+
+}  // namespace
+
 Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, ConductorOptions options)
     : ports_(ports),
       policies_(std::move(policies)),
@@ -20,6 +29,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                devices_,
                survey_,
                [this](std::int64_t delay_ms) { want_survey(delay_ms); },
+               [this](const PciAddress& address) { look_afresh(address); },
                [this](const PciAddress& address, Event event) {
                  inbox_.post(address, std::move(event));
                },
@@ -66,6 +76,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                admissions_.provider_moved(address, view);
                admissions_.try_admit(address);
              }),
+      maintenance_(context_, ledger_, fence_),
       claims_(context_, devices_, locks_, [this] { admissions_.thread_is_free(); }),
       admissions_(
           context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_,
@@ -73,16 +84,16 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       own_steps_(context_, writer_),
       steps_(context_, ledger_, writer_, own_steps_),
       recheck_(context_, fence_, arqs_, admissions_, steps_),
-      release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_),
+      release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_, recheck_),
       assessor_(context_, devices_,
-                {ledger_, certificates_, reserver_, bind_reservation_, registration_, fence_,
-                 claims_, arqs_, inbox_, admissions_, audits_}),
+                {ledger_, certificates_, reserver_, bind_reservation_, maintenance_, registration_,
+                 fence_, claims_, arqs_, inbox_, admissions_, audits_}),
       disowning_(context_, {ledger_, certificates_, writer_, fence_, claims_, admissions_,
                             assessor_, audits_}),
       device_orders_(context_, {ledger_, writer_, inbox_, arq_book_, arqs_, admissions_, assessor_,
                                 own_steps_, audits_, disowning_}),
       orders_(context_, ledger_, device_orders_),
-      surveyor_(ports.providers, ports.drives),
+      surveyor_(ports.providers, ports.drives, ports.clock, options_.full_survey_interval_ms),
       schedule_(
           ports.timers, ports.clock,
           {options_.survey_interval_ms, options_.survey_jitter_ms, options_.survey_spacing_ms},
@@ -104,6 +115,7 @@ ConductorCounters Conductor::counters() const {
   ConductorCounters counters = counters_;
   counters.stale_events = inbox_.stale_events();
   counters.released = release_.count();
+  counters.reserved_in_cleaning = reserver_.in_cleaning();
   return counters;
 }
 
@@ -122,6 +134,7 @@ void Conductor::replace_policies(ConductorPolicies policies, const ConductorOpti
   options_.clean_automated = options.clean_automated;
   options_.clean_interfaces = options.clean_interfaces;
   assessor_.forget_surveys();
+  surveyor_.forget();
   if (!stopping_) context_.want_survey(0);
 }
 
@@ -154,6 +167,7 @@ HostInfo Conductor::host_info() const {
   info.heartbeat_at = ports_.clock.now().wall;
   info.version = options_.version;
   info.machine_id = options_.machine_id;
+  info.observes = options_.observes();
   for (const auto& [address, device] : devices_) {
     const Stage stage = device.record.stage;
     if (stage != Stage::available || device.record.held) info.burned += 1;
@@ -173,7 +187,7 @@ void Conductor::load(std::function<void(Status)> started) {
         started(Ok{});
         survey_watch_.begin(options_.survey_interval_ms);
         for (Record& record : records) take_over(std::move(record));
-        want_survey(0);
+        begin_surveys();
       });
     });
   });
@@ -182,9 +196,10 @@ void Conductor::load(std::function<void(Status)> started) {
 // What an earlier worker left of one device.
 void Conductor::take_over(Record record) {
   const PciAddress address = record.address;
+  const LedgerEntry* known = context_.on_ledger(address);
+  if (record.damage.empty() && is_disowned_since(known, record)) return leave_disowned(record);
   Device& device = devices_[address];
   if (!record.damage.empty()) return quarantine(device, record);
-  const LedgerEntry* known = context_.on_ledger(address);
   const bool dirty = known != nullptr && known->dirty;
   // Redis may have forgotten which drive was meant; whichever answers there now is no answer.
   if (known != nullptr && record.serial.empty()) record.serial = known->serial;
@@ -211,6 +226,15 @@ void Conductor::take_over(Record record) {
   inbox_.post(address, Event{trigger, 0, {}});
 }
 
+// A survey begins another record of it, as of a device that nobody knows.
+void Conductor::leave_disowned(const Record& record) {
+  ports_.log.warning(log_name::kConductor,
+                     fmt::format("{}: its record is older than the order that disowned it: nothing "
+                                 "rests on it",
+                                 to_string(record.address)));
+  if (devices_.contains(record.address)) assessor_.begin_another(record.address);
+}
+
 // A record of an older version is written again at once, authenticated: with the next start one
 // that is not would not be believed.
 void Conductor::prove(Device& device) {
@@ -221,6 +245,14 @@ void Conductor::prove(Device& device) {
   writer_.save_note(device.record, "taken_over",
                     "the record of an older version, which authenticated none",
                     "what it says of an erasure is not believed", IfUnsaved::given_up);
+}
+
+// A fleet that starts at once, as after an upgrade, does not ask Placement at once.
+void Conductor::begin_surveys() {
+  ports_.store.count_hosts([this](Result<std::size_t> hosts) {
+    const std::size_t apart = hosts ? std::min(*hosts, kHostsApartMax) : 0;
+    schedule_.begin(static_cast<std::int64_t>(apart) * kFirstSurveysApartMs);
+  });
 }
 
 // The record was mended, or deleted: then the device is discovered again.
@@ -239,6 +271,29 @@ void Conductor::end_quarantine(const PciAddress& address, const Record* found) {
 
 void Conductor::want_survey(std::int64_t delay_ms, const std::string& for_instance) {
   if (!stopping_) schedule_.want(delay_ms, for_instance);
+}
+
+void Conductor::look_afresh(const PciAddress& address) {
+  unsettled_.insert(address);
+  want_survey(0);
+}
+
+// At rest, with nothing under way or in doubt: as long as Placement's generations say that nothing
+// has changed, its provider has nothing to tell.
+bool Conductor::is_settled(const Device& device) const {
+  const Record& record = device.record;
+  const PciAddress& address = record.address;
+  const LedgerEntry* line = context_.on_ledger(address);
+  const bool dirty = line != nullptr && line->dirty;
+  const bool rests =
+      (record.stage == Stage::available && !dirty) || record.stage == Stage::allocated;
+  const bool reserved_otherwise =
+      record.maintenance ||
+      (line != nullptr && (line->maintenance || line->reserved_for_maintenance)) ||
+      (options_.reserve_all_types && !record.cleanable());
+  return rests && !reserved_otherwise && device.persisted && !device.saving &&
+         !device.quarantined && !claims_.is_open(address) && !assessor_.is_unsure(address) &&
+         !fence_.is_needed_first(address);
 }
 
 void Conductor::run_survey(bool periodic) {
@@ -277,11 +332,13 @@ void Conductor::look_around() {
   survey_.began_at = now.wall;
   cyborg_.survey_begins();
   SurveyRequest request;
+  request.unsettled = std::exchange(unsettled_, {});
   request.ours = [this](const Sighting& sighting) { return is_ours(policies_, sighting); };
   request.unregistered = options_.registers();
   std::map<PciAddress, std::uint64_t> epochs;
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);
+    if (!is_settled(device)) request.unsettled.insert(address);
     // Until a claim is really given up, the drive's counters are told as they were when it began.
     if (is_busy(device.record.stage) || !claims_.is_open(address))
       epochs[address] = device.record.epoch;
@@ -292,7 +349,9 @@ void Conductor::look_around() {
     if (is_busy(device.record.stage) && !looked_at && !device.saving) request.busy.insert(address);
   }
   for (const auto& [address, entry] : ports_.ledger.entries()) {
-    if (entry.dirty || entry.error) request.known.insert(address);
+    if (!entry.dirty && !entry.error) continue;
+    request.known.insert(address);
+    if (!devices_.contains(address)) request.unsettled.insert(address);
   }
   surveyor_.survey(
       request, [this, epochs](Result<Survey> survey) { after_survey(std::move(survey), epochs); });
@@ -311,6 +370,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
         std::clamp(survey_retry_ms_ * 2, options_.retry_min_ms, options_.retry_max_ms);
     return schedule_.failed(survey_retry_ms_);
   }
+  counters_.survey_at = ports_.clock.now().wall;
   survey_problem_.clear();
   survey_.gone_through = true;
   survey_watch_.survey_went_through();

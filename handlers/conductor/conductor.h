@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
+#include "handlers/conductor/maintenance_reservation.h"
 #include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/recheck.h"
@@ -47,10 +50,12 @@ namespace reclaim {
 struct ConductorCounters {
   std::uint64_t surveys = 0;
   std::uint64_t surveys_failed = 0;
+  std::optional<WallMs> survey_at;  // of the last that went through
   std::uint64_t kicks = 0;
   std::uint64_t transitions = 0;
   std::uint64_t stale_events = 0;
   std::uint64_t released = 0;
+  std::uint64_t reserved_in_cleaning = 0;
   std::uint64_t errors = 0;
 };
 
@@ -97,9 +102,13 @@ class Conductor final {
   void want_survey(std::int64_t delay_ms, const std::string& for_instance = "");
   void load(std::function<void(Status)> started);
   void take_over(Record record);
+  void leave_disowned(const Record& record);
   void prove(Device& device);
   void quarantine(Device& device, const Record& damaged);
+  void begin_surveys();
   void end_quarantine(const PciAddress& address, const Record* found);
+  void look_afresh(const PciAddress& address);
+  [[nodiscard]] bool is_settled(const Device& device) const;
   [[nodiscard]] HostInfo host_info() const;
   void not_ours(const Error& error);
   void run_survey(bool periodic);
@@ -110,6 +119,7 @@ class Conductor final {
   void assess_cyborgs();
 
   // conduct.cpp: what follows from a durable record.
+  [[nodiscard]] bool is_told_again(const Kick& kick);
   [[nodiscard]] bool is_over(const PciAddress& address, const Event& event) const;
   void settle(const PciAddress& address);
   void settle_certificate(const PciAddress& address);
@@ -117,6 +127,8 @@ class Conductor final {
                     const std::string& detail);
   void carry_out(const PciAddress& address, EffectKind effect);
   void drop(const PciAddress& address);
+  void look_again_at(const std::string& instance);
+  void say_goodbye(const std::function<void()>& done);
   void finish(const PciAddress& address);
 
   ConductorPorts ports_;
@@ -142,6 +154,7 @@ class Conductor final {
   RecordWriter writer_;
   Inbox inbox_;
   ReleaseFence fence_;
+  MaintenanceReservation maintenance_;
   DriveClaims claims_;
   Admissions admissions_;
   OperatorSteps own_steps_;
@@ -157,6 +170,12 @@ class Conductor final {
   SurveySchedule schedule_;
   SurveyWatch survey_watch_;
   CloseWatch watch_;
+  std::set<PciAddress> unsettled_;  // for the next survey, besides those that do not rest
+  struct {
+    std::string instance;
+    std::string event;
+    MonoMs at;
+  } last_told_;            // by a kick
   bool periodic_ = false;  // the survey going on is the periodic one: busy devices are read too
   std::int64_t survey_retry_ms_ = 0;
   std::string survey_problem_;

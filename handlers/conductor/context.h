@@ -90,6 +90,8 @@ struct ConductorContext {
   const DeviceTable& devices;
   const LastSurvey& survey;
   std::function<void(std::int64_t delay_ms)> want_survey;
+  // The same at once, and its provider is read whatever is remembered of it.
+  std::function<void(const PciAddress& address)> look_afresh;
   // To the device's inbox.
   std::function<void(const PciAddress& address, Event event)> post;
   // How long to wait before something is tried again for the device: doubled with each call, until

@@ -17,6 +17,10 @@ namespace {
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
 // Each is carried out by itself, and recorded: more than an operator gives is a flood.
 constexpr std::size_t kEventsWaitingMax = 8;
+constexpr std::string_view kUnreserve = "an operator holds it; un-reserve it first";
+constexpr std::string_view kEndMaintenance =
+    "it is in maintenance, which keeps it reserved; end that first: reclaim device set ADDRESS "
+    "--maintenance off";
 
 }  // namespace
 
@@ -179,8 +183,13 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   if (stage == Stage::pending_cleaning && device.record.clean_start != CleanStart::awaited) {
     return done("it is going to be cleaned without further orders");
   }
-  if (device.record.held && !assessor_.is_unsure(address)) {
-    return done("an operator holds it; un-reserve it first");
+  const LedgerEntry* line = context_.on_ledger(address);
+  // What this worker itself reserved for its maintenance, as long as that lasts: it is known to be
+  // dirty from then on, and cleaned when the maintenance is over.
+  const bool kept_by_us =
+      device.record.maintenance && line != nullptr && line->reserved_for_maintenance;
+  if (device.record.held && !kept_by_us && !assessor_.is_unsure(address)) {
+    return done(std::string(kUnreserve));
   }
   auto steps = decode_plan(order.steps);
   if (!steps) return done(steps.error().what);
@@ -193,7 +202,7 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   facts.steps_ordered = *std::move(steps);
   const Event event{Trigger::operator_steps, 0, std::move(facts)};
   if (stage == Stage::available && !assessor_.is_unsure(address)) {
-    return from_pool(address, event, done, [](const std::string& /*why*/) {});
+    return from_pool(address, event, kept_by_us, done, [](const std::string& /*why*/) {});
   }
   if (stage != Stage::available) let_arq_go(device.record);
   context_.post(address, event);
@@ -210,7 +219,7 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   } else if (find_row(stage, Trigger::operator_enrol) == nullptr) {
     why = "it is being cleaned; enrol it when that is over, or abort it first";
   } else if (device.record.held) {
-    why = "an operator holds it; un-reserve it first";
+    why = device.record.maintenance ? kEndMaintenance : kUnreserve;
   } else if (device.found.serial.empty() && !device.record.by_steps &&
              !stands_unopened(device.record)) {
     why = "no drive answers there";
@@ -228,7 +237,7 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   facts.boot_id = context_.options.boot_id;
   const Event event{Trigger::operator_enrol, 0, std::move(facts)};
   if (stage == Stage::available) {
-    return from_pool(address, event, done, [this, address](const std::string& why_not) {
+    return from_pool(address, event, false, done, [this, address](const std::string& why_not) {
       refuse_enrolment(address, why_not);
     });
   }
@@ -236,15 +245,18 @@ void DeviceOrders::enrol(const Device& device, const Order& order, Facts facts, 
   done("");
 }
 
-// Only what is in the pool now, as Placement says: a hold that no survey has seen yet stands.
-void DeviceOrders::from_pool(const PciAddress& address, const Event& event, const Done& done,
+// Only what is in the pool now, as Placement says, or was taken out of it by this worker
+// (`kept_by_us`): a hold that no survey has seen yet stands.
+void DeviceOrders::from_pool(const PciAddress& address, const Event& event, bool kept_by_us,
+                             const Done& done,
                              const std::function<void(const std::string& why)>& refused) {
   context_.ports.providers.read(
       context_.record_of(address).provider,
-      [this, address, event, done, refused](Result<placement::ProviderView> view) {
+      [this, address, event, kept_by_us, done, refused](Result<placement::ProviderView> view) {
         if (context_.stopping) return;
         std::string why = view ? "" : view.error().what;
-        if (why.empty() && (!view->is_device() || !view->free() || view->burned())) {
+        const bool held = view && view->burned() && !kept_by_us;
+        if (why.empty() && (!view->is_device() || !view->free() || held)) {
           why = "Placement shows it reserved or taken";
         }
         if (!why.empty()) {
@@ -313,6 +325,8 @@ void DeviceOrders::set_maintenance(const PciAddress& address, bool on) {
     audits_.keep(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});
     writer_.save_note(next, on ? "maintenance_on" : "maintenance_off", "set by an operator", "",
                       IfUnsaved::try_again);
+    // A free device is reserved, or given back, by what the survey sees.
+    context_.want_survey(0);
   });
 }
 

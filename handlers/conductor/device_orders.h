@@ -69,7 +69,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   void enrol(const Device& device, const Order& order, Facts facts, const Done& done);
   void let_arq_go(const Record& record);
   void clean_by_hand(const Device& device, const Order& order, Facts facts, const Done& done);
-  void from_pool(const PciAddress& address, const Event& event, const Done& done,
+  void from_pool(const PciAddress& address, const Event& event, bool kept_by_us, const Done& done,
                  const std::function<void(const std::string& why)>& refused);
   void refuse_enrolment(const PciAddress& address, const std::string& reason);
   [[nodiscard]] bool stands_unopened(const Record& record) const;

@@ -81,7 +81,8 @@ void OrderDesk::answer(const Order& order, const std::string& refusal) {
         log_name::kConductor,
         fmt::format("order {} of {} is refused: {}", printable_excerpt(order.order, 40),
                     printable_excerpt(order.address, 40), refusal),
-        {{"who", printable_excerpt(order.who, kOrderWordBytesMax)}});
+        {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
+         {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
   } else {
     context_.want_survey(kSoonMs);
   }
@@ -123,6 +124,13 @@ std::string OrderDesk::why_not(const Order& order) const {
                        kOrderLifeMs / 60'000);
   }
   if (order.who.empty()) return "it does not say who issued it: use `reclaim device`";
+  const auto kind = kind_of(order);
+  const bool notes_only = kind == OrderKind::maintenance_on || kind == OrderKind::maintenance_off;
+  if (context_.options.observes() && !notes_only) {
+    return "this worker only observes: set [reclaim] mode = serve in its configuration, restart "
+           "it, "
+           "and issue the order again";
+  }
   return accepts_something(order) ? why_not_accepted(order) : std::string();
 }
 

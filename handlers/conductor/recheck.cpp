@@ -8,6 +8,15 @@
 #include "handlers/survey/plan.h"
 
 namespace reclaim {
+namespace {
+
+// Nova draws a UUID for each provider that it makes; Cyborg makes it from the name, so that one
+// that was deleted and made again may show the generation it had before.
+bool keeps_its_generations(const Record& record) {
+  return record.flow == Flow::nova;
+}
+
+}  // namespace
 
 void Recheck::begin(const PciAddress& address, std::uint64_t epoch) {
   const auto maintaining = [this, address, epoch](const std::string& why) {
@@ -18,15 +27,19 @@ void Recheck::begin(const PciAddress& address, std::uint64_t epoch) {
 }
 
 void Recheck::read(const PciAddress& address, std::uint64_t epoch) {
-  const std::string& provider = context_.record_of(address).provider;
+  const Record& record = context_.record_of(address);
+  const std::string& provider = record.provider;
+  views_.erase(address);
   const auto admitted = admissions_.take_admitted_view(address);
   const auto decide = [this, address, epoch](Result<placement::ProviderView> view) {
     if (!context_.is_stale(address, epoch)) rechecked(address, epoch, std::move(view));
   };
-  if (fence_.is_needed(address) && admitted && admitted->uuid == provider) {
-    return fence_.raise(address, *admitted, decide);
+  if (!admitted || admitted->uuid != provider) {
+    return context_.ports.providers.read(provider, decide);
   }
-  context_.ports.providers.read(provider, decide);
+  if (fence_.is_needed(address)) return fence_.raise(address, *admitted, decide);
+  if (!keeps_its_generations(record)) return context_.ports.providers.read(provider, decide);
+  context_.ports.providers.read_again(*admitted, decide);
 }
 
 void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
@@ -53,6 +66,7 @@ void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
                         });
   }
   const Record& record = context_.record_of(address);
+  if (keeps_its_generations(record)) views_[address] = *std::move(view);
   // Only a sanitize goes on without us; of any other method there is nothing to adopt.
   const auto method = erase_of(record.plan);
   const bool adopting = record.erase_begun && method && nvme::is_sanitize(*method);
@@ -61,6 +75,12 @@ void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
   if (adopting) facts.step_index = static_cast<std::uint32_t>(erase_index(record.plan));
   context_.answer(address, epoch, adopting ? Trigger::still_burned_adopt : Trigger::still_burned,
                   std::move(facts));
+}
+
+std::optional<placement::ProviderView> Recheck::take_view(const PciAddress& address) {
+  auto view = views_.extract(address);
+  if (view.empty()) return std::nullopt;
+  return std::move(view.mapped());
 }
 
 }  // namespace reclaim

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 
 #include "handlers/conductor/admissions.h"
 #include "handlers/conductor/arq_desk.h"
@@ -23,6 +25,10 @@ class Recheck final {
   // an earlier worker sent and nobody saw answered can never be made any more.
   void begin(const PciAddress& address, std::uint64_t epoch);
 
+  // What the recheck that let the cleaning go on read, for the last look; once. Nothing of a
+  // device of Cyborg's, whose provider keeps its UUID when it is made again: it is read in full.
+  [[nodiscard]] std::optional<placement::ProviderView> take_view(const PciAddress& address);
+
  private:
   void read(const PciAddress& address, std::uint64_t epoch);
   void rechecked(const PciAddress& address, std::uint64_t epoch,
@@ -33,6 +39,7 @@ class Recheck final {
   ArqDesk& arqs_;
   Admissions& admissions_;
   CleaningSteps& steps_;
+  std::map<PciAddress, placement::ProviderView> views_;
 };
 
 }  // namespace reclaim

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "handlers/survey/observed.h"
 #include "handlers/survey/registrar.h"
 #include "state/base/uuid.h"
 
@@ -126,6 +127,10 @@ void Registration::register_device(const PciAddress& address, const nvme::DriveF
   if (!wanted) {
     drives_[address].blank = false;
     return waits_(address, "not registered: " + wanted.error().what);
+  }
+  if (context_.options.observes()) {
+    return waits_(address,
+                  fmt::format("{}register it in Placement as {}", kObserved, wanted->name));
   }
   drives_[address].under_way = true;
   context_.ports.providers.register_device(

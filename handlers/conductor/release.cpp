@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "handlers/conductor/error_facts.h"
 #include "handlers/conductor/evidence.h"
@@ -21,6 +22,17 @@ constexpr std::int64_t kLastAnswerMaxMs = 10'000;
 // What the drive counted when it was verified. Another device counts nothing.
 Result<nvme::Counters> counters_since(const Record& record) {
   return record.by_steps ? nvme::Counters{} : counters_of_verification(record.verification);
+}
+
+// Whether the drive of that certificate was written to since it was verified.
+bool was_written_since(const Certificate& certificate, const PciAddress& address,
+                       const std::vector<nvme::DriveFacts>& drives) {
+  const auto verified = counters_of_verification(certificate.verification);
+  return verified && std::any_of(drives.begin(), drives.end(), [&](const nvme::DriveFacts& drive) {
+           return drive.address == address && drive.identity && !certificate.serial.empty() &&
+                  drive.identity->serial == certificate.serial && drive.counters &&
+                  drive.counters->host_writes > verified->host_writes;
+         });
 }
 
 }  // namespace
@@ -46,8 +58,7 @@ void Release::look_now(const PciAddress& address, std::uint64_t epoch) {
 
 void Release::look_at_placement(const PciAddress& address, std::uint64_t epoch) {
   const std::string provider = context_.record_of(address).provider;
-  context_.ports.providers.read(provider, [this, address,
-                                           epoch](Result<placement::ProviderView> view) {
+  const auto seen = [this, address, epoch](Result<placement::ProviderView> view) {
     if (context_.is_stale(address, epoch)) return;
     if (!view) {
       // Only a provider that is gone is a change; a refusal (a role, a proxy) is asked about again,
@@ -61,7 +72,10 @@ void Release::look_at_placement(const PciAddress& address, std::uint64_t epoch) 
       });
     }
     looked(address, epoch, std::move(view).value());
-  });
+  };
+  const auto known = recheck_.take_view(address);
+  if (!known || known->uuid != provider) return context_.ports.providers.read(provider, seen);
+  context_.ports.providers.read_again(*known, seen);
 }
 
 void Release::looked(const PciAddress& address, std::uint64_t epoch, placement::ProviderView view) {
@@ -99,13 +113,16 @@ void Release::look_is_ok(const PciAddress& address, std::uint64_t epoch,
           context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
         });
   }
+  Facts facts;
+  facts.release_generation = view.generation;
   views_[address] = std::move(view);
-  context_.answer(address, epoch, Trigger::look_ok);
+  context_.answer(address, epoch, Trigger::look_ok, std::move(facts));
 }
 
 void Release::begin(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
   const auto view = views_.find(address);
+  sent_[address] = false;
   // Decided in `looking`, checked again where it is made: what is PUT is what was looked at, the
   // lock is ours, and an erasure and its verification stand in the record.
   CHECK(record.stage == Stage::releasing);
@@ -161,10 +178,15 @@ Certificate Release::certificate_to_be(const Record& record) const {
   return certificate_of(released, context_.options.version);
 }
 
-// The id of the certificate that the release under way, or read back, will have or has; empty: the
-// ledger knows of no such release, whatever Redis says.
+// That the release under way, or read back, will have or has; none: the ledger knows of no such
+// release, whatever Redis says.
+std::optional<Certificate> Release::certificate_asked_for(const Record& record) const {
+  return release_asked_for(context_.on_ledger(record.address), record);
+}
+
+// Its id; empty: there is none.
 std::string Release::certificate_of_release(const Record& record) const {
-  const auto certificate = release_asked_for(context_.on_ledger(record.address), record);
+  const auto certificate = certificate_asked_for(record);
   return certificate ? certificate->id : std::string();
 }
 
@@ -212,6 +234,7 @@ void Release::put(const PciAddress& address, std::uint64_t epoch) {
   }
   const placement::ProviderView view = views_.extract(address).mapped();
   fence_.need(address, true);  // until its outcome is known
+  sent_[address] = true;
   context_.ports.providers.set_reserved(
       view, 0, [this, address, epoch](Result<placement::ProviderView> after) {
         if (context_.is_stale(address, epoch)) return;
@@ -259,7 +282,7 @@ void Release::confirm(const PciAddress& address, std::uint64_t epoch) {
   context_.ports.providers.read(
       provider, [this, address, epoch](Result<placement::ProviderView> view) {
         if (context_.is_stale(address, epoch)) return;
-        if (view) return confirmed(address, epoch, *view);
+        if (view) return confirmed(address, epoch, *view, view->generation);
         if (view.error().code == Errc::not_found) {
           return kept_.withhold(address, epoch, {view.error().what});
         }
@@ -267,8 +290,9 @@ void Release::confirm(const PciAddress& address, std::uint64_t epoch) {
       });
 }
 
+// `generation`: as it was read first, before a write of this worker's fence moved it.
 void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
-                        const placement::ProviderView& view) {
+                        const placement::ProviderView& view, std::int64_t generation) {
   // A record of an older cleaning, that Redis took back or somebody put back, proves nothing of
   // what came after it.
   const bool outdated = certificate_of_release(context_.record_of(address)).empty();
@@ -291,14 +315,73 @@ void Release::confirmed(const PciAddress& address, std::uint64_t epoch,
   // Not made yet is not the same as never made: first the write is kept from being made later.
   if (fence_.is_needed(address)) {
     return fence_.raise(
-        address, view, [this, address, epoch](Result<placement::ProviderView> fenced) {
+        address, view, [this, address, epoch, generation](Result<placement::ProviderView> fenced) {
           if (context_.is_stale(address, epoch)) return;
-          if (fenced) return confirmed(address, epoch, *fenced);
+          if (fenced) return confirmed(address, epoch, *fenced, generation);
           context_.answer_later(address, epoch, Trigger::placement_away, said(fenced.error()));
         });
   }
-  const bool ours = claims_.is_claimed(address) && locks_.holds(address);
-  context_.answer(address, epoch, ours ? Trigger::still_reserved : Trigger::look_changed);
+  ask_the_claim(address, epoch, trace_of_put(context_.record_of(address), generation));
+}
+
+// A write moves the generation. That of a provider of Cyborg's, which gets the same UUID when it is
+// made anew, may come to where it was.
+Release::Trace Release::trace_of_put(const Record& record, std::int64_t generation) const {
+  const auto sent = sent_.find(record.address);
+  if (sent != sent_.end() && !sent->second) return Trace::unmade;
+  if (record.release_generation < 0) return Trace::none;
+  if (record.release_generation != generation) return Trace::written;
+  return record.flow == Flow::nova ? Trace::unmade : Trace::none;
+}
+
+// Reserved, and no release of ours can change that any more. It may have been released and reserved
+// again since: whoever had it broke the claim.
+void Release::ask_the_claim(const PciAddress& address, std::uint64_t epoch, Trace trace) {
+  const auto since = counters_since(context_.record_of(address));
+  if (!since || !claims_.is_claimed(address) || !locks_.holds(address)) {
+    return claim_is_gone(address, epoch, trace, {});
+  }
+  context_.ports.drives.still_ours(
+      address, *since, [this, address, epoch, trace](const Result<nvme::Counters>& now) {
+        if (context_.is_stale(address, epoch)) return;
+        if (now) return context_.answer(address, epoch, Trigger::still_reserved);
+        claim_is_gone(address, epoch, trace, said(now.error()));
+      });
+}
+
+// The provider was written to since the release was asked for, and the drive since it was verified:
+// it was released, and somebody had it. A generation that moved shows nothing by itself, for others
+// write the provider too.
+void Release::claim_is_gone(const PciAddress& address, std::uint64_t epoch, Trace trace,
+                            Facts facts) {
+  const Record& record = context_.record_of(address);
+  if (trace != Trace::written || !record.is_drive() || !certificate_asked_for(record)) {
+    return start_over(address, epoch, trace, std::move(facts));
+  }
+  // Its counters are read where nothing of ours has it open.
+  claims_.close(address, [this, address, epoch, facts = std::move(facts)] {
+    if (context_.is_stale(address, epoch)) return;
+    context_.ports.drives.discover(
+        {}, [this, address, epoch, facts](const Result<std::vector<nvme::DriveFacts>>& drives) {
+          if (context_.is_stale(address, epoch)) return;
+          const auto certificate = certificate_asked_for(context_.record_of(address));
+          if (!drives || !certificate || !was_written_since(*certificate, address, *drives)) {
+            return start_over(address, epoch, Trace::none, facts);
+          }
+          released(address, epoch, Trigger::released_unseen,
+                   said("the drive was written to since it was verified"));
+        });
+  });
+}
+
+// Nobody can have had it since only where the PUT was not made.
+void Release::start_over(const PciAddress& address, std::uint64_t epoch, Trace trace, Facts facts) {
+  const Record& record = context_.record_of(address);
+  if (trace == Trace::unmade) {
+    facts.name_tenant(record.instance, record.instance_source);
+    facts.request_id = record.request_id;
+  }
+  context_.answer(address, epoch, Trigger::look_changed, std::move(facts));
 }
 
 }  // namespace reclaim

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "handlers/conductor/arq_desk.h"
@@ -13,6 +14,7 @@
 #include "handlers/conductor/kept_erase.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
+#include "handlers/conductor/recheck.h"
 #include "handlers/conductor/release_fence.h"
 
 namespace reclaim {
@@ -22,7 +24,7 @@ class Release final {
  public:
   Release(const ConductorContext& context, LockKeeper& locks, LedgerGate& ledger,
           DriveClaims& claims, Admissions& admissions, ReleaseFence& fence, ArqDesk& arqs,
-          CyborgWatch& cyborg)
+          CyborgWatch& cyborg, Recheck& recheck)
       : context_(context),
         locks_(locks),
         ledger_(ledger),
@@ -30,6 +32,7 @@ class Release final {
         fence_(fence),
         arqs_(arqs),
         cyborg_(cyborg),
+        recheck_(recheck),
         kept_(
             context, locks, claims, admissions,
             [this](const PciAddress& address, std::uint64_t epoch) { look_now(address, epoch); }) {}
@@ -48,17 +51,29 @@ class Release final {
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
  private:
+  // What is known of a PUT, of a device that is reserved.
+  enum class Trace : std::uint8_t {
+    unmade,   // surely: nobody can have had the device since
+    none,     // that it was made is not shown
+    written,  // somebody wrote the provider since: this release, or another client
+  };
+
   void look_now(const PciAddress& address, std::uint64_t epoch);
   void look_at_placement(const PciAddress& address, std::uint64_t epoch);
   void looked(const PciAddress& address, std::uint64_t epoch, placement::ProviderView view);
   void look_is_ok(const PciAddress& address, std::uint64_t epoch, placement::ProviderView view);
   [[nodiscard]] Certificate certificate_to_be(const Record& record) const;
+  [[nodiscard]] std::optional<Certificate> certificate_asked_for(const Record& record) const;
   [[nodiscard]] std::string certificate_of_release(const Record& record) const;
   void ask_the_drive(const PciAddress& address, std::uint64_t epoch);
   [[nodiscard]] bool is_agents_to_unreserve(const Record& record) const;
   void put(const PciAddress& address, std::uint64_t epoch);
   void confirmed(const PciAddress& address, std::uint64_t epoch,
-                 const placement::ProviderView& view);
+                 const placement::ProviderView& view, std::int64_t generation);
+  [[nodiscard]] Trace trace_of_put(const Record& record, std::int64_t generation) const;
+  void ask_the_claim(const PciAddress& address, std::uint64_t epoch, Trace trace);
+  void claim_is_gone(const PciAddress& address, std::uint64_t epoch, Trace trace, Facts facts);
+  void start_over(const PciAddress& address, std::uint64_t epoch, Trace trace, Facts facts);
   void released(const PciAddress& address, std::uint64_t epoch, Trigger how, Facts facts);
 
   const ConductorContext& context_;
@@ -68,8 +83,12 @@ class Release final {
   ReleaseFence& fence_;
   ArqDesk& arqs_;
   CyborgWatch& cyborg_;
+  Recheck& recheck_;
   KeptErase kept_;
   std::map<PciAddress, placement::ProviderView> views_;  // as look() read them, for the PUT
+  // Whether this worker sent the PUT of the release it began last; absent: it began none, and an
+  // earlier worker may have sent one.
+  std::map<PciAddress, bool> sent_;
   std::uint64_t count_ = 0;
 };
 

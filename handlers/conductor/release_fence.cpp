@@ -18,7 +18,8 @@ void ReleaseFence::raise_first(const PciAddress& address, const placement::Provi
   Fence& fence = devices_[address];
   const Record& record = context_.record_of(address);
   const bool at_rest = record.cleanable() && !is_busy(record.stage);
-  if (fence.under_way || !at_rest || !view.burned() || !view.free()) return;
+  if (context_.options.observes()) fence.first = false;  // nothing is done that it could overtake
+  if (!fence.first || fence.under_way || !at_rest || !view.burned() || !view.free()) return;
   fence.under_way = true;
   raise(address, view, [this, address](Result<placement::ProviderView> after) {
     devices_[address].under_way = false;

@@ -24,7 +24,10 @@ class ReleaseFence final {
   [[nodiscard]] bool is_needed(const PciAddress& address) { return devices_[address].needed; }
   void need(const PciAddress& address, bool needed) { devices_[address].needed = needed; }
   // An earlier worker may have sent one: the fence is raised before all else.
-  [[nodiscard]] bool is_needed_first(const PciAddress& address) { return devices_[address].first; }
+  [[nodiscard]] bool is_needed_first(const PciAddress& address) const {
+    const auto fence = devices_.find(address);
+    return fence != devices_.end() && fence->second.first;
+  }
   void need_first(const PciAddress& address, bool first) { devices_[address].first = first; }
 
   // Writes reserved = total once more, over `view`. `done` is not called after the stop.

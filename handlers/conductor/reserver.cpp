@@ -12,7 +12,7 @@ constexpr std::int64_t kRetriesMergeMs = 200;  // retries so close together are 
 }  // namespace
 
 void Reserver::reserve(const PciAddress& address, const std::string& provider) {
-  if (!context_.stays_ours(address)) return;
+  if (!context_.stays_ours(address) || context_.options.observes()) return;
   if (!tries_[address].under_way.insert(provider).second) return;
   context_.ports.log.warning(
       log_name::kConductor,
@@ -61,6 +61,7 @@ void Reserver::answered(const PciAddress& address, const std::string& provider,
   tries.under_way.erase(provider);
   if (after) {
     tries.retry_ms = tries.due_ms = 0;
+    if (is_busy(context_.record_of(address).stage)) in_cleaning_ += 1;
     return context_.want_survey(0);
   }
   // Surveys that kicks asked for try as well, and begin no retries of their own.

@@ -22,6 +22,8 @@ class Reserver final {
   void reserve(const PciAddress& address, const std::string& provider);
   // A survey found nothing of the device to reserve: the next refusal is the first again.
   void nothing_to_reserve(const PciAddress& address);
+  // How often a device was reserved in the middle of its cleaning.
+  [[nodiscard]] std::uint64_t in_cleaning() const { return in_cleaning_; }
 
  private:
   struct Tries {
@@ -38,6 +40,7 @@ class Reserver final {
   const ConductorContext& context_;
   LedgerGate& ledger_;
   std::map<PciAddress, Tries> tries_;
+  std::uint64_t in_cleaning_ = 0;
 };
 
 }  // namespace reclaim

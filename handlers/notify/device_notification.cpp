@@ -143,10 +143,6 @@ struct Move {
   std::string_view trigger;
 };
 
-bool is_trigger(const Move& move, Trigger trigger) {
-  return move.trigger == to_string(trigger);
-}
-
 // From the second look at Placement on, the cleaning works at the device.
 bool cleaning_begins(const Move& move) {
   return move.from == Stage::rechecking &&
@@ -161,10 +157,7 @@ std::vector<EventName> events_of(const Move& move) {
     if (is_busy(move.from)) events.push_back(kCleanError);
     events.push_back(kQuarantine);
   }
-  if (is_trigger(move, Trigger::released) || is_trigger(move, Trigger::released_taken) ||
-      is_trigger(move, Trigger::handed_over)) {
-    events.push_back(kReleaseEnd);
-  }
+  if (ends_well(move.trigger)) events.push_back(kReleaseEnd);
   if (move.trigger == "maintenance_on" || move.trigger == "maintenance_off") {
     events.push_back(kMaintenanceSet);
   }

@@ -8,6 +8,7 @@
 #include "handlers/survey/cyborg_remarks.h"
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/function_plan.h"
+#include "handlers/survey/hold.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
@@ -15,6 +16,10 @@
 
 namespace reclaim {
 namespace {
+
+Error refuse(std::string why) {
+  return Error{Errc::refused, std::move(why)};
+}
 
 // What the drive says of itself is recorded once; later differences are the guards' business. The
 // serial of a drive that may be another is not learnt.
@@ -33,85 +38,6 @@ Flow flow_of(const Sighting& sighting, Flow otherwise) {
   const placement::ProviderRow& row = sighting.rows.front();
   if (row.one_time_use == row.owner_cyborg) return otherwise;
   return row.owner_cyborg ? Flow::cyborg : Flow::nova;
-}
-
-enum class Hold { held, dirty, unknown };
-
-// What the ledger says of the drive under another address does not end a hold that was recognised
-// at this one: it stays reserved, and is cleaned when the hold is over.
-bool dirt_is_of_here(const LedgerEntry* ledger, const Record& record, const Sighting& sighting) {
-  if (ledger == nullptr || !ledger->dirty || outlives(record, *ledger)) return false;
-  return !(record.held && sighting.standing.brought_dirt);
-}
-
-// Burned and unallocated with a certificate behind it: a tenancy we missed, or an operator's hand
-// (design "held")? The ledger knows tenancies that a record lost from Redis does not; the drive's
-// own counters tell of the others. Once a hold was recognised, reads alone do not end it: the
-// kernel looks for partitions whenever it binds its driver, and nobody's data comes by reading.
-Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
-  const bool counted = record.certified_host_reads && record.certified_host_writes;
-  if (record.certificate_id.empty() || (record.is_drive() && !counted) ||
-      record.tenancy_seen_at > record.certificate_at) {
-    return Hold::dirty;
-  }
-  if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
-  if (!record.is_drive()) return Hold::unknown;  // it counts nothing that a tenant would move
-  if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
-      sighting.drive->identity->serial != record.serial) {
-    return Hold::dirty;
-  }
-  if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
-  const nvme::Counters& counters = *sighting.drive->counters;
-  if (counters.host_writes != *record.certified_host_writes) return Hold::dirty;
-  if (record.held) return Hold::held;
-  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;
-}
-
-// A tenancy that the book of ARQs knows and that no release came after.
-bool missed_tenancy(const Record& record, const Sighting& sighting) {
-  return sighting.ended && sighting.ended->held_at > record.certificate_at;
-}
-
-// What is only heard of an ARQ may keep a drive from being touched; to undo somebody's hold takes
-// more: its allocation in Placement, or Cyborg's own list.
-bool is_proven(const Arq& arq) {
-  return arq.allocation_seen || arq.listed;
-}
-
-// The same for Cyborg's devices, which are burned by a recorded tenancy only (design "held"):
-// whoever reserves one of those, by hand or by Cyborg's own switch, means it, unless the drive or
-// the ledger tells of a tenant. Once a hold was recognised, no word of an ARQ ends it.
-Hold cyborg_hold(const Record& record, const LedgerEntry* ledger, const Sighting& sighting) {
-  if (dirt_is_of_here(ledger, record, sighting)) return Hold::dirty;
-  if (record.tenancy_seen_at.ms != 0 && record.tenancy_seen_at > record.certificate_at) {
-    return Hold::dirty;
-  }
-  if (!record.held && missed_tenancy(record, sighting) && is_proven(*sighting.ended)) {
-    return Hold::dirty;
-  }
-  if (sighting.drive && sighting.drive->identity && !record.serial.empty() &&
-      sighting.drive->identity->serial != record.serial) {
-    return Hold::dirty;
-  }
-  if (!record.certified_host_writes) return Hold::held;
-  if (!sighting.drive || !sighting.drive->counters) return Hold::unknown;
-  return sighting.drive->counters->host_writes == *record.certified_host_writes ? Hold::held
-                                                                                : Hold::dirty;
-}
-
-// Why a device that is reserved and unallocated, and taken for held, is not known to be; empty:
-// nothing speaks against it.
-std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
-  if (sighting.holder || missed_tenancy(record, sighting)) {
-    const bool binds = sighting.holder.has_value();
-    return fmt::format(
-        "reserved, and ARQ {} {}, as its notification says, but no allocation was seen",
-        binds ? sighting.holder->uuid : sighting.ended->uuid, binds ? "binds it" : "bound it");
-  }
-  if (record.certificate_id.empty()) {
-    return "reserved without a tenancy that was seen, and never cleaned by this worker";
-  }
-  return {};
 }
 
 // A device of Cyborg's that an ARQ binds, or an instance has in Placement. Today's Cyborg does not
@@ -188,6 +114,42 @@ std::string exchanged_note(const Sighting& sighting) {
       sighting.standing.why, to_string(sighting.address));
 }
 
+// What Cyborg has to say of it, where it can be asked.
+Status cyborg_allows(const Sighting& sighting, const Record& record) {
+  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
+  if (sighting.cyborg_silent) {
+    return refuse(
+        "Cyborg's API does not answer, so it is unknown whether an ARQ binds it or Cyborg has "
+        "it under maintenance");
+  }
+  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {
+    return refuse("Cyborg's status of it is maintaining: enable it there");
+  }
+  return Ok{};
+}
+
+// Reserved by this worker when maintenance began, and not known to have been touched since. When
+// that is over it goes back as it is, if the certificate of its last erasure stands, and is cleaned
+// if nothing proves that it does.
+void assess_in_maintenance(Assessment& out, const Record& record, const Sighting& sighting,
+                           Hold hold) {
+  out.held = true;
+  if (record.maintenance) return;
+  if (record.flow == Flow::cyborg) {
+    if (const Status allowed = cyborg_allows(sighting, record); !allowed) {
+      out.waiting_for = allowed.error().what;
+      return;
+    }
+  }
+  out.give_back = hold == Hold::held && record.is_drive() && !record.certificate_id.empty() &&
+                  record.certified_host_writes && sighting.standing.match == nvme::Match::same &&
+                  !(record.flow == Flow::cyborg && missed_tenancy(record, sighting));
+  if (out.give_back) return;
+  out.held = false;
+  out.trigger = Trigger::dirty_seen;
+  out.facts.detail = "its maintenance is over, and no certificate says that it is clean";
+}
+
 void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
                    const Sighting& sighting) {
   if (record.stage == Stage::allocated) {
@@ -199,6 +161,12 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   const bool dirty_line = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
   const Hold hold =
       cyborg ? cyborg_hold(record, ledger, sighting) : operator_hold(record, ledger, sighting);
+  const bool by_us = ledger != nullptr && ledger->reserved_for_maintenance;
+  if (by_us && hold != Hold::dirty && !sighting.standing.brought_dirt) {
+    assess_in_maintenance(out, record, sighting, hold);
+    out.strike = dirty_line;
+    return;
+  }
   if (record.handed_over && hold != Hold::dirty && doubt_of_hold(record, sighting).empty() &&
       sighting.standing.match != nvme::Match::different) {
     out.waiting_for = kHandedOver;
@@ -320,24 +288,6 @@ std::string gone_entry(const Sighting& sighting) {
       sighting.drive->device_id, to_string(sighting.address), to_string(sighting.address));
 }
 
-Error refuse(std::string why) {
-  return Error{Errc::refused, std::move(why)};
-}
-
-// What Cyborg has to say of it, where it can be asked.
-Status cyborg_allows(const Sighting& sighting, const Record& record) {
-  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
-  if (sighting.cyborg_silent) {
-    return refuse(
-        "Cyborg's API does not answer, so it is unknown whether an ARQ binds it or Cyborg has "
-        "it under maintenance");
-  }
-  if (sighting.cyborg_status.value_or(record.cyborg_status) == kMaintaining) {
-    return refuse("Cyborg's status of it is maintaining: enable it there");
-  }
-  return Ok{};
-}
-
 // Exactly one provider stands for the drive, and it was read.
 void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
                 const Sighting& sighting) {
@@ -359,6 +309,8 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   } else {
     assess_unreserved(out, base, ledger, sighting);
   }
+  out.take_out = base.maintenance && base.stage == Stage::available && view.free() &&
+                 !view.burned() && !out.reserve && !out.trigger;
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }
 
@@ -473,6 +425,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   Record base = record != nullptr ? *record : first_record(sighting, ledger, host, now);
   if (!is_busy(base.stage)) out.facts.flow = base.flow = flow_of(sighting, base.flow);
   settle_kind(out, base, record, sighting, ledger);
+  out.held = base.held;  // a survey that cannot see ends no hold
   if (base.flow == Flow::cyborg) {
     out.cyborg_status = sighting.cyborg_status;
     out.cyborg_uuid = sighting.cyborg_uuid;
@@ -495,7 +448,6 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
   // Recorded as it is first; the next survey then tells what follows from it.
   if (record != nullptr && !record->cleanable() && base.cleanable()) return out;
 
-  out.held = base.held;  // a survey that cannot see ends no hold
   if (base.flow == Flow::cyborg && base.stage == Stage::available && !remembered &&
       !sighting.ours.value_or(true)) {
     out.waiting_for = "its configuration does not match it any more: not ours to touch";

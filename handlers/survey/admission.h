@@ -59,6 +59,10 @@ struct Assessment {
   bool awaits_operator = false;
   // It was left to Cyborg's agent to un-reserve it, and it is un-reserved.
   bool taken_over = false;
+  // Free and on offer, while an operator has it in maintenance: it is to be reserved.
+  bool take_out = false;
+  // Reserved for a maintenance that is over, and its certificate stands: it is to be un-reserved.
+  bool give_back = false;
   // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
   // the device.
   std::optional<std::vector<CleanStep>> plan;

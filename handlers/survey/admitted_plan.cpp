@@ -1,5 +1,7 @@
 #include "handlers/survey/admitted_plan.h"
 
+#include <fmt/core.h>
+
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
@@ -28,6 +30,17 @@ Result<std::vector<CleanStep>> drive_plan_of(const Record& record, const nvme::D
 }
 
 }  // namespace
+
+Facts facts_at_admission(const Sighting& sighting) {
+  Facts facts;
+  facts.cyborg_status = sighting.cyborg_status;
+  facts.vendor_id = fmt::format("{:04x}", sighting.drive->vendor_id);
+  facts.product_id = fmt::format("{:04x}", sighting.drive->device_id);
+  facts.provider = sighting.view->uuid;
+  facts.provider_name = sighting.rows.front().name;
+  facts.resource_class = sighting.view->inventories.front().resource_class;
+  return facts;
+}
 
 Result<std::vector<CleanStep>> admitted_plan(const Record& record, const nvme::DriveFacts& drive,
                                              const Planning& planning) {

@@ -26,11 +26,15 @@ std::string type_of(const Sighting& sighting) {
   }
 }
 
+// Nothing says that a drive was ever seen there.
+bool was_never_seen(const Record& record) {
+  return !is_busy(record.stage) && record.serial.empty() && record.certificate_id.empty() &&
+         record.attempts == 0 && record.erases == 0;
+}
+
 // Recorded as a drive by the trait alone: the same function is there, and it is none.
 bool never_was_a_drive(const Record& record, const Sighting& sighting) {
-  return record.is_drive() && !sighting.is_drive() && !is_busy(record.stage) &&
-         record.serial.empty() && record.certificate_id.empty() && record.attempts == 0 &&
-         record.erases == 0 &&
+  return record.is_drive() && !sighting.is_drive() && was_never_seen(record) &&
          record.vendor_id == fmt::format("{:04x}", sighting.drive->vendor_id) &&
          record.product_id == fmt::format("{:04x}", sighting.drive->device_id);
 }
@@ -104,9 +108,12 @@ void settle_kind(Assessment& out, Record& base, const Record* record, const Sigh
   }
   if (!base.cleanable()) return become(base, out.facts, type_of(sighting), sighting.by_steps);
   if (is_listed(sighting)) {
-    // An operator accepted what is there now, and it is of another kind.
+    // An operator accepted what is there now, and it is of another kind; or nothing but its dirt
+    // was known while the host did not show it.
     const bool another = base.is_drive() != sighting.is_drive();
-    if (another ? base.accepted && !is_busy(base.stage) : base.by_steps) {
+    const bool unseen = base.is_drive() && was_never_seen(base) && base.hardware.empty() &&
+                        base.boot_id.empty() && base.instance.empty();
+    if (another ? (base.accepted && !is_busy(base.stage)) || unseen : base.by_steps) {
       become(base, out.facts, type_of(sighting), sighting.by_steps);
     }
     return;

@@ -37,7 +37,8 @@ inline constexpr std::string_view kNotListed =
                             const std::string& boot_id, WallMs now);
 
 // Tells by what the host shows whether `base` is a device of ours. Where the host shows no such
-// function, it stays what it was; so does a device of ours that is not known to be clean. `record`
+// function, it stays what it was; so does a device of ours that is not known to be clean, unless
+// nothing but its dirt is known. `record`
 // is null for a device never seen before. A record of an older version, which took everything that
 // has the trait for a drive, is made again: `out.first_seen`.
 void settle_kind(Assessment& out, Record& base, const Record* record, const Sighting& sighting,

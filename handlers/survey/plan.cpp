@@ -77,7 +77,7 @@ Status check_step_priorities(const StepPriorities& priorities) {
   for (const auto& [name, priority] : priorities) {
     const auto* const kind =
         std::find_if(kSteps.begin(), kSteps.end(),
-                     [&name = name](const StepKind& k) { return name_of(k) == name; });
+                     [&wanted = name](const StepKind& k) { return name_of(k) == wanted; });
     if (kind == kSteps.end()) {
       return Error{Errc::invalid,
                    fmt::format("there is no clean step '{}' that could be ordered; there are {} "

@@ -1,12 +1,19 @@
 #include "handlers/survey/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reclaim {
 
 SurveySchedule::SurveySchedule(Timers& timers, const Clock& clock, Times times, std::uint64_t seed,
                                std::function<void(bool periodic)> run)
     : timers_(timers), clock_(clock), times_(times), jitter_state_(seed), run_(std::move(run)) {}
+
+void SurveySchedule::begin(std::int64_t within_ms) {
+  if (stopped_ || spread_ || running_) return;
+  periodic_due_ = clock_.now().mono.ms + at_random(std::min(within_ms, times_.interval_ms));
+  arm();
+}
 
 void SurveySchedule::want(std::int64_t delay_ms, const std::string& for_instance) {
   if (stopped_) return;
@@ -38,7 +45,7 @@ void SurveySchedule::ended() {
 }
 
 void SurveySchedule::failed(std::int64_t retry_ms) {
-  const std::int64_t again = clock_.now().mono.ms + retry_ms;
+  const std::int64_t again = clock_.now().mono.ms + retry_ms + at_random(retry_ms / 2);
   if (periodic_) {
     periodic_due_ = std::min(periodic_due_, again);
   } else {
@@ -57,7 +64,8 @@ void SurveySchedule::arm() {
   std::int64_t next = periodic_due_;
   if (!due_.empty()) next = std::min(next, due_.begin()->first);
   next = std::max(next, not_before_);
-  if (timer_ != 0) timers_.cancel(timer_);
+  if (timer_ != 0) timers_.cancel(std::exchange(timer_, 0));
+  if (next == kNever) return;
   timer_ =
       timers_.after(std::max<std::int64_t>(next - clock_.now().mono.ms, 0), [this] { fire(); });
 }
@@ -65,18 +73,25 @@ void SurveySchedule::arm() {
 void SurveySchedule::fire() {
   timer_ = 0;
   const std::int64_t now_ms = clock_.now().mono.ms;
-  periodic_ = periodic_due_ <= now_ms;
-  if (periodic_) periodic_due_ = next_periodic(now_ms);
+  periodic_ = periodic_due_ <= now_ms || !spread_;
+  if (periodic_) periodic_due_ = now_ms + next_interval();
   std::erase_if(due_, [now_ms](const auto& due) { return due.first <= now_ms; });
   running_ = true;
   run_(periodic_);
 }
 
-std::int64_t SurveySchedule::next_periodic(std::int64_t now_ms) {
-  // A plain linear congruential step: it only has to keep the hosts of a fleet apart.
+// The second survey comes at any time within the interval, so that hosts which start at once do not
+// go on together; the later ones keep apart.
+std::int64_t SurveySchedule::next_interval() {
+  if (!std::exchange(spread_, true)) return at_random(times_.interval_ms);
+  return times_.interval_ms + at_random(times_.jitter_ms);
+}
+
+// A plain linear congruential step: it only has to keep the hosts of a fleet apart.
+std::int64_t SurveySchedule::at_random(std::int64_t below_ms) {
   jitter_state_ = jitter_state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-  const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>(times_.jitter_ms, 1));
-  return now_ms + times_.interval_ms + static_cast<std::int64_t>((jitter_state_ >> 33U) % span);
+  const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>(below_ms, 1));
+  return static_cast<std::int64_t>((jitter_state_ >> 33U) % span);
 }
 
 }  // namespace reclaim

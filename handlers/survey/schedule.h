@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -28,13 +29,17 @@ class SurveySchedule final {
   SurveySchedule(Timers& timers, const Clock& clock, Times times, std::uint64_t seed,
                  std::function<void(bool periodic)> run);
 
+  // The first periodic survey, at any time within `within_ms`, or the interval if that is less:
+  // hosts that start at once do not begin together. Nothing, where somebody wanted one before.
+  void begin(std::int64_t within_ms);
   // A survey `delay_ms` from now, an hour at most. However many are wanted, few are remembered.
   // `for_instance`: only to catch the end of that instance's allocation; dropped by settle(). The
   // first one ever is a periodic one.
   void want(std::int64_t delay_ms, const std::string& for_instance = "");
   // Once the instance's device was found free, there is nothing left to wait for.
   void settle(const std::string& instance);
-  // The survey that was begun is over; `retry_ms` from now it is wanted again as the same kind.
+  // The survey that was begun is over; after `retry_ms`, and up to half of that more, it is wanted
+  // again as the same kind.
   void ended();
   void failed(std::int64_t retry_ms);
   // No more of them.
@@ -43,13 +48,15 @@ class SurveySchedule final {
   [[nodiscard]] std::size_t wanted() const { return due_.size(); }
 
  private:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kCoalesceMs = 200;        // wanted so close together they are one
   static constexpr std::int64_t kDelayMaxMs = 3'600'000;  // no event frees a device later than this
   static constexpr std::size_t kCrowd = 300;              // as many stand apart by instance
 
   void arm();
   void fire();
-  [[nodiscard]] std::int64_t next_periodic(std::int64_t now_ms);
+  [[nodiscard]] std::int64_t next_interval();
+  [[nodiscard]] std::int64_t at_random(std::int64_t below_ms);
 
   Timers& timers_;
   const Clock& clock_;
@@ -57,7 +64,8 @@ class SurveySchedule final {
   std::uint64_t jitter_state_;
   std::function<void(bool periodic)> run_;
   std::set<std::pair<std::int64_t, std::string>> due_;  // monotonic ms, instance or ""
-  std::int64_t periodic_due_ = 0;
+  std::int64_t periodic_due_ = kNever;                  // until begin()
+  bool spread_ = false;                                 // the second periodic survey has its time
   std::int64_t not_before_ = 0;
   std::uint64_t timer_ = 0;
   bool running_ = false;

@@ -6,6 +6,8 @@ namespace reclaim {
 
 namespace {
 
+constexpr std::size_t kReadsAtOnce = 4;  // devices; as many connections to Placement
+
 // Some makers give all their drives one Device Serial Number; functions of one device share theirs.
 std::set<std::string> forget_shared_serial_numbers(std::vector<nvme::DriveFacts>& drives) {
   std::set<std::string> told;
@@ -39,82 +41,144 @@ std::vector<std::string> Sighting::policy_traits() const {
 }
 
 struct Surveyor::Run {
-  placement::Providers* providers = nullptr;
+  SurveyRequest request;
   Survey survey;
-  std::vector<std::pair<PciAddress, std::string>> to_read;  // address, provider UUID
+  std::uint64_t doubts = 0;  // when it began
+  MonoMs began;
+  std::vector<std::pair<PciAddress, placement::ProviderRow>> wanted;  // providers to be told of
+  std::vector<std::pair<PciAddress, std::string>> to_read;            // address, provider UUID
   std::size_t next = 0;
+  std::size_t under_way = 0;
   Callback<Survey> done;
 };
 
-Surveyor::Surveyor(placement::Providers& providers, nvme::Drives& drives)
-    : providers_(providers), drives_(drives) {}
+Surveyor::Surveyor(placement::Providers& providers, nvme::Drives& drives, const Clock& clock,
+                   std::int64_t full_interval_ms)
+    : providers_(providers), drives_(drives), clock_(clock), memory_(full_interval_ms) {}
 
 void Surveyor::survey(const SurveyRequest& request, Callback<Survey> done) {
   auto run = std::make_shared<Run>();
-  run->providers = &providers_;
+  run->request = request;
   run->done = std::move(done);
-  providers_.list_tree([this, run, request](Result<placement::Tree> tree) {
-    if (!tree) return run->done(std::move(tree).error().wrap("listing the resource providers"));
-    run->survey.root_uuid = tree->root_uuid;
-    run->survey.root_name = tree->root_name;
-    for (const placement::ProviderRow& row : tree->rows) {
-      const auto address = address_of_provider(row.name);
-      if (!address) continue;
-      Sighting& sighting = run->survey.sightings[*address];
-      sighting.address = *address;
-      sighting.rows.push_back(row);
-    }
-    for (const PciAddress& address : request.known) {
-      run->survey.sightings[address].address = address;
-    }
-    std::set<PciAddress> seen;
-    for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
-    drives_.discover(seen, [run, request](Result<std::vector<nvme::DriveFacts>> drives) {
-      if (!drives) return run->done(std::move(drives).error().wrap("looking at the host's drives"));
-      run->survey.shared_serial_numbers = forget_shared_serial_numbers(*drives);
-      for (nvme::DriveFacts& facts : *drives) {
-        run->survey.drives.push_back(
-            {facts.address, facts.identity ? facts.identity->serial : "", facts.hardware});
-        const auto it = run->survey.sightings.find(facts.address);
-        if (it != run->survey.sightings.end()) {
-          it->second.drive = std::move(facts);
-        } else if (request.unregistered) {
-          Sighting& sighting = run->survey.sightings[facts.address];
-          sighting.address = facts.address;
-          sighting.drive = std::move(facts);
-        }
-      }
-      for (const auto& [address, sighting] : run->survey.sightings) {
-        if (request.busy.contains(address)) continue;
-        if (sighting.rows.size() > 1 && request.known.contains(address)) {
-          for (const auto& row : sighting.rows) run->to_read.emplace_back(address, row.uuid);
-        }
-        if (sighting.rows.size() != 1) continue;
-        const placement::ProviderRow& row = sighting.rows.front();
-        if (row.one_time_use || request.known.contains(address) ||
-            (row.owner_cyborg && request.ours && request.ours(sighting))) {
-          run->to_read.emplace_back(address, row.uuid);
-        }
-      }
-      read_next(run);
-    });
+  run->doubts = memory_.doubts();
+  run->began = clock_.now().mono;
+  providers_.list_tree_again(memory_.tree(run->began), [this, run](Result<placement::Tree> tree) {
+    if (!tree) return fail(run, std::move(tree).error().wrap("listing the resource providers"));
+    on_tree(run, std::move(tree).value());
   });
 }
 
-void Surveyor::read_next(const std::shared_ptr<Run>& run) {
-  if (run->next == run->to_read.size()) return run->done(std::move(run->survey));
-  const auto [address, uuid] = run->to_read[run->next++];
-  run->providers->read(uuid, [run, at = address](Result<placement::ProviderView> view) {
-    Sighting& sighting = run->survey.sightings[at];
-    if (view && sighting.rows.size() > 1) {
-      sighting.views.push_back(std::move(view).value());
-    } else if (view) {
-      sighting.view = std::move(view).value();
-    } else {
-      sighting.problem = view.error().what;
-    }
-    read_next(run);
+// A failure leaves nothing to rest on.
+void Surveyor::fail(const std::shared_ptr<Run>& run, Error error) {
+  memory_.forget();
+  run->done(std::move(error));
+}
+
+void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
+  run->survey.root_uuid = tree.root_uuid;
+  run->survey.root_name = tree.root_name;
+  for (const placement::ProviderRow& row : tree.rows) {
+    const auto address = address_of_provider(row.name);
+    if (!address) continue;
+    Sighting& sighting = run->survey.sightings[*address];
+    sighting.address = *address;
+    sighting.rows.push_back(row);
+  }
+  if (run->doubts == memory_.doubts()) {
+    memory_.note_tree(std::move(tree), run->began, clock_.now().mono);
+  }
+  for (const PciAddress& address : run->request.known) {
+    run->survey.sightings[address].address = address;
+  }
+  std::set<PciAddress> seen;
+  for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
+  drives_.discover(seen, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
+    if (!drives) return fail(run, std::move(drives).error().wrap("looking at the host's drives"));
+    on_drives(run, std::move(drives).value());
   });
+}
+
+void Surveyor::on_drives(const std::shared_ptr<Run>& run, std::vector<nvme::DriveFacts> drives) {
+  const SurveyRequest& request = run->request;
+  run->survey.shared_serial_numbers = forget_shared_serial_numbers(drives);
+  for (nvme::DriveFacts& facts : drives) {
+    run->survey.drives.push_back(
+        {facts.address, facts.identity ? facts.identity->serial : "", facts.hardware});
+    const auto it = run->survey.sightings.find(facts.address);
+    if (it != run->survey.sightings.end()) {
+      it->second.drive = std::move(facts);
+    } else if (request.unregistered) {
+      Sighting& sighting = run->survey.sightings[facts.address];
+      sighting.address = facts.address;
+      sighting.drive = std::move(facts);
+    }
+  }
+  std::vector<placement::ProviderRow> remembered;
+  for (const auto& [address, sighting] : run->survey.sightings) {
+    if (request.busy.contains(address)) continue;
+    if (sighting.rows.size() > 1 && request.known.contains(address)) {
+      for (const auto& row : sighting.rows) run->to_read.emplace_back(address, row.uuid);
+    }
+    if (sighting.rows.size() != 1) continue;
+    const placement::ProviderRow& row = sighting.rows.front();
+    const bool wanted = row.one_time_use || request.known.contains(address) ||
+                        (row.owner_cyborg && request.ours && request.ours(sighting));
+    if (!wanted) continue;
+    if (request.unsettled.contains(address)) {
+      run->to_read.emplace_back(address, row.uuid);
+    } else {
+      run->wanted.emplace_back(address, row);
+      remembered.push_back(row);
+    }
+  }
+  if (run->doubts != memory_.doubts() || !memory_.needs_consumers(remembered, run->began)) {
+    return recall(run, {});
+  }
+  providers_.read_consumers(run->survey.root_uuid,
+                            [this, run](const Result<std::vector<std::string>>& on_root) {
+                              // Unknown who has any: what is allocated is read again.
+                              recall(run, on_root ? *on_root : std::vector<std::string>{});
+                            });
+}
+
+void Surveyor::recall(const std::shared_ptr<Run>& run, const std::vector<std::string>& on_root) {
+  for (const auto& [address, row] : run->wanted) {
+    const placement::ProviderView* view =
+        run->doubts == memory_.doubts() ? memory_.recall(row, on_root, run->began) : nullptr;
+    if (view == nullptr) {
+      run->to_read.emplace_back(address, row.uuid);
+      continue;
+    }
+    Sighting& sighting = run->survey.sightings[address];
+    sighting.view = *view;
+    sighting.remembered = true;
+  }
+  read_on(run);
+}
+
+void Surveyor::read_on(const std::shared_ptr<Run>& run) {
+  if (run->next == run->to_read.size() && run->under_way == 0) {
+    return run->done(std::move(run->survey));
+  }
+  while (run->next < run->to_read.size() && run->under_way < kReadsAtOnce) {
+    const auto [address, uuid] = run->to_read[run->next++];
+    ++run->under_way;
+    providers_.read(uuid,
+                    [this, run, at = address, id = uuid](Result<placement::ProviderView> view) {
+                      --run->under_way;
+                      Sighting& sighting = run->survey.sightings[at];
+                      if (view && sighting.rows.size() > 1) {
+                        sighting.views.push_back(std::move(view).value());
+                      } else if (view) {
+                        if (run->doubts == memory_.doubts()) memory_.keep(*view, run->began);
+                        sighting.view = std::move(view).value();
+                      } else {
+                        memory_.doubt_provider(id);
+                        sighting.problem = view.error().what;
+                      }
+                      read_on(run);
+                    });
+  }
 }
 
 }  // namespace reclaim

@@ -2,7 +2,7 @@
 // and put together by address. Reading only; what follows from it is decided in
 // handlers/survey/admission.h.
 //
-// Thread: the loop's. Owns nothing but what is under way.
+// Thread: the loop's. Owns what is under way, and what it remembers.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "handlers/survey/reading_memory.h"
 #include "nvme/drives.h"
 #include "placement/providers.h"
 #include "state/base/pci_address.h"
@@ -46,7 +47,8 @@ struct Sighting {
   // Of each provider that could be read, where several stand for an address that is known.
   std::vector<placement::ProviderView> views;
   std::optional<nvme::DriveFacts> drive;  // when the host shows such a function
-  std::string problem;                    // why the provider could not be read this time
+  bool remembered = false;  // an earlier survey read it, and it stands (reading_memory.h)
+  std::string problem;      // why the provider could not be read this time
 
   // Filled in by the conductor. Whether it is configured to be ours: by device_spec, or what is no
   // drive by the whitelist; nothing: the host shows no such function.
@@ -89,27 +91,43 @@ struct Survey {
 [[nodiscard]] std::optional<PciAddress> address_of_provider(std::string_view name);
 
 struct SurveyRequest {
-  std::set<PciAddress> known;  // addresses to read although no provider is marked one-time-use
-  std::set<PciAddress> busy;   // being cleaned: not read, the conductor reads them itself
+  std::set<PciAddress> known;      // addresses to read although no provider is marked one-time-use
+  std::set<PciAddress> busy;       // being cleaned: not read, the conductor reads them itself
+  std::set<PciAddress> unsettled;  // read again, though what is remembered may stand
   // Of a provider of Cyborg's: is it ours? Only then it is read.
   std::function<bool(const Sighting&)> ours;
   // Drives that no provider stands for are told too.
   bool unregistered = false;
 };
 
+// Remembers what it read, and asks again only for what may have changed. A remembered view decides
+// nothing but that there is nothing to do: whoever would act on one has the host surveyed again,
+// with that address among the unsettled.
 class Surveyor final {
  public:
-  Surveyor(placement::Providers& providers, nvme::Drives& drives);
+  Surveyor(placement::Providers& providers, nvme::Drives& drives, const Clock& clock,
+           std::int64_t full_interval_ms);
 
-  // Requests to Placement: those of list_tree, and those of read for every device looked at.
+  // Requests to Placement: those of list_tree_again, one for the consumers of the root where a
+  // remembered device has any, and those of read for every device that is looked at.
   void survey(const SurveyRequest& request, Callback<Survey> done);
+
+  // To be read again with the next survey: what an instance or a migration has, and all.
+  void doubt_consumer(const std::string& consumer) { memory_.doubt_consumer(consumer); }
+  void forget() { memory_.forget(); }
 
  private:
   struct Run;
-  static void read_next(const std::shared_ptr<Run>& run);
+  void on_tree(const std::shared_ptr<Run>& run, placement::Tree tree);
+  void on_drives(const std::shared_ptr<Run>& run, std::vector<nvme::DriveFacts> drives);
+  void recall(const std::shared_ptr<Run>& run, const std::vector<std::string>& on_root);
+  void read_on(const std::shared_ptr<Run>& run);
+  void fail(const std::shared_ptr<Run>& run, Error error);
 
   placement::Providers& providers_;
   nvme::Drives& drives_;
+  const Clock& clock_;
+  ReadingMemory memory_;
 };
 
 }  // namespace reclaim

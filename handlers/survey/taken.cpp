@@ -53,10 +53,10 @@ bool is_known_dirty(const Record& record, const LedgerEntry* ledger) {
 
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved) {
   const bool by_ledger = record.stage == Stage::available;
-  out.alarm = fmt::format(
-      "bound by {} although it is {}: a tenant has got a drive that is not known to be clean; {}",
-      who, by_ledger ? "remembered as dirty" : to_string(device_state(record.stage)),
-      reserved ? "it is reserved" : "it is reserved again now");
+  out.alarm =
+      fmt::format("bound by {} although it is {}: {}; {}", who,
+                  by_ledger ? "remembered as dirty" : to_string(device_state(record.stage)),
+                  kNotKnownToBeClean, reserved ? "it is reserved" : "it is reserved again now");
   out.facts.detail = out.alarm;
   out.facts.last_error = out.alarm;
 }

@@ -17,6 +17,9 @@ namespace reclaim {
 // Not clean, as is recorded or remembered, and no tenant's as far as is known.
 [[nodiscard]] bool is_known_dirty(const Record& record, const LedgerEntry* ledger);
 
+// As the alarm and its journal line say it.
+inline constexpr const char* kNotKnownToBeClean =
+    "a tenant has got a drive that is not known to be clean";
 // A tenant has got what is not known to be clean: said in journal, last_error and log. `who` holds
 // it; `reserved`: nobody else can get it meanwhile.
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved);

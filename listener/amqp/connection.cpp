@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
+#include <utility>
+
 #include "state/base/log.h"
 
 namespace reclaim::listener {
@@ -71,8 +74,10 @@ Error closed_error(int reply_code, amqp_bytes_t reply_text) {
       reply_code};
 }
 
-Error library_error(int status) {
-  return Error{Errc::unavailable, amqp_error_string2(status), status};
+Error library_error(int status, int number) {
+  std::string what = amqp_error_string2(status);
+  if (number != 0) what += fmt::format(": {}", std::strerror(number));
+  return Error{Errc::unavailable, std::move(what), status};
 }
 
 }  // namespace reclaim::listener

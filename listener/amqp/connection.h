@@ -44,7 +44,7 @@ using AmqpConnection = std::unique_ptr<amqp_connection_state_t_, CloseAmqpConnec
 // The broker closed a channel or the connection. 404 is not_found, 406 conflict, 403 and 530
 // refused, everything else unavailable; `raw` is the AMQP reply code, the text the broker's own.
 [[nodiscard]] Error closed_error(int reply_code, amqp_bytes_t reply_text);
-// A negative status of librabbitmq's.
-[[nodiscard]] Error library_error(int status);
+// A negative status of librabbitmq's; `number`: the errno that came with it, 0 where none did.
+[[nodiscard]] Error library_error(int status, int number = 0);
 
 }  // namespace reclaim::listener

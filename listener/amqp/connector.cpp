@@ -5,6 +5,7 @@
 #include <sys/time.h>
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 
 #include "listener/amqp/topology.h"
@@ -96,10 +97,11 @@ Status open_socket(amqp_connection_state_t connection, const AmqpOptions& option
     if (socket == nullptr) return Error{Errc::unavailable, "no memory for a socket"};
   }
   const timeval timeout = to_timeval(options.connect_timeout_ms);
+  errno = 0;
   const int status = amqp_socket_open_noblock(socket, host.host.c_str(), host.port, &timeout);
   if (status != AMQP_STATUS_OK) {
-    return library_error(status).wrap(options.tls.enabled ? "connecting with TLS failed"
-                                                          : "connecting failed");
+    return library_error(status, errno)
+        .wrap(options.tls.enabled ? "connecting with TLS failed" : "connecting failed");
   }
   // Acks and dead letters are written from the loop, which must not wait for the socket: the link
   // looks for room first, and this is the room.

@@ -37,6 +37,7 @@ void KickFeed::take(std::string_view body, std::uint64_t tag, std::uint64_t inca
       break;
   }
   counters_.kicks += 1;
+  if (decision.sent_at && on_sent_) on_sent_(*decision.sent_at);
   Kick kick;
   kick.reason = decision.event_type;
   kick.instance = decision.instance_uuid;

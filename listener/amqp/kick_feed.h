@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "handlers/bus/kick.h"
 #include "listener/amqp/kick_push.h"
+#include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/timers.h"
 #include "state/device/store.h"
@@ -36,6 +38,9 @@ class KickFeed final {
   void take(std::string_view body, std::uint64_t tag, std::uint64_t incarnation,
             const std::function<void(std::string_view why)>& dead_letter);
 
+  // Told when each message was sent that becomes a kick, as its sender's clock has it.
+  void on_sent(std::function<void(WallMs sent_at)> told) { on_sent_ = std::move(told); }
+
   [[nodiscard]] const KickFeedCounters& counters() const { return counters_; }
   [[nodiscard]] std::size_t waiting() const { return push_.waiting(); }
   // Hosts that were named and never announced themselves.
@@ -47,6 +52,7 @@ class KickFeed final {
   KickDecider decider_;
   std::vector<int> survey_delays_s_;
   KickPush push_;
+  std::function<void(WallMs)> on_sent_;
   KickFeedCounters counters_;
 };
 

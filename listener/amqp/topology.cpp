@@ -112,6 +112,23 @@ Result<bool> find_or_make_queue(Channel& channel, QueueWish wish) {
   return made.error().wrap(fmt::format("declaring queue '{}'", wish.name));
 }
 
+// RabbitMQ's "invalid arg 'x-priority' for queue ... of queue type rabbit_stream_queue".
+bool is_of_stream(const Error& error) {
+  return error.code == Errc::conflict &&
+         error.what.find("rabbit_stream_queue") != std::string::npos;
+}
+
+Error stream_refused(const std::string& queue) {
+  return Error{
+      Errc::refused,
+      fmt::format("queue '{}' is a stream, which gives what was read to every other worker "
+                  "too, and gives nothing again that was lost: classic and quorum queues "
+                  "are accepted. Delete it (rabbitmqctl delete_queue {}), and it is made "
+                  "anew as [listener] queue_type says; or name another one with "
+                  "[listener] queue",
+                  queue, queue)};
+}
+
 Status bind(Channel& channel, const AmqpOptions& options, const std::string& exchange) {
   for (const std::string& key : options.routing_keys) {
     (void)amqp_queue_bind(channel.raw(), kConsumeChannel, bytes(options.queue), bytes(exchange),
@@ -186,12 +203,16 @@ Status begin_consuming(amqp_connection_state_t connection, const AmqpOptions& op
                        0);
   const Status bounded = channel.answer();
   if (!bounded) return bounded.error().wrap("setting the prefetch bound");
+  // The priority that a consumer has anyway. Every queue takes it but a stream, of which nothing
+  // else tells before messages come.
+  amqp_table_entry_t priority = entry_of("x-priority", std::int64_t{0});
   (void)amqp_basic_consume(connection, kConsumeChannel, bytes(options.queue), amqp_empty_bytes, 0,
-                           0, 0, amqp_empty_table);
+                           0, 0, {1, &priority});
   // Not answer(): deliveries may already wait in the channel's buffers, which must not be released.
   const Status consuming = check_reply(connection, amqp_get_rpc_reply(connection));
-  if (!consuming) return consuming.error().wrap(fmt::format("consuming from '{}'", options.queue));
-  return Ok{};
+  if (consuming) return Ok{};
+  if (is_of_stream(consuming.error())) return stream_refused(options.queue);
+  return consuming.error().wrap(fmt::format("consuming from '{}'", options.queue));
 }
 
 }  // namespace reclaim::listener

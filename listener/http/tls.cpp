@@ -8,25 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <system_error>
 
 #include "state/base/check.h"
+#include "state/base/openssl_error.h"
 
 namespace reclaim::listener {
 namespace {
-
-// The first complaint is the cause, the later ones are of its callers. Empties OpenSSL's queue.
-unsigned long take_cause() {
-  const unsigned long cause = ERR_peek_error();
-  ERR_clear_error();
-  return cause;
-}
-
-std::string to_text(unsigned long cause) {
-  if (ERR_SYSTEM_ERROR(cause)) return std::generic_category().message(ERR_GET_REASON(cause));
-  const char* reason = cause == 0 ? nullptr : ERR_reason_error_string(cause);
-  return reason == nullptr ? "not usable" : reason;
-}
 
 // OpenSSL would ask for it at the terminal.
 int no_pass_phrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* asked) {
@@ -67,11 +54,11 @@ Result<std::unique_ptr<HttpTls>> HttpTls::create(const std::string& cert_file,
 
   if (SSL_CTX_use_certificate_chain_file(context.get(), cert_file.c_str()) != 1) {
     return Error{Errc::invalid, fmt::format("TLS certificate {}: {} (a PEM file is needed)",
-                                            cert_file, to_text(take_cause()))};
+                                            cert_file, openssl_text(take_openssl_cause()))};
   }
   if (SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    const unsigned long cause = take_cause();
-    std::string complaint = to_text(cause);
+    const unsigned long cause = take_openssl_cause();
+    std::string complaint = openssl_text(cause);
     if (asked) complaint = "it needs a pass phrase, and only keys without one can be used";
     if (ERR_GET_LIB(cause) == ERR_LIB_X509) {
       complaint = fmt::format("it does not belong to the certificate {}", cert_file);

@@ -66,6 +66,7 @@ std::string make_cgroup(const CommandOptions& options) {
 // async-signal-safe calls are allowed (fork(2)), and no memory may be asked for.
 struct Plan {
   const char* path;
+  const char* argument;  // nullptr: none
   int input;
   int output;
   int errors;
@@ -111,7 +112,8 @@ void reset_signals() {
   if (::chdir("/") != 0) give_up(now);
   (void)::umask(077);
   reset_signals();
-  std::array<char*, 2> arguments{const_cast<char*>(plan.path), nullptr};
+  std::array<char*, 3> arguments{const_cast<char*>(plan.path), const_cast<char*>(plan.argument),
+                                 nullptr};
   static constexpr char kPath[] =
       "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   static constexpr char kLang[] = "LANG=C.UTF-8";
@@ -123,7 +125,7 @@ void reset_signals() {
 }  // namespace
 
 Result<CommandChild> CommandChild::start(const CommandOptions& options, const std::string& path,
-                                         const std::string& input) {
+                                         const std::string& argument, const std::string& input) {
   const UniqueFd in = file_of(input);
   if (!in.valid()) return Error{Errc::failed, "no memory for its input"};
   auto out = make_pipe();
@@ -138,6 +140,7 @@ Result<CommandChild> CommandChild::start(const CommandOptions& options, const st
     procs = UniqueFd(::open((cgroup + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
   }
   const Plan plan{path.c_str(),
+                  argument.empty() ? nullptr : argument.c_str(),
                   in.get(),
                   out->write.get(),
                   err->write.get(),

@@ -16,10 +16,10 @@ namespace reclaim::nvme {
 
 class CommandChild final {
  public:
-  // Runs `path` without arguments and with `input` as its standard input. Errc::failed: it could
-  // not be begun.
+  // Runs `path` with `argument`, if that is not empty, and with `input` as its standard input.
+  // Errc::failed: it could not be begun.
   static Result<CommandChild> start(const CommandOptions& options, const std::string& path,
-                                    const std::string& input);
+                                    const std::string& argument, const std::string& input);
   // Ends all that it started.
   ~CommandChild();
   CommandChild(CommandChild&& other) noexcept;

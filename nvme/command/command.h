@@ -12,9 +12,11 @@
 namespace reclaim::nvme {
 
 struct Command {
-  std::string path;    // absolute
-  std::string sha256;  // lower-case hex that the plan has locked in; empty: not known yet
-  std::string input;   // one JSON object, for standard input
+  std::string path;      // absolute
+  std::string sha256;    // lower-case hex that the plan has locked in; empty: not known yet
+  std::string input;     // one JSON object, for standard input; empty: there is none
+  std::string argument;  // its only one; empty: none
+  bool silent = false;   // it speaks no protocol: what it writes is logged
   std::int64_t timeout_ms = 900'000;
   StepDriver driver;  // of a function that is no drive: what it is bound to meanwhile
 };

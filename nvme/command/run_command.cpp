@@ -28,7 +28,7 @@ constexpr std::size_t kErrorLineBytes = 300;
 constexpr std::int64_t kMsPerS = 1000;
 constexpr std::int64_t kProgressEveryMs = 200;
 
-// Standard error, line by line into the log.
+// What it writes, line by line into the log.
 class ErrorLines final {
  public:
   ErrorLines(const CommandOptions& options, const std::string& path, Logger& log)
@@ -76,6 +76,7 @@ class Run final {
           on_progress(now);
         }),
         output_(options, on_progress_),
+        said_(options, command.path, log),
         errors_(options, command.path, log) {}
 
   Result<CommandReport> to_the_end(CommandChild child, const std::string& sha256) {
@@ -117,6 +118,7 @@ class Run final {
   Status drain(CommandChild& child) {
     if (Status read = read_output(child); !read) return read;
     read_errors(child);
+    said_.finish();
     errors_.finish();
     return output_.finish();
   }
@@ -137,7 +139,12 @@ class Run final {
   Status read_output(CommandChild& child) {
     Status taken = Ok{};
     if (!child.output.valid()) return taken;
+    int reads_left = kErrorReadsMax;  // as below, of what has no limit of its own
     const bool open = read_all(child.output.get(), [&](std::string_view bytes) {
+      if (command_.silent) {
+        said_.take(bytes);
+        return --reads_left > 0;
+      }
       taken = output_.take(bytes);
       return taken.ok();
     });
@@ -163,7 +170,8 @@ class Run final {
   }
 
   Error failed(const std::string& how) const {
-    const std::string& words = output_.words().empty() ? errors_.last() : output_.words();
+    const std::string& logged = errors_.last().empty() ? said_.last() : errors_.last();
+    const std::string& words = output_.words().empty() ? logged : output_.words();
     return Error{Errc::failed, words.empty() ? how : fmt::format("{} ({})", words, how)};
   }
 
@@ -188,6 +196,7 @@ class Run final {
   std::optional<std::int64_t> told_ms_;
   std::function<void(CommandProgress)> on_progress_;  // not more often than anybody can read
   CommandOutput output_;
+  ErrorLines said_;  // standard output of one that speaks no protocol
   ErrorLines errors_;
 };
 
@@ -204,7 +213,8 @@ Result<CommandReport> run_command(const Command& command, const CommandOptions& 
                              "starts over",
                              command.path)};
   }
-  auto child = CommandChild::start(options, command.path, command.input + "\n");
+  auto child = CommandChild::start(options, command.path, command.argument,
+                                   command.input.empty() ? "" : command.input + "\n");
   if (!child) return child.error().wrap("command " + command.path);
   return Run(command, options, on_progress, stop, clock, log)
       .to_the_end(*std::move(child), *sha256);

@@ -2,37 +2,21 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "nvme/controller/admin.h"
 #include "nvme/controller/status.h"
+#include "nvme/erase/sanitize_pace.h"
 
 namespace reclaim::nvme {
 namespace {
 
-constexpr unsigned kRunning = 2;            // SSTAT bits 2:0
-constexpr std::int64_t kFirstPauseMs = 20;  // crypto erases end within moments
+constexpr unsigned kRunning = 2;  // SSTAT bits 2:0
 
 Error never_sent(const Error& error) {
   return Error{error.code == Errc::unknown ? Errc::failed : error.code,
                error.what + "; nothing was sent to the drive", error.raw};
 }
-
-// Doubles up to the configured interval.
-class Pause final {
- public:
-  explicit Pause(std::int64_t most_ms) : most_ms_(most_ms) {}
-  std::int64_t next() {
-    const std::int64_t now = std::min(next_ms_, most_ms_);
-    next_ms_ = now * 2;
-    return now;
-  }
-
- private:
-  std::int64_t most_ms_;
-  std::int64_t next_ms_ = kFirstPauseMs;
-};
 
 // One sanitize under way.
 struct Run {
@@ -179,12 +163,13 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
                            StopFlag& stop) {
   CHECK(run.sent);
   StallWatch watch(run.request.stall_timeout_ms);
-  Pause pause(drive.options.poll_interval_ms);
+  SanitizePace pace(drive.options.poll_interval_ms);
   std::uint32_t failures = 0;
   while (true) {
     const auto log = sanitize_log(drive);
     if (log) {
       failures = 0;
+      if (log->status() == kRunning) pace.saw(log->sprog, drive.clock.now().mono);
       auto decided = judge_reading(drive, run, *log, watch, on_progress);
       if (decided) return *std::move(decided);
     } else if (++failures >= drive.options.log_failures_max || log.error().raw == ENODEV) {
@@ -199,7 +184,8 @@ Result<EraseEvidence> poll(const DriveContext& drive, Run& run, const ReportProg
                                "only slow",
                                run.request.timeout_ms / 1000, drive.claim.sys().controller)};
     }
-    if (stop.wait(pause.next())) {
+    // A controller that does not answer, as in a reset, is given the whole interval each time.
+    if (stop.wait(log ? pace.next_ms(drive.clock.now().mono) : drive.options.poll_interval_ms)) {
       return Error{Errc::unknown, "stopped while the sanitize goes on in the drive"};
     }
   }
@@ -214,7 +200,7 @@ Result<SanitizeLog> sanitize_log(const DriveContext& drive) {
 Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs deadline,
                                           std::int64_t stall_timeout_ms, StopFlag& stop) {
   StallWatch watch(stall_timeout_ms);
-  Pause pause(drive.options.poll_interval_ms);
+  SanitizePace pace(drive.options.poll_interval_ms);
   bool told = false;
   while (true) {
     const auto log = sanitize_log(drive);
@@ -227,6 +213,7 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
       told = true;
     }
     const MonoMs now = drive.clock.now().mono;
+    pace.saw(log->sprog, now);
     if (watch.stalled(log->sprog, now) || now.ms >= deadline.ms) {
       return Error{Errc::failed,
                    fmt::format("a sanitize that was running already does not end ({:.1f} %, SCDW10 "
@@ -234,7 +221,7 @@ Result<SanitizeLog> wait_while_sanitizing(const DriveContext& drive, MonoMs dead
                                "move for hours, replace the drive",
                                progress_percent(*log), log->scdw10)};
     }
-    if (stop.wait(pause.next())) {
+    if (stop.wait(pace.next_ms(now))) {
       return Error{Errc::cancelled, "stopped while waiting for a sanitize that runs already"};
     }
   }

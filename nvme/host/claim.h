@@ -75,6 +75,8 @@ class Claim final {
   [[nodiscard]] std::vector<NamespaceFacts> namespace_facts() const;
   [[nodiscard]] const SysDrive& sys() const { return sys_; }
   [[nodiscard]] const Rules& rules() const { return request_.rules; }
+  // Other rules for what follows: a qualification ends with those that it recommends.
+  void replace_rules(Rules rules) { request_.rules = std::move(rules); }
 
  private:
   Claim(Options options, ClaimRequest request, Logger& log)

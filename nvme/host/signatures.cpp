@@ -76,7 +76,7 @@ Status probe_disk(int fd, const std::string& name, std::vector<std::string>& fou
   return unreadable(name, fmt::format("more than {} signatures", kProbesMax));
 }
 
-Status look_at_disk(const Options& options, const SysNamespace& ns,
+Status look_at_disk(const Options& options, const SysNamespace& ns, Edges edges,
                     std::vector<std::string>& found) {
   const std::string path = options.dev_root + "/" + ns.disk.name;
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -88,7 +88,9 @@ Status look_at_disk(const Options& options, const SysNamespace& ns,
   if (auto disk = check_disk(fd.get(), path, ns); !disk) return disk;
   // What was read before may be of the past by now; it costs nobody anything.
   static_cast<void>(::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED));
-  if (auto readable = read_edges(fd.get(), ns); !readable) return readable;
+  if (auto readable = read_edges(fd.get(), ns); !readable) {
+    return edges == Edges::may_be_barred ? Status(Ok{}) : readable;
+  }
   return probe_disk(fd.get(), ns.disk.name, found);
 }
 
@@ -126,7 +128,7 @@ Status check_namespaces(const SysDrive& sys, const ControllerState& layout) {
 }  // namespace
 
 Result<std::vector<std::string>> find_signatures(const Options& options, const PciAddress& address,
-                                                 const StopFlag& stop) {
+                                                 const StopFlag& stop, Edges edges) {
   const auto sys = read_drive(options.sysfs_root, address);
   if (!sys) return sys.error();
   if (sys->driver != "nvme" || sys->controller_state != "live") {
@@ -148,7 +150,9 @@ Result<std::vector<std::string>> find_signatures(const Options& options, const P
   std::vector<std::string> found;
   for (const SysNamespace& ns : sys->namespaces) {
     if (stop.requested()) return Error{Errc::cancelled, "stopped while looking for signatures"};
-    if (auto looked = look_at_disk(options, ns, found); !looked) return std::move(looked).error();
+    if (auto looked = look_at_disk(options, ns, edges, found); !looked) {
+      return std::move(looked).error();
+    }
   }
   for (const BlockDevice* device : sys->block_devices()) {
     for (const std::string& holder : device->holders) {

@@ -14,12 +14,20 @@
 
 namespace reclaim::nvme {
 
+// The first and the last of a disk, where signatures are.
+enum class Edges {
+  have_to_be_read,
+  // Of a disk whose edges cannot be read nothing is found: for a drive that is known to bar reading
+  // because of what was done to it.
+  may_be_barred,
+};
+
 // One line for each ("nvme0n1: gpt partition table", "nvme0n1: LVM2_member"), and for each device
 // that the host has built on a disk or its partitions ("nvme0n1: held by dm-0"); a drive without
 // namespaces has none. Opened read-only, never exclusively. Errc::busy: not now; refused: a
 // namespace that cannot be read, detached ones included; not_found: no such function; cancelled.
-[[nodiscard]] Result<std::vector<std::string>> find_signatures(const Options& options,
-                                                               const PciAddress& address,
-                                                               const StopFlag& stop);
+[[nodiscard]] Result<std::vector<std::string>> find_signatures(
+    const Options& options, const PciAddress& address, const StopFlag& stop,
+    Edges edges = Edges::have_to_be_read);
 
 }  // namespace reclaim::nvme

@@ -313,6 +313,9 @@ void CurlTransport::Impl::collect() {
       long status = 0;
       curl_easy_getinfo(transfer->easy.get(), CURLINFO_RESPONSE_CODE, &status);
       transfer->response.status = static_cast<int>(status);
+      curl_off_t retry_after_s = 0;  // as seconds, or as a date
+      curl_easy_getinfo(transfer->easy.get(), CURLINFO_RETRY_AFTER, &retry_after_s);
+      transfer->response.retry_after_s = retry_after_s;
       over.emplace_back(std::move(transfer->done), std::move(transfer->response));
     } else {
       over.emplace_back(std::move(transfer->done),

@@ -5,6 +5,7 @@
 // from its headers or body.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct HttpResponse {
   int status = 0;
   std::vector<HttpHeader> headers;
   std::string body;
+  std::int64_t retry_after_s = 0;  // how long the service asks to be left alone; 0: it does not
 
   // The first header of this name in any case, or "".
   [[nodiscard]] std::string_view header(std::string_view name) const;

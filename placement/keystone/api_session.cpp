@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <numeric>
 
 namespace reclaim::placement {
@@ -10,7 +11,9 @@ std::uint64_t RequestCounts::placement() const {
 }
 
 ApiSession::ApiSession(const Service& service, Options options, Ports ports)
-    : service_(service), options_(std::move(options)), ports_(ports) {}
+    : service_(service), options_(std::move(options)), ports_(ports) {
+  random_.seed(static_cast<std::minstd_rand::result_type>(std::hash<std::string>{}(options_.host)));
+}
 
 ApiSession::~ApiSession() {
   for (const OnSession& done : waiting_for_login_) done.drop();
@@ -48,7 +51,7 @@ void ApiSession::advance(Open open, Exchange::Step step) {
                    advance(std::move(open), std::move(next));
                  });
   } else {
-    const int delay_ms = std::get<Pause>(step).delay_ms;
+    const int delay_ms = spread(std::get<Pause>(step));
     ports_.logger.warning(log_name::kPlacement,
                           fmt::format("{} is tried again in {} ms",
                                       to_string(open.exchange.request().kind), delay_ms));
@@ -80,11 +83,16 @@ void ApiSession::advance_login(Login::Step step) {
       advance_login(login_->on_answer(answer, ports_.clock.now()));
     });
   } else {
-    const int delay_ms = std::get<Pause>(step).delay_ms;
+    const int delay_ms = spread(std::get<Pause>(step));
     ports_.logger.warning(log_name::kPlacement,
                           fmt::format("the login is tried again in {} ms", delay_ms));
     pause(delay_ms, [this] { advance_login(login_->on_pause_over()); });
   }
+}
+
+// Up to half as long again: a fleet that was refused together does not come back together.
+int ApiSession::spread(const Pause& pause) {
+  return pause.delay_ms + std::uniform_int_distribution(0, pause.delay_ms / 2)(random_);
 }
 
 void ApiSession::login_over(const Result<Session>& session) {

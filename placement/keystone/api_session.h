@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <variant>
@@ -99,11 +100,13 @@ class ApiSession final {
   void advance_login(Login::Step step);
   void login_over(const Result<Session>& session);
   void send(Send what, Callback<HttpResponse> done);
+  [[nodiscard]] int spread(const Pause& pause);
   void pause(int delay_ms, Once<> wake);
 
   const Service& service_;
   const Options options_;
   const Ports ports_;
+  std::minstd_rand random_;  // by the host's name
   RequestCounts counts_;
   std::optional<Session> session_;
   std::unique_ptr<Login> login_;  // while one is under way

@@ -12,6 +12,7 @@ namespace reclaim::placement {
 namespace {
 
 constexpr std::int64_t kRenewBeforeExpiryMs = 120'000;
+constexpr std::int64_t kAskedMaxS = 30;
 constexpr std::size_t kErrorBodyBytesMax = std::size_t{64} * 1'024;
 constexpr std::size_t kDetailBytesMax = 400;
 
@@ -48,10 +49,11 @@ std::string_view to_string(Method method) {
   return enum_names<Method::post>("GET", "PUT", "POST")[method];
 }
 
-std::optional<Pause> Backoff::next() {
+std::optional<Pause> Backoff::next(std::int64_t asked_s) {
   if (left_ <= 0) return std::nullopt;
   --left_;
-  const Pause pause{std::min(delay_ms_, delay_max_ms_)};
+  const auto asked_ms = static_cast<int>(std::clamp(asked_s, std::int64_t{0}, kAskedMaxS) * 1'000);
+  const Pause pause{std::max(std::min(delay_ms_, delay_max_ms_), asked_ms)};
   delay_ms_ = std::min(delay_ms_, delay_max_ms_ / 2) * 2;
   return pause;
 }
@@ -182,7 +184,7 @@ Exchange::Step Exchange::on_answer(Result<HttpResponse> answer) {
     return NeedSession{session_.token};
   }
   if (!request_.writes() && overloaded(answer->status)) {
-    if (const auto pause = status_.next()) return *pause;
+    if (const auto pause = status_.next(answer->retry_after_s)) return *pause;
   }
   return Finished<HttpResponse>{std::move(answer)};
 }

@@ -83,7 +83,9 @@ class Backoff final {
  public:
   Backoff(int retries, int first_delay_ms, int delay_max_ms)
       : left_(retries), delay_ms_(first_delay_ms), delay_max_ms_(delay_max_ms) {}
-  [[nodiscard]] std::optional<Pause> next();
+  // At least `asked_s` of Retry-After (RFC 9110, 10.2.3), half a minute at most: whoever waits asks
+  // again later anyway. Not for a login, behind which a write may wait.
+  [[nodiscard]] std::optional<Pause> next(std::int64_t asked_s = 0);
 
  private:
   int left_;

@@ -93,7 +93,9 @@ Status replace_file(const std::string& folder, const std::string& name, std::str
   const std::string beside = folder + "/." + name + ".tmp";
   Status written = Ok{};
   {
-    const Result<File> file = File::open(beside, O_WRONLY | O_CREAT | O_TRUNC, mode);
+    // Its own file, whatever a crash, or another user of the folder, has left there.
+    ::unlink(beside.c_str());
+    const Result<File> file = File::open(beside, O_WRONLY | O_CREAT | O_EXCL, mode);
     if (!file.ok()) return file.error();
     written = file->write_all(bytes);
     if (written.ok()) written = file->sync();

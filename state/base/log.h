@@ -53,6 +53,9 @@ class Logger {
   virtual void write(LogLevel level, std::string_view name, std::string_view text,
                      std::initializer_list<LogField> fields) = 0;
 
+  // Opens its file again, whatever has become of it: logrotate has moved it away.
+  virtual void reopen() {}
+
   void debug(std::string_view name, std::string_view text,
              std::initializer_list<LogField> fields = {}) {
     write(LogLevel::debug, name, text, fields);

@@ -2,8 +2,14 @@
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
 
 #include "state/base/clock.h"
 #include "state/base/rapidjson.h"
@@ -28,19 +34,78 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+// Its one sink can be replaced while other threads log.
+using Sinks = spdlog::sinks::dist_sink_mt;
+
+Result<spdlog::sink_ptr> open_file(const std::string& path) {
+  try {
+    return spdlog::sink_ptr(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  } catch (const spdlog::spdlog_ex& e) {
+    return Error{Errc::invalid, fmt::format("log_file {}: {}", path, e.what())};
+  }
+}
+
+// Whether standard error is the journal (systemd.exec(5), JOURNAL_STREAM): device and inode of the
+// stream that systemd has connected.
+bool is_journal() {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat status {};
+  if (stream == nullptr || ::fstat(STDERR_FILENO, &status) != 0) return false;
+  return stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
 class SpdlogLogger final : public Logger {
  public:
-  SpdlogLogger(std::shared_ptr<spdlog::logger> logger, bool json)
-      : logger_(std::move(logger)), json_(json) {}
+  SpdlogLogger(LogOptions options, bool to_journal, std::shared_ptr<Sinks> sinks)
+      : options_(std::move(options)), to_journal_(to_journal), sinks_(std::move(sinks)) {
+    logger_ = std::make_shared<spdlog::logger>("reclaim", sinks_);
+    logger_->set_level(options_.debug ? spdlog::level::debug : spdlog::level::info);
+    set_pattern();
+    logger_->flush_on(spdlog::level::debug);
+  }
 
   void write(LogLevel level, std::string_view name, std::string_view text,
              std::initializer_list<LogField> fields) override {
     if (!logger_->should_log(to_spdlog(level))) return;
+    const std::string line =
+        options_.json ? as_json(level, name, text, fields) : as_oslo(level, name, text, fields);
     logger_->log(to_spdlog(level),
-                 json_ ? as_json(level, name, text, fields) : as_oslo(level, name, text, fields));
+                 to_journal_ ? fmt::format("<{}>{}", priority(level), line) : line);
+  }
+
+  void reopen() override {
+    if (options_.file.empty()) return;
+    auto sink = open_file(options_.file);
+    if (!sink)
+      return error(log_name::kService, "the log goes on in the former file: " + sink.error().what);
+    sinks_->set_sinks({*sink});
+    set_pattern();
   }
 
  private:
+  // Of the sinks there are. The journal has time and process already.
+  void set_pattern() {
+    const bool bare = options_.json || to_journal_;
+    logger_->set_pattern(bare ? "%v" : "%Y-%m-%d %H:%M:%S.%e%z %P %v");
+  }
+
+  // sd-daemon(3): by which `journalctl -p err` selects.
+  static int priority(LogLevel level) {
+    switch (level) {
+      case LogLevel::debug:
+        return 7;
+      case LogLevel::info:
+        return 6;
+      case LogLevel::warning:
+        return 4;
+      case LogLevel::error:
+        return 3;
+      case LogLevel::critical:
+        return 2;
+    }
+    return 6;
+  }
+
   // oslo.log's default: "LEVEL name [request_id - - - - -] text", after time and pid.
   static std::string as_oslo(LogLevel level, std::string_view name, std::string_view text,
                              std::initializer_list<LogField> fields) {
@@ -90,29 +155,26 @@ class SpdlogLogger final : public Logger {
     return {buffer.GetString(), buffer.GetSize()};
   }
 
+  LogOptions options_;
+  bool to_journal_;
+  std::shared_ptr<Sinks> sinks_;
   std::shared_ptr<spdlog::logger> logger_;
-  bool json_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Logger>> make_spdlog_logger(const LogOptions& options) {
-  std::shared_ptr<spdlog::sinks::sink> sink;
+  auto sinks = std::make_shared<Sinks>();
   if (options.file.empty()) {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    sinks->add_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   } else {
-    try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
-    } catch (const spdlog::spdlog_ex& e) {
-      return Error{Errc::invalid, fmt::format("log_file {}: {}", options.file, e.what())};
-    }
+    auto sink = open_file(options.file);
+    if (!sink) return sink.error();
+    sinks->add_sink(*std::move(sink));
   }
-  auto logger = std::make_shared<spdlog::logger>("reclaim", std::move(sink));
-  logger->set_level(options.debug ? spdlog::level::debug : spdlog::level::info);
-  logger->set_pattern(options.json ? "%v" : "%Y-%m-%d %H:%M:%S.%e %P %v",
-                      spdlog::pattern_time_type::utc);
-  logger->flush_on(spdlog::level::debug);
-  return std::unique_ptr<Logger>(std::make_unique<SpdlogLogger>(std::move(logger), options.json));
+  const bool to_journal = options.file.empty() && is_journal();
+  return std::unique_ptr<Logger>(
+      std::make_unique<SpdlogLogger>(options, to_journal, std::move(sinks)));
 }
 
 }  // namespace reclaim

@@ -1,5 +1,6 @@
-// The real Logger: oslo.log's line format, or one JSON object a line, on standard error (journald)
-// or in a file. Only this translation unit sees spdlog.
+// The real Logger: oslo.log's line format with local time and its zone, or one JSON object a line,
+// on standard error or in a file. Where standard error is the journal, each line begins with its
+// priority instead of time and process. Only this translation unit sees spdlog.
 #pragma once
 
 #include <memory>

@@ -245,6 +245,7 @@ void FileLedger::Core::work() {
       works_.pop_front();
     }
     Result<std::string> result = carry_out(work);
+    if (options_.on_sealed && result.ok() && !work.certificate_id.empty()) options_.on_sealed();
     const std::lock_guard lock(mutex_);
     finished_.push_back(Finished{std::move(work.done), std::move(result),
                                  work.certificate_id.empty(), work.rewrite.has_value(),

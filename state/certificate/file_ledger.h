@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,8 @@ struct FileLedgerOptions {
   std::size_t entries_max = 4096;
   std::size_t writes_waiting_max = 4096;
   std::size_t certificate_bytes_max = std::size_t{1024} * 1024;
+  // Called after each seal, on the ledger's own thread; outlives the ledger, and returns at once.
+  std::function<void()> on_sealed = {};
 };
 
 class FileLedger final : public Ledger {

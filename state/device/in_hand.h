@@ -16,8 +16,8 @@ class InHand {
  public:
   virtual ~InHand() = default;
 
-  // True: marked now. False: the mark was there already. `name` stands for the message's body; a
-  // mark goes by itself after a day.
+  // True: marked, now or by a call of this one's whose answer was lost. False: another's mark is
+  // there. `name` stands for the message's body; a mark goes by itself after a day.
   virtual void mark_in_hand(const std::string& name, Callback<bool> done) = 0;
   virtual void clear_in_hand(const std::string& name, Callback<Ok> done) = 0;
 };

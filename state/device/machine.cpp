@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
 #include "state/base/enum_names.h"
 
 namespace reclaim {
@@ -143,10 +146,11 @@ constexpr std::array kRows{
 
     Row{S::confirming, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},
     Row{S::confirming, T::released_taken, S::allocated, E::finish, "it was released, and the next instance already has it"},
+    Row{S::confirming, T::released_unseen, S::pending_cleaning, E::finish, "it was released, and it is reserved again: somebody had it whom nobody saw"},
     Row{S::confirming, T::allocation_seen, S::allocated, E::drop, "an instance has it, and the erasure on record is older than its dirt"},
     Row{S::confirming, T::still_reserved, S::looking, E::look, "the PUT did not happen and the claim still holds"},
     Row{S::confirming, T::release_withheld, S::looking, E::look, "its provider was taken away, and the claim still holds: look again"},
-    Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "the PUT did not happen and the claim is gone: start over"},
+    Row{S::confirming, T::look_changed, S::pending_cleaning, E::drop, "reserved, the claim is gone, and nothing shows that it was released: start over"},
     Row{S::confirming, T::placement_changed, S::pending_cleaning, E::drop, "the provider is another one now: start over"},
     Row{S::confirming, T::placement_away, S::confirming, E::confirm, "Placement does not answer: ask again"},
     Row{S::confirming, T::lock_lost, S::confirming, E::confirm, "another worker took the lock, but the PUT may have been made: read back"},
@@ -231,9 +235,13 @@ constexpr bool release_only_after_verified_erasure() {
     if (row.on == T::released && row.from != S::releasing && row.from != S::confirming)
       return false;
     if (row.on == T::released_taken && row.from != S::confirming) return false;
+    if (row.on == T::released_unseen &&
+        (row.from != S::confirming || row.to != S::pending_cleaning)) {
+      return false;
+    }
     if (row.on == T::handed_over && row.from != S::releasing) return false;
     if (row.effect == E::finish && row.on != T::released && row.on != T::released_taken &&
-        row.on != T::handed_over) {
+        row.on != T::released_unseen && row.on != T::handed_over) {
       return false;
     }
   }
@@ -341,9 +349,9 @@ constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
     "baseline_failed", "nothing_to_adopt", "erased", "erase_failed", "erase_unknown",
     "erase_not_started", "verified", "verified_more", "verify_failed", "driver_restored",
     "restore_failed", "look_ok", "look_changed", "release_withheld", "provider_anew", "released",
-    "released_taken", "handed_over", "release_conflict", "release_unknown", "release_refused",
-    "still_reserved", "lock_lost", "restarted_resume", "restarted_error", "operator_clean",
-    "operator_abort", "operator_enrol", "operator_steps", "erases_exhausted");
+    "released_taken", "released_unseen", "handed_over", "release_conflict", "release_unknown",
+    "release_refused", "still_reserved", "lock_lost", "restarted_resume", "restarted_error",
+    "operator_clean", "operator_abort", "operator_enrol", "operator_steps", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");
@@ -446,6 +454,13 @@ std::string_view to_string(Stage stage) {
 
 std::string_view to_string(Trigger trigger) {
   return kTriggerNames[trigger];
+}
+
+bool ends_well(std::string_view trigger) {
+  constexpr std::array kEnds{Trigger::released, Trigger::released_taken, Trigger::released_unseen,
+                             Trigger::handed_over};
+  return std::any_of(kEnds.begin(), kEnds.end(),
+                     [trigger](Trigger end) { return to_string(end) == trigger; });
 }
 
 std::string_view to_string(EffectKind effect) {

@@ -77,12 +77,13 @@ enum class Trigger : std::uint8_t {
   release_withheld,  // Cyborg has it maintaining, or its provider is gone or not reserved
   provider_anew,     // another provider stands for it, and the claim held all the while
   released,
-  released_taken,  // and the next instance already has it
-  handed_over,     // left reserved: Cyborg's agent un-reserves it
+  released_taken,   // and the next instance already has it
+  released_unseen,  // and reserved again: somebody had it whom nobody saw
+  handed_over,      // left reserved: Cyborg's agent un-reserves it
   release_conflict,
   release_unknown,
   release_refused,
-  still_reserved,    // read back: the PUT did not happen
+  still_reserved,    // read back: nobody had it, and nothing of ours can release it any more
   lock_lost,         // somebody else holds the lock now
   restarted_resume,  // we were interrupted; the policy says resume
   restarted_error,   // we were interrupted; the policy says error
@@ -92,7 +93,7 @@ enum class Trigger : std::uint8_t {
   operator_steps,    // the operator names clean steps, which its next cleaning begins with
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 51;
+inline constexpr std::size_t kTriggerCount = 52;
 
 enum class EffectKind : std::uint8_t {
   none,
@@ -134,6 +135,9 @@ struct Row {
 [[nodiscard]] std::string_view to_string(DeviceState state);
 [[nodiscard]] std::string_view to_string(Stage stage);
 [[nodiscard]] std::string_view to_string(Trigger trigger);
+// Whether what a journal names `trigger` ends a cleaning well: with `reserved = 0`, or with its
+// device handed over to Cyborg's agent.
+[[nodiscard]] bool ends_well(std::string_view trigger);
 [[nodiscard]] std::string_view to_string(EffectKind effect);
 [[nodiscard]] Result<Stage> parse_stage(std::string_view text);
 

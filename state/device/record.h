@@ -181,6 +181,8 @@ struct Record {
   std::string evidence;      // JSON of nvme::EraseEvidence
   std::string verification;  // JSON of nvme::VerifyReport
   WallMs verified_at;
+  // Of the provider, that the PUT of the release asked for last was to be made at; -1: not known.
+  std::int64_t release_generation = -1;
   std::string findings;  // JSON object: of each clean step that was run, what it found and reset
   // The drive as it should be (nvme/'s text): taken when Reclaim itself had cleaned it, compared
   // with after every tenancy. Empty: not taken yet, or of a drive that an operator just enrolled.

@@ -47,6 +47,7 @@ void take_facts(Record& record, const Facts& facts) {
   take(record.evidence, facts.evidence);
   take(record.verification, facts.verification);
   take(record.findings, facts.findings);
+  take(record.release_generation, facts.release_generation);
   take(record.enrolment, facts.enrolment);
   if (facts.host_reads) record.certified_host_reads = facts.host_reads;
   if (facts.host_writes) record.certified_host_writes = facts.host_writes;
@@ -108,8 +109,12 @@ void certify(Record& record, const Facts& facts, WallMs now) {
   record.last_error.clear();
 }
 
-void enter_pending(Record& record, Stage from, Trigger on) {
+void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts) {
   record.held = false;
+  // Somebody may have had it since, whom nobody saw: then it is the last tenancy of which nothing
+  // is known. Where nobody can have, the facts say so and name the tenant that is on record.
+  const bool was_withheld = on == Trigger::look_changed && !record.waiting_for.empty();
+  if ((from == Stage::confirming || was_withheld) && !facts.instance) forget_tenancy(record);
   const bool ordered = on == Trigger::operator_clean || on == Trigger::operator_steps;
   if (ordered) record.clean_start = CleanStart::ordered;
   // An operator's later word replaces the former; and what he named was for the device before.
@@ -163,7 +168,8 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       }
       break;
     case Stage::pending_cleaning:
-      enter_pending(record, from, on);
+      if (on == Trigger::released_unseen) certify(record, facts, now);
+      enter_pending(record, from, on, facts);
       break;
     case Stage::guarding:
       record.attempts += 1;
@@ -263,7 +269,8 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   if ((another && !kept) || somebody_may_have_had_it) forget_erase(next);
   // Whoever had it, bound it, or un-reserved it, knows it by now.
   const bool was_bound = event.trigger == Trigger::dirty_seen && event.facts.arq;
-  if (somebody_may_have_had_it || was_bound || event.trigger == Trigger::released_taken) {
+  if (somebody_may_have_had_it || was_bound || event.trigger == Trigger::released_taken ||
+      event.trigger == Trigger::released_unseen) {
     next.handed_over = false;
   }
   if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);

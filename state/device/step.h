@@ -49,6 +49,7 @@ struct Facts {
   std::optional<std::string> evidence;
   std::optional<std::string> verification;
   std::optional<std::string> findings;
+  std::optional<std::int64_t> release_generation;
   std::optional<std::string> enrolment;
   std::optional<std::uint64_t> host_reads;  // SMART counters that the certificate will stand on
   std::optional<std::uint64_t> host_writes;

@@ -58,6 +58,8 @@ struct HostInfo {
   std::string machine_id;    // one machine per host name (design §5b)
   std::uint32_t burned = 0;  // devices not available, or held: who wants an "any host" kick
   std::vector<std::string> nodes = {};  // what else it is called (state/base/host_names.h)
+  bool stopped = false;                 // it was told to stop, and did
+  bool observes = false;                // [reclaim] mode = observe
 };
 
 // A lock that was granted. Tokens only grow; a write that has an older one is refused (fencing).
@@ -126,6 +128,8 @@ class Store {
   // Every host that ever said so. One that does not live counts as burned: it may have missed what
   // a kick tells.
   virtual void hosts(Callback<std::vector<HostInfo>> done) = 0;
+  // How many of them there are.
+  virtual void count_hosts(Callback<std::size_t> done) = 0;
 
   // The ARQs of a host, as far as they were heard of. One that cannot be decoded is left out, with
   // a line in the log: it carries no authority. How many are kept is the caller's business.

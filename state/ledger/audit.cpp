@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "state/base/enum_names.h"
 #include "state/base/fields.h"
@@ -25,6 +26,38 @@ constexpr auto kNames = enum_names<AuditEvent::disowned>(
 Result<AuditEvent> parse_event(std::string_view text) {
   if (const auto event = kNames.find(text)) return *event;
   return Error{Errc::invalid, fmt::format("'{}' is not known", text)};
+}
+
+// Where among what the chain tells of a drive an erasure belongs that comes after all of it. A
+// certificate may be sealed after the next tenancy was seen: it belongs to the one that it names.
+std::size_t place_of(const DriveEvent& erasure, const std::vector<DriveEvent>& before) {
+  std::optional<std::size_t> named;
+  for (std::size_t i = before.size(); i > 0 && !erasure.instance.empty(); --i) {
+    const DriveEvent& each = before[i - 1];
+    if (each.kind != DriveEvent::Kind::tenancy || each.instance != erasure.instance) continue;
+    // Of several, the last one before it; where the clock was set back, the last one.
+    if (!named || each.at <= erasure.at) named = i;
+    if (each.at <= erasure.at) break;
+  }
+  std::size_t place = named.value_or(before.size());
+  if (named) {
+    while (place < before.size() && before[place].kind == DriveEvent::Kind::ended) ++place;
+  } else {
+    while (place > 0 && before[place - 1].at > erasure.at) --place;
+  }
+  return place;
+}
+
+// The chain's order is what happened, whatever the clock was set to meanwhile.
+std::vector<DriveEvent> with_erasures_in_place(std::vector<DriveEvent> events) {
+  std::vector<DriveEvent> placed;
+  placed.reserve(events.size());
+  for (DriveEvent& event : events) {
+    const std::size_t place =
+        event.kind == DriveEvent::Kind::erasure ? place_of(event, placed) : placed.size();
+    placed.insert(placed.begin() + static_cast<std::ptrdiff_t>(place), std::move(event));
+  }
+  return placed;
 }
 
 }  // namespace
@@ -72,9 +105,7 @@ std::vector<MissingErasure> find_missing_erasures(const std::vector<DriveEvent>&
   for (const DriveEvent& event : events) drives[event.drive].push_back(event);
   std::vector<MissingErasure> missing;
   for (auto& [drive, of_it] : drives) {
-    // A certificate may be sealed after the next tenancy was seen: what counts is when it was.
-    std::stable_sort(of_it.begin(), of_it.end(),
-                     [](const DriveEvent& a, const DriveEvent& b) { return a.at < b.at; });
+    of_it = with_erasures_in_place(std::move(of_it));
     const DriveEvent* open = nullptr;
     bool ended = false;
     for (const DriveEvent& event : of_it) {

@@ -34,9 +34,11 @@ struct LedgerEntry {
   bool error = false;
   bool maintenance = false;
   bool by_steps = false;  // as in Record; absent in lines of an older version
-  // This worker reserved it because it is bound ([cyborg] reserve_all_types): a device that it does
-  // not clean. Absent in lines of an older version.
+  // This worker reserved it, and is to un-reserve it: because it is bound ([cyborg]
+  // reserve_all_types), or because an operator has it in maintenance. Absent in lines of an older
+  // version.
   bool reserved_at_bind = false;
+  bool reserved_for_maintenance = false;
   std::string serial;    // of the drive meant; empty: not known when it was written
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;

@@ -41,6 +41,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("maintenance", entry.maintenance);
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
+  visit("reserved_for_maintenance", entry.reserved_for_maintenance, sparse);
   visit("serial", entry.serial);
   visit("provider", entry.provider);
   visit("enrolled_serial", entry.enrolled_serial);

@@ -40,6 +40,11 @@ bool knows_erase(const LedgerEntry* known, const Record& record,
          known->cleaning.baseline_digest == digest(record.baseline);
 }
 
+bool is_disowned_since(const LedgerEntry* known, const Record& record) {
+  return known != nullptr && record.epoch < known->epoch && !known->dirty && !known->error &&
+         known->provider.empty() && known->serial.empty() && known->certificate_id.empty();
+}
+
 Record confirmed_by(const LedgerEntry* known, Record record,
                     const std::function<std::string(const std::string&)>& digest) {
   record.erase_begun = record.erase_begun && knows_erase(known, record, digest);

@@ -27,6 +27,11 @@ namespace reclaim {
 [[nodiscard]] bool knows_erase(const LedgerEntry* known, const Record& record,
                                const std::function<std::string(const std::string&)>& digest);
 
+// Whether an operator has disowned the device since `record` was written, and it is not ours since:
+// the line of `known` says nothing of it any more but an epoch. Somebody put the record back, or
+// Redis lost what came after it.
+[[nodiscard]] bool is_disowned_since(const LedgerEntry* known, const Record& record);
+
 // A record of ours as the start finds it, put right by what the ledger remembers: an erase counts
 // as begun only where `known` knows it, and its findings are those of `known`; the drive is the one
 // last enrolled there, and a device that is dirty there since the record's certificate is not held.

@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "state/redis/link.h"
+#include "state/redis/sentinel.h"
 
 namespace reclaim {
 namespace {
 
 constexpr std::size_t kAddressesMax = 16;
-constexpr std::int64_t kArrivingMs = 500;  // in which some of a long answer has to arrive
+constexpr std::uint32_t kDoublingsMax = 16;  // of the pause before the next attempt
+constexpr std::int64_t kArrivingMs = 500;    // in which some of a long answer has to arrive
 
 std::int64_t now_ms() {
   return static_cast<std::int64_t>(uv_hrtime() / 1'000'000);
@@ -35,25 +37,10 @@ bool is_ip_address(const std::string& host) {
   return uv_ip4_addr(host.c_str(), 0, &v4) == 0 || uv_ip6_addr(host.c_str(), 0, &v6) == 0;
 }
 
-std::string describe(const RedisOptions& options) {
-  if (!options.unix_socket.empty()) return fmt::format("{}/{}", options.unix_socket, options.db);
-  const bool v6 = options.host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}/{}", v6 ? "[" : "", options.host, v6 ? "]" : "", options.port,
-                     options.db);
-}
-
-Status check_options(const RedisOptions& options) {
-  if (options.host.empty() && options.unix_socket.empty()) {
-    return Error{Errc::invalid, "Redis: neither a host nor a unix socket is given"};
-  }
-  if (options.db < 0) return Error{Errc::invalid, "Redis: the database number is below 0"};
-  if (options.connect_timeout_ms <= 0 || options.command_timeout_ms <= 0 ||
-      options.reconnect_min_ms <= 0 || options.reconnect_max_ms < options.reconnect_min_ms) {
-    return Error{
-        Errc::invalid,
-        "Redis: timeouts must be above 0, and reconnect_max_ms not below reconnect_min_ms"};
-  }
-  return Ok{};
+// A replica, which a master becomes that another one was put in the place of.
+bool says_read_only(const Result<RedisReply>& reply) {
+  return !reply && reply.error().code == Errc::unavailable &&
+         reply.error().what.find("READONLY") != std::string::npos;
 }
 
 }  // namespace
@@ -64,14 +51,17 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
   Core(uv_loop_t* loop, RedisOptions options, Logger& logger, RedisGreeting greeting)
       : loop_(loop),
         options_(std::move(options)),
-        name_(describe(options_)),
         logger_(logger),
         greeting_(std::move(greeting)),
         retry_timer_(loop),
         connect_timer_(loop),
         deadline_timer_(loop),
         soon_timer_(loop),
-        random_(uv_hrtime()) {}
+        random_(uv_hrtime()) {
+    if (!options_.sentinels.empty()) options_.host.clear();
+    if (options_.tls.enabled) tls_ = make_redis_tls(options_.tls);
+    name_ = describe(options_);
+  }
 
   void start();
   void close();
@@ -97,6 +87,9 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
     std::weak_ptr<Core> core;
   };
 
+  void find_master();
+  void on_master(const Result<RedisAddress>& master);
+  void on_master_moved(const RedisAddress& master);
   void resolve();
   void on_resolved(int status, const addrinfo* found);
   void connect_next();
@@ -116,7 +109,9 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
 
   uv_loop_t* loop_;
   RedisOptions options_;
-  std::string name_;  // "127.0.0.1:6379/0" or "/run/redis.sock/0", for messages
+  // "127.0.0.1:6379/0" or "/run/redis.sock/0", for messages; before a sentinel named the master,
+  // who they are.
+  std::string name_;
   Logger& logger_;
   RedisGreeting greeting_;
   RedisState state_;
@@ -124,6 +119,7 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
   bool closed_ = false;
 
   Resolving* resolving_ = nullptr;
+  std::unique_ptr<RedisTls> tls_;  // nullptr: without
   std::vector<std::string> addresses_;
   std::size_t next_address_ = 0;
   std::unique_ptr<RedisLink> link_;
@@ -142,13 +138,63 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
   std::int64_t deadline_armed_ms_ = 0;  // 0: not armed
   std::uint64_t late_ticket_ = 0;       // the command that was given one more round
   std::minstd_rand random_;
+  std::unique_ptr<SentinelWatch> sentinels_;
 };
 
 void RedisClient::Core::start() {
   CHECK(!started_ && !closed_);
   const auto self = shared_from_this();
   started_ = true;
+  find_master();
+}
+
+void RedisClient::Core::find_master() {
+  if (options_.sentinels.empty()) return resolve();
+  if (sentinels_ == nullptr) {
+    sentinels_ = std::make_unique<SentinelWatch>(
+        loop_, options_,
+        [this](const Result<RedisAddress>& master) {
+          const auto self = shared_from_this();
+          on_master(master);
+          drain();
+        },
+        [this](const RedisAddress& master) {
+          const auto self = shared_from_this();
+          on_master_moved(master);
+          drain();
+        });
+  }
+  sentinels_->find();
+}
+
+void RedisClient::Core::on_master(const Result<RedisAddress>& master) {
+  if (!master) {
+    options_.host.clear();
+    name_ = describe(options_);
+    addresses_.clear();
+    next_address_ = 0;
+    return attempt_failed(master.error().what);
+  }
+  options_.host = master->host;
+  options_.port = master->port;
+  name_ = describe(options_);
   resolve();
+}
+
+void RedisClient::Core::on_master_moved(const RedisAddress& master) {
+  const std::string why = fmt::format("the sentinels have made {} the master", describe(master));
+  if (!state_.connected) {
+    // Whatever was on its way to the old one; what is being resolved counts for nothing.
+    retry_timer_.stop();
+    connect_timer_.stop();
+    resolving_ = nullptr;
+    link_.reset();
+    return on_master(master);
+  }
+  lose_connection(Error{Errc::unknown, fmt::format("{} before Redis at {} answered; the outcome is "
+                                                   "unknown",
+                                                   why, name_)},
+                  why);
 }
 
 void RedisClient::Core::resolve() {
@@ -167,7 +213,8 @@ void RedisClient::Core::resolve() {
       loop_, &request->request,
       [](uv_getaddrinfo_t* done, int status, addrinfo* found) {
         const std::unique_ptr<Resolving> owner(static_cast<Resolving*>(done->data));
-        if (const std::shared_ptr<Core> core = owner->core.lock()) core->on_resolved(status, found);
+        const std::shared_ptr<Core> core = owner->core.lock();
+        if (core && core->resolving_ == owner.get()) core->on_resolved(status, found);
         uv_freeaddrinfo(found);
       },
       options_.host.c_str(), nullptr, &hints);
@@ -203,9 +250,12 @@ void RedisClient::Core::connect_next() {
   const RedisTarget target{addresses_.at(next_address_++), options_.port, options_.unix_socket};
   introduced_ = false;
   introductions_left_ = 0;
+  Result<std::unique_ptr<RedisTlsSession>> tls = std::unique_ptr<RedisTlsSession>();
+  if (tls_ != nullptr) tls = tls_->session(options_.host);
+  if (!tls.ok()) return attempt_failed(tls.error().what);
   Result<std::unique_ptr<RedisLink>> link =
-      RedisLink::open(loop_, target, options_.reply_bytes_max, options_.reply_elements_max,
-                      [this] { on_activity(); });
+      RedisLink::open(loop_, target, *std::move(tls), options_.reply_bytes_max,
+                      options_.reply_elements_max, [this] { on_activity(); });
   if (!link.ok()) {
     attempt_failed(link.error().what);
     return;
@@ -213,7 +263,9 @@ void RedisClient::Core::connect_next() {
   link_ = *std::move(link);
   connect_timer_.after(options_.connect_timeout_ms, [this] {
     const auto self = shared_from_this();
-    attempt_failed(fmt::format("no answer within {} ms", options_.connect_timeout_ms));
+    attempt_failed(fmt::format(
+        "no answer within {} ms{}", options_.connect_timeout_ms,
+        link_->in_handshake() ? ", nor a TLS handshake; name its tls-port in [redis] url" : ""));
     drain();
   });
 }
@@ -221,6 +273,7 @@ void RedisClient::Core::connect_next() {
 void RedisClient::Core::on_activity() {
   const auto self = shared_from_this();
   if (link_->connected() && !introduced_) introduce();
+  bool demoted = false;
   std::deque<RedisArrival> arrivals = link_->take_arrivals();
   for (RedisArrival& arrival : arrivals) {
     if (link_ == nullptr) break;
@@ -229,8 +282,17 @@ void RedisClient::Core::on_activity() {
       continue;
     }
     CHECK(!pending_.empty() && pending_.front().ticket == arrival.ticket);
+    demoted = demoted || says_read_only(arrival.reply);
     finish(std::move(pending_.front().done), std::move(arrival.reply));
     pending_.pop_front();
+  }
+  if (link_ != nullptr && demoted && state_.connected) {
+    // Connected anew, to what the name stands for now; not at once, for it may be that one again.
+    failures_ = kDoublingsMax;
+    const std::string why = "it takes no writes any more: it has become a replica";
+    lose_connection(
+        Error{Errc::unknown, fmt::format("Redis at {}: {}; the outcome is unknown", name_, why)},
+        why);
   }
   if (link_ != nullptr && link_->closed()) {
     const std::string why = link_->closed_why();
@@ -267,6 +329,7 @@ void RedisClient::Core::introduce() {
     commands.push_back({"AUTH", options_.password});
   }
   if (options_.db != 0) commands.push_back({"SELECT", std::to_string(options_.db)});
+  if (!options_.sentinels.empty()) commands.push_back({"ROLE"});
   commands.push_back(greeting_.command);
   introductions_left_ = commands.size();
   for (const std::vector<std::string>& words : commands) {
@@ -276,14 +339,21 @@ void RedisClient::Core::introduce() {
 
 void RedisClient::Core::on_introduction(Result<RedisReply> reply) {
   --introductions_left_;
-  if (reply.ok() && introductions_left_ == 0 && greeting_.judge) {
-    const Status judged = greeting_.judge(*reply);
-    if (!judged.ok()) reply = judged.error();
+  Status judged = Ok{};
+  if (reply.ok() && introductions_left_ == 1 && !options_.sentinels.empty()) {
+    judged = check_is_master(*reply);
+  } else if (reply.ok() && introductions_left_ == 0 && greeting_.judge) {
+    judged = greeting_.judge(*reply);
   }
+  if (!judged.ok()) reply = judged.error();
   if (!reply.ok()) {
     std::string why = reply.error().what;
     if (why.find("AUTH") != std::string::npos || why.find("WRONGPASS") != std::string::npos) {
-      why += "; check user and password in [redis] url";
+      why += options_.called == "Redis"
+                 ? "; check user and password in [redis] url"
+                 : "; check sentinel_username and sentinel_password in [redis] url";
+    } else if (why.find("NOPERM") != std::string::npos && !options_.sentinels.empty()) {
+      why += "; allow the user of [redis] url the command ROLE";
     }
     next_address_ = addresses_.size();  // the server was found; another address is no remedy
     attempt_failed(why);
@@ -296,7 +366,10 @@ void RedisClient::Core::on_ready() {
   connect_timer_.stop();
   failures_ = 0;
   ++state_.connects;
-  logger_.info(log_name::kRedis, fmt::format("connected to Redis at {}", name_));
+  state_.tls = link_->tls_facts();
+  logger_.info(log_name::kRedis,
+               fmt::format("connected to {} at {}{}{}", options_.called, name_,
+                           state_.tls.version.empty() ? "" : " by ", state_.tls.version));
   report(true, state_.last_error);
 }
 
@@ -311,7 +384,7 @@ void RedisClient::Core::attempt_failed(const std::string& why) {
     });
     return;
   }
-  const std::string text = fmt::format("cannot use Redis at {}: {}", name_, why);
+  const std::string text = fmt::format("cannot use {} at {}: {}", options_.called, name_, why);
   if (failures_ == 0 || text != state_.last_error) logger_.warning(log_name::kRedis, text);
   retry_later();
   report(false, text);
@@ -319,7 +392,7 @@ void RedisClient::Core::attempt_failed(const std::string& why) {
 
 void RedisClient::Core::lose_connection(const Error& outcome, const std::string& why) {
   link_.reset();
-  const std::string text = fmt::format("lost Redis at {}: {}", name_, why);
+  const std::string text = fmt::format("lost {} at {}: {}", options_.called, name_, why);
   logger_.warning(log_name::kRedis, text);
   std::deque<Pending> lost;
   lost.swap(pending_);
@@ -329,7 +402,7 @@ void RedisClient::Core::lose_connection(const Error& outcome, const std::string&
 }
 
 void RedisClient::Core::retry_later() {
-  const std::uint32_t doublings = std::min(failures_, 16U);
+  const std::uint32_t doublings = std::min(failures_, kDoublingsMax);
   ++failures_;
   const std::int64_t full = std::min<std::int64_t>(
       options_.reconnect_max_ms, static_cast<std::int64_t>(options_.reconnect_min_ms) << doublings);
@@ -338,7 +411,7 @@ void RedisClient::Core::retry_later() {
       full / 2 + std::uniform_int_distribution<std::int64_t>(0, full - full / 2)(random_);
   retry_timer_.after(delay, [this] {
     const auto self = shared_from_this();
-    resolve();
+    find_master();
     drain();
   });
 }
@@ -462,6 +535,7 @@ void RedisClient::Core::give_up() {
   if (resolving_ != nullptr) uv_cancel(reinterpret_cast<uv_req_t*>(&resolving_->request));
   resolving_ = nullptr;
   link_.reset();
+  sentinels_.reset();
   retry_timer_.stop();
   connect_timer_.stop();
   deadline_timer_.stop();
@@ -503,6 +577,13 @@ void RedisClient::on_state(std::function<void(const RedisState&)> on_change) {
 
 void RedisClient::command(std::vector<std::string> args, Callback<RedisReply> done,
                           int timeout_ms) {
+  if (measured_) {
+    done = [measured = measured_, began = now_ms(),
+            done = std::move(done)](Result<RedisReply> reply) {
+      measured(reply.ok() ? "ok" : to_string(reply.error().code), now_ms() - began);
+      done(std::move(reply));
+    };
+  }
   core_->command(std::move(args), std::move(done), timeout_ms);
 }
 

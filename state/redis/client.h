@@ -16,6 +16,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "state/base/callback.h"
@@ -24,6 +26,7 @@
 #include "state/base/uv.h"
 #include "state/redis/options.h"
 #include "state/redis/reply.h"
+#include "state/redis/tls.h"
 
 namespace reclaim {
 
@@ -31,6 +34,7 @@ struct RedisState {
   bool connected = false;  // connected, authenticated and greeted
   std::string last_error;  // why not, or why not any more; kept after a reconnect
   std::uint64_t connects = 0;
+  RedisTlsFacts tls;  // of the last connection
 };
 
 // Asked of the server before any command; what `judge` refuses ends the connection with its text.
@@ -60,6 +64,11 @@ class RedisClient final {
   // they do.
   void command(std::vector<std::string> args, Callback<RedisReply> done, int timeout_ms = 0);
 
+  // Told of the end of each command: "ok" or the kind of its error, and how long it took.
+  void on_answer(std::function<void(std::string_view outcome, std::int64_t ms)> measured) {
+    measured_ = std::move(measured);
+  }
+
   // Calls back with a result that needs no server, as late as any other.
   void answer(Result<RedisReply> result, Callback<RedisReply> done);
 
@@ -67,6 +76,7 @@ class RedisClient final {
   class Core;
   explicit RedisClient(std::shared_ptr<Core> core);
   std::shared_ptr<Core> core_;
+  std::function<void(std::string_view, std::int64_t)> measured_;
 };
 
 }  // namespace reclaim

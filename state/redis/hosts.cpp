@@ -1,4 +1,5 @@
-// RedisStore's hosts: which there are, which machine owns each name, and which of them live. A host
+// RedisStore's hosts: which there are, which machine owns each name, which of them live, and what
+// each measures of itself. A host
 // writes only its own keys, so that none can speak for another.
 #include <fmt/core.h>
 
@@ -13,6 +14,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kReadAtOnceMax = 500;
+constexpr std::size_t kMetricsBytesMax = std::size_t{512} * 1024;  // some 200 lines
 
 Error anothers_name(const std::string& host, const Error& stored) {
   return Error{
@@ -97,6 +99,14 @@ void RedisStore::hosts(Callback<std::vector<HostInfo>> done) {
   });
 }
 
+void RedisStore::count_hosts(Callback<std::size_t> done) {
+  client_->command({"SCARD", redis_keys::kHosts},
+                   [done = std::move(done)](Result<RedisReply> reply) mutable {
+                     if (!reply.ok()) return done(reply.error().wrap("the number of hosts"));
+                     done(static_cast<std::size_t>(std::max<std::int64_t>(reply->integer, 0)));
+                   });
+}
+
 void RedisStore::read_alive(std::vector<std::string> names, std::vector<HostInfo> read,
                             Callback<std::vector<HostInfo>> done) {
   // Never inside the call: with nothing to ask for, this is an answer's turn already.
@@ -125,6 +135,57 @@ void RedisStore::read_alive(std::vector<std::string> names, std::vector<HostInfo
     }
     read_alive(std::move(names), std::move(read), std::move(done));
   });
+}
+
+void RedisStore::forget_host(const std::string& host, Callback<Ok> done) {
+  client_->command(
+      {"SMEMBERS", redis_keys::of_host(host, "devices")},
+      [this, host, done = std::move(done)](Result<RedisReply> reply) mutable {
+        if (!reply.ok()) return done(reply.error().wrap("the devices of the host"));
+        std::vector<std::string> keys;
+        for (const char* of_host :
+             {"alive", "machine", "devices", "fence", "journal", "kicks", "orders", "orders_taken",
+              "outbox", "outbox_dropped", "arqs", "metrics"}) {
+          keys.push_back(redis_keys::of_host(host, of_host));
+        }
+        for (const RedisReply& address : reply->elements) {
+          for (const char* of_device : {"device", "lock", "certificate"}) {
+            keys.push_back(redis_keys::of_device(host, of_device, address.text));
+          }
+        }
+        run(RedisScript::forget_host, std::move(keys), {}, "host " + host,
+            [this, host, done = std::move(done)](Result<std::string> forgotten) mutable {
+              if (!forgotten.ok()) return done(std::move(forgotten).error());
+              client_->command({"SREM", redis_keys::kHosts, host},
+                               without_value<RedisReply>(std::move(done), redis_keys::kHosts));
+            });
+      });
+}
+
+void RedisStore::save_metrics(const std::string& host, const std::string& text, Callback<Ok> done) {
+  client_->command(
+      {"SET", redis_keys::of_host(host, "metrics"), text, "PX", std::to_string(options_.alive_ms)},
+      without_value<RedisReply>(std::move(done), "the worker's metrics"));
+}
+
+// What is longer, or no text, is none of a worker's: it must not cost the others theirs.
+void RedisStore::load_metrics(const std::string& host, Callback<std::string> done) {
+  const std::string key = redis_keys::of_host(host, "metrics");
+  client_->command(
+      {"GETRANGE", key, "0", std::to_string(kMetricsBytesMax)},
+      [this, key, done = std::move(done)](Result<RedisReply> reply) {
+        if (reply.ok() && reply->text.size() <= kMetricsBytesMax) {
+          return done(std::move(reply->text));
+        }
+        const bool unreadable =
+            reply.ok() || reply.error().code == Errc::failed || reply.error().code == Errc::refused;
+        if (!unreadable) return done(reply.error().wrap(key));
+        logger_.warning(log_name::kStore,
+                        fmt::format("{}: left out: {}", key,
+                                    reply.ok() ? "longer than a worker writes"
+                                               : printable_excerpt(reply.error().what)));
+        done(std::string());
+      });
 }
 
 }  // namespace reclaim

@@ -8,6 +8,8 @@ namespace {
 // Longer than a message stands in the queue (message_ttl), so that no mark goes before its message.
 constexpr const char* kMarkSeconds = "86400";
 
+constexpr const char* kNotMarked = "a message is not marked";
+
 std::string key_of(const std::string& name) {
   return std::string(redis_keys::kInHand) + ":" + name;
 }
@@ -15,9 +17,18 @@ std::string key_of(const std::string& name) {
 }  // namespace
 
 void RedisStore::mark_in_hand(const std::string& name, Callback<bool> done) {
-  client_->command({"SET", key_of(name), "1", "NX", "EX", kMarkSeconds},
-                   reading<RedisReply>(std::move(done), "a message is not marked",
-                                       [](const RedisReply& reply) { return !reply.is_nil(); }));
+  client_->command({"SET", key_of(name), marks_owner_, "NX", "EX", kMarkSeconds},
+                   [this, name, done = std::move(done)](Result<RedisReply> reply) mutable {
+                     if (!reply.ok()) return done(reply.error().wrap(kNotMarked));
+                     if (!reply->is_nil()) return done(true);
+                     // Ours, where the answer to an earlier SET was lost.
+                     client_->command(
+                         {"GET", key_of(name)},
+                         reading<RedisReply>(std::move(done), kNotMarked,
+                                             [owner = marks_owner_](const RedisReply& whose) {
+                                               return whose.text == owner;
+                                             }));
+                   });
 }
 
 void RedisStore::clear_in_hand(const std::string& name, Callback<Ok> done) {

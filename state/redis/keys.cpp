@@ -85,6 +85,8 @@ void visit_fields(Visit& visit, field::Of<HostInfo> auto& info) {
   visit("machine_id", info.machine_id);
   visit("burned", info.burned);
   visit("nodes", info.nodes, field::Rule::lenient);  // a worker of an older version does not say
+  visit("stopped", info.stopped, field::Rule::sparse);
+  visit("observes", info.observes, field::Rule::sparse);
 }
 
 }  // namespace reclaim

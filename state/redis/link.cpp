@@ -41,25 +41,27 @@ struct RedisLink::Hooks {
   // The context is being freed, by us or by hiredis after an error: the descriptor is closed next.
   static void cleanup(void* data) {
     RedisLink& link = of(data);
-    const redisContext& c = link.context_->c;
-    if (link.budget_->exceeded) {
-      link.closed_why_ = fmt::format("a reply is over the limit of {} bytes or {} elements",
-                                     link.budget_->bytes_max, link.budget_->elements_max);
-    } else {
-      link.closed_why_ = c.err != 0 ? std::string(c.errstr) : "the connection was closed";
-    }
+    link.closed_why_ = link.end_of_connection();
     link.poll_.reset();
     link.context_ = nullptr;
   }
 
   static void on_connect(const redisAsyncContext* context, int status) {
-    if (status == REDIS_OK) of(context->data).connected_ = true;
+    if (status != REDIS_OK) return;
+    RedisLink& link = of(context->data);
+    link.tls_begun_ = link.tls_ != nullptr;
+    if (link.tls_begun_ && !link.tls_->begin(link.context_->c)) {
+      redisAsyncFree(link.context_);  // once this callback has returned
+      return;
+    }
+    link.connected_ = true;
   }
 
   static void on_reply(redisAsyncContext* context, void* reply, void* /*privdata*/) {
     RedisLink& link = of(context->data);
     // Without a reply the connection ended first; the owner knows what it has not had answers to.
     if (link.freeing_ || reply == nullptr || link.tickets_.empty()) return;
+    link.answered_ = true;
     const std::uint64_t ticket = link.tickets_.front();
     link.tickets_.pop_front();
     link.arrivals_.push_back(
@@ -87,13 +89,15 @@ struct RedisLink::Hooks {
   }
 };
 
-RedisLink::RedisLink(std::function<void()> on_activity) : on_activity_(std::move(on_activity)) {}
+RedisLink::RedisLink(std::unique_ptr<RedisTlsSession> tls, std::function<void()> on_activity)
+    : tls_(std::move(tls)), on_activity_(std::move(on_activity)) {}
 
 Result<std::unique_ptr<RedisLink>> RedisLink::open(uv_loop_t* loop, const RedisTarget& target,
+                                                   std::unique_ptr<RedisTlsSession> tls,
                                                    std::size_t reply_bytes_max,
                                                    std::size_t reply_elements_max,
                                                    std::function<void()> on_activity) {
-  std::unique_ptr<RedisLink> link(new RedisLink(std::move(on_activity)));
+  std::unique_ptr<RedisLink> link(new RedisLink(std::move(tls), std::move(on_activity)));
   redisAsyncContext* context = target.unix_socket.empty()
                                    ? redisAsyncConnect(target.ip.c_str(), target.port)
                                    : redisAsyncConnectUnix(target.unix_socket.c_str());
@@ -141,6 +145,30 @@ RedisLink::~RedisLink() {
   if (context_ != nullptr) redisAsyncFree(context_);
 }
 
+bool RedisLink::in_handshake() const {
+  return !closed() && connected_ && tls_ != nullptr && tls_->in_handshake();
+}
+
+RedisTlsFacts RedisLink::tls_facts() const {
+  return closed() || tls_ == nullptr ? RedisTlsFacts{} : tls_->facts();
+}
+
+std::string RedisLink::end_of_connection() const {
+  if (budget_->exceeded) {
+    return fmt::format("a reply is over the limit of {} bytes or {} elements", budget_->bytes_max,
+                       budget_->elements_max);
+  }
+  const redisContext& c = context_->c;
+  if (c.err == 0) return "the connection was closed";
+  const std::string said = c.errstr;
+  const bool of_transport = c.err == REDIS_ERR_IO || c.err == REDIS_ERR_EOF;
+  if (tls_begun_) return of_transport ? tls_->why(said, answered_) : said;
+  // A server that speaks TLS alone says nothing that could be read.
+  const bool no_word = tls_ == nullptr && connected_ && !answered_;
+  if (!no_word || c.connection_type != REDIS_CONN_TCP) return said;
+  return said + "; if this port speaks TLS, write rediss:// in [redis] url";
+}
+
 bool RedisLink::reply_over_limit() const {
   return budget_ != nullptr && budget_->exceeded;
 }
@@ -177,6 +205,7 @@ std::deque<RedisArrival> RedisLink::take_arrivals() {
 
 void RedisLink::on_poll(int status, int events) {
   const int seen = status < 0 ? UV_READABLE | UV_WRITABLE : events;
+  if (tls_ != nullptr) tls_->before_io();
   if ((seen & UV_READABLE) != 0 && !closed()) redisAsyncHandleRead(context_);
   if ((seen & UV_WRITABLE) != 0 && !closed()) redisAsyncHandleWrite(context_);
   if (!closed() && context_->c.reader->len > budget_->bytes_max) {

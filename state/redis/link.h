@@ -18,6 +18,7 @@
 #include "state/base/result.h"
 #include "state/base/uv.h"
 #include "state/redis/reply.h"
+#include "state/redis/tls.h"
 
 struct redisAsyncContext;
 
@@ -37,9 +38,10 @@ struct RedisArrival {
 
 class RedisLink final {
  public:
-  // `on_activity`: something arrived, or connected() or closed() changed. The link may be destroyed
-  // in it.
+  // `tls`: nullptr for none. `on_activity`: something arrived, or connected() or closed() changed.
+  // The link may be destroyed in it.
   static Result<std::unique_ptr<RedisLink>> open(uv_loop_t* loop, const RedisTarget& target,
+                                                 std::unique_ptr<RedisTlsSession> tls,
                                                  std::size_t reply_bytes_max,
                                                  std::size_t reply_elements_max,
                                                  std::function<void()> on_activity);
@@ -47,7 +49,11 @@ class RedisLink final {
   RedisLink(const RedisLink&) = delete;
   RedisLink& operator=(const RedisLink&) = delete;
 
+  // With TLS the handshake may not be over: what is sent waits for it.
   [[nodiscard]] bool connected() const { return connected_; }
+  [[nodiscard]] bool in_handshake() const;
+  // Of a connection whose server has answered.
+  [[nodiscard]] RedisTlsFacts tls_facts() const;
   [[nodiscard]] bool closed() const { return context_ == nullptr; }
   [[nodiscard]] const std::string& closed_why() const { return closed_why_; }
   // Whether it was closed because the reply that came was over the limits.
@@ -66,11 +72,13 @@ class RedisLink final {
   struct Hooks;  // hiredis' C callbacks
   struct Budget;
 
-  explicit RedisLink(std::function<void()> on_activity);
+  RedisLink(std::unique_ptr<RedisTlsSession> tls, std::function<void()> on_activity);
   void attach(uv_loop_t* loop, std::size_t reply_bytes_max, std::size_t reply_elements_max);
   void on_poll(int status, int events);
   void watch(int events);
+  [[nodiscard]] std::string end_of_connection() const;
 
+  std::unique_ptr<RedisTlsSession> tls_;
   std::function<void()> on_activity_;
   redisAsyncContext* context_ = nullptr;
   std::unique_ptr<uv::Poll> poll_;
@@ -78,6 +86,8 @@ class RedisLink final {
   int watched_ = 0;
   std::size_t unread_bytes_ = 0;  // of the reply that is not whole yet, when last asked
   bool connected_ = false;
+  bool tls_begun_ = false;
+  bool answered_ = false;  // anything
   bool freeing_ = false;
   std::string closed_why_;
   std::deque<std::uint64_t> tickets_;

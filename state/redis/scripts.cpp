@@ -230,6 +230,19 @@ redis.call('SADD', KEYS[1], ARGV[1])
 return {'ok'}
 )lua";
 
+// Not of one whose worker lives, and did not say that it stops.
+constexpr std::string_view kForgetHost = R"lua(
+local alive = redis.call('GET', KEYS[1])
+if alive then
+  local readable, info = pcall(cjson.decode, alive)
+  if not readable or type(info) ~= 'table' or info.stopped ~= true then
+    return {'busy', alive}
+  end
+end
+for _, key in ipairs(KEYS) do redis.call('DEL', key) end
+return {'ok'}
+)lua";
+
 constexpr std::string_view kSchema = R"lua(
 local stored = redis.call('GET', KEYS[1])
 local major = stored and string.match(stored, '^%d+')
@@ -253,9 +266,9 @@ std::string sha1_of(std::string_view text) {
 }  // namespace
 
 std::string_view RedisScripts::text(RedisScript script) {
-  return enum_names<RedisScript::schema>(kSave, kReadRecord, kSaveProgress, kAcquireLock,
-                                         kRenewLock, kReleaseLock, kAckKicks, kTakeOrders,
-                                         kReadOutbox, kHeartbeat, kUpgradeHosts, kSchema)[script];
+  return enum_names<RedisScript::schema>(
+      kSave, kReadRecord, kSaveProgress, kAcquireLock, kRenewLock, kReleaseLock, kAckKicks,
+      kTakeOrders, kReadOutbox, kHeartbeat, kUpgradeHosts, kForgetHost, kSchema)[script];
 }
 
 RedisScripts::RedisScripts() {

@@ -24,9 +24,10 @@ enum class RedisScript : std::uint8_t {
   read_outbox,    // KEYS outbox outbox_dropped; ARGV count, bytes_max of an entry
   heartbeat,      // KEYS machine alive; ARGV machine_id value ttl_ms
   upgrade_hosts,  // KEYS hosts; ARGV host machine_id
+  forget_host,    // KEYS alive, and all others of the host
   schema,         // KEYS schema; ARGV version, the older one that may be upgraded or nothing
 };
-inline constexpr std::size_t kRedisScriptCount = 12;
+inline constexpr std::size_t kRedisScriptCount = 13;
 
 // Texts and the SHA-1 by which EVALSHA names them.
 class RedisScripts final {

@@ -185,6 +185,9 @@ Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisSto
   if (!watcher.ok()) return std::move(watcher).error();
   store->client_ = *std::move(client);
   store->watcher_ = *std::move(watcher);
+  if (store->options_.observers.answered) {
+    store->client_->on_answer(store->options_.observers.answered);
+  }
   store->watch_retry_ = std::make_unique<uv::Timer>(loop);
   return store;
 }
@@ -359,6 +362,13 @@ void RedisStore::save(const Record& record, LockToken lock, const JournalEntry& 
   const RecordSeal* seal = seal_of(record.host);
   append(args, seal != nullptr ? seal->seal(record) : encode_record(record));
   if (seal != nullptr) options_.seal->expect_sealed();
+  if (options_.observers.saved) {
+    done = [saved = options_.observers.saved, record, entry,
+            done = std::move(done)](Result<Ok> result) {
+      if (result.ok()) saved(record, entry);
+      done(std::move(result));
+    };
+  }
   run(RedisScript::save,
       {redis_keys::of_device(record.host, "device", address),
        redis_keys::of_host(record.host, "devices"), redis_keys::of_host(record.host, "journal"),

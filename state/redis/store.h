@@ -12,14 +12,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "state/base/clock.h"
 #include "state/base/log.h"
 #include "state/base/reading.h"
+#include "state/base/uuid.h"
 #include "state/certificate/record_seal.h"
 #include "state/device/certificates.h"
 #include "state/device/in_hand.h"
+#include "state/device/metrics_texts.h"
 #include "state/device/outbox.h"
 #include "state/device/store.h"
 #include "state/redis/client.h"
@@ -37,8 +40,17 @@ struct RedisOutboxOptions {
   std::uint32_t length_max = 10'000;  // the oldest go, counted; exact
 };
 
+// For the worker's metrics. None: not told.
+struct RedisObservers {
+  // Each command's end: "ok" or the kind of its error, and how long it took.
+  std::function<void(std::string_view outcome, std::int64_t ms)> answered;
+  // Each transition that is durable.
+  std::function<void(const Record&, const JournalEntry&)> saved;
+};
+
 struct RedisStoreOptions {
   RedisOptions redis;
+  RedisObservers observers;
   // Of the host whose records are written here. None: records are only shown, as they are found.
   std::optional<RecordSeal> seal;
   RedisOutboxOptions outbox;
@@ -62,9 +74,13 @@ struct PersistenceReport {
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
 };
 
-// More than thirty methods: two thirds are those of Store, InHand, Outbox and Certificates, and
+// More than thirty methods: two thirds are those of Store and of the smaller seams beside it, and
 // each of the others is one step of a conversation over the two connections that it owns.
-class RedisStore final : public Store, public InHand, public Outbox, public Certificates {
+class RedisStore final : public Store,
+                         public InHand,
+                         public Outbox,
+                         public Certificates,
+                         public MetricsTexts {
  public:
   // `loop`, `clock` and `logger` outlive the store.
   static Result<std::unique_ptr<RedisStore>> create(uv_loop_t* loop, RedisStoreOptions options,
@@ -86,6 +102,11 @@ class RedisStore final : public Store, public InHand, public Outbox, public Cert
   // `count_max` entries. For `reclaim watch`.
   void read_journal(const std::string& host, const std::string& after_id, std::size_t count_max,
                     Callback<JournalPage> done);
+
+  // Removes all that is stored of a host that is gone for good, its name last. Errc::busy: its
+  // worker lives, or has not been silent for long enough. What its ledger and certificates hold
+  // stays on the host, and Placement keeps what is reserved.
+  void forget_host(const std::string& host, Callback<Ok> done);
 
   void check_persistence(Callback<PersistenceReport> done);
 
@@ -120,6 +141,7 @@ class RedisStore final : public Store, public InHand, public Outbox, public Cert
                  Callback<Ok> done) override;
   void heartbeat(const HostInfo& info, Callback<Ok> done) override;
   void hosts(Callback<std::vector<HostInfo>> done) override;
+  void count_hosts(Callback<std::size_t> done) override;
   void load_arqs(const std::string& host, Callback<std::vector<Arq>> done) override;
   void save_arq(const std::string& host, const Arq& arq, Callback<Ok> done) override;
   void remove_arq(const std::string& host, const std::string& uuid, Callback<Ok> done) override;
@@ -127,6 +149,8 @@ class RedisStore final : public Store, public InHand, public Outbox, public Cert
                         Callback<Ok> done) override;
   void load_certificate(const std::string& host, const std::string& address,
                         Callback<std::string> done) override;
+  void save_metrics(const std::string& host, const std::string& text, Callback<Ok> done) override;
+  void load_metrics(const std::string& host, Callback<std::string> done) override;
   void mark_in_hand(const std::string& name, Callback<bool> done) override;
   void clear_in_hand(const std::string& name, Callback<Ok> done) override;
   // Of the host that RedisOutboxOptions name.
@@ -175,7 +199,8 @@ class RedisStore final : public Store, public InHand, public Outbox, public Cert
   // Where reading a host's kicks stands: an id while those read before but not acknowledged are
   // read again, ">" when only new ones are left. Absent: from the beginning.
   std::map<std::string, std::string> cursors_;
-  std::set<std::string> unreadable_;  // to be removed as soon as Redis can be asked to
+  std::string marks_owner_ = random_uuid();  // what our marks of messages hold: another's are not
+  std::set<std::string> unreadable_;         // to be removed as soon as Redis can be asked to
 
   std::unique_ptr<RedisClient> watcher_;
   std::unique_ptr<uv::Timer> watch_retry_;

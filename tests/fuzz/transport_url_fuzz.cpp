@@ -27,7 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   reclaim::RedisOptions redis;
   if (parse_redis_url(text, redis).ok()) {
-    CHECK(redis.host.empty() != redis.unix_socket.empty());
+    CHECK(int{!redis.host.empty()} + int{!redis.unix_socket.empty()} +
+              int{!redis.sentinels.empty()} ==
+          1);
     CHECK(redis.port != 0);
   }
   return 0;

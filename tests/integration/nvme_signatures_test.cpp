@@ -207,6 +207,8 @@ TEST_F(SignaturesTest, ADetachedNamespaceCannotBeRead) {
   ASSERT_TRUE(host_->add_namespace(kAddress, 8U << 20U, true).ok());
   expect_error(find(), Errc::refused,
                "namespace 2 cannot be searched for signatures: it is detached");
+  expect_error(find_signatures(options_, request_.address, stop_, Edges::may_be_barred),
+               Errc::refused, "it is detached");
 }
 
 TEST_F(SignaturesTest, ANamespaceOfWhichTheKernelMakesNoDiskCannotBeRead) {

@@ -107,6 +107,23 @@ TEST(CurlTransport, ReadsStatusHeadersAndBody) {
   EXPECT_EQ(answer->body, "body");
 }
 
+TEST(CurlTransport, ReadsHowLongTheServiceAsksToBeLeftAlone) {
+  std::string asked;
+  const RawServer server([&asked](int fd, const std::string&) {
+    respond(fd, "503 Service Unavailable", asked + "Connection: close\r\n", "");
+    shutdown(fd, SHUT_RDWR);
+  });
+  PlacementBench bench(small_options());
+  const auto told = [&](const std::string& header) {
+    asked = header;
+    return bench.send({"GET", server.url() + "/x", {}, ""})->retry_after_s;
+  };
+  EXPECT_EQ(told(""), 0);
+  EXPECT_EQ(told("Retry-After: 17\r\n"), 17);
+  EXPECT_GT(told("Retry-After: Sun, 06 Nov 2094 08:49:37 GMT\r\n"), 3'600);
+  EXPECT_EQ(told("Retry-After: soon\r\n"), 0);
+}
+
 TEST(CurlTransport, DoesNotFollowRedirects) {
   const RawServer server([](int fd, const std::string&) {
     respond(fd, "302 Found", "Location: http://127.0.0.1:1/elsewhere\r\n", "");

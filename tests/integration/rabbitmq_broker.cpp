@@ -16,6 +16,7 @@ namespace reclaim::testing {
 namespace {
 
 constexpr amqp_channel_t kChannel = 1;
+constexpr long kConfirmS = 60;
 
 std::string run(const std::string& command) {
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -63,7 +64,8 @@ std::string RabbitMqBroker::script(const std::string& command) const {
 }
 
 bool RabbitMqBroker::start() {
-  const auto answer = json::parse(run(fmt::format("{} {}", script("start"), ::getpid())), 65536);
+  const auto answer =
+      json::parse(run(fmt::format("{} {} {}", script("start"), ::getpid(), first_node_)), 65536);
   if (!answer) return false;
   port_ = static_cast<int>(json::get_int(*answer, "port").value());
   tls_port_ = static_cast<int>(json::get_int(*answer, "tls_port").value());
@@ -84,6 +86,15 @@ void RabbitMqBroker::stop() {
 }
 void RabbitMqBroker::kill() {
   (void)run(script("kill"));
+}
+
+void RabbitMqBroker::kill_node() {
+  CHECK(::kill(-pid_, SIGKILL) == 0);
+  while (::kill(-pid_, 0) == 0) ::usleep(50'000);
+}
+
+std::string RabbitMqBroker::ctl(const std::string& words) const {
+  return run(fmt::format("{} {}", script("ctl"), words));
 }
 
 std::string RabbitMqBroker::transport_url() const {
@@ -196,6 +207,22 @@ void RabbitMqClient::publish(const std::string& exchange, const std::string& rou
                            listener::bytes(body)) == AMQP_STATUS_OK);
 }
 
+bool RabbitMqClient::publish_confirmed(const std::string& exchange, const std::string& routing_key,
+                                       std::string_view body) {
+  if (!confirms_) {
+    (void)amqp_confirm_select(connection_, kChannel);
+    CHECK(ok());
+    confirms_ = true;
+  }
+  publish(exchange, routing_key, body);
+  const timeval patience{kConfirmS, 0};
+  amqp_frame_t frame{};
+  if (amqp_simple_wait_frame_noblock(connection_, &frame, &patience) != AMQP_STATUS_OK) {
+    return false;
+  }
+  return frame.frame_type == AMQP_FRAME_METHOD && frame.payload.method.id == AMQP_BASIC_ACK_METHOD;
+}
+
 std::optional<StoredMessage> RabbitMqClient::get(const std::string& queue) {
   const amqp_rpc_reply_t reply = amqp_basic_get(connection_, kChannel, listener::bytes(queue), 1);
   CHECK(reply.reply_type == AMQP_RESPONSE_NORMAL);
@@ -235,6 +262,16 @@ std::uint64_t RabbitMqClient::drain(const std::string& queue, std::uint64_t coun
   (void)amqp_basic_cancel(connection_, kChannel, listener::bytes(tag));
   CHECK(ok());
   return bytes;
+}
+
+ConfirmedPublisher::ConfirmedPublisher(const RabbitMqBroker& broker)
+    : broker_(broker), client_(std::make_unique<RabbitMqClient>(broker)) {}
+
+void ConfirmedPublisher::publish(const std::string& exchange, const std::string& routing_key,
+                                 std::string_view body) {
+  while (!client_->publish_confirmed(exchange, routing_key, body)) {
+    client_ = std::make_unique<RabbitMqClient>(broker_);
+  }
 }
 
 }  // namespace reclaim::testing

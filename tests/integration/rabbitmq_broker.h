@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ namespace reclaim::testing {
 class RabbitMqBroker final {
  public:
   RabbitMqBroker();  // makes the directory; start() starts
+  // A node that a cluster may have. Before start(); `first` is the cluster's first one, or itself.
+  void cluster_with(const RabbitMqBroker& first) { first_node_ = first.directory_; }
   ~RabbitMqBroker();
   // One that another process started and will stop.
   [[nodiscard]] static RabbitMqBroker at(int port) { return RabbitMqBroker(port); }
@@ -25,9 +28,14 @@ class RabbitMqBroker final {
   [[nodiscard]] bool start();  // also again, after stop() or kill(), on the same ports
   void stop();
   void kill();
-  void pause();  // SIGSTOP: it lives and says nothing
+  void kill_node();  // SIGKILL, and the epmd that the others of a cluster use goes on
+  void pause();      // SIGSTOP: it lives and says nothing
   void resume();
 
+  // What rabbitmqctl of this node says to these words, as a shell takes them; empty: it failed.
+  [[nodiscard]] std::string ctl(const std::string& words) const;
+
+  [[nodiscard]] int pid() const { return pid_; }  // of its process group
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] int tls_port() const { return tls_port_; }
   [[nodiscard]] const std::string& user() const { return user_; }
@@ -46,6 +54,7 @@ class RabbitMqBroker final {
   [[nodiscard]] std::string script(const std::string& command) const;
 
   std::string directory_;
+  std::string first_node_;  // directory of a cluster's first node; empty: it is none's
   int port_ = 0;
   int tls_port_ = 0;
   int pid_ = 0;  // leads the process group of all that was started
@@ -77,6 +86,11 @@ class RabbitMqClient final {
   // Whether declaring it so would be accepted.
   [[nodiscard]] bool exchange_is(const std::string& name, bool durable);
   void publish(const std::string& exchange, const std::string& routing_key, std::string_view body);
+  // The same, and waits for the broker's confirmation, which means that a queue has it safely.
+  // False: there was none within the time, or it was refused, as RabbitMQ does for a new channel
+  // while the leader's node is down: connect again, as oslo.messaging does.
+  [[nodiscard]] bool publish_confirmed(const std::string& exchange, const std::string& routing_key,
+                                       std::string_view body);
   [[nodiscard]] std::optional<StoredMessage> get(const std::string& queue);
   // Consumes `count` messages and acks them by the hundred; returns the bytes of their bodies.
   [[nodiscard]] std::uint64_t drain(const std::string& queue, std::uint64_t count, int prefetch);
@@ -86,6 +100,20 @@ class RabbitMqClient final {
   void open_channel();
 
   amqp_connection_state_t connection_;
+  bool confirms_ = false;
+};
+
+// Publishes as oslo.messaging does: each message until it is confirmed, over a new connection where
+// it was not.
+class ConfirmedPublisher final {
+ public:
+  explicit ConfirmedPublisher(const RabbitMqBroker& broker);
+
+  void publish(const std::string& exchange, const std::string& routing_key, std::string_view body);
+
+ private:
+  const RabbitMqBroker& broker_;
+  std::unique_ptr<RabbitMqClient> client_;
 };
 
 }  // namespace reclaim::testing

@@ -12,6 +12,7 @@
 #include "handlers/bus/kick.h"
 #include "listener/amqp/link.h"
 #include "state/base/json.h"
+#include "tests/integration/amqp_consumer.h"
 #include "tests/integration/rabbitmq_broker.h"
 
 namespace reclaim::testing {
@@ -38,78 +39,6 @@ std::vector<std::string> recorded_bodies() {
 std::string update_numbered(int number) {
   return fmt::format(R"({{"event_type": "instance.update", "payload": {{"number": {}}}}})", number);
 }
-
-// A link, its loop, and what came over it. `settle` decides about each delivery; by default it is
-// acked.
-class Consumer final {
- public:
-  explicit Consumer(const AmqpOptions& options) {
-    auto made = AmqpLink::create(loop_.raw(), options, logger_,
-                                 {[this](const AmqpDelivery& delivery) {
-                                    bodies_.emplace_back(delivery.body);
-                                    tags_.emplace_back(delivery.tag, delivery.incarnation);
-                                    last_ = delivery;
-                                    last_.body = {};
-                                    if (settle) {
-                                      settle(delivery);
-                                    } else {
-                                      link_->ack(delivery.tag, delivery.incarnation);
-                                    }
-                                  },
-                                  nullptr});
-    CHECK(made.ok());
-    link_ = std::move(*made);
-    link_->start();
-  }
-  ~Consumer() { stop(); }
-  Consumer(const Consumer&) = delete;
-  Consumer& operator=(const Consumer&) = delete;
-
-  // Runs the loop until `done`, or gives up after a generous while.
-  [[nodiscard]] bool wait(const std::function<bool()>& done) {
-    bool late = false;
-    uv::Timer patience(loop_.raw());
-    patience.start(60'000, 0, [&] { late = true; });
-    uv::Timer tick(loop_.raw());
-    tick.start(20, 20, [] {});
-    while (!done() && !late) loop_.run_once();
-    return !late;
-  }
-  [[nodiscard]] bool wait_connected() {
-    return wait([this] { return link_->state().connected; });
-  }
-  [[nodiscard]] bool wait_bodies(std::size_t count) {
-    return wait([&] { return bodies_.size() >= count; });
-  }
-  void run_for(std::uint64_t ms) {
-    bool over = false;
-    uv::Timer timer(loop_.raw());
-    timer.start(ms, 0, [&] { over = true; });
-    while (!over) loop_.run_once();
-  }
-  void stop() {
-    if (stopped_) return;
-    bool done = false;
-    link_->stop([&] { done = true; });
-    EXPECT_TRUE(wait([&] { return done; }));
-    stopped_ = true;
-  }
-
-  std::function<void(const AmqpDelivery&)> settle;
-  AmqpLink& link() { return *link_; }
-  std::vector<std::string>& bodies() { return bodies_; }
-  std::vector<std::pair<std::uint64_t, std::uint64_t>>& tags() { return tags_; }
-  const AmqpDelivery& last() const { return last_; }
-
- private:
-  uv::Loop loop_;
-  NullLogger logger_;
-  std::unique_ptr<AmqpLink> link_;
-  std::vector<std::string> bodies_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> tags_;
-  AmqpDelivery last_;
-  bool stopped_ = false;
-};
 
 class RabbitMq : public ::testing::Test {
  protected:
@@ -256,6 +185,22 @@ TEST_F(RabbitMq, AQueueThatExistsIsUsedAsItIs) {
     client.publish(exchange(), kInfo, update_numbered(1));
     ASSERT_TRUE(consumer.wait_bodies(1)) << type;
   }
+}
+
+// Its messages are never used up, so that each worker would handle each event.
+TEST_F(RabbitMq, AStreamIsRefusedWithTheRemedyUntilItIsGone) {
+  RabbitMqClient client(*broker_);
+  client.declare_exchange(exchange(), true);
+  client.declare_queue(name(), true, "stream");
+  Consumer consumer(options());
+  ASSERT_TRUE(consumer.wait([&] { return consumer.link().counters().connect_failures > 1; }));
+  EXPECT_THAT(consumer.link().state().last_error, HasSubstr("is a stream"));
+  EXPECT_THAT(consumer.link().state().last_error, HasSubstr("rabbitmqctl delete_queue " + name()));
+  client.delete_queue(name());
+  ASSERT_TRUE(consumer.wait_connected());
+  client.publish(exchange(), kInfo, update_numbered(1));
+  ASSERT_TRUE(consumer.wait_bodies(1));
+  expect_all_acked(consumer);
 }
 
 TEST_F(RabbitMq, AQuorumQueueIsMadeWhereAskedFor) {

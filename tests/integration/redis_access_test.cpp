@@ -86,6 +86,10 @@ TEST(RedisAccess, ManyHostsAreReadInPieces) {
   const auto hosts = hosts_of(redis);
   ASSERT_TRUE(hosts.ok()) << hosts.error().what;
   EXPECT_EQ(hosts->size(), 1'201U);
+  EXPECT_EQ(*contract::ask<std::size_t>(
+                redis.world("x"),
+                [&](Callback<std::size_t> done) { redis.store->count_hosts(std::move(done)); }),
+            1'201U);
   redis.server.cli({"SADD", "reclaim:hosts", "one-more"});
   EXPECT_EQ(hosts_of(redis).error().code, Errc::limit);
 }

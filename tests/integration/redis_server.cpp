@@ -39,7 +39,8 @@ pid_t spawn(const std::vector<std::string>& words, int output_fd) {
 
 }  // namespace
 
-RedisServer::RedisServer(std::vector<std::string> options) : options_(std::move(options)) {
+RedisServer::RedisServer(std::vector<std::string> options, std::string command)
+    : command_(std::move(command)), options_(std::move(options)) {
   std::string pattern = std::filesystem::temp_directory_path() / "reclaim-redis-XXXXXX";
   CHECK(mkdtemp(pattern.data()) != nullptr);
   folder_ = pattern;
@@ -54,7 +55,7 @@ RedisServer::~RedisServer() {
 
 void RedisServer::start() {
   CHECK(pid_ < 0);
-  std::vector<std::string> words{RECLAIM_STACK "/redis.sh", "run", folder_};
+  std::vector<std::string> words{RECLAIM_STACK "/redis.sh", command_, folder_};
   words.insert(words.end(), options_.begin(), options_.end());
   pid_ = spawn(words, -1);
   bool answers = false;

@@ -15,7 +15,8 @@ namespace reclaim::test {
 
 class RedisServer final {
  public:
-  explicit RedisServer(std::vector<std::string> options = {});
+  // `command`: "run", or "sentinel", whose options are the master's port and the quorum.
+  explicit RedisServer(std::vector<std::string> options = {}, std::string command = "run");
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
@@ -34,6 +35,7 @@ class RedisServer final {
 
  private:
   std::string folder_;
+  std::string command_;
   std::vector<std::string> options_;
   pid_t pid_ = -1;
 };

@@ -25,6 +25,8 @@ TEST_P(RedisStoreContract, Holds) {
 INSTANTIATE_TEST_SUITE_P(All, RedisStoreContract, testing::ValuesIn(contract::kChecks),
                          [](const auto& check) { return std::string(check.param.name); });
 
+// The second call is that of a worker whose first one was carried out and its answer lost: it has
+// not read the message, and nobody died with it.
 TEST(RedisStore, AMarkOfAMessageIsSeenByTheNextWorkerUntilItIsTakenAway) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());
@@ -35,7 +37,7 @@ TEST(RedisStore, AMarkOfAMessageIsSeenByTheNextWorkerUntilItIsTakenAway) {
         world, [&](Callback<bool> done) { redis.store->mark_in_hand(name, std::move(done)); });
   };
   EXPECT_TRUE(*mark());
-  EXPECT_FALSE(*mark());
+  EXPECT_TRUE(*mark());
   world.restart();
   EXPECT_FALSE(*mark());
   ASSERT_TRUE(contract::ask<Ok>(

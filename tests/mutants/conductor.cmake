@@ -32,21 +32,71 @@ unit_mutant(tenancy_outlives_its_release conductor handlers/conductor/inbox.cpp 
   [[      forget_tenancy(update->record);
 ]]
   [[]])
+unit_mutant(unseen_releases_are_not_certified conductor handlers/conductor/release.cpp
+  ReleaseUnseen.IsCertified*
+  "an erasure that led to a release has no certificate, for nobody saw the release"
+  [[  if (trace != Trace::written || ]] [[  if (trace == Trace::written || ]])
+unit_mutant(unmade_releases_are_certified conductor handlers/conductor/release.cpp
+  ReleaseUnseen.ThatWasNotMade*
+  "a write of the host to a drive certifies a release that was not made"
+  [[  if (record.release_generation != generation) return Trace::written;
+  return record.flow == Flow::nova ? Trace::unmade : Trace::none;]]
+  [[  return Trace::written;]])
+unit_mutant(still_drives_show_a_release conductor handlers/conductor/release.cpp
+  ReleaseUnseen.IsNotCertifiedWhere*
+  "another client's write to the provider certifies a release"
+  [[                  drive.counters->host_writes > verified->host_writes;]]
+  [[                  drive.counters->host_writes >= verified->host_writes;]])
+unit_mutant(any_drive_shows_a_release conductor handlers/conductor/release.cpp
+  ReleaseUnseen.IsNotShownByAnotherDrive*
+  "what another drive counts certifies a release"
+  [[                  drive.identity->serial == certificate.serial && drive.counters &&]]
+  [[                  drive.counters &&]])
+unit_mutant(former_releases_are_certified conductor handlers/conductor/cleaning_steps.cpp
+  ReleaseUnseen.IsNotShownByTheCert*
+  "a certificate tells of a release that an earlier cleaning asked for, and that was not made"
+  [[  entry.certificate_pending.clear();
+]] "")
+unit_mutant(approvals_outlive_a_cleaning conductor handlers/conductor/operator_steps.cpp
+  OwnSteps.ApprovalsOfAHold*
+  "approvals of a cleaning that was aborted count for the next one"
+  [[  Hold& hold = holds_[address] = Hold{};]]
+  [[  Hold& hold = holds_[address];]])
+unit_mutant(binding_while_admitted conductor handlers/conductor/arq_desk.cpp
+  CyborgUnasked.AnArqHeardWhile*
+  "a drive that an ARQ came to bind while its admission was recorded is erased"
+  [[    if (is_bound_meanwhile(address, epoch)) return;
+    return next();]]
+  [[    return next();]])
+unit_mutant(early_approval_counts conductor handlers/conductor/device_orders.cpp
+  OwnSteps.AnApprovalThatCame*
+  "an approval given before the plan came to its hold counts"
+  [[  if (kind_of(order) == OrderKind::unhold && !own_.is_held(*address)) {]]
+  [[  if (false) {]])
+unit_mutant(unseen_releases_are_errors conductor handlers/conductor/conduct.cpp
+  ReleaseUnseen.IsNoError*
+  "a cleaning that came to its release is an interrupted one"
+  [[ &&
+                           update.effect != EffectKind::finish;]]
+  [[;]])
+unit_mutant(tenants_are_named_in_doubt conductor state/device/step.cpp ReleaseUnseen.*
+  "a certificate names a tenant whom another one may have followed"
+  [[ && !facts.instance) forget_tenancy(record);]] [[ && false) forget_tenancy(record);]])
 unit_mutant(blind_surveys_end_holds conductor handlers/survey/admission.cpp Dirty.AHoldOutlasts*
   "a drive that an operator reserved by hand is erased, once it could not be read for a moment"
   [[      out.held = record.held || cyborg;
       if (record.held && !cyborg && !dirty_line) break;]]
   [[      out.held = false;]])
-unit_mutant(heard_of_is_proven conductor handlers/survey/admission.cpp CyborgHold.No*
+unit_mutant(heard_of_is_proven conductor handlers/survey/hold.cpp CyborgHold.No*
   "what an operator or Cyborg reserved is erased on the word of a notification"
   [[  return arq.allocation_seen || arq.listed;]]
   [[  return !arq.uuid.empty();]])
-unit_mutant(tenancies_of_arqs_are_forgotten conductor handlers/survey/admission.cpp
+unit_mutant(tenancies_of_arqs_are_forgotten conductor handlers/survey/hold.cpp
   CyborgHold.ATenancy*
   "a tenancy that nothing but its ARQ told of leaves its data for the next one"
   [[  return sighting.ended && sighting.ended->held_at > record.certificate_at;]]
   [[  return sighting.ended && sighting.ended->uuid.empty();]])
-unit_mutant(doubts_are_kept_to_oneself conductor handlers/survey/admission.cpp CyborgHold.Without*
+unit_mutant(doubts_are_kept_to_oneself conductor handlers/survey/hold.cpp CyborgHold.Without*
   "a drive that was never cleaned is held for ever, and no word of an operator helps"
   [[  if (record.certificate_id.empty()) {]]
   [[  if (record.uuid.empty()) {]])
@@ -101,6 +151,14 @@ unit_mutant(kept_for_ever conductor handlers/conductor/kept_erase.cpp KeptErase.
 unit_mutant(kept_by_nothing conductor handlers/conductor/kept_erase.cpp KeptErase.*Repeat*
   "a drive that was erased is erased again because Cyborg had it under maintenance for a minute"
   [[  if (!proven || ]] [[  if (true || !proven || ]])
+unit_mutant(made_again_is_not_noticed handlers handlers/survey/reading_memory.cpp Memory.*
+  "a provider of Cyborg's that was deleted and made again is taken for the one before"
+  [[return stands && was_not_made_again ? &reading : nullptr;]]
+  [[return stands || (was_not_made_again && stands) ? &reading : nullptr;]])
+unit_mutant(servers_have_one_clock handlers handlers/survey/reading_memory.cpp Memory.*
+  "a change by a server of Placement's whose clock is behind is not noticed"
+  [[const bool steady = now.ms - modified_at_.ms >= kClocksApartMs;]]
+  [[const bool steady = now.ms >= modified_at_.ms;]])
 unit_mutant(certificate_overtaken handlers handlers/survey/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
@@ -128,8 +186,8 @@ unit_mutant(second_providers_offer conductor handlers/survey/taken.cpp OnOffer.E
 ]] "")
 unit_mutant(kicks_put_the_survey_off conductor handlers/survey/schedule.cpp Schedule.Kicks*
   "a host that hears of much is never surveyed in full"
-  [[  if (periodic_) periodic_due_ = next_periodic(now_ms);]]
-  [[  periodic_due_ = next_periodic(now_ms);]])
+  [[  if (periodic_) periodic_due_ = now_ms + next_interval();]]
+  [[  periodic_due_ = now_ms + next_interval();]])
 unit_mutant(a_survey_for_each_event conductor handlers/survey/schedule.cpp Schedule.Surveys*
   "a flood of events becomes a flood of requests to Placement"
   [[  next = std::max(next, not_before_);
@@ -171,8 +229,8 @@ unit_mutant(holds_are_cleaned conductor handlers/conductor/device_orders.cpp
 unit_mutant(holds_are_enrolled conductor handlers/conductor/device_orders.cpp
   OrdersOfAHeldDevice.*Enrol*
   "an operator's --enrol erases what another operator has just reserved by hand"
-  [[(!view->is_device() || !view->free() || view->burned())) {]]
-  [[(!view->is_device() || !view->free())) {]])
+  [[= view && view->burned() && !kept_by_us;]]
+  [[= view && !view->is_device() && !kept_by_us;]])
 unit_mutant(orders_overtake conductor handlers/conductor/order_desk.cpp Orders.ForOneDevice*
   "an abort that was given last is carried out first"
   [[  accepting_.insert(address);]] [[  accepting_.erase(address);]])
@@ -274,7 +332,27 @@ unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedS
         record.attempts = 0;]]
   [[        record.clean_start = CleanStart::automatic;
         record.attempts = 0;]])
-unit_mutant(anybodys_reservation_ends conductor handlers/conductor/bind_reservation.cpp
-  BindReservation.*
-  "a card that an operator reserved is put on offer when it is unbound"
-  [[  } else if (by_us && ]] [[  } else if (]])
+unit_mutant(anybodys_reservation_ends conductor handlers/conductor/own_reservation.cpp
+  BindReservation.*:MaintenanceReservation.*
+  "what an operator reserved is put on offer when it is unbound, or its maintenance ends"
+  [[return line != nullptr && line->*reason_.mark;]]
+  [[return line == nullptr || !(line->*reason_.mark);]])
+unit_mutant(maintenance_is_a_certificate conductor handlers/survey/admission.cpp
+  MaintenanceReservation.*
+  "a drive that was never cleaned is given back when its maintenance ends"
+  [[record.is_drive() && !record.certificate_id.empty() &&]] [[record.is_drive() &&]])
+unit_mutant(observing_worker_reserves conductor handlers/conductor/reserver.cpp
+  Observe*
+  "a worker that is only to observe writes to Placement"
+  [[!context_.stays_ours(address) || context_.options.observes()]]
+  [[!context_.stays_ours(address)]])
+unit_mutant(observing_worker_cleans conductor handlers/conductor/admissions.cpp Observe*
+  "a worker that is only to observe erases a drive"
+  [[  if (plan && context_.options.observes()) plan]] [[  if (false) plan]])
+unit_mutant(cyborgs_generation_counts conductor handlers/conductor/recheck.cpp
+  FewRequests.ACyborgs*
+  "a drive is given back while an instance has it, because its provider was made again meanwhile"
+  [[  return record.flow == Flow::nova;]] [[  return !record.provider.empty();]])
+unit_mutant(each_telling_is_a_survey conductor handlers/conductor/conduct.cpp ToldTwice.TheSame*
+  "each deletion that Nova tells of costs Placement two surveys"
+  [[    } else if (!told_again) {]] [[    } else {]])

@@ -20,7 +20,7 @@ unit_mutant(failed_check_counts conductor handlers/conductor/cleaning_steps.cpp
       address, request,
       [this, address, epoch, key = findings_key(record.plan, record.step_index)](
           Result<nvme::StepReport>) { step_answered(address, epoch, key, nvme::StepReport{}); });]])
-unit_mutant(held_card_is_cleaned conductor handlers/survey/admission.cpp FunctionSteps.AHold*
+unit_mutant(held_card_is_cleaned conductor handlers/survey/hold.cpp FunctionSteps.AHold*
   "a card that an operator reserved by hand is cleaned and given back"
   [[  if (!record.is_drive()) return Hold::unknown;]]
   [[  if (!record.is_drive()) return Hold::dirty;]])

@@ -113,7 +113,7 @@ forbid_services() {
 disable_new_services() {
   local name
   command -v systemctl >/dev/null || return 0
-  for name in rabbitmq-server redis-server; do
+  for name in prometheus rabbitmq-server redis-server valkey-server; do
     case " ${names[*]} " in
       *" $name "*) "${as_root[@]}" systemctl --quiet disable "$name" 2>/dev/null || true ;;
     esac

@@ -265,6 +265,7 @@ void World::operator_holds(Slot& slot) {
   say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
   placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
   slot.reserved_by_hand = true;
+  slot.ours_for_maintenance = false;
   // Of an unmanaged drive nobody can tell: it is left alone until an operator says `clean`. And
   // what Cyborg lists as bound is a tenancy, whatever else is said of it.
   slot.held = slot.managed && !slot.bound &&

@@ -90,6 +90,10 @@ void World::check_touch(const PciAddress& address, const char* what) {
   const Provider* provider = provider_of(slot);
   const std::string where = fmt::format("{} on {}", what, to_string(address));
   say(fmt::format("drive: {}", where));
+  if (conductor_options.observes()) {
+    failure = where + ": by a worker that observes";
+    return;
+  }
   const bool of_function = std::string_view(what) == "clean_function";
   const bool erase = std::string_view(what) == "erase" || of_function;
   if (erase) erases += 1;
@@ -137,6 +141,26 @@ void World::check_touch(const PciAddress& address, const char* what) {
   }
 }
 
+// What the worker saved last, or found when it started.
+const Record* World::last_known(const PciAddress& address) const {
+  const Record* saved = store.last_saved(address);
+  return saved != nullptr ? saved : store.stored(address);
+}
+
+// What this worker reserved for a maintenance goes back without a cleaning, when that is over.
+std::string World::check_given_back(const Slot& slot, const placement::ProviderView& view) const {
+  const Record* saved = last_known(slot.address);
+  if (!slot.is_drive) return "given back, and it counts nothing";
+  if (!view.free()) return "given back while somebody has it";
+  const LedgerEntry& line = ledger->entries().at(slot.address);
+  if (saved->maintenance || line.maintenance) return "in maintenance";
+  if (saved->certificate_id.empty()) return "given back without a certificate";
+  if (line.dirty) return "given back, and the ledger calls it dirty";
+  if (is_bound_by_hand(slot)) return "an ARQ binds it";
+  if (cyborg_api_ && cyborg.told_maintaining(slot.address)) return "Cyborg has it maintaining";
+  return {};
+}
+
 // The promise, first half, where it is asked for.
 void World::check_release_asked(const placement::ProviderView& view) {
   Slot* slot = slot_of_provider(view.uuid);
@@ -149,6 +173,11 @@ void World::check_release_asked(const placement::ProviderView& view) {
     const bool by_bind = line != disk.entries.end() && line->second.reserved_at_bind;
     if (!by_bind || !view.free()) fail(where + ": not reserved by us, or somebody has it");
     return;  // it is not ours to clean
+  }
+  const Record* last = last_known(slot->address);
+  if (slot->ours_for_maintenance && last != nullptr && last->stage == Stage::available) {
+    const std::string why = check_given_back(*slot, view);
+    return why.empty() ? void() : fail(where + ": " + why);
   }
   const Proof proof = drives->proof(slot->address);
   if (!drives->claimed(slot->address)) return fail(where + ": without a claim");

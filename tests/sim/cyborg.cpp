@@ -224,8 +224,11 @@ void World::check_written(const Provider& provider) {
   }
   const auto line = disk.entries.find(slot->address);
   const bool noted = line != disk.entries.end() && line->second.dirty;
-  slot->reserved_unnoted =
-      provider.inventory.reserved != 0 && !noted && disk.unwritten.contains(slot->address);
+  // For a maintenance it is noted once Placement has answered, which may be never.
+  slot->ours_for_maintenance =
+      provider.inventory.reserved != 0 && slot->maintained && !slot->reserved_by_hand;
+  slot->reserved_unnoted = provider.inventory.reserved != 0 &&
+                           (slot->maintained || (!noted && disk.unwritten.contains(slot->address)));
   if (!slot->cyborg) return;
   const std::int64_t unreserved_ms = std::exchange(slot->unreserved_ms, 0);
   if (unreserved_ms != 0 && provider.inventory.reserved == 1) {

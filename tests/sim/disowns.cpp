@@ -60,6 +60,15 @@ bool World::is_let_go(const PciAddress& address) {
 // What was let go and is ours again, because a worker ended before its record was durable, or Redis
 // has lost that.
 void World::note_disowned() {
+  for (Slot& slot : slots) {
+    const Record* stored = store.stored(slot.address);
+    const auto line = disk.entries.find(slot.address);
+    // An older one than the line says somebody put back.
+    const bool stands = stored != nullptr && stored->cleanable() &&
+                        (line == disk.entries.end() || stored->epoch >= line->second.epoch);
+    if (stands) slot.disowned = false;
+  }
+  if (!conductor) return;
   for (const Record& record : conductor->records()) {
     if (record.cleanable()) slot_at(record.address).disowned = false;
   }

@@ -9,6 +9,7 @@
 namespace reclaim::sim {
 namespace {
 
+constexpr std::int64_t kClocksApartMs = 25'000;
 constexpr std::int64_t kLateMs = 120'000;  // after that a lost write is not made any more
 
 }  // namespace
@@ -18,15 +19,27 @@ placement::ProviderView FakePlacement::view_of(const Provider& provider) const {
       provider.row.uuid, provider.row.generation, {provider.inventory}, provider.consumers};
 }
 
-void FakePlacement::list_tree(Callback<placement::Tree> done) {
-  requests_.list_tree += 3;
-  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)]() mutable {
+// The marks of rows that did not move are those of `known`: what moves no generation is not seen.
+void FakePlacement::list_tree_again(placement::Tree known, Callback<placement::Tree> done) {
+  scheduler_.answer(faults_.delay_ms(rng_), [this, known = std::move(known),
+                                             done = std::move(done)]() mutable {
+    requests_.list_tree += 1;
     Result<placement::Tree> result = Error{Errc::unavailable, "Placement is away"};
     if (!away_ && !rng_.chance(faults_.placement_away)) {
       placement::Tree tree;
       tree.root_uuid = root_uuid;
       tree.root_name = "compute-1";
+      tree.root_generation = root_generation_;
       for (const auto& [uuid, provider] : providers_) tree.rows.push_back(provider.row);
+      tree.last_modified = last_modified();
+      const bool as_known =
+          known.root_uuid == root_uuid &&
+          std::equal(tree.rows.begin(), tree.rows.end(), known.rows.begin(), known.rows.end(),
+                     [](const placement::ProviderRow& a, const placement::ProviderRow& b) {
+                       return a.uuid == b.uuid && a.name == b.name && a.generation == b.generation;
+                     });
+      if (as_known) tree.rows = std::move(known.rows);
+      if (!as_known) requests_.list_tree += 2;
       result = std::move(tree);
       if (rng_.chance(faults_.placement_odd)) result = Error{Errc::refused, "403 Forbidden"};
     }
@@ -35,25 +48,65 @@ void FakePlacement::list_tree(Callback<placement::Tree> done) {
   });
 }
 
+void FakePlacement::read_consumers(const std::string& provider_uuid,
+                                   Callback<std::vector<std::string>> done) {
+  CHECK(provider_uuid == root_uuid);
+  requests_.consumers += 1;
+  scheduler_.answer(faults_.delay_ms(rng_), [this, done = std::move(done)]() mutable {
+    Result<std::vector<std::string>> result = Error{Errc::unavailable, "Placement is away"};
+    if (!away_ && !rng_.chance(faults_.placement_away)) {
+      result = std::vector<std::string>(root_consumers_.begin(), root_consumers_.end());
+    }
+    scheduler_.answer(faults_.delay_ms(rng_),
+                      [done = std::move(done), result = std::move(result)] { done(result); });
+  });
+}
+
 void FakePlacement::read(const std::string& provider_uuid, Callback<placement::ProviderView> done) {
   requests_.read += 2;
-  scheduler_.answer(
-      faults_.delay_ms(rng_), [this, provider_uuid, done = std::move(done)]() mutable {
-        Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
-        if (!away_ && !rng_.chance(faults_.placement_away)) {
-          const Provider* provider = find(provider_uuid);
-          if (provider == nullptr) {
-            result = Error{Errc::not_found, "no such provider"};
-          } else if (rng_.chance(faults_.placement_odd)) {
-            constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
-            result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
-          } else {
-            result = view_of(*provider);
-          }
+  read_as(
+      provider_uuid, [this](const Provider& provider) { return view_of(provider); },
+      std::move(done));
+}
+
+// The consumers of the same generation are those of `known`: what moves no generation is not seen.
+void FakePlacement::read_again(const placement::ProviderView& known,
+                               Callback<placement::ProviderView> done) {
+  requests_.read += 1;
+  read_as(
+      known.uuid,
+      [this, known](const Provider& provider) {
+        placement::ProviderView view = view_of(provider);
+        if (view.generation == known.generation) {
+          view.consumers = known.consumers;
+        } else {
+          requests_.read += 1;
         }
-        scheduler_.answer(faults_.delay_ms(rng_),
-                          [done = std::move(done), result = std::move(result)] { done(result); });
-      });
+        return view;
+      },
+      std::move(done));
+}
+
+void FakePlacement::read_as(const std::string& provider_uuid,
+                            std::function<placement::ProviderView(const Provider&)> view,
+                            Callback<placement::ProviderView> done) {
+  scheduler_.answer(faults_.delay_ms(rng_), [this, provider_uuid, view = std::move(view),
+                                             done = std::move(done)]() mutable {
+    Result<placement::ProviderView> result = Error{Errc::unavailable, "Placement is away"};
+    if (!away_ && !rng_.chance(faults_.placement_away)) {
+      const Provider* provider = find(provider_uuid);
+      if (provider == nullptr) {
+        result = Error{Errc::not_found, "no such provider"};
+      } else if (rng_.chance(faults_.placement_odd)) {
+        constexpr std::array kOdd{Errc::refused, Errc::conflict, Errc::unknown, Errc::invalid};
+        result = Error{kOdd.at(rng_.below(kOdd.size())), "an odd answer"};
+      } else {
+        result = view(*provider);
+      }
+    }
+    scheduler_.answer(faults_.delay_ms(rng_),
+                      [done = std::move(done), result = std::move(result)] { done(result); });
+  });
 }
 
 template <typename T>
@@ -92,6 +145,27 @@ void FakePlacement::find(const std::string& name, Callback<std::string> done) {
       std::move(done));
 }
 
+// One of several servers, whose clocks differ.
+std::int64_t FakePlacement::servers_clock_s() {
+  return (scheduler_.now_ms() + rng_.between(0, kClocksApartMs)) / 1'000;
+}
+
+void FakePlacement::moved(Provider& provider) {
+  provider.row.generation += 1;
+  provider.modified_s = servers_clock_s();
+}
+
+void FakePlacement::root_moved() {
+  root_generation_ += 1;
+  root_modified_s_ = servers_clock_s();
+}
+
+std::string FakePlacement::last_modified() const {
+  std::int64_t newest = root_modified_s_;
+  for (const auto& [uuid, provider] : providers_) newest = std::max(newest, provider.modified_s);
+  return std::to_string(newest);
+}
+
 Status FakePlacement::write(const placement::ProviderView& view, std::int64_t reserved) {
   Provider* provider = find(view.uuid);
   if (provider == nullptr) return Error{Errc::not_found, "no such provider"};
@@ -99,7 +173,7 @@ Status FakePlacement::write(const placement::ProviderView& view, std::int64_t re
     return Error{Errc::conflict, "409 concurrent_update"};
   }
   provider->inventory.reserved = reserved;
-  provider->row.generation += 1;
+  moved(*provider);
   if (on_written) on_written(*provider);
   if (reserved == 0) {
     provider->offered = Offered::by_us;
@@ -179,6 +253,7 @@ Provider& FakePlacement::create(const std::string& name, bool one_time_use, bool
   Provider& provider = providers_[uuid];
   provider.row = placement::ProviderRow{uuid, name, root_uuid, 1, one_time_use, owner_cyborg};
   provider.inventory = placement::Inventory{"CUSTOM_PCI_144D_A80A", 1, 0, 1, 1, 1, 1.0};
+  provider.modified_s = servers_clock_s();
   offered_ms_[name] = scheduler_.now_ms();
   return provider;
 }
@@ -196,7 +271,11 @@ bool FakePlacement::allocate(const std::string& uuid, const std::string& consume
     return false;
   }
   provider->consumers.push_back(consumer);
-  provider->row.generation += 1;
+  moved(*provider);
+  // One whose processors are of a NUMA node's provider is not among the root's.
+  if (rng_.chance(beside_root)) return true;
+  root_consumers_.insert(consumer);
+  root_moved();
   return true;
 }
 
@@ -204,8 +283,21 @@ void FakePlacement::deallocate(const std::string& uuid, const std::string& consu
   Provider* provider = find(uuid);
   if (provider == nullptr) return;
   std::erase(provider->consumers, consumer);
-  // DELETE /allocations leaves the generation as it is; a move writes allocations and does not.
-  if (rng_.chance(0.5)) provider->row.generation += 1;
+  // DELETE /allocations leaves all generations as they are.
+  if (root_consumers_.erase(consumer) == 0 || rng_.chance(0.5)) return;
+  // A PUT without the device moves that of the root alone, which the consumer still has.
+  root_consumers_.insert(consumer);
+  root_moved();
+}
+
+void FakePlacement::hand_over(const std::string& uuid, const std::string& from,
+                              const std::string& to) {
+  Provider& provider = providers_.at(uuid);
+  std::replace(provider.consumers.begin(), provider.consumers.end(), from, to);
+  moved(provider);
+  if (root_consumers_.erase(from) == 0) return;
+  root_consumers_.insert(to);
+  root_moved();
 }
 
 void FakePlacement::register_device(const placement::NewDevice& device,
@@ -234,6 +326,7 @@ Result<placement::ProviderView> FakePlacement::make(const placement::NewDevice& 
       placement::ProviderRow{device.uuid, device.name, device.parent_uuid, 1, false, true};
   provider.inventory = placement::Inventory{device.resource_class, 1, 1, 1, 1, 1, 1.0};
   provider.offered = Offered::no;
+  provider.modified_s = servers_clock_s();
   if (on_registered) on_registered(provider);
   return view_of(provider);
 }
@@ -242,7 +335,7 @@ void FakePlacement::set_reserved_by(Offered who, const std::string& uuid, std::i
   Provider* provider = find(uuid);
   if (provider == nullptr) return;
   provider->inventory.reserved = reserved;
-  provider->row.generation += 1;
+  moved(*provider);
   if (reserved != 0) return;
   provider->offered = who;
   offered_ms_[provider->row.name] = scheduler_.now_ms();
@@ -255,7 +348,7 @@ std::int64_t FakePlacement::offered_ms(const std::string& name) const {
 
 void FakePlacement::touch(const std::string& uuid) {
   Provider* provider = find(uuid);
-  if (provider != nullptr) provider->row.generation += 1;
+  if (provider != nullptr) moved(*provider);
 }
 
 Provider* FakePlacement::find(const std::string& uuid) {

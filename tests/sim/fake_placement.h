@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Provider {
   placement::Inventory inventory;
   std::vector<std::string> consumers;
   Offered offered = Offered::by_nova;  // who dropped `reserved` last, while it is 0
+  std::int64_t modified_s = 0;         // by the clock of the server that did it
 };
 
 class FakePlacement final : public placement::Providers {
@@ -27,10 +29,14 @@ class FakePlacement final : public placement::Providers {
   FakePlacement(Scheduler& scheduler, Rng& rng, const Faults& faults)
       : scheduler_(scheduler), rng_(rng), faults_(faults) {}
 
-  void list_tree(Callback<placement::Tree> done) override;
+  void list_tree_again(placement::Tree known, Callback<placement::Tree> done) override;
   void read(const std::string& provider_uuid, Callback<placement::ProviderView> done) override;
+  void read_again(const placement::ProviderView& known,
+                  Callback<placement::ProviderView> done) override;
   void read_inventories(const std::string& provider_uuid,
                         Callback<std::vector<placement::Inventory>> done) override;
+  void read_consumers(const std::string& provider_uuid,
+                      Callback<std::vector<std::string>> done) override;
   void find(const std::string& name, Callback<std::string> done) override;
   void set_reserved(const placement::ProviderView& view, std::int64_t reserved,
                     Callback<placement::ProviderView> done) override;
@@ -44,6 +50,8 @@ class FakePlacement final : public placement::Providers {
   bool remove(const std::string& uuid);  // refused while allocated
   bool allocate(const std::string& uuid, const std::string& consumer);
   void deallocate(const std::string& uuid, const std::string& consumer);
+  // A migration: what the one has here the other has from now on.
+  void hand_over(const std::string& uuid, const std::string& from, const std::string& to);
   void set_reserved_by(Offered who, const std::string& uuid, std::int64_t reserved);
   void touch(const std::string& uuid);  // something moved the generation
   [[nodiscard]] Provider* find(const std::string& uuid);
@@ -55,6 +63,7 @@ class FakePlacement final : public placement::Providers {
   void set_away(bool away) { away_ = away; }
   void set_read_only(bool read_only) { read_only_ = read_only; }  // our role may only read
   [[nodiscard]] bool away() const { return away_ || read_only_; }
+  double beside_root = 0.1;  // how many instances have nothing of the root
   std::string root_uuid = "00000000-0000-4000-8000-000000000001";
 
   std::function<void(const placement::ProviderView&)> on_asked;  // each write, as it is sent
@@ -74,22 +83,31 @@ class FakePlacement final : public placement::Providers {
   // Requests the real client would have sent, counted as placement/providers.h documents them.
   struct Requests {
     int list_tree = 0;
+    int consumers = 0;
     int read = 0;
     int set_reserved = 0;
     int watch = 0;             // by read_inventories and find
     int watching = 0;          // of these, still to be answered,
     int watching_at_most = 0;  // and how many there ever were at a time
-    [[nodiscard]] int total() const { return list_tree + read + set_reserved + watch; }
+    [[nodiscard]] int total() const { return list_tree + consumers + read + set_reserved + watch; }
   };
   [[nodiscard]] const Requests& requests() const { return requests_; }
 
  private:
   [[nodiscard]] placement::ProviderView view_of(const Provider& provider) const;
+  // `view`: what is read of the provider, at the moment of the look.
+  void read_as(const std::string& provider_uuid,
+               std::function<placement::ProviderView(const Provider&)> view,
+               Callback<placement::ProviderView> done);
   // A request of the close watch: begun, and answered.
   template <typename T>
   void watched(std::function<Result<T>()> look, Callback<T> done);
   Result<placement::ProviderView> make(const placement::NewDevice& device);
   Status write(const placement::ProviderView& view, std::int64_t reserved);
+  void moved(Provider& provider);
+  void root_moved();
+  [[nodiscard]] std::int64_t servers_clock_s();
+  [[nodiscard]] std::string last_modified() const;
   void confirm(const std::string& uuid, std::int64_t reserved, std::int64_t generation,
                Callback<placement::ProviderView> done);
 
@@ -100,6 +118,9 @@ class FakePlacement final : public placement::Providers {
   bool read_only_ = false;
   std::uint64_t next_uuid_ = 0x100;
   std::map<std::string, Provider> providers_;
+  std::int64_t root_generation_ = 1;
+  std::int64_t root_modified_s_ = 0;
+  std::set<std::string> root_consumers_;              // instances have their processors of the root
   std::map<std::string, std::string> cyborgs_uuids_;  // by name
   std::map<std::string, std::int64_t> offered_ms_;    // by name
   Requests requests_;

@@ -305,6 +305,10 @@ void FakeStore::hosts(Callback<std::vector<HostInfo>> done) {
       std::move(done));
 }
 
+void FakeStore::count_hosts(Callback<std::size_t> done) {
+  command<std::size_t>([this]() -> Result<std::size_t> { return hosts_.size(); }, std::move(done));
+}
+
 void FakeStore::load_arqs(const std::string& host, Callback<std::vector<Arq>> done) {
   command<std::vector<Arq>>(
       [this, host]() -> Result<std::vector<Arq>> {

@@ -188,12 +188,19 @@ void World::remove_forged() {
   forget_displaced();
 }
 
-// Where neither Redis nor the ledger has anything of an address, what is found there is its drive.
+// Where neither Redis nor the ledger tells of a drive at an address, the one found there is its
+// drive: both forgot, or an operator let the device go, which leaves no more than an epoch.
 void World::forget_displaced() {
   for (Slot& slot : slots) {
-    if (store.stored(slot.address) == nullptr && !disk.entries.contains(slot.address)) {
+    if (store.stored(slot.address) != nullptr) continue;
+    const auto line = disk.entries.find(slot.address);
+    if (line == disk.entries.end()) {
       slot.displaced = false;
+    } else if (!slot.swapped || !line->second.serial.empty() ||
+               !line->second.enrolled_serial.empty() || line->second.dirty) {
+      continue;
     }
+    if (std::exchange(slot.swapped, false)) slot.expected_serial.clear();
   }
 }
 

@@ -117,6 +117,15 @@ sim_mutant(certificate_without_evidence handlers/conductor/evidence.cpp
 ]] "")
 
 # Surveys and admission.
+sim_mutant(freed_is_not_noticed handlers/survey/reading_memory.cpp
+  "a device that an instance left is taken for allocated"
+  [[  return all_there ? &reading->view : nullptr;]] [[  return &reading->view;]])
+sim_mutant(root_moves_unnoticed handlers/survey/reading_memory.cpp
+  "a device that was taken from an instance is taken for allocated"
+  [[(reading.view.free() || reading.root_generation == tree_.root_generation);]] [[true;]])
+sim_mutant(taken_is_not_noticed handlers/survey/reading_memory.cpp
+  "a device that an instance got is taken for free"
+  [[reading.view.generation == row.generation &&]] "")
 sim_mutant(erase_of_an_earlier_life state/ledger/trust.cpp
   "an erase that Redis remembers wrongly is taken for this one"
   [[  return known != nullptr && known->dirty &&]]
@@ -130,7 +139,7 @@ sim_mutant(maintenance_ignored handlers/survey/admission.cpp
   "a drive in maintenance is cleaned"
   [[  if (record.maintenance) return refuse(std::string(kInMaintenance));
 ]] "")
-sim_mutant(holds_ignored handlers/survey/admission.cpp
+sim_mutant(holds_ignored handlers/survey/hold.cpp
   "a drive that an operator reserved by hand is erased"
   [[  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;]]
   [[  return Hold::dirty;]])
@@ -229,12 +238,7 @@ sim_mutant(nobody_binds_it handlers/conductor/arq_desk.cpp
   return book_]]
   [[  if (record.flow != Flow::cyborg || true) return std::nullopt;
   return book_]])
-sim_mutant(binding_while_admitted handlers/conductor/arq_desk.cpp
-  "a drive that an ARQ came to bind while its admission was recorded is erased"
-  [[    if (is_bound_meanwhile(address, epoch)) return;
-    return next();]]
-  [[    return next();]])
-sim_mutant(cyborgs_holds_ignored handlers/survey/admission.cpp
+sim_mutant(cyborgs_holds_ignored handlers/survey/hold.cpp
   "a device of Cyborg's that somebody reserved without a tenancy is erased"
   [[  if (!record.certified_host_writes) return Hold::held;]]
   [[  if (!record.certified_host_writes) return Hold::dirty;]])
@@ -306,10 +310,6 @@ sim_own_steps_mutant(one_operator_twice handlers/conductor/operator_steps.cpp
   "one operator gives both approvals"
   [[    return fmt::format("{} has approved it already; it needs {} different operators", who,
                        hold->approvals);]] "")
-sim_own_steps_mutant(approvals_outlive_a_cleaning handlers/conductor/operator_steps.cpp
-  "approvals of a cleaning that was aborted count for the next one"
-  [[  Hold& hold = holds_[address] = Hold{};]]
-  [[  Hold& hold = holds_[address];]])
 sim_own_steps_mutant(manual_is_automatic handlers/survey/admission.cpp
   "a device that an operator starts is cleaned without his word"
   [[return refuse(std::string(kCleanedManually));]] [[void(0);]])
@@ -319,10 +319,6 @@ sim_own_steps_mutant(commands_not_locked_in handlers/conductor/drive_claims.cpp
   [[    if (digest != report.command_digests.end()) step = with_digest(step, "");]])
 
 # Devices that are no drives.
-sim_function_mutant(early_approval_counts handlers/conductor/device_orders.cpp
-  "an approval given before the plan came to its hold counts"
-  [[  if (kind_of(order) == OrderKind::unhold && !own_.is_held(*address)) {]]
-  [[  if (false) {]])
 sim_function_mutant(functions_end_early handlers/conductor/cleaning_steps.cpp
   "a device is given back though the last steps of its plan were not run"
   [[  const bool last = record.step_index + 1 >= last_step_of(record);]]

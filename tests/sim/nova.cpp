@@ -99,10 +99,9 @@ void World::nova_ends(Slot& slot) {
   Provider* provider = provider_of(slot);
   if (!slot.cyborg && rng.chance(0.1) && provider != nullptr) {
     // A migration: the allocation goes by another name from now on.
-    std::erase(provider->consumers, slot.consumer);
-    slot.consumer = fmt::format("migration-{}", slot.tenancy);
-    provider->consumers.push_back(slot.consumer);
-    provider->row.generation += 1;
+    const std::string migration = fmt::format("migration-{}", slot.tenancy);
+    placement.hand_over(provider->row.uuid, slot.consumer, migration);
+    slot.consumer = migration;
     return;
   }
   if (rng.chance(0.12)) {
@@ -195,7 +194,7 @@ void World::nova_periodic() {
     const bool burn = !slot.cyborg && !provider->consumers.empty() &&
                       provider->inventory.reserved == 0 && slot.phase != Phase::claimed;
     if (burn) placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
-    if (rng.chance(0.1)) placement.touch(provider->row.uuid);
+    if (touches_ && rng.chance(0.1)) placement.touch(provider->row.uuid);
   }
   scheduler.outside(60'000, [this] { nova_periodic(); });
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kQuietMs = 3 * 3'600'000;  // everything has come to rest by then
 constexpr std::int64_t kCheckEveryMs = 30'000;
+constexpr std::int64_t kNeverMs = 365LL * 24 * 3'600'000;
 constexpr std::uint64_t kStepsMax = 400'000;  // a world that never ends is a failure too
 
 }  // namespace
@@ -57,6 +58,11 @@ World::World(const WorldOptions& options)
     notifier_ = rng.chance(0.6);
     cyborg_api_ = rng.chance(0.5);
     conductor_options.manage_providers = rng.chance(0.15) && !cyborg_writes();
+    touches_ = rng.chance(0.4);
+    kicks_of_others_ = rng.chance(0.6);
+    // Mostly by the generations alone: no full reading makes up for what they do not tell.
+    conductor_options.full_survey_interval_ms =
+        rng.chance(0.7) ? kNeverMs : rng.between(0, 600'000);
   }
   make_slots(options.scripted ? options.scripted_slots : static_cast<int>(rng.between(1, 3)));
   if (options.seed >= kOwnStepsFrom && !cyborg_writes()) draw_own_steps();
@@ -122,7 +128,7 @@ void World::draw_capabilities(Drive& drive) {
 }
 
 void World::fail(std::string what) {
-  if (failure) return;
+  if (failure || conductor_options.observes()) return;  // run_observed() has a judge of its own
   say("FAILED: " + what);
   failure = std::move(what);
 }
@@ -182,6 +188,7 @@ void World::start_worker() {
                                                  scheduler, log, cyborg_api_ ? &cyborg : nullptr},
                                   policies(), options);
   started = false;
+  note_disowned();
   conductor->start([this](Status status) {
     if (status) {
       started = true;
@@ -276,6 +283,8 @@ void World::kick(std::vector<int> delays_s) {
   Kick kick;
   kick.reason = "instance.delete.end";
   kick.request_id = "req-1";
+  // Of an instance that has nothing here, which tells of none of the devices.
+  if (kicks_of_others_) kick.instance = "instance-elsewhere";
   kick.delays_s = std::move(delays_s);
   conductor->take(kick);
 }
@@ -301,6 +310,7 @@ void World::command(const std::string& what, const PciAddress& address, const st
   }
   if (what == "enrol" || what == "clean") slot.interrupted = false;
   if (what == "clean") slot.clean_ordered = true;
+  slot.maintained = slot.maintained || what == "maintenance_on";
   if (what == "unhold") note_approval(slot, who);
   if (what == "disown") slot.disown_ordered = true;
   if (!steps.empty()) slot.steps_before_hold = slot.steps_before_hold || !slot.held;
@@ -370,6 +380,19 @@ void World::run_quiet() {
 std::optional<std::string> World::run() {
   run_active();
   if (!failure) run_quiet();
+  conductor.reset();
+  return failure;
+}
+
+std::optional<std::string> World::run_observed() {
+  conductor_options.mode = Mode::observe;
+  placement.on_asked = [this](const placement::ProviderView& view) {
+    failure = "Placement is written by a worker that observes: " + view.uuid;
+  };
+  placement.on_registered = [this](const Provider& provider) {
+    failure = "registered by a worker that observes: " + provider.row.name;
+  };
+  run_active();
   conductor.reset();
   return failure;
 }

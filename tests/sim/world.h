@@ -65,12 +65,14 @@ struct Slot {
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
   std::string consumer;
-  bool blamed = false;            // the tenant got it by somebody else's doing than ours
-  int missed = 0;                 // Nova's periodics that did not see the drive
-  bool reserved_by_hand = false;  // by an operator, and nothing has undone it
-  bool held = false;              // and the worker can know it: it must not touch the drive
-  bool reserved_unnoted = false;  // by us, when the ledger could not be written
-  bool given = false;             // to a tenant, since its last release
+  bool blamed = false;                // the tenant got it by somebody else's doing than ours
+  int missed = 0;                     // Nova's periodics that did not see the drive
+  bool reserved_by_hand = false;      // by an operator, and nothing has undone it
+  bool held = false;                  // and the worker can know it: it must not touch the drive
+  bool reserved_unnoted = false;      // by us, and the ledger does not say so
+  bool maintained = false;            // maintenance was ordered once
+  bool ours_for_maintenance = false;  // the worker reserved it since, and nobody else did
+  bool given = false;                 // to a tenant, since its last release
   bool had_data = false;
   std::string own_serial;       // of the drive that its tenant was given
   std::string expected_serial;  // empty: the worker had no chance to learn it yet
@@ -134,6 +136,9 @@ class World final {
 
   // Runs to the end; the failure's text, or nothing.
   [[nodiscard]] std::optional<std::string> run();
+  // The same trouble, and a worker that only observes: nothing else is looked at than that it
+  // touches no drive and writes nothing to Placement.
+  [[nodiscard]] std::optional<std::string> run_observed();
 
   // For scripted worlds.
   void start_worker();
@@ -290,6 +295,9 @@ class World final {
 
   // checks.cpp
   void check_touch(const PciAddress& address, const char* what);
+  [[nodiscard]] const Record* last_known(const PciAddress& address) const;
+  [[nodiscard]] std::string check_given_back(const Slot& slot,
+                                             const placement::ProviderView& view) const;
   void check_release_asked(const placement::ProviderView& view);
   void check_released(Provider& provider);
   static void enrolled(Slot& slot, Stage from);
@@ -319,9 +327,11 @@ class World final {
   std::vector<Record> old_records_;
   WallMs last_order_at_;
   std::int64_t last_offer_check_ms_ = 0;
-  bool prompt_ = true;      // so were the faults drawn
-  bool notifier_ = true;    // Cyborg has one; today's has not
-  bool cyborg_api_ = true;  // and the worker may ask it
+  bool prompt_ = true;            // so were the faults drawn
+  bool touches_ = false;          // Nova writes providers again now and then
+  bool kicks_of_others_ = false;  // they name instances that have nothing here
+  bool notifier_ = true;          // Cyborg has one; today's has not
+  bool cyborg_api_ = true;        // and the worker may ask it
   std::uint64_t next_arq_ = 1;
   std::map<std::string, int> verified_serials_;
   // Of each certificate that the ledger had before its release, when its drive was verified.

@@ -12,8 +12,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = "## Why a drive waits"
 SOURCES = ["handlers/survey/admission.cpp",
+           "handlers/survey/hold.cpp",
+           "handlers/survey/observed.h",
            "handlers/survey/cyborg_remarks.cpp",
            "handlers/survey/taken.cpp",
+           "handlers/survey/taken.h",
            "handlers/survey/admission.h",
            "handlers/survey/identity.cpp",
            "handlers/survey/device_kind.h",
@@ -33,7 +36,8 @@ SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
           "nvme/host/claim.cpp": ["is held exclusively"]}
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
             "device_state is {}", "it was in error before its record was lost",
-            "stopped while looking", "; once you know that", "consumer {} of provider {}"]
+            "stopped while looking", "; once you know that", "consumer {} of provider {}",
+            "bound by {} although it is {}"]
 LENGTH_MIN = 20
 
 TEXT = r'"(?:[^"\\\n]|\\.)*"'

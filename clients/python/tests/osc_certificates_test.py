@@ -82,7 +82,7 @@ class Cleaning(Case):
         self.assertEqual(shown, json.loads(golden("steps-2.5.json")))
         table = run(cleaning.ShowCleaning, cloud, UUID).out
         self.assertIn("nvme.check_health (priority 90)", table)
-        self.assertIn("nvme.check_health: percentage_used 3", table)
+        self.assertIn("nvme.check_health: percentage_used: 3 %", table)
 
     def test_findings_are_a_line_for_each_surface(self):
         self.assertEqual(cleaning.FindingsColumn({"nvme.reset_namespaces": [

@@ -11,7 +11,7 @@ const char* const kSettingsHelp =
     R"(identity   serial= model= firmware= subsysnqn= cntlid= vendor=0x144d device=0xa80a
            instance=N (nvmeN) disk=N (nvmeNnM) numa_node= iommu_group= sriov_total= sriov_enabled=
 abilities  size=64M (first namespace) capacity= sanicap=crypto+block+overwrite+ndi|none|0x3
-           oacs= oncs= fna= cmic= dlfeat= mdts= wzsl= nwpc= rpmbs= frmw=
+           oacs= oncs= fna= cmic= dlfeat= mdts= wzsl= nwpc= rpmbs= frmw= npss=
 sanitize   duration_ms=3000 estimate_block_s= estimate_crypto_s= estimate_overwrite_s=
            sstat=0..4 gde=0|1 (as the last tenant left it) advance_ms= (time leaps forward)
 health     critical_warning= available_spare= percent_used= temperature_k= media_errors=
@@ -137,6 +137,7 @@ void add_abilities(SettingTable& table) {
   table["fna"] = [](auto& s, auto& v) { return number(v, s.capabilities.fna); };
   table["cmic"] = [](auto& s, auto& v) { return number(v, s.capabilities.cmic); };
   table["dlfeat"] = [](auto& s, auto& v) { return number(v, s.capabilities.dlfeat); };
+  table["npss"] = [](auto& s, auto& v) { return number(v, s.capabilities.npss); };
   table["mdts"] = [](auto& s, auto& v) { return number(v, s.capabilities.mdts); };
   table["wzsl"] = [](auto& s, auto& v) { return number(v, s.capabilities.wzsl); };
   table["nwpc"] = [](auto& s, auto& v) { return number(v, s.capabilities.nwpc); };

@@ -57,6 +57,7 @@ struct Capabilities {
   bool cmb;             // a controller memory buffer
   std::uint16_t endurance_groups;
   std::uint8_t nvm_sets;
+  std::uint8_t npss;  // power states beside the first
   std::uint8_t wzsl;  // NVM command set specific limit, a power of two of 4 KiB; 0 = none
   std::uint64_t capacity_bytes;  // TNVMCAP
 };

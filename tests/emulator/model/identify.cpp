@@ -89,6 +89,7 @@ void Controller::identify_controller(nvme_id_ctrl& id) const {
   id.fna = can.fna;
   id.vwc = can.vwc;
   id.nwpc = can.nwpc;
+  id.npss = can.npss;
   id.psd[0].mp = 2500;  // hundredths of a watt
   std::memcpy(id.subnqn, state_.subsystem_nqn.data(), state_.subsystem_nqn.size());
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The Cyborg flow end to end with Cyborg as it is today, which says nothing: a drive of Cyborg's is
 bound, unbound, cleaned and given back by Nova and Placement alone."""
+import json
 import unittest
 
 from case import FIRST, LONG_MS, SEED, tear_down_services
@@ -82,6 +83,9 @@ class CyborgOfToday(CyborgEndToEnd):
         self.assertEqual(made.worker.field(FIRST, "device_state"), "available")
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assert_reserved(made)
+        _, out, err = made.worker.command("plan", "--guards", "-f", "json")
+        refused = [each for each in json.loads(out) if each["Result"] != "passed"]
+        self.assertEqual(refused, [], err)
         made.services.reserve(made.providers[FIRST], 0)
         wait_until(lambda: "held" not in made.worker.devices()[FIRST]["Note"], "not held any more")
         self.assertEqual(made.host.sanitizes(FIRST), 0)

@@ -8,9 +8,11 @@ import filecmp
 import glob
 import json
 import os
+import re
 import signal
 import socket
 import stat
+import subprocess
 import threading
 import unittest
 
@@ -479,8 +481,8 @@ class RemoteHand(DeviceApi):
     def test_disable_and_enable_are_maintenance_of_the_worker(self):
         made = self.serving()
         uuid = self.uuid_of(made)
-        for name, status, maintenance in (("disable", "maintaining", "true"),
-                                          ("enable", "enabled", "false")):
+        for name, status, maintenance, reserved in (("disable", "maintaining", "true", 1),
+                                                    ("enable", "enabled", "false", 0)):
             self.assertEqual(self.order(uuid, name, token=services().token("nobody")).status, 403)
             self.assertEqual(self.order(uuid, name, version="2.0").status, 406)
             answer = self.order(uuid, name, version="2.3")
@@ -488,7 +490,7 @@ class RemoteHand(DeviceApi):
             made.worker.wait_field(FIRST, "maintenance", maintenance)
             wait_until(lambda wanted=status: self.seen(uuid)["status"] == wanted, status)
             self.assertEqual(self.seen(uuid)["device_state"], "available")
-            self.assertEqual(made.reserved(FIRST), 0)
+            wait_until(lambda wanted=reserved: made.reserved(FIRST) == wanted, "in Placement")
 
     def test_a_cleaning_is_watched_aborted_and_enrolled_from_afar_and_its_certificate_read(self):
         made = self.with_order_key()
@@ -642,6 +644,80 @@ class Fleet(DeviceApi):
         self.assert_certified(made, instance)
         self.assertEqual(host.sanitizes(FIRST), 0)
         self.assertEqual(second.stop(), 0)
+
+
+class Metrics(DeviceApi):
+    def scraped_by_prometheus(self, folder, node):
+        """A real Prometheus that reads that node each second; what a query of it answers."""
+        os.makedirs(folder)
+        path = os.path.join(folder, "prometheus.yml")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("global: {scrape_interval: 1s}\n"
+                       "scrape_configs: [{job_name: reclaim, static_configs: "
+                       "[{targets: ['127.0.0.1:%d']}]}]\n" % node.port)
+        port = free_port()
+        with open(os.path.join(folder, "log"), "wb") as log:
+            process = subprocess.Popen(
+                ["prometheus", "--config.file", path, "--storage.tsdb.path",
+                 os.path.join(folder, "data"), "--web.listen-address", "127.0.0.1:%d" % port],
+                stdout=log, stderr=log)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+        def query(text):
+            answer = curl("http://127.0.0.1:%d/api/v1/query?query=%s" % (port, text), check=False)
+            if answer is None or answer.status != 200:
+                return None
+            return [float(row["value"][1]) for row in answer.json()["data"]["result"]]
+        return query
+
+    def test_a_real_prometheus_scrapes_the_fleet(self):
+        made = self.serving()
+        self.assertEqual(curl(self.url + "/metrics").status, 404)
+        self.end(self.node)
+        node = self.answer(made, more="[api]\nmetrics = true\n")
+        answer = curl(node.url + "/metrics")
+        self.assertEqual(answer.status, 200, answer.body)
+        self.assertNotIn(FIRST, answer.body)
+        self.assert_good(answer.body)
+        query = self.scraped_by_prometheus(os.path.join(made.folder, "prometheus"), node)
+        wait_until(lambda: query("reclaim_worker_up") == [1.0], "Prometheus sees the worker")
+        available = "sum(reclaim_devices%7Bstate=%22available%22%7D)"
+        wait_until(lambda: query(available) == [1.0], "Prometheus sees the drive")
+        # What the worker measures comes by Redis, and in the file for node_exporter.
+        wait_until(lambda: (query("reclaim_surveys_total%7Bresult=%22ok%22%7D") or [0])[0] > 0,
+                   "Prometheus sees the surveys")
+        for peer in ("redis", "placement"):
+            count = "sum(reclaim_request_duration_seconds_count%%7Bpeer=%%22%s%%22%%7D)" % peer
+            wait_until(lambda c=count: (query(c) or [0])[0] > 0, "Prometheus sees " + peer)
+        self.assertEqual(made.worker.stop(), 0)
+        wait_until(lambda: query("reclaim_worker_up") == [0.0], "Prometheus sees it stopped")
+        self.assertNotIn("reclaim_surveys_total", curl(node.url + "/metrics").body)
+
+    def assert_good(self, text):
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual((checked.returncode, checked.stdout), (0, ""), text)
+
+    def test_a_worker_writes_the_file_that_node_exporter_reads(self):
+        made = self.cyborg(start=False)
+        path = os.path.join(made.folder, "reclaim.prom")
+        made.worker.write_config("[metrics]\ntextfile = %s\n" % path)
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "available")
+
+        def text():
+            with open(path, encoding="ascii") as file:
+                return file.read()
+        wait_until(lambda: os.path.exists(path) and re.search(
+            r'reclaim_devices{host="%s",flow="cyborg",state="available"} 1$' % made.name, text(),
+            re.MULTILINE), "the file has the drive")
+        self.assert_good(text())
+        self.assertIn("reclaim_loop_lag_seconds_bucket", text())
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o644)
+        self.assertEqual(made.worker.stop(), 0)
+        self.assertIn('reclaim_worker_up{host="%s"} 0' % made.name, text())
+        self.assertNotIn("reclaim_surveys_total", text())
 
 
 class Doors(DeviceApi):

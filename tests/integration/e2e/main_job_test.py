@@ -4,6 +4,7 @@ emulated drive."""
 import glob
 import json
 import os
+import re
 import time
 import unittest
 
@@ -11,7 +12,7 @@ import bus
 from case import (DELETED, FIRST, SECOND, SEED, EndToEnd, Setting, STAYING, tear_down_services)
 from services import wait_until
 
-REQUESTS_MAX = 10
+REQUESTS_MAX = 8
 CLOSE_WATCH_S = 2
 
 
@@ -42,8 +43,42 @@ class MainJob(EndToEnd):
         self.assertEqual(made.reserved(SECOND), 1)
         self.assertEqual(made.worker.field(SECOND, "device_state"), "allocated")
         self.assertEqual(made.worker.field(FIRST, "instance"), "")  # its tenancy is over
+        self.check_time_line(made)
         self.check_certificate(made)
         self.check_every_message_is_settled(made)
+        self.check_what_was_measured(made)
+
+    def check_time_line(self, made):
+        code, out, err = made.worker.command("device", "show", FIRST, "--timeline", "-f", "json")
+        self.assertEqual((code, err), (0, ""))
+        moments = json.loads(out)
+        steps = [row["Moment"] for row in moments if row["Moment"] != "step_done"]
+        self.assertEqual(steps[1:], ["admitted", "guards_passed", "still_burned", "steps_done",
+                                     "baseline_taken", "erased", "verified", "driver_restored",
+                                     "look_ok", "released"])
+        self.assertEqual(moments[0]["Took"], 0)
+        self.assertAlmostEqual(sum(row["Took"] for row in moments), moments[-1]["Total"], places=6)
+        self.assertEqual([row["At"] for row in moments], sorted(row["At"] for row in moments))
+        for row in moments:
+            print("  %s %8.3f %s" % (row["At"], row["Took"], row["Moment"]))
+        code, out, err = made.worker.command("device", "show", SECOND, "--timeline", "-f", "json")
+        self.assertEqual((code, json.loads(out)), (0, []))
+        self.assertIn("has no cleaning of " + SECOND, err)
+
+    def check_what_was_measured(self, made):
+        """Told each 15 s."""
+        first = r'\{host="%s",address="%s"\}' % (made.name, FIRST)
+        for line in (r'reclaim_cleaning_duration_seconds_count\{.*sanitize_crypto.*released"\} 1',
+                     r'reclaim_steps_total\{.*step="nvme.check_health".*\} 1',
+                     "reclaim_drive_used_ratio%s 0.01" % first,
+                     "reclaim_drive_spare_ratio%s 1" % first,
+                     "reclaim_drive_media_errors%s 0" % first):
+            wait_until(lambda wanted=line: re.search("^%s$" % wanted, self.measured(made),
+                                                     re.MULTILINE), line)
+
+    @staticmethod
+    def measured(made):
+        return made.services.redis("get", "reclaim:{%s}:metrics" % made.name, db=made.db)
 
     def check_certificate(self, made):
         name = made.worker.field(FIRST, "certificate_id")
@@ -107,11 +142,13 @@ class MainJob(EndToEnd):
 
     @staticmethod
     def looks_of_the_close_watch(requests):
-        """Inventories that were read for themselves: neither with the allocations, as a survey and
-        a recheck read them, nor to confirm a PUT."""
+        """Inventories that were read for themselves: neither with the allocations, as a survey
+        reads them, nor to confirm a PUT, nor for the last look."""
         asked = [(method, path.rpartition("/")[2]) for method, path, _ in requests]
         written = [method for method, _ in asked].count("PUT")
-        return asked.count(("GET", "inventories")) - asked.count(("GET", "allocations")) - written
+        last_look = 1
+        return (asked.count(("GET", "inventories")) - asked.count(("GET", "allocations")) - written
+                - last_look)
 
     @staticmethod
     def listings_of_later_surveys(requests):

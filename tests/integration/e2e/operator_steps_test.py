@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 import unittest
 
 from case import FIRST, EndToEnd, tear_down_services
@@ -81,8 +82,12 @@ class OwnSteps(EndToEnd):
         tool = self.script("mstflint", MSTFLINT % {"folder": self.folder})
         cleaner = self.script("cleaner", 'echo "cleaning $1 of $2" >&2; echo "$1 $2" > %s/told\n'
                               % self.folder)
+        mirror, sent = self.folder + "/mirror", self.folder + "/sent"
+        send = self.script("send", 'test -e %s/mended || exit 1; cp "$1" %s/\n'
+                           % (self.folder, sent))
         made = self.with_steps(
-            self.section("firmware", self.example("mlx-firmware"), interface="firmware",
+            "[certificates]\nmirror_dir = %s\nmirror_command = %s\n" % (mirror, send)
+            + self.section("firmware", self.example("mlx-firmware"), interface="firmware",
                          args=json.dumps({"image": self.folder + "/image", "tool": tool}))
             + self.section("nova", self.example("generic-cmd"), 40, stage="after",
                            args=json.dumps({"cmd": cleaner}))
@@ -107,6 +112,37 @@ class OwnSteps(EndToEnd):
         code, out, err = made.worker.command("certificate", "show", identifier, "-f", "json")
         self.assertEqual(code, 0, err)
         self.assertIn("sha256:", str(json.loads(out)["findings"]["firmware.firmware"]))
+        self.assert_mirrored(made, mirror, sent)
+
+    def assert_mirrored(self, made, mirror, sent):
+        """Neither way worked while the drive was released; both are made up for."""
+        made.worker.wait_log("WARNING.*certificates are not mirrored")
+        rows = json.loads(made.worker.command("doctor", "-f", "json")[1])
+        told = [row for row in rows if row["Check"] == "certificate mirror"]
+        self.assertIn("No such file", str(told))
+        self.assertIn("not there yet: %s/send" % self.folder, str(told))
+        for path in (mirror, sent, self.folder + "/mended"):
+            os.mkdir(path)
+        chain = os.path.join(made.worker.settings["state"], "certificates")
+        copy = os.path.join(mirror, made.name)
+
+        def mirrored():
+            sealed = sorted(name for name in os.listdir(chain) if name.endswith(".json"))
+            return (os.path.isdir(copy) and sorted(os.listdir(copy)) == sealed + ["head"]
+                    and sorted(os.listdir(sent)) == sealed)
+        made.worker.wait_until(mirrored, "the copies of all that is sealed")
+        made.worker.wait_log("mirror of the certificates has all of them again")
+        code, out, err = made.worker.command("certificate", "verify", "--folder", copy)
+        self.assertEqual(code, 0, out + err)
+        code, out, err = made.worker.command("certificate", "list", "--all-hosts", "-f", "json")
+        self.assertEqual(code, 0, err)
+        self.assertIn([made.name, FIRST],
+                      [[row["Host"], row["Address"]] for row in json.loads(out)])
+        self.assertIn("the chain is on each host", err)
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        code, out, err = made.worker.command("certificate", "report", "--from", "2020-01-01",
+                                             "--to", day, "-f", "json")
+        self.assertEqual((code, json.loads(out)["erasures"]), (0, 1), err)
 
     def test_a_reload_takes_steps_over_and_a_broken_file_changes_nothing(self):
         ran = os.path.join(self.folder, "ran")

@@ -7,9 +7,13 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import unittest
 
-from case import DELETED, FIRST, EndToEnd, domain, tear_down_services
+from case import (DELETED, FIRST, LONG_MS, SECOND, SEED, EndToEnd, domain, services,
+                  tear_down_services)
+from placement_door import PlacementDoor
+from qualify_case import Qualify  # noqa: F401  (its tests run here, with the same services)
 from services import DEADLINE_S, wait_until
 
 
@@ -72,6 +76,17 @@ class StandingInTheWay(EndToEnd):
         code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "off")
         self.assertEqual(code, 0, err)
         self.assert_released(made)
+
+        # A free one is out of the pool as long as it lasts, and given back as it is.
+        erased = made.host.sanitizes(FIRST)
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "on")
+        self.assertEqual(code, 0, err)
+        self.assertEqual(made.reserved(FIRST), 1, "the command waits for it")
+        self.assertIn("maintenance, reserved", made.worker.devices()[FIRST]["Note"])
+        code, _, err = made.worker.command("device", "set", FIRST, "--maintenance", "off")
+        self.assertEqual(code, 0, err)
+        wait_until(lambda: made.reserved(FIRST) == 0, "it is given back")
+        self.assertEqual(made.host.sanitizes(FIRST), erased)
 
     def test_what_no_entry_matches_any_more_is_let_go_by_an_operator(self):
         made = self.setting(fault=",lies_keeps_data=1", survey_s=5)
@@ -159,7 +174,7 @@ class Commands(EndToEnd):
         for words, wanted, said in (
                 (("device", "list", "-f", "xml"), 2, "xml"),
                 (("device", "list", "-c", "Colour"), 1, "Colour"),
-                (("device", "show", "0000:09:00.0"), 1, "no device 0000:09:00.0"),
+                (("device", "show", "0000:09:00.0"), 1, "no device '0000:09:00.0'"),
                 (("device", "clean", FIRST), 1, "only a device in error"),
                 (("device", "set", FIRST), 1, "--maintenance"),
                 (("device", "set", FIRST, "--enrol"), 1, "is enrolled while it is available"),
@@ -180,6 +195,21 @@ class Commands(EndToEnd):
             self.assertEqual(code, 0)
             self.assertRegex(out, "reclaim|Usage")
 
+    def test_the_check_before_an_upgrade(self):
+        made = self.setting()
+        self.delete(made)
+        self.assert_released(made)
+        code, out, err = made.worker.command("upgrade", "check")
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(out.count("Result: Success"), 6, out)
+        made.worker.stop()
+        made.services.redis("set", "reclaim:schema", "7", db=made.db)
+        code, out, _ = made.worker.command("upgrade", "check", "--json")
+        self.assertEqual(code, 2)
+        results = {each["check"]: each["result"] for each in json.loads(out)["checks"]}
+        self.assertEqual(results, {"Configuration": 0, "Redis layout": 2, "Ledger": 0,
+                                   "Certificates": 0})
+
     def test_a_command_that_no_worker_hears_says_so(self):
         made = self.setting()
         made.worker.kill()
@@ -195,7 +225,7 @@ class Commands(EndToEnd):
         self.assertEqual(code, 0, out)
         # What is so on the machine that runs the tests is its own affair.
         ours = [row for row in rows
-                if row["Check"] not in ("udev rules", "capabilities", "security")]
+                if row["Check"] not in ("udev rules", "capabilities", "security", "unit")]
         self.assertEqual({row["Result"] for row in ours}, {"ok"}, out)
         self.assertIn("signing key", [row["Check"] for row in ours])
         # The services are on loopback, and Redis asks for a password.
@@ -251,6 +281,160 @@ class Commands(EndToEnd):
         made.free()
 
 
+class Many(EndToEnd):
+    """Orders for several devices, and what is done with a host as a whole."""
+
+    def order(self, made, *words, wanted=0):
+        code, out, err = made.worker.command(*words)
+        self.assertEqual(code, wanted, (words, out, err))
+        return out + err
+
+    def test_devices_are_chosen_by_their_state_and_followed_to_their_rest(self):
+        made = self.setting(drives=2, fault=",lies_keeps_data=1")
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "error")
+        failed = ("device", "clean", "--state", "error", "--all-hosts")
+        said = self.order(made, *failed, "--dry-run")
+        self.assertIn("clean: 1 of 1 devices", said)
+        self.assertIn("%s %s SERIAL1 error" % (made.name, FIRST), said)
+        said = self.order(made, *failed, wanted=1)
+        self.assertIn("give --yes", said)
+        self.assertEqual(made.host.sanitizes(FIRST), 1)
+        # It ends in error once more, and says so.
+        said = self.order(made, *failed, "--yes", "--wait", wanted=1)
+        self.assertRegex(said, FIRST + r": error \(req-[-0-9a-f]+\): .*old content")
+        made.host.set(FIRST, lies_keeps_data=0)
+        self.assertRegex(self.order(made, *failed, "-y", "--wait"), FIRST + ": available")
+        self.assert_released(made, sanitizes=3)
+        self.assertIn("no device is chosen", self.order(made, *failed, "-y"))
+        # Of two that are named, one has nothing to be aborted: the other's order is the only one.
+        said = self.order(made, "device", "abort", FIRST, SECOND, "--dry-run", wanted=1)
+        self.assertIn("abort: 0 of 2 devices", said)
+        self.assertIn("left out: %s is available; there is no cleaning to abort" % FIRST, said)
+        for words, why in ((("device", "clean"), "no device is named"),
+                           (("device", "clean", FIRST, "--state", "error"), "not both"),
+                           (("device", "clean", FIRST, "--all-hosts"), "of one host"),
+                           (("device", "set", FIRST, SECOND, "--enrol"), "name one device")):
+            self.assertIn(why, self.order(made, *words, wanted=1))
+
+    def test_a_host_is_drained_only_when_its_cleaning_is_over(self):
+        made = self.setting(duration_ms=LONG_MS)
+        self.delete(made)
+        self.wait_erasing(made)
+        code, out, err = made.worker.command("device", "set", FIRST, "--maintenance", "on")
+        self.assertEqual(code, 0, err)
+        self.assertIn("it takes effect when that is over", out)
+        drain = subprocess.Popen(
+            [made.worker.programs.reclaim, "--config-file", made.worker.config, "host", "drain",
+             made.name, "--yes"], stdout=subprocess.PIPE, text=True,
+            env=made.worker.environment())
+        self.addCleanup(drain.kill)
+        for line in drain.stdout:
+            if "sanitize_crypto" in line:
+                break
+        self.assertIsNone(drain.poll())
+        self.finish_sanitize(made)
+        out, _ = drain.communicate(timeout=DEADLINE_S)
+        self.assertEqual(drain.returncode, 0, out)
+        self.assertIn("is drained", out)
+        self.assertEqual(made.worker.field(FIRST, "maintenance"), "true")
+        self.assert_reserved(made)
+
+    def test_a_host_whose_worker_only_observes_is_not_called_drained(self):
+        made = self.setting(start=False)
+        made.worker.write_config("[reclaim]\nmode = observe\n")
+        made.worker.start()
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        code, out, err = made.worker.command("host", "drain", made.name, "--yes")
+        self.assertEqual(code, 1, out)
+        self.assertIn("observes ([reclaim] mode = observe) and reserves nothing", err)
+
+    def test_a_host_is_drained_given_back_and_deleted(self):
+        made = self.setting(drives=2, survey_s=5)
+        self.delete(made)
+        self.assert_released(made)
+        said = self.order(made, "host", "drain", made.name, "--yes")
+        self.assertIn("is drained: no device is on offer", said)
+        self.assertIn("1 devices are still allocated", said)
+        self.assert_reserved(made)
+        self.assertIn("nothing to do", self.order(made, "host", "drain", made.name))
+        self.order(made, "host", "drain", made.name, "--end", "--yes")
+        wait_until(lambda: made.reserved(FIRST) == 0, "it is given back")
+        self.assertIn("known: " + made.name,
+                      self.order(made, "host", "drain", "compute-7", wanted=1))
+        operator = made.make_worker("operator", redis_user=made.services.redis_user_of_operator())
+        delete = ("host", "delete", made.name, "--yes")
+        code, _, err = operator.command(*delete)
+        self.assertEqual(code, 1)
+        self.assertIn("stop it there", err)
+        self.assertEqual(made.worker.stop(), 0)
+        code, out, err = operator.command(*delete)
+        self.assertEqual(code, 0, err)
+        self.assertIn("1 of its devices are not clean", out)
+        left = made.services.redis("--scan", "--pattern", "reclaim:*" + made.name + "*", db=made.db)
+        self.assertNotRegex(left, r":(alive|machine|device|journal|kicks|metrics)")
+        code, out, _ = operator.command("host", "list", "-f", "json")
+        self.assertEqual((code, json.loads(out)), (0, []))
+        # Its worker makes all of it again, and the drive that is not clean stays reserved.
+        made.worker.start()
+        made.worker.wait_field(SECOND, "device_state", "allocated")
+        self.assertEqual(made.reserved(FIRST), 0)
+
+
+class Observing(EndToEnd):
+    """[reclaim] mode = observe, and then serve."""
+
+    def test_it_says_what_it_would_do_and_does_it_when_it_serves(self):
+        door = PlacementDoor(services().endpoints["placement_url"])
+        self.addCleanup(door.shut_down)
+        made = self.setting(start=False, survey_s=5)
+        made.worker.settings["region"] += "\nendpoint_override = " + door.url
+        observe = "[reclaim]\nmode = observe\n"
+        made.worker.write_config(observe)
+        _, out, _ = made.worker.command("config", "check")
+        self.assertIn("MODE: observe", out)
+        before = made.host.digest(FIRST, SEED)
+        made.worker.start()
+        made.worker.wait_log(r"mode = observe: no drive and nothing in Placement is written")
+        made.worker.wait_field(FIRST, "device_state", "allocated")
+        self.delete(made)
+        made.worker.wait_field(FIRST, "device_state", "pending_cleaning")
+        wait_until(lambda: "mode = observe: would clean it now: " in
+                   made.worker.devices()[FIRST]["Note"], "it says what it would do")
+        self.assertIn("sanitize_crypto", made.worker.devices()[FIRST]["Note"])
+        code, _, err = made.worker.command("device", "abort", FIRST)
+        self.assertEqual(code, 1, err)
+        _, out, _ = made.worker.command("doctor", "-f", "json")
+        told = {row["Check"]: row for row in json.loads(out)}
+        self.assertEqual(told["mode"]["Result"], "warning")
+        self.assertIn("mode = observe", told["worker"]["Detail"])
+        code, out, _ = made.worker.command("status")
+        self.assertEqual(code, 0, out)
+        self.assertIn("1 hosts, 1 up (version 1 x ", out)
+        self.assertIn("1 only observe", out)
+        self.assertEqual(door.written, [])
+        self.assertEqual(made.host.sanitizes(FIRST), 0)
+        self.assertEqual(made.host.digest(FIRST, SEED), before)
+        self.assert_reserved(made)
+        self.assertEqual(made.worker.stop(), 0)
+        made.worker.write_config()
+        made.worker.start()
+        self.assert_released(made)
+        self.assertEqual(door.reserved_written(made.providers[FIRST])[-1], 0)
+        code, out, _ = made.worker.command("status", "-f", "json")
+        status = json.loads(out)
+        self.assertEqual((code, status["cleaned_24h"], status["devices"]["available"]), (0, 1, 1))
+        self.assertEqual(status["bytes_given_back_24h"], 32 * 1024 * 1024)
+        self.assertGreater(status["clean_seconds_p95"], 0)
+        self.assertEqual(made.worker.stop(), 0)
+        code, out, _ = made.worker.command("status")
+        self.assertEqual(code, 3, out)
+        self.assertIn("its worker was stopped: systemctl start reclaim", out)
+        _, out, _ = made.worker.command("host", "list", "-f", "json")
+        self.assertEqual([(row["Worker"], row["Mode"]) for row in json.loads(out)],
+                         [("stopped", "serve")])
+
+
 class ServiceManager(EndToEnd):
     def test_systemd_hears_when_it_is_ready_alive_and_stopping(self):
         made = self.setting(start=False)
@@ -267,6 +451,9 @@ class ServiceManager(EndToEnd):
             self.assertEqual(made.worker.stop(), 0)
             while "STOPPING=1" not in said:
                 said += manager.recv(4096).decode() + "\n"
+        _, out, _ = made.worker.command("doctor", "-f", "json")
+        told = {row["Check"]: row["Detail"] for row in json.loads(out)}
+        self.assertIn("it was stopped", told["worker"])
         made.free()
 
 

@@ -3,6 +3,7 @@ import contextlib
 import http.server
 import json
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -16,11 +17,13 @@ class PlacementDoor:
         self.closed = False
         self.refused = 0
         self.written = []  # of each PUT: (path, body)
+        self.answered = []  # of each request: when it came, and when its answer was there
         self.before_put = lambda body: None  # called with what is about to be written
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or an answer's body waits 40 ms for its head's ACK
 
             def answer(self, status, headers, body):
                 # Who was killed in between does not wait for an answer.
@@ -38,6 +41,11 @@ class PlacementDoor:
                 self.wfile.write(body)
 
             def handle_any(self):
+                began = time.time()
+                self.pass_on()
+                door.answered.append((began, time.time()))
+
+            def pass_on(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 if door.closed:
                     door.refused += 1

@@ -3,6 +3,8 @@
 Placement and RabbitMQ going away and coming back, a provider that Nova re-created."""
 import json
 import os
+import signal
+import subprocess
 import unittest
 
 import jsonschema
@@ -11,7 +13,7 @@ import bus
 from black_hole import BlackHole
 from case import DELETED, FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
 from placement_door import PlacementDoor
-from services import ROOT, wait_until
+from services import ROOT, STACK, wait_until
 
 
 def tearDownModule():
@@ -302,6 +304,79 @@ class OneWorker(EndToEnd):
         self.assertEqual(made.worker.field(FIRST, "epoch"), before)
         self.assertEqual(made.host.sanitizes(FIRST), 0)
         self.assert_reserved(made)
+
+
+class Failover(EndToEnd):
+    """The fleet's Redis is a master with a replica, and a sentinel that may replace it."""
+
+    def start_redis(self, name, *words):
+        folder = os.path.join(self.made.folder, name)
+        os.makedirs(folder)
+        process = subprocess.Popen([os.path.join(STACK, "redis.sh"), words[0], folder, *words[1:]])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        redis = Redis(folder, process)
+        wait_until(lambda: redis.says("ping") == "PONG", name + " answers")
+        return redis
+
+    def start(self):
+        self.made = self.setting(duration_ms=LONG_MS, start=False)
+        self.master = self.start_redis("master", "run")
+        self.replica = self.start_redis("replica", "run", "--replicaof",
+                                        "127.0.0.1 %d" % self.master.port())
+        wait_until(lambda: "state=online" in self.master.says("info", "replication"), "a replica")
+        self.sentinel = self.start_redis("sentinel", "sentinel", str(self.master.port()), "1")
+        wait_until(lambda: "slave" in self.sentinel.says("sentinel", "replicas", "cloud"),
+                   "the sentinel knows the replica")
+        self.made.worker.write_config("[redis]\nurl = redis+sentinel://127.0.0.1:%d/cloud\n" %
+                                      self.sentinel.port())
+        self.made.worker.start()
+        self.wait_state("allocated")
+
+    def wait_state(self, state):
+        worker = self.made.worker
+        wait_until(lambda: worker.devices().get(FIRST, {}).get("Device State") == state, state)
+
+    def test_a_failover_that_loses_the_last_writes_releases_nothing_dirty(self):
+        self.start()
+        made = self.made
+        # Nothing of what follows reaches the replica: neither the lock nor that it is erased.
+        self.replica.process.send_signal(signal.SIGSTOP)
+        self.delete(made)
+        wait_until(lambda: made.host.sanitize_status(FIRST) == 2, "the drive sanitizes")
+        self.master.process.kill()
+        self.replica.process.send_signal(signal.SIGCONT)
+        wait_until(lambda: "role:master" in self.replica.says("info", "replication"),
+                   "the replica is the master")
+        made.worker.wait_log(r"connected to Redis at 127\.0\.0\.1:%d/0" % self.replica.port())
+        self.assert_reserved(made)
+        self.assertNotEqual(made.host.digest(FIRST, SEED)["tenant_blocks_kept"], "0")
+        wait_until(lambda: self.ends_erase(), "it is released")
+        self.assertEqual(made.reserved(FIRST), 0)
+        self.assertEqual(made.host.digest(FIRST, SEED)["tenant_blocks_kept"], "0")
+        code, out, err = made.worker.command("certificate", "verify", "--all")
+        self.assertEqual(code, 0, out + err)
+
+    def ends_erase(self):
+        """Whichever is running: the one that was begun, or another."""
+        if self.made.host.sanitize_status(FIRST) == 2:
+            self.finish_sanitize(self.made)
+        return self.made.worker.devices()[FIRST]["Device State"] == "available"
+
+
+class Redis:
+    def __init__(self, folder, process):
+        self.folder = folder
+        self.process = process
+
+    def port(self):
+        with open(os.path.join(self.folder, "redis.port"), encoding="ascii") as file:
+            return int(file.read())
+
+    def says(self, *words):
+        return subprocess.run(["redis-cli", "-s", os.path.join(self.folder, "redis.sock"), *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              check=False).stdout.strip()
 
 
 if __name__ == "__main__":

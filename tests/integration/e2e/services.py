@@ -118,6 +118,10 @@ class Services:
         """The same of a node of the device API."""
         return self.make_redis_user("reclaim-api")
 
+    def redis_user_of_operator(self):
+        """The same of an operator, who may delete a host."""
+        return self.make_redis_user("reclaim-operator")
+
     def make_redis_user(self, name, **words):
         with open(os.path.join(ROOT, "docs/redis.md"), encoding="utf-8") as file:
             command = re.search(r"ACL SETUSER %s .*?(?=```)" % name, file.read(), re.S).group()

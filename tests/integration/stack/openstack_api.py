@@ -119,6 +119,10 @@ class Placement:
     def once(self, method, path, body=None, microversion="1.28"):
         return call(method, self.url + path, body, self.token, microversion)[1]
 
+    def last_modified(self, path):
+        return patiently(lambda: call("GET", self.url + path, token=self.token,
+                                      microversion="1.28"))[0]["Last-Modified"]
+
     def provider(self, name):
         rows = self.call("GET", "/resource_providers?name=" + urllib.parse.quote(name, safe=""))
         rows = rows["resource_providers"]
@@ -149,12 +153,19 @@ class Placement:
             {"resource_provider_generation": self.generation(uuid), "traits": traits}))
 
     def allocate(self, consumer, uuid, resource_class):
-        """A new consumer's; one that has it already, by an answer that was lost, is left so."""
+        """A new consumer's, and a processor of the host's root provider, as an instance has; one
+        that has it already, by an answer that was lost, is left so."""
+        root = self.call("GET", "/resource_providers/" + uuid)["root_provider_uuid"]
+        if "VCPU" not in self.call("GET", "/resource_providers/%s/inventories" % root)[
+                "inventories"]:
+            self.put_inventory(root, "VCPU", total=1000)
+
         def attempt():
             if uuid in self.once("GET", "/allocations/" + consumer)["allocations"]:
                 return
             self.once("PUT", "/allocations/" + consumer, {
-                "allocations": {uuid: {"resources": {resource_class: 1}}},
+                "allocations": {root: {"resources": {"VCPU": 1}},
+                                uuid: {"resources": {resource_class: 1}}},
                 "consumer_generation": None, "project_id": "demo", "user_id": "demo"})
         patiently(attempt)
 

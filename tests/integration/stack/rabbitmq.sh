@@ -3,18 +3,23 @@
 # free loopback ports, with an epmd of its own, so that the system's broker is neither used nor
 # disturbed.
 #
-#   rabbitmq.sh start DIR [OWNER]   starts it (again, on the same ports, if DIR holds one) and
+#   rabbitmq.sh start DIR [OWNER [PEER]]
+#                                   starts it (again, on the same ports, if DIR holds one) and
 #                                   prints a line of JSON: port, tls_port, user, password, pid,
 #                                   ca_file, cert_file, key_file, log; it is killed once the
-#                                   process OWNER (a pid) is gone
+#                                   process OWNER (a pid) is gone. PEER: the folder of the node
+#                                   whose cluster it joins, DIR itself for the first one
 #   rabbitmq.sh stop DIR            stops it and its epmd; DIR stays
 #   rabbitmq.sh kill DIR            the same without giving it time to say goodbye
+#   rabbitmq.sh ctl DIR WORD...     rabbitmqctl of the one that runs there
 set -euo pipefail
 
-usage() { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
-[ $# -eq 2 ] || [ $# -eq 3 ] || usage
+usage() { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || usage
 command=$1
+[ "$command" = ctl ] || [ $# -le 4 ] || usage
 owner=${3-}
+peer=${4-}
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 
@@ -58,10 +63,17 @@ certificates() {
 configure() {
   mkdir -p "$dir/home" "$dir/log" "$dir/mnesia" "$dir/schema"
   read -r port tls_port dist_port epmd_port < <(free_ports 4)
+  rm -f "$dir/home/.erlang.cookie"
+  if [ -n "$peer" ] && [ "$peer" != "$dir" ]; then
+    # Nodes of a cluster know each other's cookie, and find each other by one epmd.
+    epmd_port=$(eval "$(cat "$peer/ports")"; echo "$epmd_port")
+    cp "$peer/home/.erlang.cookie" "$dir/home/.erlang.cookie"
+  else
+    openssl rand -hex 16 > "$dir/home/.erlang.cookie"
+  fi
   cat > "$dir/ports" <<EOF
 port=$port tls_port=$tls_port dist_port=$dist_port epmd_port=$epmd_port
 EOF
-  openssl rand -hex 16 > "$dir/home/.erlang.cookie"
   chmod 400 "$dir/home/.erlang.cookie"
   certificates
   cat > "$dir/rabbitmq.conf" <<EOF
@@ -83,6 +95,8 @@ default_permissions.write = .*
 disk_free_limit.absolute = 10MB
 log.file.level = info
 EOF
+  # As clouds have it: the side of a partition that has no majority stops.
+  [ -z "$peer" ] || echo 'cluster_partition_handling = pause_minority' >> "$dir/rabbitmq.conf"
   # rabbitmq.conf of RabbitMQ 4 takes what stands before a colon for the kind of the password.
   echo '[{rabbit, [{default_pass, <<"s3cret@:pw">>}]}].' > "$dir/advanced.config"
   echo '[rabbitmq_auth_mechanism_ssl].' > "$dir/enabled_plugins"
@@ -112,15 +126,30 @@ sys.exit("rabbitmq-server did not answer in time")
 PY
 }
 
+# rabbitmqctl of the node of this DIR, which is found by way of its own epmd.
+ctl() {
+  eval "$(cat "$dir/ports")"
+  local ctls=(/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmqctl)
+  HOME=$dir/home ERL_EPMD_PORT=$epmd_port RABBITMQ_CONF_ENV_FILE="$dir/none" \
+    RABBITMQ_NODENAME="reclaim$port@localhost" "${ctls[-1]}" "$@"
+}
+
+start_epmd() {
+  [ -e "$dir/epmd.pid" ] && kill -0 "$(cat "$dir/epmd.pid")" 2>/dev/null && return
+  setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
+  echo $! > "$dir/epmd.pid"
+}
+
 # Starts what DIR is configured for; fails when it does not come up.
 start_once() {
   eval "$(cat "$dir/ports")"
   local servers=(/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server)
   local beam_arguments="+sbwt none +sbwtdcpu none +sbwtdio none"
   beam_arguments+=" -kernel inet_dist_use_interface {127,0,0,1}"
+  # A node that says nothing is given up after seconds: no test waits for the minute it is.
+  [ -z "$peer" ] || beam_arguments+=" -kernel net_ticktime 8"
   export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1
-  setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
-  echo $! > "$dir/epmd.pid"
+  if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd; fi
   env -u RABBITMQ_HOME \
     RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_NODENAME="reclaim$port@localhost" \
     RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" RABBITMQ_DIST_PORT="$dist_port" \
@@ -198,5 +227,6 @@ case $command in
   watch) watch_owner ;;
   stop) stop TERM ;;
   kill) stop KILL ;;
+  ctl) shift 2; ctl "$@" ;;
   *) usage ;;
 esac

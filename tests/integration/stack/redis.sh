@@ -2,21 +2,26 @@
 # A Redis of one's own in a folder: an append-only file, a free loopback port, a unix socket;
 # nothing of the system's configuration, nothing outside of the folder.
 #
-#   redis.sh start DIR [redis-server options...]   in the background, returns once it answers
-#   redis.sh run DIR [redis-server options...]     in the foreground
+#   redis.sh start DIR [redis-server options...]     in the background, returns once it answers
+#   redis.sh run DIR [redis-server options...]       in the foreground
+#   redis.sh sentinel DIR PORT QUORUM [options...]   in the foreground: a Redis Sentinel instead,
+#                                                    which knows the master at PORT as "cloud"
 #   redis.sh stop DIR
 #
 # DIR/redis.port, DIR/redis.sock and DIR/redis.pid say how to reach it; a second start in the same
-# DIR takes the same port and what was saved.
+# DIR takes the same port and what was saved. Where the options name a --tls-cert-file, the port
+# speaks TLS. RECLAIM_TEST_REDIS_SERVER names another server in the place of redis-server, as
+# valkey-server.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-    sed -n '5,7s/^# *//p' "$0" >&2
+    sed -n '5,9s/^# *//p' "$0" >&2
     exit 2
 fi
 command=$1
 dir=$2
 shift 2
+server=${RECLAIM_TEST_REDIS_SERVER:-redis-server}
 
 # Ports below the kernel's range for outgoing connections, so that none of these takes it first.
 choose_port() {
@@ -33,13 +38,42 @@ choose_port() {
     exit 1
 }
 
+# Its options: how it listens at that port.
+port_options() {
+    local port
+    port=$(cat "$dir/redis.port")
+    case " $* " in
+    *" --tls-cert-file "*) ports=(--port 0 --tls-port "$port") ;;
+    *) ports=(--port "$port") ;;
+    esac
+}
+
 run() {
     choose_port
+    port_options "$@"
     echo $BASHPID >"$dir/redis.pid"
-    exec redis-server --bind 127.0.0.1 --port "$(cat "$dir/redis.port")" \
+    exec "$server" --bind 127.0.0.1 "${ports[@]}" \
         --unixsocket "$dir/redis.sock" --unixsocketperm 700 \
         --dir "$dir" --logfile "$dir/redis.log" --daemonize no \
         --appendonly yes --appendfsync always --save "" --maxmemory-policy noeviction "$@"
+}
+
+# It writes what it learns into its own configuration.
+sentinel() {
+    choose_port
+    port_options "${@:3}"
+    echo $BASHPID >"$dir/redis.pid"
+    [ -s "$dir/sentinel.conf" ] || cat >"$dir/sentinel.conf" <<CONF
+bind 127.0.0.1
+unixsocket "$dir/redis.sock"
+dir "$dir"
+logfile "$dir/redis.log"
+daemonize no
+sentinel monitor cloud 127.0.0.1 $1 $2
+sentinel down-after-milliseconds cloud 1000
+sentinel failover-timeout cloud 10000
+CONF
+    exec "$server" "$dir/sentinel.conf" --sentinel "${ports[@]}" "${@:3}"
 }
 
 answers() {
@@ -49,6 +83,9 @@ answers() {
 case $command in
 run)
     run "$@"
+    ;;
+sentinel)
+    sentinel "$@"
     ;;
 start)
     mkdir -p "$dir"
@@ -64,10 +101,10 @@ start)
         done
         # Another took the port meanwhile? A second start has to have the same one, though.
         if [ $chosen = no ] || [ $choice -eq 3 ] || kill -0 $! 2>/dev/null; then break; fi
-        echo "retried ($choice of 2): redis-server on another port" >&2
+        echo "retried ($choice of 2): $server on another port" >&2
         rm -f "$dir/redis.port"
     done
-    echo "redis.sh: redis-server does not answer, see $dir/redis.log" >&2
+    echo "redis.sh: $server does not answer, see $dir/redis.log" >&2
     tail -n 5 "$dir/redis.log" >&2 || true
     kill $! 2>/dev/null || true
     rm -f "$dir/redis.pid"
@@ -77,7 +114,7 @@ stop)
     [ -s "$dir/redis.pid" ] || exit 0
     pid=$(cat "$dir/redis.pid")
     # The number may be another process's by now.
-    ours() { [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = redis-server ]; }
+    ours() { [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$(basename "$server")" ]; }
     ours && kill "$pid"
     for ((tries = 0; tries < 300; tries++)); do
         ours || break
@@ -86,7 +123,7 @@ stop)
     rm -f "$dir/redis.pid"
     ;;
 *)
-    echo "redis.sh: '$command' is none of start, run, stop" >&2
+    echo "redis.sh: '$command' is none of start, run, sentinel, stop" >&2
     exit 2
     ;;
 esac

@@ -47,6 +47,82 @@ std::vector<std::string> api(const std::string& text) {
   return lines(chart);
 }
 
+TEST(DoctorRedisTls, WhatProtectsTheConnectionAndForHowLong) {
+  RedisOptions redis;
+  const WallMs now{1'700'000'000'000};
+  const auto look = [&](const RedisTlsFacts& tls) {
+    Chart chart;
+    check_redis_tls(redis, tls, now, chart);
+    return lines(chart);
+  };
+  constexpr std::int64_t kOneDayMs = 24LL * 3600 * 1000;
+  const RedisTlsFacts good{"TLSv1.3", WallMs{now.ms + 15 * kOneDayMs}};
+  EXPECT_THAT(look({}), IsEmpty());
+  redis.tls.enabled = true;
+  EXPECT_THAT(look({}), IsEmpty()) << "not connected: told elsewhere";
+  EXPECT_THAT(look(good), ElementsAre("redis tls ok: TLSv1.3, verified by the authorities of this "
+                                      "system; the server's certificate expires at "
+                                      "2023-11-29T22:13:20.000Z"));
+  redis.tls.ca_file = "/etc/ca.pem";
+  EXPECT_THAT(
+      look({"TLSv1.2", WallMs{now.ms + 13 * kOneDayMs}}),
+      ElementsAre(HasSubstr("redis tls warning: TLSv1.2, verified by the authorities of "
+                            "/etc/ca.pem; the server's certificate expires at 2023-11-27")));
+  const auto own = [&](int days) {
+    return look({"TLSv1.3", good.ends_at, WallMs{now.ms + days * kOneDayMs}});
+  };
+  EXPECT_THAT(own(15), ElementsAre(AllOf(HasSubstr("redis tls ok: "),
+                                         HasSubstr(", this host's at 2023-11-29T22:13:20.000Z"))));
+  EXPECT_THAT(own(13), ElementsAre(AllOf(HasSubstr("redis tls warning: "),
+                                         HasSubstr(", this host's at 2023-11-27"))));
+}
+
+TEST(DoctorUdev, RulesThatListNothingOrNotAllAreNoOk) {
+  std::string folder = (std::filesystem::temp_directory_path() / "reclaim-udev-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const config::Settings settings =
+      settings_of("[nvme]\ndevice_spec = {\"vendor_id\": \"144d\"}\n");
+  nvme::DriveFacts ours;
+  ours.address = *parse_pci_address("0000:c1:00.0");
+  ours.vendor_id = 0x144d;
+  ours.device_id = 0xa80a;
+  nvme::DriveFacts other = ours;
+  other.address = *parse_pci_address("0000:01:00.0");
+  other.vendor_id = 0x8086;
+  const auto look = [&](const std::string& rules) {
+    if (!rules.empty()) std::ofstream(folder + "/59-reclaim.rules") << rules;
+    Chart chart;
+    check_udev_rules(settings, {ours, other}, chart, {folder + "/none", folder});
+    return lines(chart);
+  };
+  EXPECT_THAT(look(""), ElementsAre("udev rules warning: 59-reclaim.rules is installed nowhere"));
+  EXPECT_THAT(look("#ENV{.RECLAIM_IDS}==\"*0x144d:0xa80a*\", ENV{RECLAIM_OWNED}=\"1\"\n"),
+              ElementsAre(HasSubstr("lists no drive: its examples are comments")));
+  EXPECT_THAT(look("ENV{.RECLAIM_ADDRESS}==\"*0000:c2:00.0*\", ENV{RECLAIM_OWNED}=\"1\"\n"),
+              ElementsAre(HasSubstr("does not list 0000:c1:00.0")));
+  EXPECT_THAT(look("ENV{.RECLAIM_IDS}==\"*0x144d:0xa80a*\", ENV{RECLAIM_OWNED}=\"1\"\n"),
+              ElementsAre(HasSubstr("lists all 1 of our drives")));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(DoctorContainer, SaysWhatOfTheHostIsKeptFromIt) {
+  const std::string root = testing::TempDir() + "doctor-container";
+  std::filesystem::create_directories(root + "/proc/1/ns");
+  nvme::Options options;
+  options.proc_root = root + "/proc";
+  options.sysfs_root = root;
+  const auto look = [&](const char* pid_namespace) {
+    std::filesystem::remove(root + "/proc/1/ns/pid");
+    std::filesystem::create_symlink(pid_namespace, root + "/proc/1/ns/pid");
+    Chart chart;
+    check_container(options, chart);
+    return lines(chart);
+  };
+  EXPECT_THAT(look("pid:[4026531836]"), ElementsAre(HasSubstr("processes ok: ")));
+  EXPECT_THAT(look("pid:[4026532000]"), ElementsAre(HasSubstr("processes error: ")));
+  std::filesystem::remove_all(root);
+}
+
 // A loopback port that somebody listens at, who never says a word.
 class Taken final {
  public:

@@ -143,6 +143,55 @@ TEST(Format, AForeignTextCannotDriveTheTerminal) {
               HasSubstr("| a\\x1b[2J b\\x0d |"));
 }
 
+TEST(Format, YamlIsReadAsTheSameValues) {
+  EXPECT_EQ(list(devices(), Format::yaml), R"(- Address: "0000:c1:00.0"
+  Progress: 7
+  Ok: true
+  Note: "a \"b\""
+- Address: "0000:c2:00.0"
+  Progress: 100
+  Ok: false
+  Note: null
+)");
+  EXPECT_EQ(list({{"A"}, {}}, Format::yaml), "[]\n");
+  EXPECT_EQ(show({{"a b", RawJson{"{\"x\": [1]}"}}, {"c:d", 1.5}}, Format::yaml),
+            "a b: {\"x\": [1]}\n\"c:d\": 1.5\n");
+}
+
+TEST(Format, IsSortedByTypeAndBySeveralColumns) {
+  const Table table{{"Name", "Size"},
+                    {{"b", std::int64_t{10}},
+                     {"a", std::int64_t{9}},
+                     {"c", std::int64_t{9}},
+                     {"d", std::monostate{}}}};
+  View view{Format::value, {"Name"}};
+  view.sort = {"size", "Name"};
+  EXPECT_EQ(*format_list(table, view), "d\na\nc\nb\n");
+  view.descending = true;
+  EXPECT_EQ(*format_list(table, view), "b\nc\na\nd\n");
+  view.sort = {"weight"};
+  EXPECT_EQ(format_list(table, view).error().what,
+            "--sort-column: no column 'weight', there are: Name, Size");
+}
+
+TEST(Format, StatesAreColouredWhereItIsAskedForAndKeepTheirPlace) {
+  const Table table{{"State"}, {{"error"}, {"idle"}}};
+  View view;
+  view.color = true;
+  EXPECT_EQ(*format_list(table, view),
+            "+-------+\n| State |\n+-------+\n| \x1b[31merror\x1b[0m |\n| idle  |\n+-------+\n");
+  view.format = Format::csv;
+  EXPECT_EQ(*format_list(table, view), "\"State\"\n\"error\"\n\"idle\"\n");
+}
+
+TEST(Format, AgesHaveTwoUnits) {
+  EXPECT_EQ(age_text(-5), "0s");
+  EXPECT_EQ(age_text(59), "59s");
+  EXPECT_EQ(age_text(3'599), "59m59s");
+  EXPECT_EQ(age_text(7'325), "2h2m");
+  EXPECT_EQ(age_text(90'000), "1d1h");
+}
+
 TEST(Format, Width) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("Zo\xC3\xAB"), 3U);
@@ -179,8 +228,8 @@ TEST(Format, Names) {
   EXPECT_EQ(*parse_format("value"), Format::value);
   EXPECT_EQ(*parse_format("csv"), Format::csv);
   EXPECT_EQ(*parse_format("table"), Format::table);
-  EXPECT_EQ(parse_format("yaml").error().what,
-            "no format 'yaml', there are: table, json, csv, value");
+  EXPECT_EQ(parse_format("xml").error().what,
+            "no format 'xml', there are: table, json, yaml, csv, value");
 }
 
 // What somebody else wrote, into Redis or on the bus, is one line for a script.

@@ -98,15 +98,47 @@ TEST_F(Load, ServiceConfigIsWeakerThanTheDefaults) {
   EXPECT_EQ(loaded->settings.placement.region_name, "R");
 }
 
+TEST_F(Load, OwnFilesNameServicesFilesThatAreWeakerThanAnyThatIsGiven) {
+  const std::string nova =
+      write("nova.conf", "[DEFAULT]\nhost = nova\n[placement]\nregion_name = N\n");
+  const std::string cyborg = write("cyborg.conf", "[placement]\nregion_name = C\n");
+  write("reclaim.conf", "[DEFAULT]\nservice_config = " + nova + "\n");
+  auto loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->settings.host, "nova");
+  EXPECT_THAT(loaded->files, ElementsAre(nova, root_ + "/reclaim.conf"));
+  write("reclaim.conf",
+        "[DEFAULT]\nservice_config = " + nova + "\nservice_config = " + cyborg + "\nhost = mine\n");
+  request_.service_configs = {nova};
+  loaded = load_settings(request_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().what;
+  EXPECT_EQ(loaded->settings.host, "mine");
+  EXPECT_EQ(loaded->settings.placement.region_name, "C");
+  EXPECT_THAT(loaded->files, ElementsAre(nova, cyborg, root_ + "/reclaim.conf"));
+  write("reclaim.conf", "[DEFAULT]\nservice_config = /none/nova.conf\n");
+  EXPECT_THAT(problems(), Contains(root_ + "/reclaim.conf:2: [DEFAULT] service_config: "
+                                           "/none/nova.conf cannot be read: No such file or "
+                                           "directory"));
+}
+
+TEST_F(Load, ACommentBehindAValueIsNamedAsTheFault) {
+  write("reclaim.conf",
+        "[recovery]\ninterrupted_cleaning = resume ; yes\n[nvme]\nmax_parallel = 2 # two\n");
+  EXPECT_THAT(problems(),
+              AllOf(Contains(HasSubstr("'; yes' is read as part of the value")),
+                    Contains(HasSubstr("is not an integer from 1 to 64 (a comment needs a line of "
+                                       "its own: '# two' is read as part of the value)"))));
+}
+
 TEST_F(Load, ANamedFileThatCannotBeReadIsAnError) {
   request_.config_files = {root_ + "/none.conf", root_};
   request_.config_dirs = {root_ + "/none.d"};
   request_.service_configs = {"/dev/null"};
   EXPECT_THAT(problems(),
-              ElementsAre("/dev/null: cannot be read: neither a file nor a pipe",
-                          root_ + "/none.conf: cannot be read: No such file or directory",
+              ElementsAre(root_ + "/none.conf: cannot be read: No such file or directory",
                           root_ + ": cannot be read: Is a directory",
-                          root_ + "/none.d: cannot be read: No such file or directory"));
+                          root_ + "/none.d: cannot be read: No such file or directory",
+                          "/dev/null: cannot be read: neither a file nor a pipe"));
   const auto loaded = load_settings(request_);
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code, Errc::invalid);

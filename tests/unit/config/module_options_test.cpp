@@ -63,6 +63,17 @@ TEST(ModuleOptions, TheNodeIsCalledAsTheHostOrInFullUnlessTheOperatorSaysOtherwi
             "node-1");
 }
 
+// Else the pauses of a fleet's hosts would be the same.
+TEST(ModuleOptions, EachSessionKnowsItsHost) {
+  const std::string login =
+      "auth_type = password\nauth_url = http://k\nusername = u\npassword = p\n"
+      "user_domain_name = Default\nproject_name = s\nproject_domain_name = Default\n";
+  const Settings settings =
+      settings_of("[placement]\n" + login + "[cyborg]\nenabled = true\n" + login);
+  EXPECT_EQ(placement_options(settings, {})->host, "node-1");
+  EXPECT_EQ(cyborg_options(settings)->session.host, "node-1");
+}
+
 TEST(ModuleOptions, ManageProvidersReachesTheConductor) {
   EXPECT_TRUE(conductor_options(settings_of("[nvme]\nmanage_providers = true\n"), {}, "1")
                   .manage_providers);

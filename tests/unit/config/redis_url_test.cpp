@@ -7,6 +7,7 @@
 namespace reclaim::config {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 RedisOptions redis(std::string_view url) {
@@ -49,9 +50,71 @@ TEST(RedisUrl, Unix) {
   EXPECT_EQ(full.unix_socket, "/run/a@b.sock");
 }
 
+TEST(RedisUrl, Sentinel) {
+  const RedisOptions short_form = redis("redis+sentinel://s1/cloud");
+  EXPECT_EQ(short_form.host, "") << "a sentinel names it";
+  EXPECT_EQ(short_form.sentinels, (std::vector<RedisAddress>{{"s1", 26379}}));
+  EXPECT_EQ(short_form.sentinel_service, "cloud");
+  EXPECT_EQ(short_form.db, 0);
+  const RedisOptions full = redis(
+      "redis+sentinel://u:p%2C%3F@s1:1,[::1]:2,s3/my%20cloud/4?sentinel_username=su&"
+      "sentinel_password=s%26p");
+  EXPECT_EQ(full.sentinels, (std::vector<RedisAddress>{{"s1", 1}, {"::1", 2}, {"s3", 26379}}));
+  EXPECT_EQ(full.sentinel_service, "my cloud");
+  EXPECT_EQ(full.db, 4);
+  EXPECT_EQ(full.username, "u");
+  EXPECT_EQ(full.password, "p,?");
+  EXPECT_EQ(full.sentinel_username, "su");
+  EXPECT_EQ(full.sentinel_password, "s&p");
+  EXPECT_TRUE(redis("redis://h").sentinels.empty());
+}
+
+TEST(RedisUrl, SentinelErrors) {
+  EXPECT_THAT(redis_error("redis+sentinel://s1"), HasSubstr("no name of a service"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1//2"), HasSubstr("no name of a service"));
+  EXPECT_THAT(redis_error("redis+sentinel:///cloud"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1,,s2/cloud"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1,/cloud"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1:x/cloud"), HasSubstr("port"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1/cloud/x"), HasSubstr("database is not a number"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1/cloud?db=1"), HasSubstr("may follow '?'"));
+  EXPECT_THAT(redis_error("redis+sentinel://s1/cloud?sentinel_username=u"),
+              HasSubstr("no sentinel_password"));
+  EXPECT_THAT(redis_error("redis+sentinel://u@s1/cloud"), HasSubstr("a user but no password"));
+  std::string many = "redis+sentinel://s";
+  for (int i = 0; i < 40; ++i) many += ",s";
+  EXPECT_THAT(redis_error(many + "/cloud"), HasSubstr("more than 32 sentinels"));
+}
+
+TEST(RedisUrl, TlsWhereHiredisHasIt) {
+  EXPECT_FALSE(redis("redis://h").tls.enabled);
+  EXPECT_FALSE(redis("redis+sentinel://h/s").tls.enabled);
+  if (!redis_has_tls()) {
+    for (const char* url : {"rediss://h", "rediss+sentinel://h/s"}) {
+      EXPECT_THAT(redis_error(url), AllOf(HasSubstr("this build has not"), HasSubstr("Debian 13"),
+                                          HasSubstr("a unix socket or a tunnel")));
+    }
+    return;
+  }
+  const RedisOptions plain = redis("rediss://u:p@h:6380/2");
+  EXPECT_TRUE(plain.tls.enabled);
+  EXPECT_EQ(plain.host, "h");
+  EXPECT_EQ(plain.port, 6380);
+  EXPECT_EQ(plain.db, 2);
+  EXPECT_EQ(plain.password, "p");
+  const RedisOptions by_sentinels = redis("rediss+sentinel://u:p@s1,s2:1/cloud");
+  EXPECT_TRUE(by_sentinels.tls.enabled);
+  EXPECT_EQ(by_sentinels.sentinels, (std::vector<RedisAddress>{{"s1", 26379}, {"s2", 1}}));
+  RedisOptions again = plain;
+  ASSERT_TRUE(parse_redis_url("redis://h", again).ok());
+  EXPECT_FALSE(again.tls.enabled) << "what was read before";
+}
+
 TEST(RedisUrl, Errors) {
-  EXPECT_THAT(redis_error("rediss://h"), HasSubstr("TLS (rediss://) is not supported"));
+  EXPECT_THAT(redis_error("redis+cluster://h"), HasSubstr("Redis Cluster is not followed"));
   EXPECT_THAT(redis_error("h:6379"), HasSubstr("accepted: redis://"));
+  EXPECT_THAT(redis_error("redis"), HasSubstr("accepted: redis://"));
+  EXPECT_THAT(redis_error("redis+unix://h"), HasSubstr("accepted: redis://"));
   EXPECT_THAT(redis_error("redis://"), HasSubstr("no host"));
   EXPECT_THAT(redis_error("redis://h:0"), HasSubstr("port"));
   EXPECT_THAT(redis_error("redis://h/x"), HasSubstr("database is not a number"));

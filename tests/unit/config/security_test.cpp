@@ -64,7 +64,7 @@ const Open kOpen[] = {
      "of a socket that others cannot open"},
     {"[redis]\nurl = redis://u:p@redis.example/0\n",
      "[redis] url: records, orders and the password go to redis.example in the clear",
-     "by a network that is the fleet's alone"},
+     "a network that is the fleet's alone"},
     {"[DEFAULT]\ntransport_url = rabbit://u:p@localhost,u:p@bus.example/\n",
      "transport_url: messages and the password go to bus.example in the clear",
      "?ssl=1&ssl_ca_file=PATH in the URL"},
@@ -114,6 +114,9 @@ TEST(SecurityRemarks, NothingIsSaidOfWhatIsClosed) {
         "[nvme]\ndevice_spec = {\"product_id\": \"a80a\", \"address\": \"*:*:*.*\"}\n",
         "[nvme]\nmanage_every_drive = true\ndevice_spec = {\"address\": \"*:*:*.*\"}\n"}) {
     EXPECT_THAT(remarks_with(closed), IsEmpty()) << closed;
+  }
+  if (redis_has_tls()) {
+    EXPECT_THAT(remarks_with("[redis]\nurl = rediss://u:p@redis.example/0\n"), IsEmpty());
   }
 }
 
@@ -182,6 +185,7 @@ TEST_F(FileRemarks, KeysThatOthersReadAreToldEach) {
       {"[keystone_authtoken] keyfile", "[keystone_authtoken]\ncertfile = /c\nkeyfile = {}\n"},
       {"[oslo_messaging_rabbit] ssl_key_file",
        "[oslo_messaging_rabbit]\nssl = true\nssl_cert_file = /c\nssl_key_file = {}\n"},
+      {"[redis] tls_key_file", "[redis]\ntls_cert_file = /c\ntls_key_file = {}\n"},
   };
   for (const Key& key : kKeys) {
     const std::string path = make("key", 0644);

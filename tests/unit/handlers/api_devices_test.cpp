@@ -174,7 +174,8 @@ TEST_F(ApiDevicesTest, StepsShowPlanStepProgressFindingsAndWhatIsWaitedFor) {
   record.progress_eta_s = 17;
   record.progress_message = "burning";
   record.cleaning_started_at = *from_iso8601("2026-05-15T16:30:15.250Z");
-  record.findings = R"({"nvme.check_health": {"percentage_used": 3}})";
+  record.findings =
+      R"({"nvme.check_health": [{"surface": "percentage_used", "found": "3 %", "reset": false}]})";
   const Response response = get("/v2/devices/" + record.uuid + "/cleaning/steps");
   EXPECT_EQ(response.status, 200);
   expect_golden("steps-2.5.json", response.body);
@@ -300,6 +301,11 @@ TEST_F(ApiCleanTest, BadRequestWhenNoLiveWorkerCanCleanIt) {
   EXPECT_EQ(response.status, 400);
   EXPECT_THAT(fault_of(response), HasSubstr("No worker on host compute-2"));
   EXPECT_THAT(fault_of(response), HasSubstr("301 s ago"));
+  store.workers[1].heartbeat_at = clock.now().wall;
+  store.workers[1].stopped = true;
+  clock.advance(2'000);
+  EXPECT_THAT(fault_of(clean(error)), HasSubstr("it was stopped 2 s ago"));
+  store.workers[1].stopped = false;
   store.workers[1].heartbeat_at = WallMs{};
   clock.advance(2'000);
   EXPECT_THAT(fault_of(clean(error)), HasSubstr("no heartbeat"));

@@ -49,7 +49,7 @@ class TestLogger final : public Logger {
 using Queue = std::deque<Once<>>;
 
 // What the API asks of a store; the rest must never be asked.
-class MemoryStore final : public Store, public Certificates {
+class MemoryStore final : public Store, public Certificates, public MetricsTexts {
  public:
   explicit MemoryStore(Queue& queue) : queue_(queue) {}
 
@@ -59,6 +59,7 @@ class MemoryStore final : public Store, public Certificates {
   std::vector<std::pair<std::string, Order>> orders;
   // Sealed texts by host and address.
   std::map<std::pair<std::string, std::string>, std::string> certificates;
+  std::map<std::string, std::string> worker_texts;
   std::size_t certificates_read = 0;
   bool away = false;
   std::string broken_host;  // only this one cannot be read
@@ -71,6 +72,7 @@ class MemoryStore final : public Store, public Certificates {
     hosts_asked += 1;
     later(std::move(done), workers);
   }
+  void count_hosts(Callback<std::size_t> /*done*/) override { never(); }
   void load(const std::string& host, Callback<std::vector<Record>> done) override {
     loaded.push_back(host);
     loads_under_way += 1;
@@ -89,6 +91,13 @@ class MemoryStore final : public Store, public Certificates {
                         Callback<std::string> done) override {
     certificates_read += 1;
     later(std::move(done), certificates[{host, address}]);
+  }
+  void save_metrics(const std::string& /*host*/, const std::string& /*text*/,
+                    Callback<Ok> /*done*/) override {
+    never();
+  }
+  void load_metrics(const std::string& host, Callback<std::string> done) override {
+    later(std::move(done), worker_texts[host]);
   }
   void push_kick(const std::string& /*host*/, const Kick& /*kick*/,
                  Callback<Ok> /*done*/) override {
@@ -249,7 +258,7 @@ class ApiTest : public testing::Test {
     ASSERT_TRUE(policy.ok()) << policy.error().what;
     options.www_authenticate_uri = "http://controller:5000";
     api = std::make_unique<Api>(
-        Ports{store, store, options.authenticate ? &tokens : nullptr, clock, logger, turns,
+        Ports{store, store, store, options.authenticate ? &tokens : nullptr, clock, logger, turns,
               [this](const std::string& host, Order& order) {
                 if (seal) seal(host, order);
               }},

@@ -50,6 +50,10 @@ TEST(ApiVersionTest, WhatIsNotSupportedIsRefusedWithTheRange) {
 TEST(ApiRouteTest, PathsAreDecodedAndASlashAtTheEndIsNothing) {
   const std::vector<std::tuple<std::string, Resource, std::string, std::string>> table{
       {"/", Resource::root, "", ""},
+      {"/healthz", Resource::healthz, "", ""},
+      {"/accelerator/readyz/", Resource::readyz, "", "/accelerator"},
+      {"/v2/healthz", Resource::nothing, "", ""},
+      {"/metrics", Resource::metrics, "", ""},
       {"/v2", Resource::version, "", ""},
       {"/v2/", Resource::version, "", ""},
       {"/accelerator", Resource::root, "", "/accelerator"},

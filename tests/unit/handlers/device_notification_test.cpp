@@ -144,6 +144,8 @@ TEST(DeviceNotification, AReleaseIsToldOnceItIsConfirmed) {
   EXPECT_THAT(events(entry(Stage::looking, Trigger::look_ok, Stage::releasing)), IsEmpty());
   EXPECT_THAT(events(entry(Stage::confirming, Trigger::released_taken, Stage::allocated)),
               ElementsAre("device.release.end"));
+  EXPECT_THAT(events(entry(Stage::confirming, Trigger::released_unseen, Stage::pending_cleaning)),
+              ElementsAre("device.release.end"));
   EXPECT_THAT(events(entry(Stage::releasing, Trigger::handed_over, Stage::available)),
               ElementsAre("device.release.end"))
       << "the agent is to un-reserve it";

@@ -83,6 +83,26 @@ struct Disown : ::testing::Test {
   std::optional<World> world;
 };
 
+TEST_F(Disown, AnOlderRecordThatIsPutBackMakesNothingOursAgain) {
+  left_dirty();
+  const Record before = world->record();
+  EXPECT_EQ(answer(issued()), "");
+  expect_let_go();
+  world->pass(kLongMs);
+  world->kill_worker();
+  Record older = before;
+  older.epoch -= 1;
+  world->store.put_back(older);
+  offer();
+  const int writes = written();
+  start();
+  look();
+  EXPECT_FALSE(dirty());
+  EXPECT_EQ(written(), writes);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_FALSE(world->record().cleanable());
+}
+
 TEST_F(Disown, ItIsForgottenAndNeitherPlacementNorTheDeviceIsTouched) {
   left_dirty();
   const int before = written();

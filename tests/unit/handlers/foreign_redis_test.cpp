@@ -47,6 +47,13 @@ struct ForeignRedis : ::testing::Test {
     line.enrolled_serial.clear();
     return line;
   }
+  // As they are loaded, before a survey.
+  void await_records() {
+    for (int tries = 0; tries < 100 && world->conductor->records().empty(); ++tries) {
+      world->pass(10);
+    }
+    ASSERT_FALSE(world->conductor->records().empty());
+  }
   void clean_once() {
     world->tenancy_ends();
     world->kick({0});
@@ -346,7 +353,7 @@ TEST_F(ForeignRedis, AnEnrolmentIsTheLedgersToRemember) {
   world->kill_worker();
   world->store.put_back(before);
   world->start_worker();
-  world->pass(100);
+  await_records();
   EXPECT_EQ(world->conductor->records().front().serial, "enrolled");
 }
 
@@ -357,7 +364,7 @@ TEST_F(ForeignRedis, ARecordThatIsNewerThanTheEnrolmentKeepsWhatItLearnt) {
   const std::string serial = world->record().serial;
   ASSERT_FALSE(serial.empty());
   world->start_worker();
-  world->pass(100);
+  await_records();
   EXPECT_EQ(world->conductor->records().front().serial, serial);
 }
 
@@ -366,7 +373,7 @@ TEST_F(ForeignRedis, AnEnrolmentByItsHardwareIsTheLedgersToRemember) {
   line.hardware = "dsn=of-another";
   line.epoch = world->record().epoch;
   world->start_worker();
-  world->pass(100);
+  await_records();
   EXPECT_EQ(world->conductor->records().front().serial, "") << "of the drive before";
   EXPECT_EQ(world->conductor->records().front().hardware, line.hardware);
 }
@@ -380,7 +387,7 @@ TEST_F(ForeignRedis, WhatIsDirtyOnTheLedgerIsNotHeld) {
   world->store.put_back(record);
   world->placement.set_away(true);
   world->start_worker();
-  world->pass(100);
+  await_records();
   EXPECT_FALSE(world->conductor->records().front().held);
 }
 

@@ -176,6 +176,32 @@ TEST_F(FunctionSteps, ItIsStillRememberedAsOursWhenRedisLostTheRecord) {
   EXPECT_THAT(ran, IsEmpty());
 }
 
+// The line was written of a record that could not be read, and the card was away when the record
+// was made again.
+TEST_F(FunctionSteps, WhatOnlyItsDirtIsKnownOfIsWhatTheHostShows) {
+  begin({step("reflash", 60, true)});
+  comes();
+  world->kill_worker();
+  world->tenancy_ends();
+  world->store.lose_everything();
+  LedgerEntry& line = world->disk.entries.begin()->second;
+  line = LedgerEntry{};
+  line.dirty = true;
+  line.dirty_since = world->scheduler.now().wall;
+  world->drive().present = false;
+  start();
+  EXPECT_FALSE(world->record().by_steps);
+  expect_reserved(Stage::pending_cleaning);
+  world->drive().present = true;
+  look();
+  EXPECT_TRUE(world->record().by_steps);
+  expect_reserved(Stage::pending_cleaning);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("--enrol` accepts it"));
+  world->command("enrol", world->slots.front().address);
+  look();
+  EXPECT_EQ(world->releases, 1U);
+}
+
 TEST_F(FunctionSteps, AnotherCardAtTheAddressIsNotGivenAway) {
   begin({step("reflash", 60, true)});
   comes();

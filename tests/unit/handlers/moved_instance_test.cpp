@@ -27,11 +27,9 @@ struct MovedInstance : ::testing::Test {
   }
   void the_migration_takes_the_allocation() {
     Slot& slot = world.slots.front();
-    Provider& provider = world.provider();
-    std::erase(provider.consumers, slot.consumer);
-    slot.consumer = "3ab0e3b2-0000-4000-8000-00000000feed";
-    provider.consumers.push_back(slot.consumer);
-    provider.row.generation += 1;
+    const std::string migration = "3ab0e3b2-0000-4000-8000-00000000feed";
+    world.placement.hand_over(world.provider().row.uuid, slot.consumer, migration);
+    slot.consumer = migration;
   }
   void the_guest_is_gone() {
     world.drive().guest = 0;

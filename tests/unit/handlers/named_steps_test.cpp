@@ -315,6 +315,43 @@ TEST_F(NamedSteps, RefusedWhileATenantHasItOrItIsCleanedOrHeld) {
   EXPECT_THAT(ran, IsEmpty());
 }
 
+constexpr const char* kHealth =
+    R"([{"interface":"nvme","step":"check_health","priority":0,"args":{}}])";
+
+// So an operator's command makes the worker know that it is going to be dirty.
+TEST_F(NamedSteps, InMaintenanceTheyMakeItDirtyAtOnceAndCleanItBehindIt) {
+  ASSERT_EQ(order(kReflash), "");  // with a certificate it stays available in maintenance
+  world->command("maintenance_on", world->slots[0].address);
+  world->pass(kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  ASSERT_EQ(world->record().stage, Stage::available);
+  ASSERT_EQ(reserved(), 1);
+  EXPECT_EQ(order(kHealth), "");
+  EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
+  EXPECT_TRUE(world->record().maintenance);
+  EXPECT_FALSE(world->record().erase_begun);
+  EXPECT_TRUE(world->disk.entries.at(world->slots[0].address).dirty);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->erases, 1U) << "nothing is done to it in maintenance";
+  world->command("maintenance_off", world->slots[0].address);
+  world->pass(kLongMs);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(world->releases, 2U);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(NamedSteps, InMaintenanceAHoldOfAnOperatorsStands) {
+  ASSERT_EQ(order(kReflash), "");
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->kick({0});
+  world->pass(kMinuteMs);
+  world->command("maintenance_on", world->slots[0].address);
+  world->pass(kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  EXPECT_THAT(order(kHealth), HasSubstr("an operator holds it"));
+  EXPECT_EQ(world->record().stage, Stage::available);
+}
+
 TEST_F(NamedSteps, WhatMayBeNamedIsInTheRecord) {
   std::vector<std::string> names;
   for (const CleanStep& offered : world->record().steps_offered) names.push_back(offered.step);

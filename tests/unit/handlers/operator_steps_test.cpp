@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "handlers/conductor/conductor.h"
 #include "handlers/survey/plan.h"
 #include "tests/sim/world.h"
@@ -249,6 +251,26 @@ TEST_F(OwnSteps, ApprovalsOfAHoldThatWasAbortedCountForNothing) {
   order("unhold", "alice");
   world->pass(kMinuteMs);
   EXPECT_EQ(world->releases, 1U);
+}
+
+// It is given while the end of the step before the hold is recorded, and is durable once the device
+// waits at the hold.
+TEST_F(OwnSteps, AnApprovalThatCameBeforeItsHoldCountsForNothing) {
+  begin({step("early", 95), hold("forensics", 1)});
+  world->store.on_saved = [this, said = false, seen = world->store.on_saved](
+                              const Record& record, const JournalEntry& entry) mutable {
+    seen(record, entry);
+    if (record.clean_step != "hold.forensics" || std::exchange(said, true)) return;
+    world->scheduler.outside(0, [this] {
+      world->faults.slow = 1;
+      world->command("unhold", world->slots.at(0).address);
+      world->faults.slow = 0;
+    });
+  };
+  leave(kMinuteMs);
+  EXPECT_EQ(world->record().clean_step, "hold.forensics");
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("0 of 1 approvals"));
+  EXPECT_EQ(world->erases, 0U);
 }
 
 // Its record is being written: the approval's would be written over it.

@@ -53,7 +53,10 @@ struct Roles : ::testing::Test {
       inputs.push_back(command.input);
     };
   }
-  void trait(const std::string& name) { world->provider().row.policy_traits = {name}; }
+  void trait(const std::string& name) {
+    world->provider().row.policy_traits = {name};
+    world->provider().row.generation += 1;
+  }
   void dirty() {
     world->tenancy_begins();
     world->kick({0});

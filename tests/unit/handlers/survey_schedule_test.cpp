@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+#include <string>
+
 #include "handlers/conductor/conductor.h"
 #include "handlers/survey/schedule.h"
 #include "tests/sim/world.h"
@@ -118,6 +122,35 @@ struct NoTimers final : Timers {
   std::uint64_t after(std::int64_t /*delay_ms*/, Once<> /*fire*/) override { return 1; }
   void cancel(std::uint64_t /*id*/) override {}
 };
+
+// Remembers when its one timer is due.
+struct OneTimer final : Timers {
+  std::uint64_t after(std::int64_t delay_ms, Once<> /*fire*/) override {
+    due_ms = delay_ms;
+    return 1;
+  }
+  void cancel(std::uint64_t /*id*/) override { due_ms = -1; }
+  std::int64_t due_ms = -1;
+};
+
+TEST(FirstSurvey, ComesAtAnyTimeWithinWhatItIsGiven) {
+  const SystemClock clock;
+  std::set<std::int64_t> seconds;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    OneTimer timer;
+    SurveySchedule schedule(timer, clock, {}, std::hash<std::string>{}(std::to_string(seed)),
+                            [](bool /*periodic*/) {});
+    schedule.begin(10'000);
+    EXPECT_GE(timer.due_ms, 0);
+    EXPECT_LT(timer.due_ms, 10'000);
+    seconds.insert(timer.due_ms / 1'000);
+    schedule.begin(10'000'000);
+    EXPECT_LE(timer.due_ms, kMinuteMs) << "never later than the interval";
+    schedule.want(0);
+    EXPECT_EQ(timer.due_ms, 0) << "whoever wants one gets it at once";
+  }
+  EXPECT_EQ(seconds.size(), 10U);
+}
 
 // Any host may write kicks for another: each at another time, each for another instance.
 TEST(ManyKicks, AreRememberedAsFewSurveys) {

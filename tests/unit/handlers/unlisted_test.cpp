@@ -209,6 +209,28 @@ TEST_F(Unlisted, WhatIsCleanIsLeftAloneWhenItsEntryGoesAndTakenUpWhenItComesBack
   EXPECT_EQ(world.releases, 2U) << "a tenant had it meanwhile";
 }
 
+// Its driver is bound again meanwhile, and the kernel reads: the hold was recognised before that.
+TEST_F(Unlisted, WhatAnOperatorHoldsIsStillHeldWhenItsEntryComesBack) {
+  start();
+  world.tenancy_begins();
+  look();
+  world.tenancy_ends();
+  world.drive().driver = "nvme";
+  look();
+  ASSERT_EQ(world.releases, 1U);
+  reserve(Offered::no, 1);
+  look();
+  ASSERT_TRUE(world.record().held);
+  nobody_lists_it();
+  restart();
+  world.drive().host_reads += 3;
+  slot().ours = true;
+  look();
+  EXPECT_TRUE(world.record().cleanable());
+  EXPECT_TRUE(world.record().held);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
 TEST_F(Unlisted, OneThatATenantHasWhenItsEntryComesIsDirtyFromThenOn) {
   nobody_lists_it();
   start();

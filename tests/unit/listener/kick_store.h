@@ -67,6 +67,7 @@ class OnlyKicks final : public Store {
   void ack_kicks(const std::string&, const std::vector<std::string>&, Callback<Ok>) override {
     FAIL();
   }
+  void count_hosts(Callback<std::size_t>) override { FAIL(); }
   void heartbeat(const HostInfo&, Callback<Ok>) override { FAIL(); }
   void load_arqs(const std::string&, Callback<std::vector<Arq>>) override { FAIL(); }
   void save_arq(const std::string&, const Arq&, Callback<Ok>) override { FAIL(); }

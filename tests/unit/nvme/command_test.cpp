@@ -125,6 +125,23 @@ TEST_F(CommandTest, TellsProgressFindingsAndResult) {
   EXPECT_THAT(log.lines, Contains(HasSubstr("a word")));
 }
 
+// As a command is run that is no clean step.
+TEST_F(CommandTest, ASilentOneGetsItsArgumentAndIsLogged) {
+  Command command;
+  command.silent = true;
+  command.argument = "/a path; $(touch x)";
+  command.path = script("echo \"got $# $1\"; cat; echo not json; echo oops >&2; exit $(test -e " +
+                        (folder / "bad").string() + " && echo 4 || echo 0)");
+  const auto ignore = [](const CommandProgress& /*now*/) {};
+  const auto report = run_command(command, options, ignore, stop, clock, log);
+  ASSERT_TRUE(report.ok()) << error_of(report);
+  EXPECT_THAT(log.lines, AllOf(Contains(HasSubstr("got 1 /a path; $(touch x)")),
+                               Contains(HasSubstr("not json")), Contains(HasSubstr("oops"))));
+  std::ofstream(folder / "bad") << "x";
+  EXPECT_EQ(error_of(run_command(command, options, ignore, stop, clock, log)),
+            "failed: oops (exit status 4)");
+}
+
 TEST_F(CommandTest, InPythonAndWithoutAWordIsDoneToo) {
   const auto report = run(script("import json, sys\nassert json.load(sys.stdin)['protocol'] == 1\n",
                                  "/usr/bin/python3"));

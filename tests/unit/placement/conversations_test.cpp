@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "placement/lookups.h"
 #include "tests/unit/placement/fake_http.h"
 #include "tests/unit/placement/play.h"
@@ -51,6 +53,48 @@ TEST(ListTree, FindsTheRootAndMarksItsRows) {
   EXPECT_TRUE(tree.rows[0].one_time_use);
   EXPECT_FALSE(tree.rows[0].owner_cyborg);
   EXPECT_EQ(tree.rows[2].generation, 7);
+}
+
+TEST(ListTree, KeepsTheMarksOfRowsThatDidNotMove) {
+  const Options options = options_for();
+  const auto first = play(ListTree(options, Root{kRoot, "compute-2"}),
+                          {tree_with_root(), recorded("placement-16/get-in-tree.http")});
+  ASSERT_TRUE(first.result.ok());
+  const Tree known = *first.result;
+  ASSERT_TRUE(known.rows[0].one_time_use);
+
+  auto again = play(ListTree(options, Root{kRoot, "compute-2"}, known), {tree_with_root()});
+  ASSERT_TRUE(again.result.ok());
+  EXPECT_TRUE(again.result->rows[0].one_time_use);
+  EXPECT_EQ(again.result->root_generation, known.root_generation);
+  EXPECT_EQ(again.result->rows.size(), known.rows.size());
+
+  // Of rows that moved, came, went, or are called otherwise, none is believed.
+  for (const auto& change : std::vector<std::function<void(Tree&)>>{
+           [](Tree& tree) { tree.rows[1].generation += 1; },
+           [](Tree& tree) { tree.rows.pop_back(); },
+           [](Tree& tree) { tree.rows.push_back(tree.rows.front()); },
+           [](Tree& tree) { tree.rows[1].name += "1"; },
+           [](Tree& tree) { tree.rows[1].parent_uuid = kProvider; },
+           [](Tree& tree) { tree.root_uuid = kProvider; }}) {
+    Tree other = known;
+    change(other);
+    again = play(ListTree(options, Root{kRoot, "compute-2"}, other),
+                 {tree_with_root(), recorded("placement-16/get-in-tree.http")});
+    EXPECT_TRUE(again.result.ok());
+  }
+}
+
+TEST(ReadConsumers, TellsWhoHasAllocations) {
+  const Options options = options_for();
+  const std::string path = std::string("GET /resource_providers/") + kRoot + "/allocations";
+  const auto played = play(ask_consumers(options, kRoot),
+                           {answer(200, R"({"allocations": {"vm-1": {"resources": {"VCPU": 1}}},)"
+                                        R"( "resource_provider_generation": 7})")});
+  EXPECT_THAT(played.asked, ElementsAre(path));
+  ASSERT_TRUE(played.result.ok()) << played.result.error().what;
+  EXPECT_THAT(*played.result, ElementsAre("vm-1"));
+  EXPECT_EQ(play(ask_consumers(options, "x"), {}).result.error().code, Errc::invalid);
 }
 
 TEST(ListTree, ListsRowsWithoutTheTraitToo) {
@@ -390,7 +434,7 @@ TEST(SetReserved, NoticesAChangedField) {
 TEST(Lookups, TheInventoriesAloneAreOneRequest) {
   const Options options = options_for();
   const auto played =
-      play(ReadInventories(options, kProvider),
+      play(ask_inventories(options, kProvider),
            {answer(200, R"({"resource_provider_generation": 4, "inventories": {"CUSTOM_A":
              {"total": 1, "reserved": 0, "min_unit": 1, "max_unit": 1, "step_size": 1,
               "allocation_ratio": 1.0}}})")});
@@ -404,11 +448,11 @@ TEST(Lookups, TheInventoriesAloneAreOneRequest) {
 TEST(Lookups, AProviderIsFoundByItsName) {
   const Options options = options_for();
   const auto found =
-      play(FindProvider(options, "compute-2"), {recorded("placement-16/get-root.http")});
+      play(ask_for_name(options, "compute-2"), {recorded("placement-16/get-root.http")});
   EXPECT_THAT(found.asked, ElementsAre("GET /resource_providers?name=compute-2"));
   ASSERT_TRUE(found.result.ok()) << found.result.error().what;
   EXPECT_EQ(*found.result, kRoot);
-  const auto gone = play(FindProvider(options, "host_0000:C1:00.0"), {answer(200, kEmpty)});
+  const auto gone = play(ask_for_name(options, "host_0000:C1:00.0"), {answer(200, kEmpty)});
   ASSERT_FALSE(gone.result.ok());
   EXPECT_EQ(gone.result.error().code, Errc::not_found);
 }

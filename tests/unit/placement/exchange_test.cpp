@@ -169,6 +169,37 @@ TEST(Exchange, RetriesReadsBoundedly) {
   EXPECT_EQ(triage(kGet, *std::move(over.result)).error().code, Errc::unavailable);
 }
 
+HttpResponse overloaded(int status, std::int64_t retry_after_s) {
+  HttpResponse response = answer(status, "");
+  response.retry_after_s = retry_after_s;
+  return response;
+}
+
+TEST(Exchange, LeavesAServiceAloneAsLongAsItAsksButHalfAMinuteAtMost) {
+  Options options = small_options();
+  options.status_code_retries = 3;
+  Exchange exchange(options, kGet);
+  (void)exchange.start();
+  (void)exchange.on_session(some_session());
+  EXPECT_EQ(take<Pause>(exchange.on_answer(overloaded(503, 7))).delay_ms, 7'000);
+  (void)exchange.on_pause_over();
+  EXPECT_EQ(take<Pause>(exchange.on_answer(overloaded(429, 3'600))).delay_ms, 30'000);
+  (void)exchange.on_pause_over();
+  EXPECT_EQ(take<Pause>(exchange.on_answer(overloaded(503, 1))).delay_ms, 2'000)
+      << "what it asks is the least";
+  Exchange write(options, kPut);
+  (void)write.start();
+  (void)write.on_session(some_session());
+  (void)take<Finished<HttpResponse>>(write.on_answer(overloaded(503, 7)));
+}
+
+// A write may wait for it, and what was looked at before must not grow old.
+TEST(Login, IsNotPutOffForAsLongAsKeystoneAsks) {
+  Login login(small_options(), std::nullopt);
+  (void)login.start();
+  EXPECT_EQ(take<Pause>(login.on_answer(overloaded(429, 9), {})).delay_ms, 500);
+}
+
 TEST(Exchange, AReadThatNeverCameIsUnavailable) {
   Options options = small_options();
   options.connect_retries = 0;

@@ -1,11 +1,15 @@
 // The vocabulary everything else speaks.
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -188,6 +192,56 @@ TEST(Log, AnEmptyFieldIsLeftOut) {
   EXPECT_NE(text.find("INFO a [-] text why=full\n"), std::string::npos) << text;
   EXPECT_NE(text.find(R"("why":"full")"), std::string::npos) << text;
   EXPECT_EQ(text.find("instance"), std::string::npos) << text;
+}
+
+TEST(Log, AFileThatWasMovedAwayIsOpenedAgain) {
+  std::string folder = (std::filesystem::temp_directory_path() / "reclaim-log-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  LogOptions options;
+  options.file = folder + "/reclaim.log";
+  const auto logger = make_spdlog_logger(options);
+  ASSERT_TRUE(logger.ok());
+  const auto text_of = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  (*logger)->info("a", "before");
+  std::filesystem::rename(options.file, folder + "/reclaim.log.1");
+  (*logger)->reopen();
+  (*logger)->info("a", "after");
+  EXPECT_NE(text_of(folder + "/reclaim.log.1").find("before"), std::string::npos);
+  const std::string text = text_of(options.file);
+  EXPECT_NE(text.find("after"), std::string::npos);
+  EXPECT_EQ(text.find("before"), std::string::npos);
+  // Local time, and which that is.
+  EXPECT_TRUE(std::regex_search(
+      text, std::regex(R"(^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d \d+ INFO a )")))
+      << text;
+  std::filesystem::remove_all(folder);
+}
+
+// The journal takes a line's priority from its beginning, and has time and process by itself.
+TEST(Log, TheJournalGetsPriorities) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  struct stat status {};
+  ASSERT_EQ(::fstat(ends[1], &status), 0);
+  const int kept = ::dup(STDERR_FILENO);
+  ASSERT_EQ(::dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+  ::setenv("JOURNAL_STREAM", fmt::format("{}:{}", status.st_dev, status.st_ino).c_str(), 1);
+  const auto logger = make_spdlog_logger({});
+  (*logger)->error("a", "bad");
+  (*logger)->info("a", "good");
+  ::unsetenv("JOURNAL_STREAM");
+  ::dup2(kept, STDERR_FILENO);
+  ::close(kept);
+  ::close(ends[1]);
+  std::array<char, 200> text{};
+  const auto bytes = ::read(ends[0], text.data(), text.size());
+  ::close(ends[0]);
+  ASSERT_GT(bytes, 0);
+  EXPECT_EQ(std::string_view(text.data(), static_cast<std::size_t>(bytes)),
+            "<3>ERROR a [-] bad\n<6>INFO a [-] good\n");
 }
 
 TEST(Uv, MailboxDeliversFromOtherThreadsInOrder) {

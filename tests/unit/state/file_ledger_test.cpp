@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <atomic>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -387,6 +389,21 @@ TEST_F(FileLedgerTest, CertificatesAreSealedFilesOfTheirOwn) {
   ASSERT_TRUE(second.ok()) << second.error().what;
   EXPECT_EQ(open_seal(*second)->previous, sha256_of(first));
   EXPECT_EQ(open_seal(*second)->key_id, open_seal(first)->key_id);
+}
+
+TEST_F(FileLedgerTest, EachSealIsToldAndNothingElse) {
+  std::atomic<int> sealed = 0;
+  options_.on_sealed = [&sealed] { ++sealed; };
+  const auto ledger = open();
+  ASSERT_TRUE(put(**ledger, 1, dirty("no certificate")).ok());
+  EXPECT_EQ(sealed, 0);
+  ASSERT_TRUE(keep(**ledger, kIdA, encode_certificate(certificate_of(kIdA))).ok());
+  EXPECT_EQ(sealed, 1);
+  {
+    const FullDisk full(10);
+    EXPECT_FALSE(keep(**ledger, kIdB, encode_certificate(certificate_of(kIdB))).ok());
+  }
+  EXPECT_EQ(sealed, 1);
 }
 
 TEST_F(FileLedgerTest, ASigningKeyThatIsNoneStopsTheStart) {

@@ -170,7 +170,8 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "steps_ordered",
                                           "handed_over",
                                           "cyborg_uuid",
-                                          "progress_message"};
+                                          "progress_message",
+                                          "release_generation"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

@@ -327,6 +327,45 @@ TEST(Step, AReleaseSeenByTheNextInstanceIsCertifiedAndDirtyAgain) {
   EXPECT_EQ(taken->record.attempts, 0U);
 }
 
+TEST(Step, AReleaseThatIsOverAgainIsCertifiedAndItsTenantIsNobody) {
+  Record record = at(Stage::confirming);
+  record.instance = "the one before";
+  record.instance_source = InstanceSource::allocation;
+  record.evidence = "e";
+  record.attempts = 3;
+  record.erases = 2;
+  Facts facts;
+  facts.certificate_id = "c";
+  const auto over = step(record, Event{Trigger::released_unseen, 0, facts}, WallMs{9});
+  EXPECT_EQ(over->record.stage, Stage::pending_cleaning);
+  EXPECT_EQ(over->effect, EffectKind::finish);
+  EXPECT_EQ(over->record.certificate_id, "c");
+  EXPECT_EQ(over->record.evidence, "") << "of the drive as it was before";
+  EXPECT_EQ(over->record.instance, "");
+  EXPECT_EQ(over->record.instance_source, InstanceSource::not_seen);
+  EXPECT_EQ(over->record.attempts, 0U);
+  EXPECT_EQ(over->record.erases, 0U);
+}
+
+TEST(Step, NobodyIsKnownToHaveHadItLastUnlessTheFactsSaySo) {
+  for (const Trigger on : {Trigger::look_changed, Trigger::placement_changed}) {
+    Record record = at(Stage::confirming);
+    record.instance = "the one before";
+    record.request_id = "req";
+    EXPECT_EQ(step(record, Event{on, 0, {}}, WallMs{9})->record.instance, "");
+    EXPECT_EQ(step(record, Event{on, 0, {}}, WallMs{9})->record.request_id, "");
+    Facts facts;
+    facts.name_tenant("the one before", InstanceSource::allocation);
+    EXPECT_EQ(step(record, Event{on, 0, facts}, WallMs{9})->record.instance, "the one before");
+  }
+  Record record = at(Stage::looking);
+  record.instance = "the one before";
+  EXPECT_EQ(step(record, Event{Trigger::look_changed, 0, {}}, WallMs{9})->record.instance,
+            "the one before");
+  record.waiting_for = "its release is withheld";
+  EXPECT_EQ(step(record, Event{Trigger::look_changed, 0, {}}, WallMs{9})->record.instance, "");
+}
+
 TEST(Step, ATenancyThatIsSeenTellsNothingOfTheOneBefore) {
   Record record = at(Stage::available);
   record.instance = "the one before";

@@ -75,6 +75,7 @@ Record full_record() {
   record.evidence = R"({"method":"overwrite"})";
   record.verification = "{}";
   record.verified_at = kLater;
+  record.release_generation = 17;
   record.findings = "{}";
   record.enrolment = "{}";
   record.accepted = true;
@@ -155,6 +156,7 @@ TEST(StoredForms, ARecord) {
       "progress_message=burning\n"
       "provider=p1\n"
       "provider_name=pn\n"
+      "release_generation=17\n"
       "request_id=req\n"
       "resource_class=rc\n"
       "serial=X\xFFY\n"
@@ -227,6 +229,7 @@ TEST(StoredForms, ARecord) {
             "progress_message=\n"
             "provider=\n"
             "provider_name=\n"
+            "release_generation=-1\n"
             "request_id=\n"
             "resource_class=\n"
             "serial=\n"
@@ -484,6 +487,12 @@ TEST(StoredForms, AHost) {
   EXPECT_EQ(redis_keys::encode_host(HostInfo{}),
             "{\"heartbeat_at\":\"1970-01-01T00:00:00.000Z\",\"version\":\"\",\"machine_id\":\"\","
             "\"burned\":0,\"nodes\":[]}");
+  HostInfo stopped;
+  stopped.stopped = true;
+  EXPECT_EQ(redis_keys::encode_host(stopped),
+            "{\"heartbeat_at\":\"1970-01-01T00:00:00.000Z\",\"version\":\"\",\"machine_id\":\"\","
+            "\"burned\":0,\"nodes\":[],\"stopped\":true}");
+  EXPECT_TRUE(redis_keys::decode_host("h1", redis_keys::encode_host(stopped))->stopped);
   const auto back = redis_keys::decode_host("h1", redis_keys::encode_host(info));
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->host, "h1");

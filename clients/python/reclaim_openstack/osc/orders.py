@@ -119,7 +119,7 @@ class DisownDevice(Order):
 
 
 class SetMaintenance(Order):
-    """Begin the maintenance of a device: it is not cleaned until that ends"""
+    """Begin the maintenance of a device: it is out of the pool, and left alone, until that ends"""
 
     verb = "disable"
 

@@ -80,7 +80,7 @@ class Device(resource.Resource):
         self._order(session, "disown", {"reason": reason})
 
     def disable(self, session):
-        """Begins its maintenance: it is not cleaned until that ends."""
+        """Begins its maintenance: it is out of the pool, and left alone, until that ends."""
         self._order(session, "disable")
 
     def enable(self, session):

@@ -1,0 +1,86 @@
+#include "cli/certificate_fleet.h"
+
+#include <fmt/core.h>
+
+#include <ostream>
+
+#include "cli/certificate_folder.h"
+#include "cli/commands.h"
+#include "cli/records.h"
+#include "state/base/log.h"
+#include "state/base/visible.h"
+#include "state/certificate/seal.h"
+
+namespace reclaim::cli {
+namespace {
+
+// Complains of what cannot be read and goes on; false: something could not.
+bool add_host(Session& session, const std::string& host, Table& table, std::ostream& err) {
+  const auto records = load_records(session, host);
+  if (!records.ok()) {
+    complain(err, records.error().wrap("host " + host));
+    return false;
+  }
+  bool good = true;
+  for (const Record& record : *records) {
+    const std::string address = to_string(record.address);
+    const auto sealed = session.wait<std::string>(
+        [&](auto done) { (*session.store())->load_certificate(host, address, std::move(done)); });
+    if (sealed.ok() && sealed->empty()) continue;
+    auto row = sealed.ok() ? fleet_certificate(host, address, *sealed)
+                           : Result<std::vector<Cell>>(sealed.error());
+    if (row.ok()) {
+      table.rows.push_back(*std::move(row));
+    } else {
+      complain(err, row.error().wrap(fmt::format("host {}, {}", host, address)));
+      good = false;
+    }
+  }
+  return good;
+}
+
+}  // namespace
+
+Table fleet_certificates() {
+  return {{"Host", "Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
+           "Verified At"},
+          {},
+          {"Class", "Model", "Method", "Instance", "Serial"}};
+}
+
+Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::string& address,
+                                            std::string_view sealed) {
+  const auto opened = open_seal(sealed);
+  if (!opened.ok()) return opened.error().wrap("its certificate in Redis cannot be read");
+  const auto it = opened->kind == SealedKind::certificate
+                      ? decode_certificate(opened->content)
+                      : Result<Certificate>(Error{Errc::invalid, "it is an audit entry"});
+  if (!it.ok()) return it.error().wrap("its certificate in Redis cannot be read");
+  if (it->host != host || it->address != address) {
+    return Error{Errc::invalid,
+                 fmt::format("its certificate in Redis is of host {}, {}: somebody put it there",
+                             printable_excerpt(it->host), printable_excerpt(it->address))};
+  }
+  return std::vector<Cell>{host,         static_cast<std::int64_t>(opened->sequence),
+                           it->id,       address,
+                           it->model,    it->serial,
+                           it->method,   it->sanitization_class,
+                           it->instance, to_iso8601(it->verified_at)};
+}
+
+int run_fleet_certificates(Session& session, const CertificateOptions& options, std::ostream& out,
+                           std::ostream& err) {
+  const auto hosts = known_hosts(session);
+  if (!hosts.ok()) return complain(err, hosts.error());
+  Table table = fleet_certificates();
+  bool good = true;
+  for (const HostInfo& info : *hosts) good = add_host(session, info.host, table, err) && good;
+  const auto text = format_list(table, options.view);
+  if (!text.ok()) return complain(err, text.error());
+  out << *text;
+  err << "the last certificate of each device, as Redis has it, unverified; the chain is on each "
+         "host: `reclaim certificate list` and `verify` there\n";
+  return good ? 0 : 1;
+}
+
+}  // namespace reclaim::cli

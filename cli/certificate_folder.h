@@ -1,0 +1,32 @@
+// What the commands over a folder of certificates have in common: where it is, which keys it is
+// verified with, and all of it at once. Blocks; thread: the command's.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "cli/certificate_report.h"
+#include "cli/commands.h"
+#include "config/settings.h"
+#include "state/base/result.h"
+#include "state/certificate/signing_key.h"
+
+namespace reclaim::cli {
+
+// One line on `err`, and the exit code 1.
+int complain(std::ostream& err, const Error& error);
+
+[[nodiscard]] std::string folder_of(const config::Settings& settings,
+                                    const CertificateOptions& options);
+
+// Those of --public-key, else the one beside the signing key.
+[[nodiscard]] Result<std::vector<PublicKey>> keys_of(const config::Settings& settings,
+                                                     const CertificateOptions& options);
+
+// Every entry of the chain; a file that cannot be read is named in `unreadable`, with the reason.
+// Its `chain` says nothing yet.
+[[nodiscard]] Result<ReportSource> read_chain(const std::string& folder,
+                                              std::vector<std::string>& unreadable);
+
+}  // namespace reclaim::cli

@@ -1,0 +1,205 @@
+#include "cli/certificate_page.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <string_view>
+
+#include "cli/fleet_status.h"
+#include "cli/html.h"
+#include "state/base/json.h"
+
+namespace reclaim::cli {
+namespace {
+
+struct Row {
+  std::string_view member;
+  std::string_view label;
+};
+
+constexpr std::array kDevice = {Row{"model", "Model"},
+                                Row{"serial", "Serial number"},
+                                Row{"firmware", "Firmware"},
+                                Row{"capacity_bytes", "Capacity"},
+                                Row{"vendor_id", "PCI vendor"},
+                                Row{"product_id", "PCI product"},
+                                Row{"host", "Host"},
+                                Row{"flow", "Flow"},
+                                Row{"address", "PCI address"},
+                                Row{"device_uuid", "Device"},
+                                Row{"provider", "Placement provider"},
+                                Row{"tags", "Tags"},
+                                Row{"policies", "Policies"}};
+constexpr std::array kTenancy = {Row{"instance", "Instance"}, Row{"instance_source", "Known from"},
+                                 Row{"request_id", "Ordered by request"}};
+constexpr std::array kTimes = {Row{"started_at", "Cleaning started"},
+                               Row{"verified_at", "Erasure verified"},
+                               Row{"released_at", "Released"}};
+constexpr std::array kElsewhere = {"schema",   "id",           "method",   "sanitization_class",
+                                   "evidence", "verification", "findings", "tool_version"};
+
+std::string text_of(const rapidjson::Value& value) {
+  if (value.IsString()) return {value.GetString(), value.GetStringLength()};
+  if (value.IsBool()) return value.GetBool() ? "yes" : "no";
+  if (value.IsNull()) return {};
+  if (value.IsArray() &&
+      std::all_of(value.Begin(), value.End(), [](const auto& each) { return each.IsString(); })) {
+    std::string all;
+    for (const auto& each : value.GetArray()) {
+      all += (all.empty() ? "" : ", ") + std::string(each.GetString(), each.GetStringLength());
+    }
+    return all;
+  }
+  return json::to_text(value);
+}
+
+// "global_data_erased": "Global data erased".
+std::string label_of(std::string_view member) {
+  if (member == "cdw10") return "Command sent (CDW10)";
+  if (member == "scdw10") return "As logged (SCDW10)";
+  if (member == "sstat") return "Log status (SSTAT)";
+  std::string label(member);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  if (!label.empty())
+    label[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(label[0])));
+  return label;
+}
+
+std::string row(std::string_view label, const std::string& text) {
+  if (text.empty()) return {};
+  return fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", html_text(label), html_text(text));
+}
+
+std::string section(std::string_view name, const std::string& rows) {
+  if (rows.empty()) return {};
+  return fmt::format("<section><h2>{}</h2>\n<table>\n{}</table></section>\n", html_text(name),
+                     rows);
+}
+
+std::string shown(std::string_view member, const rapidjson::Value& value) {
+  if (member == "capacity_bytes" && value.IsUint64()) {
+    return fmt::format("{} ({} bytes)", size_text(value.GetUint64()), value.GetUint64());
+  }
+  if (member.ends_with("_ms") && value.IsInt64()) {
+    return fmt::format("{:.1f} s", static_cast<double>(value.GetInt64()) / 1000);
+  }
+  return text_of(value);
+}
+
+template <typename Rows>
+std::string rows_of(const rapidjson::Value& certificate, const Rows& rows) {
+  std::string out;
+  for (const Row& each : rows) {
+    const rapidjson::Value* value = json::find(certificate, each.member);
+    if (value != nullptr) out += row(each.label, shown(each.member, *value));
+  }
+  return out;
+}
+
+// All members of one of its objects.
+std::string rows_of_object(const rapidjson::Value& certificate, std::string_view name) {
+  const rapidjson::Value* object = json::find(certificate, name);
+  if (object == nullptr || !object->IsObject()) return {};
+  std::string out;
+  for (const auto& member : object->GetObject()) {
+    const std::string_view key(member.name.GetString(), member.name.GetStringLength());
+    if (key == "method") continue;  // said above it
+    out += row(label_of(key.ends_with("_ms") ? key.substr(0, key.size() - 3) : key),
+               shown(key, member.value));
+  }
+  return out;
+}
+
+// What each clean step looked at, by step.
+std::string findings_of(const rapidjson::Value& certificate) {
+  const rapidjson::Value* findings = json::find(certificate, "findings");
+  if (findings == nullptr || !findings->IsObject()) return {};
+  std::string out;
+  for (const auto& step : findings->GetObject()) {
+    if (!step.value.IsArray()) continue;
+    std::string found;
+    for (const auto& each : step.value.GetArray()) {
+      if (!each.IsObject()) continue;
+      const auto reset = each.FindMember("reset");
+      const bool was_reset =
+          reset != each.MemberEnd() && reset->value.IsBool() && reset->value.GetBool();
+      std::string surface = json::maybe_string(each, "surface").value_or("");
+      std::replace(surface.begin(), surface.end(), '_', ' ');
+      found += fmt::format("{}{}: {}{}", found.empty() ? "" : "; ", html_text(surface),
+                           html_text(json::maybe_string(each, "found").value_or("")),
+                           was_reset ? " <b>(reset)</b>" : "");
+    }
+    out += fmt::format("<tr><th><code>{}</code></th><td>{}</td></tr>\n",
+                       html_text({step.name.GetString(), step.name.GetStringLength()}), found);
+  }
+  return out;
+}
+
+std::string unknown_rows(const rapidjson::Value& certificate) {
+  std::set<std::string_view> known(kElsewhere.begin(), kElsewhere.end());
+  for (const Row& each : kDevice) known.insert(each.member);
+  for (const Row& each : kTenancy) known.insert(each.member);
+  for (const Row& each : kTimes) known.insert(each.member);
+  std::string out;
+  for (const auto& member : certificate.GetObject()) {
+    const std::string_view key(member.name.GetString(), member.name.GetStringLength());
+    if (!known.contains(key)) out += row(label_of(key), text_of(member.value));
+  }
+  return out;
+}
+
+// What the class means, in the words of NIST SP 800-88.
+std::string_view meaning_of(std::string_view sanitization_class) {
+  if (sanitization_class == "purge") {
+    return "Purge: recovery is infeasible with state-of-the-art laboratory techniques (NIST SP "
+           "800-88r1).";
+  }
+  if (sanitization_class == "clear") {
+    return "Clear: recovery is infeasible with simple, non-invasive techniques (NIST SP "
+           "800-88r1).";
+  }
+  return "The operator's own clean steps; no class of NIST SP 800-88r1 is claimed.";
+}
+
+}  // namespace
+
+std::string certificate_page(const rapidjson::Value& certificate, const SealedPlace& place) {
+  const auto text = [&certificate](std::string_view name) {
+    return json::maybe_string(certificate, name).value_or("");
+  };
+  const std::string id = text("id");
+  std::string body = fmt::format(
+      "<h1>Certificate of sanitization</h1>\n<p class=\"lead\">{} {}, serial number {}</p>\n"
+      "<p class=\"verdict\">erased and verified</p>\n<p>{}</p>\n<p>Certificate <code>{}</code>, "
+      "number {} of host {}</p>\n",
+      html_text(text("model").empty() ? "Device" : text("model")), html_text(text("address")),
+      html_text(text("serial").empty() ? "unknown" : text("serial")),
+      html_text(meaning_of(text("sanitization_class"))), html_text(id), place.sequence,
+      html_text(text("host")));
+  body += "<div class=\"columns\">\n";
+  body += section("Device", rows_of(certificate, kDevice));
+  body += section("Tenancy that it ends", rows_of(certificate, kTenancy));
+  body += section("Times (UTC)", rows_of(certificate, kTimes));
+  body +=
+      section("Erasure", row("Method", text("method")) + row("Class", text("sanitization_class")) +
+                             rows_of_object(certificate, "evidence"));
+  body += section("Verification", rows_of_object(certificate, "verification"));
+  body += "</div>\n";
+  body += section("Condition before the erasure", findings_of(certificate));
+  body += section("More", unknown_rows(certificate));
+  body += section("Seal", row("Signed with key", place.key_id) + row("File", place.file) +
+                              row("SHA-256 of the file", place.sha256) +
+                              row("SHA-256 of the one before", place.previous) +
+                              row("Made by", "Reclaim " + text("tool_version")));
+  body += fmt::format(
+      "<footer><p>The proof is the sealed file, not this page. To check it: <code>reclaim "
+      "certificate verify {}</code> on the host, or with openssl alone as docs/certificate.md "
+      "says.</p></footer>\n",
+      html_text(id));
+  return html_page("Certificate of sanitization " + id, body);
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,26 @@
+// A certificate as a page for people: auditors print and file it. The proof stays the sealed file;
+// the page says where that is and how it is checked. Pure; thread: any.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "state/base/rapidjson.h"
+
+namespace reclaim::cli {
+
+// How it stands in its chain.
+struct SealedPlace {
+  std::uint64_t sequence = 0;
+  std::string previous;  // SHA-256 of the file before
+  std::string key_id;
+  std::string file;    // its path
+  std::string sha256;  // of all bytes of it
+};
+
+// `certificate`: the object of docs/certificate.md. What it lacks is left out, what is not known
+// here is shown by its name.
+[[nodiscard]] std::string certificate_page(const rapidjson::Value& certificate,
+                                           const SealedPlace& place);
+
+}  // namespace reclaim::cli

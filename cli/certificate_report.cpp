@@ -1,0 +1,290 @@
+#include "cli/certificate_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "handlers/drive_wear.h"
+#include "state/base/log.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::int64_t kStretchesMax = 31;
+constexpr std::size_t kDayChars = 10;  // of "2026-11-25"
+constexpr std::size_t kPercent = 100;
+constexpr std::size_t kTail = 95;
+
+// The moment, and whether it names a whole day.
+struct Moment {
+  WallMs at;
+  bool day = false;
+};
+
+std::optional<Moment> parse_moment(const std::string& text) {
+  const bool day = text.size() == kDayChars;
+  const auto at = from_iso8601(day ? text + "T00:00:00Z" : text);
+  // What is no day of the calendar comes out as another one.
+  if (!at.ok() || !to_iso8601(*at).starts_with(text.substr(0, kDayChars))) return std::nullopt;
+  return Moment{*at, day};
+}
+
+Error bad_moment(std::string_view option, const std::string& text) {
+  return Error{Errc::invalid,
+               fmt::format("{}: '{}' is neither a day like 2026-11-25 nor a time in UTC like "
+                           "2026-11-25T21:00:00Z",
+                           option, printable_excerpt(text))};
+}
+
+bool is_incident(AuditEvent event) {
+  switch (event) {
+    case AuditEvent::quarantined:
+    case AuditEvent::released_elsewhere:
+    case AuditEvent::reserved_again:
+    case AuditEvent::enrol_refused:
+    case AuditEvent::disowned:
+      return true;
+    case AuditEvent::tenancy_seen:
+    case AuditEvent::tenancy_ended:
+    case AuditEvent::enrolled:
+    case AuditEvent::maintenance:
+    case AuditEvent::key_endorsed:
+      return false;
+  }
+  return false;
+}
+
+Cell number(std::uint64_t value) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::min(value, kMax));
+}
+
+Cell percent(const std::optional<int>& used) {
+  return used ? Cell(static_cast<std::int64_t>(*used)) : Cell();
+}
+
+class Summing final {
+ public:
+  Summing(const ReportSource& source, const Period& period) {
+    report_.period = period;
+    report_.chain = source.chain;
+    make_stretches();
+    for (const Erasure& each : source.erasures) {
+      if (within(each.certificate.released_at)) take(each);
+    }
+    for (const AuditLine& each : source.audit) {
+      if (within(each.entry.at)) take(each);
+    }
+    for (const MissingErasure& each : source.unerased) {
+      if (within(each.next.at)) take(each);
+    }
+  }
+
+  PeriodReport report() && {
+    report_.hosts.assign(hosts_.begin(), hosts_.end());
+    for (auto& [name, device] : devices_) report_.devices.push_back(std::move(device));
+    std::sort(report_.devices.begin(), report_.devices.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.host, a.address, a.serial) < std::tie(b.host, b.address, b.serial);
+    });
+    for (auto& [method, times_ms] : times_ms_) report_.methods.push_back(use_of(method, times_ms));
+    std::stable_sort(report_.methods.begin(), report_.methods.end(),
+                     [](const auto& a, const auto& b) { return a.count > b.count; });
+    std::stable_sort(report_.incidents.begin(), report_.incidents.end(),
+                     [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
+    return std::move(report_);
+  }
+
+ private:
+  [[nodiscard]] bool within(WallMs at) const {
+    return at >= report_.period.from && at < report_.period.to;
+  }
+
+  void make_stretches() {
+    const std::int64_t length_ms = report_.period.to.ms - report_.period.from.ms;
+    const std::int64_t days = std::max<std::int64_t>(1, (length_ms + kDayMs - 1) / kDayMs);
+    report_.stretch_days = (days + kStretchesMax - 1) / kStretchesMax;
+    for (std::int64_t day = 0; day < days; day += report_.stretch_days) {
+      report_.stretches.push_back({WallMs{report_.period.from.ms + day * kDayMs}, {}, 0});
+    }
+  }
+  Stretch& stretch_of(WallMs at) {
+    const std::int64_t ms = report_.stretch_days * kDayMs;
+    return report_.stretches.at(static_cast<std::size_t>((at.ms - report_.period.from.ms) / ms));
+  }
+
+  void saw(std::uint64_t sequence, const std::string& host) {
+    if (report_.first_sequence == 0) report_.first_sequence = sequence;
+    report_.first_sequence = std::min(report_.first_sequence, sequence);
+    report_.last_sequence = std::max(report_.last_sequence, sequence);
+    if (!host.empty()) hosts_.insert(host);
+  }
+
+  ReportedDevice& device_of(const std::string& host, const std::string& serial,
+                            const std::string& address) {
+    ReportedDevice& device = devices_[{host, serial.empty() ? address : serial}];
+    device.host = host;
+    device.serial = serial;
+    if (!address.empty()) device.address = address;
+    return device;
+  }
+
+  void take(const Erasure& erasure) {
+    const Certificate& it = erasure.certificate;
+    saw(erasure.sequence, it.host);
+    ReportedDevice& device = device_of(it.host, it.serial, it.address);
+    device.model = it.model;
+    device.erasures += 1;
+    device.bytes += it.capacity_bytes;
+    device.method = it.method;
+    device.class_of_last = it.sanitization_class;
+    if (const auto used = wear_of(it.findings).used_percent) {
+      if (!device.used_at_first) device.used_at_first = used;
+      device.used_at_last = used;
+    }
+    report_.erasures += 1;
+    report_.bytes += it.capacity_bytes;
+    report_.classes[it.sanitization_class] += 1;
+    stretch_of(it.released_at).erasures[it.sanitization_class] += 1;
+    times_ms_[it.method].push_back(std::max<std::int64_t>(0, it.released_at.ms - it.started_at.ms));
+  }
+
+  void take(const AuditLine& line) {
+    const AuditEntry& it = line.entry;
+    saw(line.sequence, it.host);
+    if (!is_incident(it.event)) return;
+    report_.incidents.push_back(
+        {line.sequence, it.at, std::string(to_string(it.event)), it.address, it.serial, it.detail});
+    if (it.event != AuditEvent::quarantined) return;
+    report_.quarantines += 1;
+    device_of(it.host, it.serial, it.address).quarantines += 1;
+    stretch_of(it.at).quarantines += 1;
+  }
+
+  void take(const MissingErasure& missing) {
+    report_.unerased += 1;
+    report_.incidents.push_back(
+        {missing.next.sequence, missing.next.at, "unerased", "", missing.tenancy.drive,
+         fmt::format("no erasure between the tenancy of entry {} ({}) and this one",
+                     missing.tenancy.sequence, to_iso8601(missing.tenancy.at))});
+  }
+
+  static MethodUse use_of(const std::string& method, std::vector<std::int64_t>& times_ms) {
+    std::sort(times_ms.begin(), times_ms.end());
+    const std::size_t last = times_ms.size() - 1;
+    return {method,
+            times_ms.size(),
+            times_ms.front(),
+            times_ms[last / 2],
+            times_ms[last * kTail / kPercent],
+            times_ms.back()};
+  }
+
+  PeriodReport report_;
+  std::set<std::string> hosts_;
+  std::map<std::pair<std::string, std::string>, ReportedDevice> devices_;
+  std::map<std::string, std::vector<std::int64_t>> times_ms_;  // by method
+};
+
+}  // namespace
+
+Result<Period> parse_period(const std::string& from, const std::string& to) {
+  const auto begin = parse_moment(from);
+  if (!begin) return bad_moment("--from", from);
+  const auto end = parse_moment(to);
+  if (!end) return bad_moment("--to", to);
+  const Period period{begin->at, WallMs{end->at.ms + (end->day ? kDayMs : 0)}};
+  if (period.from < period.to) return period;
+  return Error{Errc::invalid,
+               fmt::format("--from {} is not before --to {}: exchange the two", from, to)};
+}
+
+PeriodReport report_of(const ReportSource& source, const Period& period) {
+  return Summing(source, period).report();
+}
+
+std::string_view to_string(ChainState::Verdict verdict) {
+  switch (verdict) {
+    case ChainState::Verdict::verified:
+      return "verified";
+    case ChainState::Verdict::broken:
+      return "broken";
+    case ChainState::Verdict::not_checked:
+      break;
+  }
+  return "not_checked";
+}
+
+std::string class_text(std::string_view sanitization_class) {
+  return sanitization_class.empty() ? "none claimed" : std::string(sanitization_class);
+}
+
+std::string duration_text(std::int64_t ms) {
+  constexpr std::int64_t kMinuteMs = 60'000;
+  if (ms < kMinuteMs) return fmt::format("{:.1f} s", static_cast<double>(ms) / 1000);
+  return age_text(ms / 1000);
+}
+
+Fields summary_of(const PeriodReport& report) {
+  std::string hosts;
+  for (const std::string& host : report.hosts) hosts += (hosts.empty() ? "" : ", ") + host;
+  const auto count = [&report](std::string_view name) {
+    const auto it = report.classes.find(std::string(name));
+    return number(it == report.classes.end() ? 0 : it->second);
+  };
+  std::size_t erased = 0;
+  for (const ReportedDevice& device : report.devices) erased += device.erasures > 0 ? 1 : 0;
+  return {{"from", to_iso8601(report.period.from)},
+          {"to", to_iso8601(report.period.to)},
+          {"hosts", hosts},
+          {"erasures", number(report.erasures)},
+          {"devices_erased", number(erased)},
+          {"bytes_erased", number(report.bytes)},
+          {"purge", count("purge")},
+          {"clear", count("clear")},
+          {"no_class", count("")},
+          {"quarantines", number(report.quarantines)},
+          {"unerased_tenancies", number(report.unerased)},
+          {"first_sequence", number(report.first_sequence)},
+          {"last_sequence", number(report.last_sequence)},
+          {"chain", std::string(to_string(report.chain.verdict))},
+          {"chain_detail", report.chain.text}};
+}
+
+Table device_table(const PeriodReport& report) {
+  Table table{{"Host", "Address", "Model", "Serial", "Erasures", "Quarantines", "Method", "Class",
+               "Bytes Erased", "Used First %", "Used Last %"},
+              {},
+              {"Used First %", "Model", "Method", "Host"}};
+  for (const ReportedDevice& it : report.devices) {
+    table.rows.push_back({it.host, it.address, it.model, it.serial, number(it.erasures),
+                          number(it.quarantines), it.method, it.class_of_last, number(it.bytes),
+                          percent(it.used_at_first), percent(it.used_at_last)});
+  }
+  return table;
+}
+
+Table method_table(const PeriodReport& report) {
+  Table table{{"Method", "Erasures", "Shortest s", "Median s", "P95 s", "Longest s"}, {}, {}};
+  const auto seconds = [](std::int64_t ms) { return Cell(static_cast<double>(ms) / 1000); };
+  for (const MethodUse& it : report.methods) {
+    table.rows.push_back({it.method, number(it.count), seconds(it.shortest_ms),
+                          seconds(it.median_ms), seconds(it.p95_ms), seconds(it.longest_ms)});
+  }
+  return table;
+}
+
+Table incident_table(const PeriodReport& report) {
+  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Detail"}, {}, {}};
+  for (const Incident& it : report.incidents) {
+    table.rows.push_back(
+        {number(it.sequence), to_iso8601(it.at), it.event, it.address, it.serial, it.detail});
+  }
+  return table;
+}
+
+}  // namespace reclaim::cli

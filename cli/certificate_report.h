@@ -1,0 +1,127 @@
+// What a chain of certificates says of a period: for an auditor's quarter or a provider's month.
+// Pure: what was read from the chain goes in, a summary comes out. Thread: any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/format.h"
+#include "state/base/clock.h"
+#include "state/base/result.h"
+#include "state/device/record.h"
+#include "state/ledger/audit.h"
+
+namespace reclaim::cli {
+
+struct Period {
+  WallMs from;
+  WallMs to;  // the first moment that is no part of it
+};
+// Each a day ("2026-11-25", whole) or a time ("2026-11-25T21:00:00Z"), UTC. Errc::invalid names the
+// option, what it was given and what is accepted.
+[[nodiscard]] Result<Period> parse_period(const std::string& from, const std::string& to);
+
+// One file of the chain.
+struct Erasure {
+  std::uint64_t sequence = 0;
+  Certificate certificate;
+};
+struct AuditLine {
+  std::uint64_t sequence = 0;
+  AuditEntry entry;
+};
+
+struct ChainState {
+  enum class Verdict : std::uint8_t { verified, broken, not_checked };
+  Verdict verdict = Verdict::not_checked;
+  std::string text;                   // one line
+  std::vector<std::string> problems;  // "FILE: what"
+};
+[[nodiscard]] std::string_view to_string(ChainState::Verdict verdict);
+
+// All that the chain has, in its order.
+struct ReportSource {
+  std::vector<Erasure> erasures;
+  std::vector<AuditLine> audit;
+  std::vector<MissingErasure> unerased;
+  ChainState chain;
+};
+
+// Of one drive in the period; of a device that is no drive, its address is its name.
+struct ReportedDevice {
+  std::string host;
+  std::string address;  // the last one
+  std::string model;
+  std::string serial;
+  std::size_t erasures = 0;
+  std::size_t quarantines = 0;
+  std::uint64_t bytes = 0;           // erased, summed over its erasures
+  std::string method;                // of the last erasure
+  std::string class_of_last;         // of the last erasure; empty: no class is claimed
+  std::optional<int> used_at_first;  // percentage used, as the health step first found it
+  std::optional<int> used_at_last;
+};
+
+// Times of the cleanings by one method, from the start to the release.
+struct MethodUse {
+  std::string method;
+  std::size_t count = 0;
+  std::int64_t shortest_ms = 0;
+  std::int64_t median_ms = 0;
+  std::int64_t p95_ms = 0;
+  std::int64_t longest_ms = 0;
+};
+
+// What an auditor asks about: a quarantine, a release by another hand, a tenancy without an
+// erasure.
+struct Incident {
+  std::uint64_t sequence = 0;
+  WallMs at;
+  std::string event;  // as the audit journal calls it, or "unerased"
+  std::string address;
+  std::string serial;
+  std::string detail;
+};
+
+// A stretch of whole days; the last one may end before its days do.
+struct Stretch {
+  WallMs from;
+  std::map<std::string, std::size_t> erasures;  // by class; empty: no class
+  std::size_t quarantines = 0;
+};
+
+struct PeriodReport {
+  Period period;
+  std::vector<std::string> hosts;
+  std::vector<ReportedDevice> devices;         // by host and address
+  std::map<std::string, std::size_t> classes;  // "purge", "clear", "" for none
+  std::vector<MethodUse> methods;              // the most used first
+  std::vector<Incident> incidents;             // in the chain's order
+  std::vector<Stretch> stretches;              // all of the period, in order
+  std::int64_t stretch_days = 1;
+  std::size_t erasures = 0;
+  std::size_t quarantines = 0;
+  std::size_t unerased = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t first_sequence = 0;  // of the chain's entries in the period; 0: none
+  std::uint64_t last_sequence = 0;
+  ChainState chain;
+};
+
+// A certificate belongs to the period in which its device was released.
+[[nodiscard]] PeriodReport report_of(const ReportSource& source, const Period& period);
+
+[[nodiscard]] std::string class_text(std::string_view sanitization_class);  // "": "none claimed"
+[[nodiscard]] std::string duration_text(std::int64_t ms);
+
+[[nodiscard]] Fields summary_of(const PeriodReport& report);
+[[nodiscard]] Table device_table(const PeriodReport& report);
+[[nodiscard]] Table method_table(const PeriodReport& report);
+[[nodiscard]] Table incident_table(const PeriodReport& report);
+
+}  // namespace reclaim::cli

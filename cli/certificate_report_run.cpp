@@ -1,0 +1,111 @@
+// reclaim certificate report: a period of the chain, for an auditor.
+#include <fmt/core.h>
+
+#include <ostream>
+
+#include "cli/certificate_folder.h"
+#include "cli/certificate_report.h"
+#include "cli/certificate_report_page.h"
+#include "cli/commands.h"
+#include "state/base/visible.h"
+#include "state/certificate/chain.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr int kUnerasedExit = 2;  // as `certificate verify`
+
+ChainState state_of(const std::string& folder, const Result<std::vector<PublicKey>>& keys) {
+  ChainState state;
+  if (!keys.ok()) {
+    state.text = keys.error().what;
+    return state;
+  }
+  const auto checked = check_chain(folder, *keys);
+  if (!checked.ok()) {
+    state.text = checked.error().what;
+    return state;
+  }
+  if (checked->count == 0 && checked->problems.empty()) {
+    state.text = "no certificate yet";
+    return state;
+  }
+  for (const ChainProblem& problem : checked->problems) {
+    state.problems.push_back(problem.file + ": " + problem.what);
+  }
+  if (state.problems.empty()) {
+    state.verdict = ChainState::Verdict::verified;
+    state.text = fmt::format("certificates {} to {}, whole and signed; the newest has SHA-256 {}",
+                             checked->first, checked->last, checked->last_sha256);
+  } else {
+    state.verdict = ChainState::Verdict::broken;
+    state.text = fmt::format("{} wrong, first: {}", state.problems.size(), state.problems.front());
+  }
+  return state;
+}
+
+// A title and what is below it, where there is something.
+Status append(std::string& out, std::string_view title, const Table& table, const View& view) {
+  if (table.rows.empty()) return Ok{};
+  const auto text = format_list(table, view);
+  if (!text.ok()) return text.error();
+  out += fmt::format("\n{}\n{}", title, *text);
+  return Ok{};
+}
+
+Result<std::string> as_tables(const PeriodReport& report, const View& view) {
+  auto summary = format_show(summary_of(report), view);
+  if (!summary.ok()) return summary;
+  std::string out = *std::move(summary);
+  for (const auto& [title, table] :
+       {std::pair{"Devices", device_table(report)}, std::pair{"Methods", method_table(report)},
+        std::pair{"Incidents", incident_table(report)}}) {
+    if (Status added = append(out, title, table, view); !added.ok()) return added.error();
+  }
+  return out;
+}
+
+Result<std::string> as_json(const PeriodReport& report, const View& view) {
+  Fields fields = summary_of(report);
+  for (const auto& [name, table] :
+       {std::pair{"devices", device_table(report)}, std::pair{"methods", method_table(report)},
+        std::pair{"incidents", incident_table(report)}}) {
+    auto rows = format_list(table, view);
+    if (!rows.ok()) return rows;
+    fields.emplace_back(name, RawJson{*std::move(rows)});
+  }
+  return format_show(fields, view);
+}
+
+}  // namespace
+
+int run_certificate_report(const config::Settings& settings, const CertificateOptions& options,
+                           std::ostream& out, std::ostream& err) {
+  const auto period = parse_period(options.from, options.to);
+  if (!period.ok()) return complain(err, period.error());
+  const std::string folder = folder_of(settings, options);
+  std::vector<std::string> unreadable;
+  auto source = read_chain(folder, unreadable);
+  if (!source.ok()) return complain(err, source.error());
+  source->chain = state_of(folder, keys_of(settings, options));
+  const PeriodReport report = report_of(*source, *period);
+  if (options.html) {
+    out << certificate_report_page(report, folder);
+  } else {
+    const auto text = options.view.format == Format::json ? as_json(report, options.view)
+                                                          : as_tables(report, options.view);
+    if (!text.ok()) return complain(err, text.error());
+    out << *text;
+  }
+  for (const std::string& each : unreadable) err << "reclaim: " << visible(each) << '\n';
+  const bool empty = source->erasures.empty() && source->audit.empty() && unreadable.empty();
+  if (report.chain.verdict != ChainState::Verdict::verified && !empty) {
+    err << "reclaim: the chain is " << (report.chain.problems.empty() ? "not checked" : "not whole")
+        << ": " << visible(report.chain.text) << '\n';
+    return 1;
+  }
+  if (!unreadable.empty()) return 1;
+  return report.unerased > 0 ? kUnerasedExit : 0;
+}
+
+}  // namespace reclaim::cli

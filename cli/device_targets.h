@@ -1,0 +1,28 @@
+// Which devices a command is for: named ones of a host, or those of some hosts in a state.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "state/device/record.h"
+
+namespace reclaim::cli {
+
+struct DeviceChoice {
+  std::vector<std::string> devices;  // addresses, UUIDs or serial numbers, of one host
+  std::vector<std::string> hosts;    // empty: this host
+  bool all_hosts = false;
+  std::vector<std::string> states;  // with no devices named: those in one of them
+};
+
+// The hosts that `hosts` and `all_hosts` mean. Errc::not_found names those that Redis knows.
+[[nodiscard]] Result<std::vector<std::string>> chosen_hosts(Session& session,
+                                                            const std::vector<std::string>& hosts,
+                                                            bool all_hosts);
+
+// Their records, by host and address, each once. Errc::invalid: the choice is none.
+[[nodiscard]] Result<std::vector<Record>> chosen_devices(Session& session,
+                                                         const DeviceChoice& choice);
+
+}  // namespace reclaim::cli

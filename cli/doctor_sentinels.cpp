@@ -1,0 +1,67 @@
+// reclaim doctor: whether every sentinel of [redis] url answers, and all name the same master.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "cli/doctor_checks.h"
+#include "cli/session.h"
+#include "state/redis/client.h"
+#include "state/redis/sentinel.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr const char* kCheck = "redis sentinels";
+
+Result<RedisAddress> ask(Session& session, const RedisAddress& sentinel) {
+  const RedisOptions& redis = session.settings().redis;
+  Result<RedisAddress> master = Error{Errc::unavailable, "no answer"};
+  NullLogger silent;
+  const RedisGreeting greeting{sentinel_question(redis), [&](const RedisReply& answer) -> Status {
+                                 master = master_in(answer, redis);
+                                 return master ? Status(Ok{}) : Status(master.error());
+                               }};
+  auto client =
+      RedisClient::create(session.loop(), sentinel_options(redis, sentinel), silent, greeting);
+  if (!client) return std::move(client).error();
+  (*client)->start();
+  const auto settled = [&client] {
+    return (*client)->state().connected || !(*client)->state().last_error.empty();
+  };
+  session.run_until(settled, redis.connect_timeout_ms);
+  if ((*client)->state().connected) return master;
+  const std::string& why = (*client)->state().last_error;
+  return Error{Errc::unavailable,
+               why.empty() ? "no answer of Sentinel at " + describe(sentinel) : why};
+}
+
+}  // namespace
+
+void check_sentinels(Session& session, Chart& chart) {
+  const RedisOptions& redis = session.settings().redis;
+  if (redis.sentinels.empty()) return;
+  std::set<std::string> masters;
+  std::vector<std::string> failed;
+  for (const RedisAddress& sentinel : redis.sentinels) {
+    const auto master = ask(session, sentinel);
+    if (master) masters.insert(describe(*master));
+    if (!master) failed.push_back(master.error().what);
+  }
+  if (masters.size() > 1) {
+    return chart.error(kCheck,
+                       fmt::format("they disagree who is the master of '{}': {}",
+                                   redis.sentinel_service, fmt::join(masters, ", ")),
+                       "wait for a failover to end; else see `SENTINEL CKQUORUM` on each");
+  }
+  if (!failed.empty()) {
+    return chart.warning(
+        kCheck,
+        fmt::format("{} of {} do not answer: {}", failed.size(), redis.sentinels.size(),
+                    fmt::join(failed, "; ")),
+        "start them, or correct [redis] url; without a majority of them nobody replaces a master");
+  }
+  chart.ok(kCheck, fmt::format("all {} say that {} is the master of '{}'", redis.sentinels.size(),
+                               *masters.begin(), redis.sentinel_service));
+}
+
+}  // namespace reclaim::cli

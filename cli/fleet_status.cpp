@@ -1,0 +1,286 @@
+#include "cli/fleet_status.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "cli/fit.h"
+#include "cli/progress_bar.h"
+#include "state/base/rapidjson.h"
+#include "state/base/visible.h"
+#include "state/device/machine.h"
+
+namespace reclaim::cli {
+namespace {
+
+// A device that waits longer than this is stuck: what may pass by itself passes in minutes.
+constexpr std::int64_t kStuckMs = 600'000;
+constexpr std::size_t kAttentionLinesMax = 20;
+constexpr std::size_t kIndent = 2;
+
+std::int64_t age_s(WallMs now, WallMs since) {
+  return std::max<std::int64_t>(0, (now.ms - since.ms) / 1000);
+}
+
+// Empty: its worker is up.
+std::string why_down(const HostInfo& info, WallMs now, std::int64_t silence_max_ms) {
+  if (info.heartbeat_at.ms == 0) {
+    return "its worker's heartbeat has expired: systemctl status reclaim on the host";
+  }
+  if (info.stopped) return "its worker was stopped: systemctl start reclaim on the host";
+  if (now.ms - info.heartbeat_at.ms > silence_max_ms) {
+    return "its worker is silent: systemctl status reclaim on the host";
+  }
+  return {};
+}
+
+void count_device(FleetStatus& out, const Record& record, WallMs now) {
+  const DeviceState state = device_state(record.stage);
+  out.devices[state] += 1;
+  if (record.maintenance) out.maintenance += 1;
+  if (record.held && !record.maintenance) out.held += 1;
+  if (state == DeviceState::cleaning) out.cleaning.push_back(record);
+  const FleetStatus::Line line{record.host, to_string(record.address),
+                               age_s(now, record.stage_since), ""};
+  if (state == DeviceState::error) {
+    out.attention.push_back(line);
+    out.attention.back().text = "error: " + record.last_error;
+  } else if (state == DeviceState::pending_cleaning && !record.maintenance &&
+             now.ms - record.stage_since.ms > kStuckMs) {
+    out.attention.push_back(line);
+    out.attention.back().text = "waits: " + record.waiting_for;
+  }
+}
+
+// What came of each cleaning that the journal tells of.
+void count_cleanings(FleetStatus& out, const HostState& host) {
+  std::map<std::string, WallMs> begun;
+  std::map<std::string, std::uint64_t> capacity;
+  for (const Record& record : host.records) {
+    capacity[to_string(record.address)] = record.capacity_bytes;
+  }
+  for (const JournalEntry& entry : host.journal) {
+    if (entry.to == "pending_cleaning" && entry.from != "pending_cleaning") {
+      begun.try_emplace(entry.address, entry.at);
+    }
+    if (ends_well(entry.trigger)) {
+      out.cleaned += 1;
+      out.bytes_given_back += capacity[entry.address];
+      if (const auto from = begun.find(entry.address); from != begun.end()) {
+        out.clean_ms.push_back(entry.at.ms - from->second.ms);
+      }
+    }
+    if (entry.to == "error" && entry.from != "error") out.failed += 1;
+    if (ends_well(entry.trigger) || entry.to == "error" || entry.to == "allocated")
+      begun.erase(entry.address);
+  }
+}
+
+std::int64_t mean_ms(const std::vector<std::int64_t>& sorted) {
+  if (sorted.empty()) return 0;
+  return std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0}) /
+         static_cast<std::int64_t>(sorted.size());
+}
+
+// The smallest that 95 of 100 do not exceed.
+std::int64_t p95_ms(const std::vector<std::int64_t>& sorted) {
+  if (sorted.empty()) return 0;
+  return sorted[(sorted.size() * 95 + 99) / 100 - 1];
+}
+
+std::string seconds_text(std::int64_t ms) {
+  return ms < 60'000 ? fmt::format("{:.1f} s", static_cast<double>(ms) / 1000)
+                     : age_text(ms / 1000);
+}
+
+class Screen final {
+ public:
+  explicit Screen(std::size_t width) : width_(width) {}
+
+  void heading(const std::string& name) { text_ += "\n" + name + "\n"; }
+  // A line that may be long, with what follows indented.
+  void line(const std::string& text, std::size_t indent) {
+    const std::string pad(indent, ' ');
+    const bool fits = width_ == 0 || width_ < indent + kColumnMin;
+    const auto parts =
+        fits ? std::vector<std::string>{text} : wrap(text, width_ - indent - kIndent);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      text_ += pad + (i == 0 ? "" : std::string(kIndent, ' ')) + parts[i] + "\n";
+    }
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::size_t width_;
+  std::string text_;
+};
+
+std::string devices_text(const FleetStatus& status) {
+  std::size_t all = 0;
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : status.devices) {
+    all += count;
+    parts.push_back(fmt::format("{} {}", count, to_string(state)));
+  }
+  std::string text = fmt::format("{} devices", all);
+  if (!parts.empty()) text += fmt::format(": {}", fmt::join(parts, ", "));
+  if (status.maintenance > 0) text += fmt::format("; {} in maintenance", status.maintenance);
+  if (status.held > 0) text += fmt::format("; {} held by operators", status.held);
+  return text;
+}
+
+std::string hosts_text(const FleetStatus& status) {
+  std::string text = fmt::format("{} hosts, {} up", status.hosts, status.up);
+  std::vector<std::string> versions;
+  for (const auto& [version, count] : status.versions) {
+    versions.push_back(fmt::format("{} x {}", count, version));
+  }
+  if (!versions.empty()) text += fmt::format(" (version {})", fmt::join(versions, ", "));
+  if (status.observing > 0) text += fmt::format("; {} only observe", status.observing);
+  return text;
+}
+
+RawJson attention_json(const FleetStatus& status) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  const auto put = [&writer](const char* name, const std::string& value) {
+    const std::string shown = visible(value);
+    writer.Key(name);
+    writer.String(shown.data(), static_cast<rapidjson::SizeType>(shown.size()));
+  };
+  writer.StartArray();
+  for (const FleetStatus::Line& line : status.attention) {
+    writer.StartObject();
+    put("host", line.host);
+    put("address", line.address);
+    writer.Key("age_s");
+    if (line.age_s == kUnknownAge) {
+      writer.Null();
+    } else {
+      writer.Int64(line.age_s);
+    }
+    put("text", line.text);
+    writer.EndObject();
+  }
+  writer.EndArray();
+  return RawJson{{buffer.GetString(), buffer.GetSize()}};
+}
+
+RawJson counts_json(const FleetStatus& status) {
+  rapidjson::StringBuffer buffer;
+  rapidjson::Writer<rapidjson::StringBuffer> writer(buffer);
+  writer.StartObject();
+  for (const DeviceState state :
+       {DeviceState::available, DeviceState::allocated, DeviceState::pending_cleaning,
+        DeviceState::cleaning, DeviceState::error}) {
+    const auto count = status.devices.find(state);
+    writer.Key(std::string(to_string(state)).c_str());
+    writer.Uint64(count == status.devices.end() ? 0 : count->second);
+  }
+  writer.EndObject();
+  return RawJson{{buffer.GetString(), buffer.GetSize()}};
+}
+
+}  // namespace
+
+FleetStatus fleet_status(const std::vector<HostState>& hosts, WallMs now,
+                         std::int64_t silence_max_ms) {
+  FleetStatus out;
+  out.hosts = hosts.size();
+  for (const HostState& host : hosts) {
+    const std::string down = why_down(host.info, now, silence_max_ms);
+    if (down.empty()) {
+      out.up += 1;
+      out.versions[host.info.version] += 1;
+      out.observing += host.info.observes ? 1U : 0U;
+    } else {
+      const std::int64_t age =
+          host.info.heartbeat_at.ms == 0 ? kUnknownAge : age_s(now, host.info.heartbeat_at);
+      out.attention.push_back({host.info.host, "", age, down});
+    }
+    for (const Record& record : host.records) count_device(out, record, now);
+    count_cleanings(out, host);
+  }
+  std::stable_sort(out.attention.begin(), out.attention.end(), [](const auto& a, const auto& b) {
+    const bool oldest = a.age_s == kUnknownAge && b.age_s != kUnknownAge;
+    return oldest || (b.age_s != kUnknownAge && a.age_s > b.age_s);
+  });
+  std::sort(out.clean_ms.begin(), out.clean_ms.end());
+  return out;
+}
+
+std::string render(const FleetStatus& status, std::size_t width) {
+  Screen screen(width);
+  screen.line(hosts_text(status), kIndent);
+  screen.line(devices_text(status), kIndent);
+  if (!status.attention.empty()) {
+    screen.heading("Needs attention, the oldest first");
+    for (std::size_t i = 0; i < std::min(status.attention.size(), kAttentionLinesMax); ++i) {
+      const FleetStatus::Line& line = status.attention[i];
+      screen.line(
+          visible(fmt::format(
+              "{}{}{} for {}: {}", line.host, line.address.empty() ? "" : " ", line.address,
+              line.age_s == kUnknownAge ? "an unknown time" : age_text(line.age_s), line.text)),
+          kIndent);
+    }
+    if (status.attention.size() > kAttentionLinesMax) {
+      screen.line(
+          fmt::format(
+              "and {} more: reclaim host list, reclaim device list --all-hosts --state error",
+              status.attention.size() - kAttentionLinesMax),
+          kIndent);
+    }
+  }
+  if (!status.cleaning.empty()) {
+    screen.heading("Being cleaned");
+    for (const Record& record : status.cleaning) {
+      screen.line(progress_bar(record.host, record), kIndent);
+    }
+  }
+  screen.heading("Last 24 hours");
+  std::string text = fmt::format("{} cleaned ({} given back), {} ended in error", status.cleaned,
+                                 size_text(status.bytes_given_back), status.failed);
+  if (!status.clean_ms.empty()) {
+    text += fmt::format("; time to clean: mean {}, p95 {}", seconds_text(mean_ms(status.clean_ms)),
+                        seconds_text(p95_ms(status.clean_ms)));
+  }
+  screen.line(text, kIndent);
+  return screen.take();
+}
+
+Fields status_fields(const FleetStatus& status) {
+  const auto number = [](std::size_t value) { return Cell(static_cast<std::int64_t>(value)); };
+  const auto time = [&status](std::int64_t ms) {
+    return status.clean_ms.empty() ? Cell() : Cell(static_cast<double>(ms) / 1000);
+  };
+  return {{"healthy", status.healthy()},
+          {"hosts", number(status.hosts)},
+          {"hosts_up", number(status.up)},
+          {"hosts_observing", number(status.observing)},
+          {"devices", counts_json(status)},
+          {"held", number(status.held)},
+          {"maintenance", number(status.maintenance)},
+          {"attention", attention_json(status)},
+          {"cleaned_24h", number(status.cleaned)},
+          {"failed_24h", number(status.failed)},
+          {"bytes_given_back_24h", static_cast<std::int64_t>(status.bytes_given_back)},
+          {"clean_seconds_mean", time(mean_ms(status.clean_ms))},
+          {"clean_seconds_p95", time(p95_ms(status.clean_ms))}};
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 6> kUnits = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    unit += 1;
+  }
+  return unit == 0 ? fmt::format("{} bytes", bytes)
+                   : fmt::format("{:.1f} {}", value, kUnits.at(unit));
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,141 @@
+// reclaim host drain|delete.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/confirm.h"
+#include "cli/device_targets.h"
+#include "cli/records.h"
+#include "state/base/visible.h"
+
+namespace reclaim::cli {
+namespace {
+
+int complain(std::ostream& err, const Error& error) {
+  err << "reclaim: " << visible(error.what) << '\n';
+  return 1;
+}
+
+// What an earlier drain has begun counts as long as it goes on.
+std::vector<std::string> addresses_of(const std::vector<Record>& records, bool end) {
+  std::vector<std::string> addresses;
+  for (const Record& record : records) {
+    const bool meant = end ? record.maintenance : !record.maintenance || is_busy(record.stage);
+    if (record.cleanable() && meant) addresses.push_back(to_string(record.address));
+  }
+  return addresses;
+}
+
+// A worker that observes takes the order, and reserves nothing.
+Status check_not_observing(Session& session, const std::string& host) {
+  const auto hosts = known_hosts(session);
+  if (!hosts) return hosts.error();
+  const auto info = std::find_if(hosts->begin(), hosts->end(),
+                                 [&host](const HostInfo& each) { return each.host == host; });
+  if (info == hosts->end() || !info->observes) return Ok{};
+  return Error{
+      Errc::conflict,
+      fmt::format("the worker of host {} observes ([reclaim] mode = observe) and reserves "
+                  "nothing: set mode = serve there, or disable the compute service in Nova",
+                  host)};
+}
+
+// Of what was ordered, the devices that are on offer nevertheless.
+std::vector<std::string> on_offer(const std::vector<Record>& records) {
+  std::vector<std::string> addresses;
+  for (const Record& record : records) {
+    const bool kept = record.held || record.handed_over || record.provider.empty();
+    if (record.cleanable() && record.stage == Stage::available && !kept) {
+      addresses.push_back(to_string(record.address));
+    }
+  }
+  return addresses;
+}
+
+}  // namespace
+
+int run_host_drain(Session& session, const HostDrainOptions& options, std::ostream& out,
+                   std::ostream& err) {
+  const auto host = chosen_hosts(session, {options.host}, false);
+  if (!host) return complain(err, host.error());
+  if (const Status serves = check_not_observing(session, options.host); !options.end && !serves) {
+    return complain(err, serves.error());
+  }
+  const auto records = load_records(session, options.host);
+  if (!records) return complain(err, records.error());
+  DeviceCommandOptions orders;
+  orders.order = options.end ? OrderKind::maintenance_off : OrderKind::maintenance_on;
+  orders.choice = {addresses_of(*records, options.end), {options.host}, false, {}};
+  orders.yes = options.yes;
+  orders.dry_run = options.dry_run;
+  orders.ask = true;
+  orders.wait = !options.end;
+  if (orders.choice.devices.empty()) {
+    out << fmt::format("host {}: no device is {}: nothing to do\n", options.host,
+                       options.end ? "in maintenance" : "left to take out of the pool");
+    return 0;
+  }
+  const int code = run_device_command(session, orders, out, err);
+  if (code != 0 || options.dry_run || options.end) return code;
+  const auto after = load_records(session, options.host);
+  if (!after) return complain(err, after.error());
+  if (const auto offered = on_offer(*after); !offered.empty()) {
+    return complain(err, Error{Errc::failed,
+                               fmt::format("host {} is not drained: {} on offer; run it again, and "
+                                           "look at `reclaim device list`",
+                                           options.host, fmt::join(offered, ", "))});
+  }
+  const auto taken = std::count_if(records->begin(), records->end(), [](const Record& record) {
+    return record.stage == Stage::allocated;
+  });
+  out << fmt::format("host {} is drained: no device is on offer, and nothing is cleaned{}\n",
+                     options.host,
+                     taken == 0 ? ""
+                                : fmt::format("; {} devices are still allocated: move or delete "
+                                              "their instances",
+                                              taken));
+  return 0;
+}
+
+int run_host_delete(Session& session, const HostDeleteOptions& options, std::ostream& out,
+                    std::ostream& err) {
+  const auto host = chosen_hosts(session, {options.host}, false);
+  if (!host) return complain(err, host.error());
+  const auto records = load_records(session, options.host);
+  if (!records) return complain(err, records.error());
+  const auto dirty = std::count_if(records->begin(), records->end(), [](const Record& record) {
+    return record.cleanable() && record.stage != Stage::available;
+  });
+  out << fmt::format(
+      "host {}: its {} records go out of Redis; what is reserved in Placement stays so, and so do "
+      "ledger and certificates on the host\n",
+      options.host, records->size());
+  if (dirty > 0) out << fmt::format("{} of its devices are not clean\n", dirty);
+  if (const Status meant = confirm("Delete?", options.yes, out); !meant) {
+    return complain(err, meant.error());
+  }
+  const auto store = session.store();
+  if (!store) return complain(err, store.error());
+  const auto forgotten =
+      session.wait<Ok>([&](auto done) { (*store)->forget_host(options.host, std::move(done)); });
+  if (!forgotten && forgotten.error().code == Errc::busy) {
+    return complain(
+        err, Error{Errc::busy, fmt::format("the worker of host {} lives, or was heard of a moment "
+                                           "ago: stop it there (systemctl disable --now reclaim), "
+                                           "or wait until `reclaim host list` shows it silent",
+                                           options.host)});
+  }
+  if (!forgotten && forgotten.error().what.find("NOPERM") != std::string::npos) {
+    return complain(err, Error{Errc::refused,
+                               forgotten.error().what +
+                                   ": [redis] url has to name an operator's user, as docs/redis.md "
+                                   "describes it (reclaim-operator)"});
+  }
+  if (!forgotten) return complain(err, forgotten.error());
+  out << fmt::format("host {} is deleted\n", options.host);
+  return 0;
+}
+
+}  // namespace reclaim::cli

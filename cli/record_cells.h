@@ -1,0 +1,14 @@
+// A record as typed cells, so that JSON has numbers and booleans where the record does.
+// Pure; thread: any.
+#pragma once
+
+#include "cli/format.h"
+#include "state/device/record.h"
+
+namespace reclaim::cli {
+
+// In the order in which the record is stored. JSON texts are cells of their own kind; an absent
+// number is None.
+[[nodiscard]] Fields record_cells(const Record& record);
+
+}  // namespace reclaim::cli

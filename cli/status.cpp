@@ -1,0 +1,113 @@
+// reclaim status and reclaim host list: the fleet on one screen.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/doctor_checks.h"
+#include "cli/fleet_status.h"
+#include "cli/journal.h"
+#include "cli/records.h"
+#include "state/base/fields.h"
+#include "state/base/visible.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr std::int64_t kDayMs = 86'400'000;
+constexpr std::int64_t kWatchEveryMs = 2'000;
+constexpr int kAttentionExit = 3;
+
+int complain(std::ostream& err, const Error& error) {
+  err << "reclaim: " << visible(error.what) << '\n';
+  return 1;
+}
+
+Result<std::vector<HostState>> read_fleet(Session& session, bool journal) {
+  auto infos = known_hosts(session);
+  if (!infos) return std::move(infos).error();
+  const WallMs since{session.clock().now().wall.ms - kDayMs};
+  std::vector<HostState> hosts;
+  hosts.reserve(infos->size());
+  for (HostInfo& info : *infos) {
+    auto records = load_records(session, info.host);
+    if (!records) return std::move(records).error();
+    HostState host{std::move(info), *std::move(records), {}};
+    if (journal) {
+      auto entries = journal_since(session, host.info.host, since);
+      if (!entries) return std::move(entries).error();
+      host.journal = *std::move(entries);
+    }
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+Result<int> show(Session& session, const StatusOptions& options, std::ostream& out) {
+  const auto fleet = read_fleet(session, true);
+  if (!fleet) return fleet.error();
+  if (fleet->empty()) {
+    return Error{Errc::not_found,
+                 "no worker has ever announced itself in this Redis: is [redis] url that of the "
+                 "workers, and does one run? (systemctl enable --now reclaim)"};
+  }
+  const FleetStatus status =
+      fleet_status(*fleet, session.clock().now().wall, worker_silence_max_ms(session.settings()));
+  if (options.view.format == Format::table && options.view.columns.empty()) {
+    if (options.watch) out << "\x1b[H\x1b[2J";
+    out << render(status, options.view.width) << std::flush;
+  } else {
+    const auto text = format_show(status_fields(status), options.view);
+    if (!text) return text.error();
+    out << *text << std::flush;
+  }
+  return status.healthy() ? 0 : kAttentionExit;
+}
+
+}  // namespace
+
+int run_status(Session& session, const StatusOptions& options, std::ostream& out,
+               std::ostream& err) {
+  for (;;) {
+    const auto code = show(session, options, out);
+    if (!code) static_cast<void>(complain(err, code.error()));
+    if (!options.watch) return code ? *code : 1;
+    session.run_until([] { return false; }, kWatchEveryMs);
+  }
+}
+
+int run_host_list(Session& session, const HostListOptions& options, std::ostream& out,
+                  std::ostream& err) {
+  const auto fleet = read_fleet(session, false);
+  if (!fleet) return complain(err, fleet.error());
+  Table table{{"Host", "Worker", "Heartbeat", "Version", "Mode", "Devices", "Not Available"},
+              {},
+              {"Version", "Mode"}};
+  const WallMs now = session.clock().now().wall;
+  const std::int64_t silence_max_ms = worker_silence_max_ms(session.settings());
+  for (const HostState& host : *fleet) {
+    const HostInfo& info = host.info;
+    const bool known = info.heartbeat_at.ms != 0;
+    const bool silent = !known || now.ms - info.heartbeat_at.ms > silence_max_ms;
+    const auto away = std::count_if(
+        host.records.begin(), host.records.end(),
+        [](const Record& record) { return record.stage != Stage::available || record.held; });
+    table.rows.push_back({info.host,
+                          std::string(silent         ? "silent"
+                                      : info.stopped ? "stopped"
+                                                     : "up"),
+                          field::time_text(info.heartbeat_at), info.version,
+                          std::string(!known          ? ""
+                                      : info.observes ? "observe"
+                                                      : "serve"),
+                          static_cast<std::int64_t>(host.records.size()),
+                          static_cast<std::int64_t>(away)});
+  }
+  const auto text = format_list(table, options.view);
+  if (!text) return complain(err, text.error());
+  out << *text;
+  return 0;
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,42 @@
+#include "cli/timeline_show.h"
+
+#include <fmt/core.h>
+
+#include <ostream>
+#include <utility>
+
+#include "cli/journal.h"
+#include "cli/timeline.h"
+#include "state/base/visible.h"
+
+namespace reclaim::cli {
+
+int show_timeline(Session& session, const Record& record, const View& view, std::ostream& out,
+                  std::ostream& err) {
+  const std::string address = to_string(record.address);
+  Result<std::string> text = std::string();
+  const auto journal = journal_since(session, record.host, WallMs{});
+  if (!journal) {
+    text = journal.error();
+  } else {
+    const Timeline timeline = timeline_of(*journal, address);
+    if (timeline.moments.empty()) {
+      err << visible(
+          fmt::format("the journal of host {} has no cleaning of {}; it keeps about "
+                      "10,000 transitions, the certificate what came of older ones\n",
+                      record.host, address));
+    } else if (timeline.begins_late) {
+      err << visible(fmt::format("the journal of host {} has lost how this cleaning of {} began\n",
+                                 record.host, address));
+    }
+    text = format_list(timeline_table(timeline), view);
+  }
+  if (!text) {
+    err << "reclaim: " << visible(text.error().what) << '\n';
+    return 1;
+  }
+  out << *text;
+  return 0;
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,212 @@
+#include "handlers/api/metrics.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "state/base/check.h"
+
+namespace reclaim::api {
+
+// Lines of one metric, in Prometheus' text format.
+class Samples final {
+ public:
+  struct Label {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  Samples(std::string& text, std::string_view metric) : text_(text), metric_(metric) {}
+
+  void add(std::initializer_list<Label> labels, std::string_view value) {
+    text_ += metric_;
+    char before = '{';
+    for (const Label& label : labels) {
+      text_ += before;
+      text_ += label.name;
+      text_ += "=\"";
+      text_ += label_value(label.value);
+      text_ += '"';
+      before = ',';
+    }
+    text_ += "} ";
+    text_ += value;
+    text_ += '\n';
+  }
+  void add(std::initializer_list<Label> labels, std::size_t value) {
+    add(labels, fmt::format("{}", value));
+  }
+  void add_time(std::initializer_list<Label> labels, WallMs at) {
+    add(labels, fmt::format("{}.{:03}", at.ms / 1000, at.ms % 1000));
+  }
+
+ private:
+  std::string& text_;
+  std::string_view metric_;
+};
+
+namespace {
+
+// A piece of the answer: as many hosts as are written well within a millisecond.
+constexpr std::size_t kHostsPerPiece = 128;
+
+constexpr Metric kMetrics[] = {
+    {.name = "reclaim_worker_up",
+     .labels = "host",
+     .help = "1: the worker's heartbeat is fresh; 0: it was stopped, or is silent.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           out.add({{"host", host.info.host}}, host.up ? std::size_t{1} : std::size_t{0});
+         }},
+    {.name = "reclaim_worker_heartbeat_timestamp_seconds",
+     .labels = "host",
+     .help = "When the worker was last heard of; no sample: its heartbeat has expired.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           if (host.info.heartbeat_at.ms == 0) return;
+           out.add_time({{"host", host.info.host}}, host.info.heartbeat_at);
+         }},
+    {.name = "reclaim_worker_info",
+     .labels = "host, version, mode",
+     .help = "1, with the worker's version and its mode: serve or observe.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           if (host.info.heartbeat_at.ms == 0) return;
+           out.add({{"host", host.info.host},
+                    {"version", host.info.version},
+                    {"mode", host.info.observes ? "observe" : "serve"}},
+                   std::size_t{1});
+         }},
+    {.name = "reclaim_devices",
+     .labels = "host, flow, state",
+     .help = "Devices by flow (nova, cyborg) and state.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           for (std::size_t flow = 0; flow < kFlows; ++flow) {
+             for (std::size_t state = 0; state < kDeviceStates; ++state) {
+               out.add({{"host", host.info.host},
+                        {"flow", to_string(static_cast<Flow>(flow))},
+                        {"state", to_string(static_cast<DeviceState>(state))}},
+                       host.devices[flow][state]);
+             }
+           }
+         }},
+    {.name = "reclaim_device_state_since_timestamp_seconds",
+     .labels = "host, state",
+     .help = "Since when the device that is longest in the state is in it (of cleaning: in its "
+             "present stage), without those in maintenance; no sample: there is none.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           for (std::size_t state = 0; state < kDeviceStates; ++state) {
+             if (!host.oldest[state]) continue;
+             out.add_time(
+                 {{"host", host.info.host}, {"state", to_string(static_cast<DeviceState>(state))}},
+                 *host.oldest[state]);
+           }
+         }},
+    {.name = "reclaim_devices_held",
+     .labels = "host",
+     .help = "Devices that an operator holds reserved.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           out.add({{"host", host.info.host}}, host.held);
+         }},
+    {.name = "reclaim_devices_maintenance",
+     .labels = "host",
+     .help = "Devices in maintenance.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           out.add({{"host", host.info.host}}, host.maintenance);
+         }},
+    {.name = "reclaim_certificates_pending",
+     .labels = "host",
+     .help = "Devices whose last certificate is not sealed into the host's ledger yet.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           out.add({{"host", host.info.host}}, host.certificates_pending);
+         }},
+};
+
+}  // namespace
+
+std::span<const Metric> metrics() {
+  return kMetrics;
+}
+
+MetricsPage::MetricsPage(Fleet fleet, WallMs now, std::int64_t silence_max_ms, bool openmetrics)
+    : devices_(std::move(fleet.devices)),
+      worker_texts_(std::move(fleet.worker_texts)),
+      next_text_(worker_texts_->begin()),
+      openmetrics_(openmetrics) {
+  for (HostInfo& info : fleet.hosts) {
+    HostFigures& figures = hosts_[info.host];
+    figures.up = info.heartbeat_at.ms != 0 && !info.stopped &&
+                 now.ms - info.heartbeat_at.ms <= silence_max_ms;
+    figures.info = std::move(info);
+  }
+}
+
+bool MetricsPage::go_on() {
+  if (counted_ < devices_->size()) {
+    count(*(*devices_)[counted_]);
+    counted_ += 1;
+    return true;
+  }
+  if (metric_ < std::size(kMetrics)) {
+    write_some();
+    return true;
+  }
+  if (next_text_ != worker_texts_->end()) {
+    read_worker_text();
+    return true;
+  }
+  return families_.write_one(text_, openmetrics_);
+}
+
+// Of a worker that is gone nothing is measured any more.
+void MetricsPage::read_worker_text() {
+  const auto& [host, text] = *next_text_;
+  ++next_text_;
+  const auto figures = hosts_.find(host);
+  if (figures != hosts_.end() && figures->second.up) families_.add(host, text);
+}
+
+void MetricsPage::count(const std::vector<Device>& devices) {
+  for (const Device& device : devices) {
+    HostFigures& figures = hosts_[device.host];
+    figures.info.host = device.host;
+    const auto state = static_cast<std::size_t>(device.state);
+    figures.devices.at(static_cast<std::size_t>(device.flow)).at(state) += 1;
+    if (device.certificate_pending) figures.certificates_pending += 1;
+    if (device.maintenance) {
+      figures.maintenance += 1;
+      continue;
+    }
+    if (device.held) figures.held += 1;
+    std::optional<WallMs>& oldest = figures.oldest.at(state);
+    if (!oldest || device.state_since < *oldest) oldest = device.state_since;
+  }
+}
+
+void MetricsPage::write_some() {
+  const Metric& metric = kMetrics[metric_];
+  if (text_.empty()) next_ = hosts_.begin();  // the first of all pieces: all hosts are known now
+  if (next_ == hosts_.begin()) {
+    text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n", metric.name, metric.help);
+  }
+  Samples out(text_, metric.name);
+  for (std::size_t n = 0; n < kHostsPerPiece && next_ != hosts_.end(); ++n, ++next_) {
+    metric.write(out, next_->second);
+  }
+  if (next_ != hosts_.end()) return;
+  metric_ += 1;
+  next_ = hosts_.begin();
+}
+
+bool accepts_openmetrics(std::string_view accept) {
+  return accept.find("application/openmetrics-text") != std::string_view::npos;
+}
+
+}  // namespace reclaim::api

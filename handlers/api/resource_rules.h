@@ -1,0 +1,20 @@
+// What a caller needs for each of the API's resources: the rule of the policy, the microversion,
+// and whether a query is accepted. Pure; thread: any.
+#pragma once
+
+#include <string_view>
+
+#include "handlers/api/route.h"
+#include "handlers/api/version.h"
+
+namespace reclaim::api {
+
+// What a cleaning found, and why it does not go on: serials, errors of the host.
+inline constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps";
+
+// Empty: there is none, and the resource is open or does not exist.
+[[nodiscard]] std::string_view rule_of(Resource resource);
+[[nodiscard]] Microversion needed_by(Resource resource);
+[[nodiscard]] bool takes_parameters(Resource resource);
+
+}  // namespace reclaim::api

@@ -1,0 +1,44 @@
+#include "handlers/drive_wear.h"
+
+#include <string>
+
+#include "state/base/json.h"
+#include "state/base/text.h"
+
+namespace reclaim {
+namespace {
+
+constexpr std::size_t kFindingsBytesMax = 1'048'576;
+constexpr int kUsedMax = 255;  // NVMe SMART, Percentage Used
+
+// "3 %" and "12 in all, 2 during the tenancy": what stands first.
+template <typename Number>
+void take(const rapidjson::Value& finding, std::string_view surface, Number max,
+          std::optional<Number>& into) {
+  if (json::maybe_string(finding, "surface") != surface) return;
+  const std::string found = json::maybe_string(finding, "found").value_or("");
+  std::string_view rest = found;
+  const auto number = parse_number<Number>(take_until(rest, ' '));
+  if (number && *number >= 0 && *number <= max && !into) into = number;
+}
+
+}  // namespace
+
+DriveWear wear_of(std::string_view findings) {
+  constexpr int kPercentMax = 100;
+  DriveWear wear;
+  if (findings.empty()) return wear;
+  const auto document = json::parse(findings, kFindingsBytesMax);
+  if (!document || !document->IsObject()) return wear;
+  for (const auto& step : document->GetObject()) {
+    if (!step.value.IsArray()) continue;
+    for (const auto& finding : step.value.GetArray()) {
+      take(finding, "percentage_used", kUsedMax, wear.used_percent);
+      take(finding, "available_spare", kPercentMax, wear.spare_percent);
+      take(finding, "media_errors", UINT64_MAX, wear.media_errors);
+    }
+  }
+  return wear;
+}
+
+}  // namespace reclaim

@@ -1,0 +1,19 @@
+// How worn a drive is, as the health step found it at its last cleaning: read from the findings of
+// a record or a certificate (handlers/conductor/evidence.h writes them). Pure; thread: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace reclaim {
+
+// Nothing: the drive was not looked at, or does not tell.
+struct DriveWear {
+  std::optional<int> used_percent;  // 255 stands for all that is more
+  std::optional<int> spare_percent;
+  std::optional<std::uint64_t> media_errors;
+};
+[[nodiscard]] DriveWear wear_of(std::string_view findings);
+
+}  // namespace reclaim

@@ -1,0 +1,59 @@
+#include "handlers/worker_metric_rows.h"
+
+#include "state/base/enum_names.h"
+
+namespace reclaim {
+namespace {
+
+constexpr WorkerMetricRow kRows[] = {
+    {"reclaim_cleaning_duration_seconds", MetricType::histogram, "host, method, result",
+     "Cleanings that ended, from their start: released, handed_over (to Cyborg's agent) or error."},
+    {"reclaim_steps_total", MetricType::counter, "host, step, result",
+     "Clean steps that ended, the erase and the verification among them: done or failed."},
+    {"reclaim_dirty_offered_total", MetricType::counter, "host",
+     "Times that somebody else un-reserved a device that was not clean. It is reserved again at "
+     "once."},
+    {"reclaim_dirty_allocated_total", MetricType::counter, "host",
+     "Times that an instance got a device that was not known to be clean."},
+    {"reclaim_surveys_total", MetricType::counter, "host, result", "Surveys by result."},
+    {"reclaim_survey_timestamp_seconds", MetricType::gauge, "host",
+     "When the last survey went through; no sample: none has since the start."},
+    {"reclaim_survey_interval_seconds", MetricType::gauge, "host",
+     "How often the periodic survey runs ([reclaim] survey_interval_s)."},
+    {"reclaim_kicks_total", MetricType::counter, "host, reason",
+     "Kicks of this host by reason: the event type of the notification."},
+    {"reclaim_request_duration_seconds", MetricType::histogram, "host, peer, outcome",
+     "Requests to redis, placement (Keystone's among them) and cyborg: ok, an HTTP status class, "
+     "or the kind of the error."},
+    {"reclaim_bus_connected", MetricType::gauge, "host", "1: RabbitMQ is listened to."},
+    {"reclaim_bus_messages_total", MetricType::counter, "host", "Messages received from RabbitMQ."},
+    {"reclaim_bus_dead_letters_total", MetricType::counter, "host",
+     "Messages that could not be read and went to the dead letters."},
+    {"reclaim_bus_message_age_seconds", MetricType::histogram, "host",
+     "How old a notification is when it becomes a kick, by its sender's clock."},
+    {"reclaim_loop_lag_seconds", MetricType::histogram, "host",
+     "How late a timer fires, asked twice a second: the loop never waits."},
+    {"reclaim_redis_tls_not_after_timestamp_seconds", MetricType::gauge, "host, certificate",
+     "When a certificate of the TLS connection to Redis expires: the server's, or the client's, "
+     "which is the worker's own; no sample: there is none."},
+    {"reclaim_drive_used_ratio", MetricType::gauge, "host, address",
+     "Endurance used (SMART percentage used; above 1: beyond its estimate), at its last cleaning."},
+    {"reclaim_drive_spare_ratio", MetricType::gauge, "host, address",
+     "Spare capacity left (SMART available spare), at its last cleaning."},
+    {"reclaim_drive_media_errors", MetricType::gauge, "host, address",
+     "Media errors of the drive's life (SMART), at its last cleaning."},
+    {"reclaim_start_timestamp_seconds", MetricType::gauge, "host", "When the worker started."},
+};
+static_assert(std::size(kRows) == static_cast<std::size_t>(MetricId::started_at) + 1);
+
+}  // namespace
+
+std::string_view to_string(MetricType type) {
+  return enum_names<MetricType::histogram>("counter", "gauge", "histogram")[type];
+}
+
+std::span<const WorkerMetricRow> worker_metric_rows() {
+  return kRows;
+}
+
+}  // namespace reclaim

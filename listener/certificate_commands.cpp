@@ -1,0 +1,105 @@
+// The command line of `reclaim certificate` and `reclaim audit`.
+#include "listener/command_line.h"
+
+namespace reclaim::listener {
+namespace {
+
+using CertificateCommand = int (*)(const config::Settings&, const cli::CertificateOptions&,
+                                   std::ostream&, std::ostream&);
+
+// What certificate list, show and verify have in common. No service is asked, so the settings are
+// all they need.
+CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
+                                  const std::shared_ptr<cli::CertificateOptions>& options,
+                                  const std::string& name, const std::string& help,
+                                  CertificateCommand run) {
+  CLI::App* command = parent->add_subcommand(name, help);
+  CLI::Option* folder = command->add_option(
+      "--folder", options->folder, "The folder of the certificates [STATE_PATH/certificates]");
+  if (name == "show") {
+    add_format(command, line, {"table", "json", "yaml", "csv", "value", "html"});
+  } else if (name == "report") {
+    command->add_option("-f,--format", line.format, "How to print")
+        ->check(CLI::IsMember({"table", "json", "html"}))
+        ->default_str("table");
+  } else {
+    add_list_format(command, line);
+  }
+  if (run == &cli::run_certificate_list) {
+    command
+        ->add_flag("--all-hosts", options->all_hosts,
+                   "List the last of each device of the fleet, as Redis has it")
+        ->excludes(folder);
+  }
+  command->callback([&line, options, run] {
+    if (options->all_hosts) {
+      line.exit_code = run_in_session(line, *options, cli::run_fleet_certificates);
+      return;
+    }
+    config::LoadRequest request = line.files;
+    request.purpose = config::Purpose::tool;
+    const auto loaded = config::load_settings(request);
+    if (!loaded) {
+      line.exit_code = complain(loaded.error());
+      return;
+    }
+    options->html = line.format == "html";
+    if (options->html) line.format.clear();
+    options->view = view_of(line);
+    line.exit_code = run(loaded->settings, *options, std::cout, std::cerr);
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_certificate(CLI::App& app, CommandLine& line) {
+  CLI::App* certificate =
+      app.add_subcommand("certificate", "The proof of each erasure: list, show, report, verify");
+  certificate->require_subcommand(1);
+  add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "list",
+                          "List the certificates of this host", &cli::run_certificate_list);
+  const auto shown = std::make_shared<cli::CertificateOptions>();
+  add_certificate_command(certificate, line, shown, "show", "Show one certificate",
+                          &cli::run_certificate_show)
+      ->add_option("ID", shown->named, "Its id, the beginning of it, or its number")
+      ->required()
+      ->expected(1);
+  const auto verified = std::make_shared<cli::CertificateOptions>();
+  CLI::App* verify = add_certificate_command(
+      certificate, line, verified, "verify",
+      "Check signatures, form, order and gaps; exit code 1 when anything was tampered with, 2 when "
+      "a tenancy has no erasure",
+      &cli::run_certificate_verify);
+  verify->add_option("ID|FILE", verified->named, "Check these only [the whole chain]");
+  verify->add_flag("--all", verified->all, "Check the whole chain too");
+  repeatable(verify->add_option("--public-key", verified->public_keys,
+                                "PEM file; may be repeated [beside the signing key]"));
+  const auto reported = std::make_shared<cli::CertificateOptions>();
+  CLI::App* report = add_certificate_command(
+      certificate, line, reported, "report",
+      "A period's summary for an auditor: devices, methods, times, incidents, wear",
+      &cli::run_certificate_report);
+  report->add_option("--from", reported->from, "First day, 2026-11-01, or a time, UTC")->required();
+  report->add_option("--to", reported->to, "Last day, or the time before which it ends")
+      ->required();
+  repeatable(report->add_option("--public-key", reported->public_keys,
+                                "PEM file; may be repeated [beside the signing key]"));
+  add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "head",
+                          "The SHA-256 of the newest, for a time stamp",
+                          &cli::run_certificate_head);
+  const auto endorsed = std::make_shared<cli::CertificateOptions>();
+  add_certificate_command(certificate, line, endorsed, "endorse",
+                          "Endorse the next signing key with the one in use",
+                          &cli::run_certificate_endorse)
+      ->add_option("PUBLIC_KEY", endorsed->named, "PEM file")
+      ->required()
+      ->expected(1);
+  CLI::App* audit = app.add_subcommand("audit", "What happened to the drives of this host");
+  audit->require_subcommand(1);
+  add_certificate_command(audit, line, std::make_shared<cli::CertificateOptions>(), "list",
+                          "List tenancies, quarantines, releases and erasures, in their order",
+                          &cli::run_audit_list);
+}
+
+}  // namespace reclaim::listener

@@ -1,0 +1,75 @@
+#include "listener/command_line.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "state/base/spdlog_logger.h"
+#include "state/base/visible.h"
+
+namespace reclaim::listener {
+std::size_t terminal_width() {
+  winsize size{};
+  const bool known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
+}
+int complain(const Error& error) {
+  std::cerr << "reclaim: " << visible(error.what) << '\n';
+  return 1;
+}
+
+int with_session(
+    const CommandLine& line, const config::LoadRequest& request,
+    const std::function<int(cli::Session&, const std::vector<std::string>& files)>& run) {
+  auto loaded = config::load_settings(request);
+  if (!loaded) return complain(loaded.error());
+  NullLogger quiet;
+  std::unique_ptr<Logger> loud;
+  if (line.debug) {
+    auto made = make_spdlog_logger(LogOptions{true, false, ""});
+    if (!made) return complain(made.error());
+    loud = std::move(made).value();
+  }
+  cli::Session session(loaded->settings, loud ? *loud : static_cast<Logger&>(quiet));
+  return run(session, loaded->files);
+}
+
+void repeatable(CLI::Option* option) {
+  option->expected(1)->allow_extra_args(false)->multi_option_policy(
+      CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_format(CLI::App* command, CommandLine& line, const std::vector<std::string>& formats) {
+  command->add_option("-f,--format", line.format, "How to print")
+      ->check(CLI::IsMember(formats))
+      ->default_str("table");
+  repeatable(
+      command->add_option("-c,--column", line.columns, "Print this column only; may be repeated"));
+}
+
+void add_list_format(CLI::App* command, CommandLine& line) {
+  add_format(command, line);
+  repeatable(
+      command->add_option("--sort-column", line.sort,
+                          "Sort by this column; may be repeated, the first one counts most"));
+  command->add_flag("--sort-descending", line.descending, "The largest first");
+}
+
+cli::View view_of(const CommandLine& line) {
+  // https://no-color.org: set and not empty.
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
+  const bool color = terminal_width() > 0 && !dumb && (no_color == nullptr || *no_color == '\0');
+  return cli::View{*cli::parse_format(line.format.empty() ? "table" : line.format),
+                   line.columns,
+                   terminal_width(),
+                   color,
+                   line.sort,
+                   line.descending};
+}
+
+}  // namespace reclaim::listener

@@ -1,0 +1,239 @@
+#include "listener/completion.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reclaim::listener {
+namespace {
+
+// Finds what the words before the cursor mean, and offers what may follow. Its tables come before.
+constexpr std::string_view kBash = R"(
+_reclaim() {
+  local current=${COMP_WORDS[COMP_CWORD]} command='' option='' word i
+  local commands options valued positional
+  COMPREPLY=()
+  _reclaim_table ''
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word == '=' ]]; then
+      continue
+    elif [[ -n $option ]]; then
+      option=''
+    elif [[ " $valued " == *" $word "* ]]; then
+      option=$word
+    elif [[ " $commands " == *" $word "* ]]; then
+      command="${command:+$command }$word"
+      _reclaim_table "$command"
+    fi
+  done
+  [[ $current != '=' ]] || current=''
+  local words="$commands $positional"
+  if [[ -n $option ]]; then
+    words=$(_reclaim_choices "$command" "$option")
+  elif [[ $current == -* ]]; then
+    words=$options
+  fi
+  if [[ $words == *FILES ]]; then
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  fi
+}
+complete -F _reclaim reclaim
+)";
+
+using Options = std::vector<const CLI::Option*>;
+
+std::string with_blanks(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+bool takes_value(const CLI::Option& option) {
+  return option.get_items_expected_max() != 0;
+}
+
+// As a caller writes them: -f, --format.
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// CLI11 keeps the choices of IsMember only as the text that --help shows: TEXT:{on,off}.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{');
+  const std::size_t end = type.find('}', begin);
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+}
+
+bool names_a_file(const CLI::Option& positional) {
+  const std::string name = positional.get_name();
+  return name.find("FILE") != std::string::npos || name.find("KEY") != std::string::npos;
+}
+
+// Every option may follow its command, and the program's own ones every command but --version.
+Options options_of(const CLI::App& app, const CLI::App& command, bool positional) {
+  Options found;
+  for (const CLI::Option* option : command.get_options({})) {
+    if (option->get_positional() == positional) found.push_back(option);
+  }
+  if (&command == &app || positional) return found;
+  for (const CLI::Option* option : app.get_options({})) {
+    const bool own = option == app.get_help_ptr() || option == app.get_version_ptr();
+    if (!own) found.push_back(option);
+  }
+  return found;
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); });
+}
+
+// Visits the command and all below it, with the words that lead there.
+template <typename Visit>
+void walk(const CLI::App& command, const std::string& words, const Visit& visit) {
+  visit(command, words);
+  for (const CLI::App* each : commands_of(command)) {
+    walk(*each, words + (words.empty() ? "" : " ") + each->get_name(), visit);
+  }
+}
+
+std::string bash_row(const CLI::App& app, const CLI::App& command, const std::string& words) {
+  std::vector<std::string> commands;
+  for (const CLI::App* each : commands_of(command)) commands.push_back(each->get_name());
+  std::vector<std::string> all;
+  std::vector<std::string> valued;
+  for (const CLI::Option* option : options_of(app, command, false)) {
+    for (const std::string& name : names_of(*option)) {
+      all.push_back(name);
+      if (takes_value(*option)) valued.push_back(name);
+    }
+  }
+  std::vector<std::string> positional;
+  for (const CLI::Option* option : options_of(app, command, true)) {
+    if (names_a_file(*option)) positional.emplace_back("FILES");
+  }
+  return fmt::format(
+      "    '{}')\n      commands='{}'\n      options='{}'\n      valued='{}'\n"
+      "      positional='{}'\n      ;;\n",
+      words, with_blanks(commands), with_blanks(all), with_blanks(valued), with_blanks(positional));
+}
+
+std::string bash_script(const CLI::App& app) {
+  std::string table;
+  std::string choices;
+  walk(app, "", [&](const CLI::App& command, const std::string& words) {
+    table += bash_row(app, command, words);
+    for (const CLI::Option* option : options_of(app, command, false)) {
+      const std::vector<std::string> known = choices_of(*option);
+      if (known.empty()) continue;
+      for (const std::string& name : names_of(*option)) {
+        choices += fmt::format("    '{} {}') echo '{}' ;;\n", words, name, with_blanks(known));
+      }
+    }
+  });
+  return fmt::format(
+      "# Completion of reclaim for bash, made by `reclaim completion bash`.\n"
+      "_reclaim_table() {{\n  case $1 in\n{}  esac\n}}\n\n"
+      "_reclaim_choices() {{\n  case \"$1 $2\" in\n{}    *) echo FILES ;;\n  esac\n}}\n{}",
+      table, choices, kBash);
+}
+
+// Within single quotes, as part of a specification of _arguments or _describe.
+std::string zsh_text(std::string_view text, std::string_view escaped) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (escaped.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_value(const CLI::Option& option, bool file) {
+  const std::vector<std::string> choices = choices_of(option);
+  if (!choices.empty()) return fmt::format("({})", with_blanks(choices));
+  return file ? "_files" : " ";
+}
+
+std::string zsh_arguments(const CLI::App& app, const CLI::App& command) {
+  std::string out;
+  for (const CLI::Option* option : options_of(app, command, false)) {
+    const bool valued = takes_value(*option);
+    for (const std::string& name : names_of(*option)) {
+      // Where the value may be: behind a '=', or in the same word.
+      const std::string_view joint = name.starts_with("--") ? "=" : "+";
+      out += fmt::format(" \\\n    '*{}{}[{}]{}'", name, valued ? joint : "",
+                         zsh_text(option->get_description(), "[]:\\"),
+                         valued ? ":value:" + zsh_value(*option, true) : "");
+    }
+  }
+  for (const CLI::Option* option : options_of(app, command, true)) {
+    out +=
+        fmt::format(" \\\n    '{}:{}:{}'", option->get_items_expected_max() > 1 ? "*" : "",
+                    zsh_text(option->get_name(), ":\\"), zsh_value(*option, names_a_file(*option)));
+  }
+  return out;
+}
+
+std::string zsh_function(std::string words) {
+  for (char& c : words) {
+    if (c == ' ') c = '_';
+  }
+  return "_reclaim" + (words.empty() ? "" : "_" + words);
+}
+
+std::string zsh_script(const CLI::App& app) {
+  std::string out = "#compdef reclaim\n# Made by `reclaim completion zsh`.\n";
+  walk(app, "", [&](const CLI::App& command, const std::string& words) {
+    out += fmt::format("\n{}() {{\n", zsh_function(words));
+    const std::vector<const CLI::App*> below = commands_of(command);
+    if (below.empty()) {
+      out += fmt::format("  _arguments -s{}\n}}\n", zsh_arguments(app, command));
+      return;
+    }
+    std::string described;
+    std::string cases;
+    for (const CLI::App* each : below) {
+      const std::string& name = each->get_name();
+      described += fmt::format("    '{}:{}'\n", name, zsh_text(each->get_description(), ""));
+      cases += fmt::format("    {}) {} ;;\n", name,
+                           zsh_function(words + (words.empty() ? "" : " ") + name));
+    }
+    out += fmt::format(
+        "  local curcontext=$curcontext state line\n  local -a commands=(\n{}  )\n"
+        "  _arguments -C -s{} \\\n    '1:command:->command' '*::argument:->argument'\n"
+        "  case $state in\n  command) _describe command commands ;;\n"
+        "  argument)\n    case $line[1] in\n{}    esac ;;\n  esac\n}}\n",
+        described, zsh_arguments(app, command), cases);
+  });
+  return out + "\n_reclaim \"$@\"\n";
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, std::ostream& out) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
+  command->group("");
+  command->add_option("SHELL", *shell, "bash or zsh")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh"}));
+  command->callback(
+      [&app, &out, shell] { out << (*shell == "bash" ? bash_script(app) : zsh_script(app)); });
+}
+
+}  // namespace reclaim::listener

@@ -1,0 +1,105 @@
+#include "listener/metrics_keeper.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "handlers/api/metrics.h"
+#include "state/base/durable_file.h"
+
+namespace reclaim::listener {
+namespace {
+
+constexpr std::uint64_t kIntervalMs = 15'000;
+constexpr mode_t kMode = 0644;  // node_exporter is another user
+
+Status replace(const std::string& path, const std::string& text) {
+  // node_exporter reads what ends in .prom.
+  const std::string beside = path + ".tmp";
+  {
+    // Its own file, whatever another user of the folder has put there.
+    ::unlink(beside.c_str());
+    const auto file =
+        durable_file::File::open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, kMode);
+    if (!file) return file.error();
+    if (::fchmod(file->fd(), kMode) != 0) {
+      return Error{Errc::failed, beside + ": " + std::strerror(errno), errno};
+    }
+    if (Status written = file->write_all(text); !written) return written;
+  }
+  if (std::rename(beside.c_str(), path.c_str()) != 0) {
+    return Error{Errc::failed, path + ": " + std::strerror(errno), errno};
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+MetricsKeeper::MetricsKeeper(uv_loop_t* loop, MetricsKeeperOptions options, WorkerMetrics& metrics,
+                             MetricsTexts& texts, const Clock& clock, Logger& log)
+    : options_(std::move(options)),
+      metrics_(metrics),
+      texts_(texts),
+      clock_(clock),
+      log_(log),
+      timer_(loop) {}
+
+void MetricsKeeper::start(std::function<Snapshot()> look) {
+  look_ = std::move(look);
+  timer_.start(0, kIntervalMs, [this] { keep(); });
+}
+
+void MetricsKeeper::stop() {
+  timer_.stop();
+  if (!options_.textfile.empty() && look_) write(of_devices(look_().records, true));
+}
+
+void MetricsKeeper::keep() {
+  const Snapshot now = look_();
+  const std::string text = metrics_.text(now.totals, now.records);
+  // While Redis is away there is nobody to tell, and the next ones say all of it.
+  texts_.save_metrics(options_.host, text, [](const Result<Ok>& /*saved*/) {});
+  if (!options_.textfile.empty()) write(of_devices(now.records, false) + text);
+}
+
+std::string MetricsKeeper::of_devices(const std::vector<Record>& records, bool stopped) const {
+  const WallMs now = clock_.now().wall;
+  HostInfo info;
+  info.host = options_.host;
+  info.heartbeat_at = now;
+  info.version = options_.version;
+  info.observes = options_.observes;
+  info.stopped = stopped;
+  std::vector<api::Device> devices;
+  devices.reserve(records.size());
+  for (const Record& record : records) devices.push_back(api::device_of(record));
+  api::MetricsPage page({{info},
+                         std::make_shared<const api::Devices>(api::Devices{
+                             std::make_shared<const std::vector<api::Device>>(std::move(devices))}),
+                         std::make_shared<const api::WorkerTexts>()},
+                        now, 1, false);
+  while (page.go_on()) {
+  }
+  return page.take();
+}
+
+void MetricsKeeper::write(const std::string& text) {
+  const Status written = replace(options_.textfile, text);
+  const std::string problem = written ? std::string() : written.error().what;
+  if (problem != problem_ && !problem.empty()) {
+    log_.warning(log_name::kService,
+                 "[metrics] textfile: " + problem +
+                     "; create the folder, and let the unit write there (ReadWritePaths= in "
+                     "`systemctl edit reclaim`)");
+  }
+  problem_ = problem;
+}
+
+}  // namespace reclaim::listener

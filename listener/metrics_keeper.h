@@ -1,0 +1,57 @@
+// Where a worker's metrics go: to Redis, from where `reclaim api` answers GET /metrics, and to the
+// file that node_exporter reads ([metrics] textfile), which has the devices' states as well.
+//
+// Thread: the loop's. The file is written beside and renamed, so that a reader has all of it; it is
+// not synced, for nobody needs it after a crash.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "handlers/metrics/worker_metrics.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/uv.h"
+#include "state/device/metrics_texts.h"
+
+namespace reclaim::listener {
+
+struct MetricsKeeperOptions {
+  std::string host;
+  std::string version;
+  bool observes = false;
+  std::string textfile;  // empty: none
+};
+
+class MetricsKeeper final {
+ public:
+  struct Snapshot {
+    WorkerTotals totals;
+    std::vector<Record> records;
+  };
+
+  // All of these outlive it.
+  MetricsKeeper(uv_loop_t* loop, MetricsKeeperOptions options, WorkerMetrics& metrics,
+                MetricsTexts& texts, const Clock& clock, Logger& log);
+
+  void start(std::function<Snapshot()> look);
+  // The file says that the worker was stopped, and nothing more of what it measured.
+  void stop();
+
+ private:
+  void keep();
+  [[nodiscard]] std::string of_devices(const std::vector<Record>& records, bool stopped) const;
+  void write(const std::string& text);
+
+  MetricsKeeperOptions options_;
+  WorkerMetrics& metrics_;
+  MetricsTexts& texts_;
+  const Clock& clock_;
+  Logger& log_;
+  std::function<Snapshot()> look_;
+  uv::Timer timer_;
+  std::string problem_;  // with the file, told once
+};
+
+}  // namespace reclaim::listener

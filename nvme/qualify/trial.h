@@ -1,0 +1,59 @@
+// One method tried on a claimed drive, and the erase at the end of a qualification. In stages,
+// because between them the caller looks whether the drive is still nobody's. Blocking; thread: the
+// drive's.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "nvme/drive_context.h"
+#include "nvme/qualify/judgement.h"
+#include "nvme/qualify/qualification.h"
+#include "nvme/stop_flag.h"
+
+namespace reclaim::nvme {
+
+// `doing` is what is being done, in a few words.
+using ReportTrial = std::function<void(std::string_view doing, const EraseProgress&)>;
+
+// What the drive says, as it was claimed.
+[[nodiscard]] Result<DriveSays> ask_drive(const DriveContext& drive);
+
+// Of the claim during trials: what a model may be known to break is put up with, and seen all the
+// same. Blocks that cannot be read are not, so that an erase may go by the media where the log does
+// not tell; the trial reads all of them itself.
+[[nodiscard]] Rules rules_for_trials();
+
+// Waits for a sanitize that runs, which an interrupted run may have left.
+[[nodiscard]] Status settle(const DriveContext& drive, StopFlag& stop);
+
+// Whether the drive's log shows a sanitize that runs or failed: its media cannot be read then.
+[[nodiscard]] Result<bool> is_barred_by_sanitize(const DriveContext& drive);
+
+// What destroys is in stages of its own, so that the caller can look before each. Errc::cancelled:
+// stopped, the trial is to start over. Any other error is the trial's failure, but Errc::refused,
+// which tells that the drive may be another's.
+
+// Where the last sanitize failed, another one lifts that, which erases.
+[[nodiscard]] Status lift_failed_sanitize(DriveContext& drive, EraseMethod method,
+                                          const ReportTrial& report, StopFlag& stop);
+// Writes the newest of `patterns` and reads it back.
+[[nodiscard]] Status prepare_trial(DriveContext& drive, Trial& trial,
+                                   const std::vector<Pattern>& patterns, const ReportTrial& report,
+                                   StopFlag& stop);
+// Erases, changes the power state, resets, and reads every block. Errors as above, and
+// Errc::unknown where it was stopped in the middle.
+[[nodiscard]] Status run_trial(DriveContext& drive, Trial& trial,
+                               const std::vector<Pattern>& patterns, const ReportTrial& report,
+                               StopFlag& stop);
+
+// At the end: the pattern once more, and what of it is read again later. The claim has the rules
+// that were chosen.
+[[nodiscard]] Result<Baseline> prepare_last_erase(DriveContext& drive, const Pattern& pattern,
+                                                  const ReportTrial& report, StopFlag& stop);
+// Then erase and verification as a cleaning does them.
+[[nodiscard]] Result<LastErase> erase_at_end(DriveContext& drive, EraseMethod method,
+                                             const Baseline& baseline, const ReportTrial& report,
+                                             StopFlag& stop);
+
+}  // namespace reclaim::nvme

@@ -1,0 +1,45 @@
+#include "state/redis/options.h"
+
+#include <fmt/core.h>
+
+namespace reclaim {
+
+std::string describe(const RedisAddress& address) {
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", address.host, v6 ? "]" : "", address.port);
+}
+
+namespace {
+
+std::string describe_sentinels(const RedisOptions& options) {
+  std::string text;
+  for (const RedisAddress& each : options.sentinels) {
+    text += (text.empty() ? "" : ", ") + describe(each);
+  }
+  return fmt::format("'{}' of the sentinels {}", options.sentinel_service, text);
+}
+
+}  // namespace
+
+std::string describe(const RedisOptions& options) {
+  if (!options.unix_socket.empty()) return fmt::format("{}/{}", options.unix_socket, options.db);
+  if (!options.sentinels.empty() && options.host.empty()) return describe_sentinels(options);
+  const std::string at = describe(RedisAddress{options.host, options.port});
+  return options.called == "Redis" ? fmt::format("{}/{}", at, options.db) : at;
+}
+
+Status check_options(const RedisOptions& options) {
+  if (options.host.empty() && options.unix_socket.empty() && options.sentinels.empty()) {
+    return Error{Errc::invalid, "Redis: neither a host nor a unix socket is given"};
+  }
+  if (options.db < 0) return Error{Errc::invalid, "Redis: the database number is below 0"};
+  if (options.connect_timeout_ms <= 0 || options.command_timeout_ms <= 0 ||
+      options.reconnect_min_ms <= 0 || options.reconnect_max_ms < options.reconnect_min_ms) {
+    return Error{
+        Errc::invalid,
+        "Redis: timeouts must be above 0, and reconnect_max_ms not below reconnect_min_ms"};
+  }
+  return Ok{};
+}
+
+}  // namespace reclaim

@@ -1,0 +1,24 @@
+// What is done with a fleet, and what is measured while it is. Each phase adds its figures.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/bench/fleet/figures.h"
+#include "tests/bench/fleet/fleet.h"
+
+namespace reclaim::fleet {
+
+struct Scenario {
+  FleetOptions fleet;
+  std::size_t deletions = 0;  // instances that are deleted
+  std::size_t a_second = 0;   // so many; 0: as fast as RabbitMQ confirms
+  std::int64_t idle_s = 60;   // how long the fleet is watched while nothing happens; 0: not at all
+  bool kill = false;          // a tenth of the processes, in the middle of the storm
+  bool kill_node = false;     // one of the cluster's nodes, which comes back
+  bool cut_off_node = false;  // one that says nothing for a while
+  bool restart = false;       // all processes, at the end
+};
+
+[[nodiscard]] Figures run(const Scenario& scenario);
+
+}  // namespace reclaim::fleet

@@ -1,0 +1,49 @@
+// reclaim certificate list --all-hosts: what Redis has is shown, and what does not belong is named.
+#include "cli/certificate_fleet.h"
+
+#include <gmock/gmock.h>
+
+#include "state/ledger/audit.h"
+#include "tests/unit/state/proof_fixture.h"
+
+namespace reclaim::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class FleetCertificates : public proof::ProofTest {
+ protected:
+  static std::string refusal(const std::string& host, const std::string& address,
+                             const std::string& text) {
+    const auto row = fleet_certificate(host, address, text);
+    return row.ok() ? "none" : row.error().what;
+  }
+};
+
+TEST_F(FleetCertificates, ARowHasItsHostFirst) {
+  keep(2);
+  const auto row = fleet_certificate("compute-1", "0000:c1:00.0", content(path_of(2)));
+  ASSERT_TRUE(row.ok()) << row.error().what;
+  EXPECT_EQ(row->size(), fleet_certificates().columns.size());
+  EXPECT_EQ(row->at(0), Cell("compute-1"));
+  EXPECT_EQ(row->at(1), Cell(std::int64_t{2}));
+  EXPECT_EQ(row->at(5), Cell("S2"));
+}
+
+TEST_F(FleetCertificates, WhatAnotherPutThereIsNoRow) {
+  keep(1);
+  const std::string text = content(path_of(1));
+  EXPECT_THAT(refusal("compute-2", "0000:c1:00.0", text), HasSubstr("is of host compute-1"));
+  EXPECT_THAT(refusal("compute-1", "0000:c2:00.0", text), HasSubstr("0000:c1:00.0"));
+  EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", "<script>"), HasSubstr("cannot be read"));
+  AuditEntry entry;
+  entry.host = "compute-1";
+  entry.at = WallMs{1'763'640'000'123};
+  entry = identified(entry);
+  const auto audit = chain().keep(entry.id, encode_audit(entry), SealedKind::audit);
+  ASSERT_TRUE(audit.ok());
+  EXPECT_THAT(refusal("compute-1", "0000:c1:00.0", *audit), HasSubstr("an audit entry"));
+}
+
+}  // namespace
+}  // namespace reclaim::cli

@@ -1,0 +1,95 @@
+// A certificate as a page: what it says stands there, and nothing of it is obeyed.
+#include "cli/certificate_page.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "cli/html.h"
+#include "state/base/json.h"
+
+namespace reclaim::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string page_of(const std::string& certificate) {
+  const auto document = json::parse(certificate, 100'000);
+  EXPECT_TRUE(document.ok()) << certificate;
+  return certificate_page(*document, {7, "0000", "91ab", "/c/7.json", "5d0c"});
+}
+
+TEST(CertificatePage, SaysWhatAnAuditorAsksFor) {
+  const std::string page = page_of(R"({"schema": 1, "id": "id-7", "host": "c1", "model": "M",
+    "serial": "S1", "address": "0000:c1:00.0", "capacity_bytes": 1920000000000,
+    "method": "sanitize_crypto", "sanitization_class": "purge", "instance": "vm-1",
+    "tags": ["a", "b"], "started_at": "2026-01-01T00:00:00.000Z", "tool_version": "0.1.0",
+    "evidence": {"sstat": 257, "global_data_erased": true, "duration_ms": 7274},
+    "verification": {"level": "sample", "samples_read": 253},
+    "findings": {"nvme.check_health": [{"surface": "media_errors", "found": "0 in all",
+      "reset": false}, {"surface": "features", "found": "1 differs", "reset": true}]},
+    "something_new": 5})");
+  for (const char* text :
+       {"<p class=\"verdict\">erased and verified</p>", "Purge: recovery is infeasible",
+        "1.9 TB (1920000000000 bytes)", "<th>Global data erased</th><td>yes</td>",
+        "<th>Duration</th><td>7.3 s</td>", "<th>Samples read</th><td>253</td>",
+        "media errors: 0 in all; features: 1 differs <b>(reset)</b>", "<th>Tags</th><td>a, b</td>",
+        "<th>Something new</th><td>5</td>", "number 7 of host c1",
+        "<th>SHA-256 of the file</th><td>5d0c</td>", "reclaim certificate verify id-7"}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+}
+
+TEST(CertificatePage, WhatADriveCallsItselfIsNotObeyed) {
+  const std::string page =
+      page_of(R"({"model": "<script>alert(1)</script>", "serial": "\" onload='x'&", "id": "i"})");
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
+  EXPECT_THAT(page, HasSubstr("&quot; onload=&#39;x&#39;&amp;"));
+}
+
+TEST(CertificatePage, FetchesNothing) {
+  const std::string page = page_of(R"({"id": "i"})");
+  for (const char* foreign : {"http:", "https:", "url(", "<link", "<img", "@import", "src="}) {
+    EXPECT_THAT(page, Not(HasSubstr(foreign)));
+  }
+}
+
+// Whatever bytes there are: no tag but ours, and each that is opened is closed.
+TEST(CertificatePage, RandomTextsKeepItWellFormed) {
+  std::random_device entropy;
+  const unsigned seed = entropy();
+  fmt::print("random texts from seed {}\n", seed);
+  std::mt19937 random(seed);
+  constexpr std::string_view kLetters = "<>&\"'/ab=;!-\x01\xc3\xa9\xff\\";
+  const std::regex tag("</?([a-z0-9]+)[^<>]*?(/?)>");
+  for (int i = 0; i < 50; ++i) {
+    std::string text;
+    for (int n = 0; n < 60; ++n) {
+      text += kLetters[random() % kLetters.size()];
+    }
+    const std::string page = html_page(text, "<p>" + html_text(text) + "</p>");
+    std::vector<std::string> open;
+    for (std::sregex_iterator it(page.begin(), page.end(), tag), end; it != end; ++it) {
+      const std::string whole = (*it)[0];
+      if (!(*it)[2].str().empty()) continue;
+      if (whole[1] != '/') {
+        open.push_back((*it)[1]);
+        continue;
+      }
+      ASSERT_FALSE(open.empty()) << page;
+      ASSERT_EQ(open.back(), (*it)[1].str()) << page;
+      open.pop_back();
+    }
+    EXPECT_TRUE(open.empty());
+  }
+}
+
+}  // namespace
+}  // namespace reclaim::cli

@@ -1,0 +1,149 @@
+// The fleet on one screen.
+#include "cli/fleet_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/progress_bar.h"
+
+namespace reclaim::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+using testing::SizeIs;
+
+constexpr WallMs kNow{1'800'000'000'000};
+constexpr std::int64_t kSilenceMs = 200'000;
+constexpr std::int64_t kHourMs = 3'600'000;
+
+HostState host(const std::string& name) {
+  HostState state;
+  state.info.host = name;
+  state.info.heartbeat_at = WallMs{kNow.ms - 5'000};
+  state.info.version = "1.2.3";
+  return state;
+}
+
+Record device(const std::string& host, const std::string& address, Stage stage,
+              std::int64_t since_ms) {
+  Record record;
+  record.host = host;
+  record.address = *parse_pci_address(address);
+  record.stage = stage;
+  record.stage_since = WallMs{kNow.ms - since_ms};
+  record.capacity_bytes = 1'920'000'000'000;
+  return record;
+}
+
+JournalEntry moved(const std::string& from, const std::string& trigger, const std::string& to,
+                   std::int64_t ago_ms) {
+  return {"0000:c1:00.0", from, trigger, to, "", "", WallMs{kNow.ms - ago_ms}};
+}
+
+FleetStatus look(const std::vector<HostState>& hosts) {
+  return fleet_status(hosts, kNow, kSilenceMs);
+}
+
+TEST(FleetStatus, AFleetThatIsWellNeedsNoAttention) {
+  HostState first = host("c1");
+  first.records = {device("c1", "0000:c1:00.0", Stage::available, kHourMs),
+                   device("c1", "0000:c2:00.0", Stage::allocated, kHourMs)};
+  first.records[0].maintenance = first.records[0].held = true;
+  const FleetStatus status = look({first, host("c2")});
+  EXPECT_TRUE(status.healthy());
+  const std::string text = render(status, 0);
+  EXPECT_THAT(text, HasSubstr("  2 hosts, 2 up (version 2 x 1.2.3)\n"));
+  EXPECT_THAT(text, HasSubstr("  2 devices: 1 available, 1 allocated; 1 in maintenance\n"));
+  EXPECT_THAT(text, Not(HasSubstr("attention")));
+}
+
+TEST(FleetStatus, WorkersThatAreNotThereAreNamedWithTheRemedy) {
+  HostState stopped = host("c1");
+  stopped.info.stopped = true;
+  HostState silent = host("c2");
+  silent.info.heartbeat_at = WallMs{kNow.ms - kSilenceMs - 1'000};
+  HostState expired = host("c3");
+  expired.info.heartbeat_at = WallMs{};
+  HostState observing = host("c4");
+  observing.info.observes = true;
+  const FleetStatus status = look({stopped, silent, expired, observing});
+  EXPECT_EQ(status.up, 1U);
+  EXPECT_FALSE(status.healthy());
+  const std::string text = render(status, 0);
+  EXPECT_THAT(text, HasSubstr("c1 for 5s: its worker was stopped: systemctl start reclaim"));
+  EXPECT_THAT(text, HasSubstr("c2 for 3m21s: its worker is silent"));
+  EXPECT_THAT(text, HasSubstr("c3 for an unknown time: its worker's heartbeat has expired"));
+  EXPECT_LT(text.find("c3 for"), text.find("c2 for")) << "the oldest first";
+  EXPECT_THAT(text, HasSubstr("1 only observe"));
+}
+
+TEST(FleetStatus, WhatIsStuckComesOldestFirstAndWhatPassesDoesNot) {
+  HostState one = host("c1");
+  one.records = {device("c1", "0000:01:00.0", Stage::pending_cleaning, 60'000),
+                 device("c1", "0000:02:00.0", Stage::pending_cleaning, kHourMs),
+                 device("c1", "0000:03:00.0", Stage::error, 3 * kHourMs),
+                 device("c1", "0000:04:00.0", Stage::pending_cleaning, 9 * kHourMs)};
+  one.records[1].waiting_for = "a guest has it";
+  one.records[2].last_error = "old content is still there\x1b[2J";
+  one.records[3].maintenance = true;
+  const FleetStatus status = look({one});
+  ASSERT_THAT(status.attention, SizeIs(2));
+  EXPECT_EQ(status.attention[0].address, "0000:03:00.0");
+  const std::string text = render(status, 0);
+  EXPECT_THAT(text, HasSubstr("c1 0000:03:00.0 for 3h0m: error: old content is still there"));
+  EXPECT_THAT(text, HasSubstr("c1 0000:02:00.0 for 1h0m: waits: a guest has it\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(FleetStatus, TheLastDayIsCountedFromTheJournal) {
+  HostState one = host("c1");
+  one.records = {device("c1", "0000:c1:00.0", Stage::available, 1'000)};
+  one.journal = {moved("allocated", "dirty_seen", "pending_cleaning", 9 * kHourMs),
+                 moved("releasing", "released", "available", 9 * kHourMs - 10'000),
+                 moved("allocated", "dirty_seen", "pending_cleaning", 5 * kHourMs),
+                 moved("guarding", "guards_wait", "pending_cleaning", 5 * kHourMs - 1'000),
+                 moved("erasing", "erase_failed", "error", 5 * kHourMs - 2'000),
+                 moved("error", "operator_clean", "pending_cleaning", kHourMs),
+                 moved("releasing", "released_taken", "allocated", kHourMs - 30'000)};
+  const FleetStatus status = look({one});
+  EXPECT_EQ(status.cleaned, 2U);
+  EXPECT_EQ(status.failed, 1U);
+  EXPECT_THAT(status.clean_ms, ElementsAre(10'000, 30'000));
+  EXPECT_THAT(render(status, 0), HasSubstr("2 cleaned (3.8 TB given back), 1 ended in error; time "
+                                           "to clean: mean 20.0 s, p95 30.0 s"));
+  const Fields fields = status_fields(status);
+  EXPECT_THAT(fields, testing::Contains(Pair("clean_seconds_p95", Cell(30.0))));
+  EXPECT_THAT(fields,
+              testing::Contains(Pair(
+                  "devices", Cell(RawJson{R"({"available":1,"allocated":0,)"
+                                          R"("pending_cleaning":0,"cleaning":0,"error":0})"}))));
+  EXPECT_THAT(status_fields(look({})), testing::Contains(Pair("clean_seconds_mean", Cell())));
+}
+
+TEST(FleetStatus, ProgressIsDrawnAndLinesFitTheScreen) {
+  HostState one = host("c1");
+  one.records = {device("c1", "0000:c1:00.0", Stage::erasing, 1'000)};
+  one.records[0].clean_step = "nvme.sanitize_crypto";
+  one.records[0].progress_percent = 50;
+  const std::string text = render(look({one}), 60);
+  EXPECT_THAT(text, HasSubstr("c1 0000:c1:00.0 nvme.sanitize_crypto"));
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    EXPECT_LE(end, 60U) << rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+  }
+  EXPECT_EQ(progress_bar("", one.records[0]),
+            "0000:c1:00.0 nvme.sanitize_crypto [###############...............]  50%");
+}
+
+TEST(FleetStatus, SizesAreDecimal) {
+  EXPECT_EQ(size_text(999), "999 bytes");
+  EXPECT_EQ(size_text(1'920'000'000'000), "1.9 TB");
+}
+
+}  // namespace
+}  // namespace reclaim::cli

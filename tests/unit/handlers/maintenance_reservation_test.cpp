@@ -1,0 +1,199 @@
+// Maintenance takes a free device out of the pool, and gives it back when it ends, if the
+// certificate of its last erasure stands. In a scripted world.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "handlers/conductor/conductor.h"
+#include "tests/sim/world.h"
+
+namespace reclaim::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMinuteMs = 60'000;
+
+struct MaintenanceReservation : ::testing::Test {
+  void begin(bool cyborg = false, bool certified = true) {
+    WorldOptions options;
+    options.scripted = options.trace = true;
+    options.cyborg = cyborg;
+    world.emplace(options);
+    world->start_worker();
+    world->pass(kMinuteMs);
+    if (certified) {
+      world->tenancy_begins();
+      look();
+      world->tenancy_ends();
+      look();
+      world->pass(30 * kMinuteMs);
+      ASSERT_FALSE(world->record().certificate_id.empty());
+    }
+    ASSERT_EQ(world->record().stage, Stage::available);
+    ASSERT_EQ(reserved(), 0);
+    releases = world->releases;
+    erases = world->erases;
+  }
+  void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
+
+  void look() {
+    world->kick({0});
+    world->pass(kMinuteMs);
+  }
+  void maintenance(const std::string& on_off) {
+    world->command("maintenance_" + on_off, address());
+    world->pass(kMinuteMs);
+  }
+  void write_to_drive() {
+    world->drive().owner = 7;
+    world->drive().host_writes += 1;
+  }
+  [[nodiscard]] PciAddress address() const { return world->slots.front().address; }
+  [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
+  [[nodiscard]] bool is_marked() { return world->disk.entries[address()].reserved_for_maintenance; }
+
+  std::optional<World> world;
+  std::uint64_t releases = 0;
+  std::uint64_t erases = 0;
+};
+
+TEST_F(MaintenanceReservation, AFreeDriveIsReservedAtOnceAndGivenBackWithoutACleaning) {
+  for (const bool cyborg : {false, true}) {
+    begin(cyborg);
+    maintenance("on");
+    EXPECT_EQ(reserved(), 1);
+    EXPECT_TRUE(world->record().held);
+    EXPECT_EQ(world->record().waiting_for, "");
+    world->pass(30 * kMinuteMs);
+    EXPECT_EQ(world->record().stage, Stage::available);
+    maintenance("off");
+    EXPECT_EQ(reserved(), 0);
+    EXPECT_FALSE(world->record().held);
+    EXPECT_FALSE(is_marked());
+    EXPECT_EQ(world->erases, erases);
+    EXPECT_EQ(world->record().stage, Stage::available);
+    EXPECT_EQ(world->failure.value_or(""), "");
+  }
+}
+
+TEST_F(MaintenanceReservation, WhatWasWrittenMeanwhileIsCleanedFirst) {
+  begin();
+  maintenance("on");
+  write_to_drive();
+  world->pass(5 * kMinuteMs);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->erases, erases) << "nothing is done to it in maintenance";
+  maintenance("off");
+  world->pass(30 * kMinuteMs);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_EQ(world->erases, erases + 1);
+}
+
+TEST_F(MaintenanceReservation, ADriveWithoutACertificateIsCleanedFirst) {
+  for (const bool cyborg : {false, true}) {
+    begin(cyborg, false);
+    maintenance("on");
+    EXPECT_EQ(reserved(), 1);
+    maintenance("off");
+    world->pass(30 * kMinuteMs);
+    EXPECT_EQ(reserved(), 0);
+    EXPECT_EQ(world->erases, erases + 1);
+    EXPECT_EQ(world->failure.value_or(""), "");
+  }
+}
+
+TEST_F(MaintenanceReservation, SurvivesTheWorkerAndItsRecords) {
+  begin();
+  maintenance("on");
+  world->kill_worker();
+  world->store.lose_everything();
+  world->start_worker();
+  world->pass(5 * kMinuteMs);
+  EXPECT_TRUE(world->record().maintenance);
+  EXPECT_EQ(reserved(), 1);
+  maintenance("off");
+  world->pass(30 * kMinuteMs);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(MaintenanceReservation, WhatAnOperatorReservedBeforeStaysReserved) {
+  begin();
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  look();
+  ASSERT_TRUE(world->record().held);
+  maintenance("on");
+  maintenance("off");
+  world->pass(5 * kMinuteMs);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->erases, erases);
+}
+
+TEST_F(MaintenanceReservation, WhatAnInstanceHasIsLeftToItAndIsCleanedWhenBothAreOver) {
+  begin();
+  world->tenancy_begins();
+  look();
+  maintenance("on");
+  EXPECT_EQ(world->record().stage, Stage::allocated);
+  EXPECT_FALSE(is_marked());
+  world->tenancy_ends();
+  look();
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("in maintenance"));
+  maintenance("off");
+  world->pass(30 * kMinuteMs);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_EQ(world->erases, erases + 1);
+}
+
+TEST_F(MaintenanceReservation, SomebodyWhoUnReservesItIsOverruled) {
+  begin();
+  maintenance("on");
+  world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
+  look();
+  EXPECT_EQ(reserved(), 1);
+  maintenance("off");
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(MaintenanceReservation, IsNotGivenBackWhileCyborgHasItMaintaining) {
+  begin(true);
+  maintenance("on");
+  world->cyborg.device(address()).status = "maintaining";
+  maintenance("off");
+  world->pass(5 * kMinuteMs);
+  EXPECT_EQ(reserved(), 1);
+}
+
+// The worker before may have been giving it back when it died.
+TEST_F(MaintenanceReservation, AWriteOfAnEarlierWorkerThatComesLateDoesNotEndIt) {
+  begin();
+  maintenance("on");
+  world->kill_worker();
+  const std::int64_t generation = world->provider().row.generation;
+  world->start_worker();
+  world->pass(5 * kMinuteMs);
+  EXPECT_GT(world->provider().row.generation, generation) << "the fence was raised over it";
+  EXPECT_EQ(reserved(), 1);
+}
+
+// The write that reserves it is not answered: whose hand it was, nothing tells.
+TEST_F(MaintenanceReservation, AReservationThatMayBeAnOperatorsStands) {
+  begin();
+  world->kill_worker();
+  world->disk.entries[address()].maintenance = true;
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->start_worker();
+  world->pass(5 * kMinuteMs);
+  EXPECT_TRUE(world->record().maintenance);
+  maintenance("off");
+  world->pass(5 * kMinuteMs);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_TRUE(world->record().held);
+}
+
+}  // namespace
+}  // namespace reclaim::sim
