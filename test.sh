@@ -10,8 +10,8 @@ usage: ./test.sh [--ci | --full | --packages | --first-hour] [--no-install] [--j
 
 Installs missing Debian packages (root or sudo), builds Reclaim and runs its tests.
 
-  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, clang-tidy,
-                and 10,000 fresh worlds of the simulation instead of 5,000
+  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, and
+                clang-tidy
   --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
   --packages    only: the Debian packages, tried in a root of their own (needs root, some minutes)
   --first-hour  only: docs/install.md followed in a Debian that QEMU boots, up to a first cleaned
@@ -209,8 +209,6 @@ if [[ $mode == full ]]; then
 fi
 
 if [[ $mode == normal ]]; then
-  # Fresh worlds of the simulation; --ci plays 10,000.
-  export RECLAIM_SIM_RUNS=${RECLAIM_SIM_RUNS:-5000}
   stage "dev build" build dev || finish
   stage "dev tests" run_ctest dev --label-exclude '^ci$'
   close dev

@@ -6,6 +6,18 @@
 
 namespace reclaim {
 
+namespace {
+
+// Whether the write was certainly not made, as set_reserved() tells. A conflict without Placement's
+// status was found by the read after the write, and an answer that makes no sense tells nothing.
+bool was_not_written(const Error& error) {
+  constexpr int kHttpConflict = 409;
+  return error.code == Errc::unavailable || error.code == Errc::refused ||
+         (error.code == Errc::conflict && error.raw == kHttpConflict);
+}
+
+}  // namespace
+
 bool OwnReservation::is_by_us(const PciAddress& address) const {
   const LedgerEntry* line = context_.on_ledger(address);
   return line != nullptr && line->*reason_.mark;
@@ -37,8 +49,7 @@ void OwnReservation::unreserve(const PciAddress& address, const placement::Provi
   note(address, false, [this, address, view, answered] {
     put(address, view, 0, [this, address, answered](const Status& put) {
       if (answered) answered(put);
-      const bool not_done = !put && put.error().code != Errc::unknown;
-      if (not_done) note(address, true, nullptr);
+      if (!put && was_not_written(put.error())) note(address, true, nullptr);
     });
   });
 }

@@ -337,6 +337,11 @@ unit_mutant(anybodys_reservation_ends conductor handlers/conductor/own_reservati
   "what an operator reserved is put on offer when it is unbound, or its maintenance ends"
   [[return line != nullptr && line->*reason_.mark;]]
   [[return line == nullptr || !(line->*reason_.mark);]])
+unit_mutant(senseless_answer_is_none_written conductor handlers/conductor/own_reservation.cpp
+  MaintenanceReservation.*
+  "what an operator reserves after a maintenance is put on offer, if the answer to the write that ended it made no sense"
+  [[if (!put && was_not_written(put.error()))]]
+  [[if (!put && put.error().code != Errc::unknown)]])
 unit_mutant(maintenance_is_a_certificate conductor handlers/survey/admission.cpp
   MaintenanceReservation.*
   "a drive that was never cleaned is given back when its maintenance ends"

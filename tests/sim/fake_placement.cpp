@@ -170,7 +170,7 @@ Status FakePlacement::write(const placement::ProviderView& view, std::int64_t re
   Provider* provider = find(view.uuid);
   if (provider == nullptr) return Error{Errc::not_found, "no such provider"};
   if (provider->row.generation != view.generation) {
-    return Error{Errc::conflict, "409 concurrent_update"};
+    return Error{Errc::conflict, "409 concurrent_update", 409};
   }
   provider->inventory.reserved = reserved;
   moved(*provider);
@@ -221,7 +221,7 @@ void FakePlacement::set_reserved(const placement::ProviderView& view, std::int64
     if (away_ || rng_.chance(faults_.placement_away)) {
       return answer(Error{Errc::unavailable, "503"});
     }
-    if (rng_.chance(faults_.placement_conflict)) return answer(Error{Errc::conflict, "409"});
+    if (rng_.chance(faults_.placement_conflict)) return answer(Error{Errc::conflict, "409", 409});
     if (read_only_ || rng_.chance(faults_.placement_odd)) {
       return answer(Error{Errc::refused, "403"});
     }

@@ -15,12 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kMinuteMs = 60'000;
+constexpr std::int64_t kGivenBackMs = 1'000;
 
 struct MaintenanceReservation : ::testing::Test {
   void begin(bool cyborg = false, bool certified = true) {
     WorldOptions options;
     options.scripted = options.trace = true;
     options.cyborg = cyborg;
+    if (seed != 0) options.seed = seed;
     world.emplace(options);
     world->start_worker();
     world->pass(kMinuteMs);
@@ -55,6 +57,7 @@ struct MaintenanceReservation : ::testing::Test {
   [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
   [[nodiscard]] bool is_marked() { return world->disk.entries[address()].reserved_for_maintenance; }
 
+  std::uint64_t seed = 0;  // 0: the scripted worlds' own
   std::optional<World> world;
   std::uint64_t releases = 0;
   std::uint64_t erases = 0;
@@ -193,6 +196,26 @@ TEST_F(MaintenanceReservation, AReservationThatMayBeAnOperatorsStands) {
   world->pass(5 * kMinuteMs);
   EXPECT_EQ(reserved(), 1);
   EXPECT_TRUE(world->record().held);
+}
+
+// The write that gives it back is made, and its answer is lost or makes no sense; then an operator
+// reserves the device. Which of the two, the world's seed says.
+TEST_F(MaintenanceReservation, WhatIsReservedAfterItWasGivenBackStands) {
+  for (seed = 1; seed <= 12; ++seed) {
+    begin();
+    maintenance("on");
+    world->faults.put_lost_done = 1;
+    world->command("maintenance_off", address());
+    world->pass(kGivenBackMs);
+    world->faults.put_lost_done = 0;
+    ASSERT_EQ(reserved(), 0);
+    world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+    world->slots.front().reserved_by_hand = true;
+    world->slots.front().ours_for_maintenance = false;
+    world->pass(5 * kMinuteMs);
+    EXPECT_EQ(reserved(), 1) << "seed " << seed;
+    ASSERT_EQ(world->failure.value_or(""), "") << "seed " << seed;
+  }
 }
 
 }  // namespace
