@@ -27,7 +27,19 @@ Trigger end_of_step(const Error& error) {
 
 }  // namespace
 
+// What a step writes to the drive passes for a tenant's writes, should the release of an earlier
+// cleaning, which was not made, still be on the ledger.
 void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
+  const LedgerEntry* known = context_.on_ledger(address);
+  const bool former = context_.record_of(address).stage == Stage::preparing && known != nullptr &&
+                      !known->certificate_pending.empty();
+  if (!former) return run_named_step(address, epoch);
+  keep(
+      address, epoch, [](LedgerEntry& entry) { entry.certificate_pending.clear(); },
+      [this, address, epoch] { run_named_step(address, epoch); });
+}
+
+void CleaningSteps::run_named_step(const PciAddress& address, std::uint64_t epoch) {
   const Record& record = context_.record_of(address);
   const auto method = erase_of(record.plan);
   const bool whole =
@@ -119,20 +131,30 @@ void CleaningSteps::step_done(const PciAddress& address, std::uint64_t epoch, Fa
 // What the steps before the erase found is in the ledger with its baseline; what those after it
 // find, before they count: a release rests on the ledger's word.
 void CleaningSteps::note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts) {
+  keep(
+      address, epoch,
+      [findings = *facts.findings](LedgerEntry& entry) { entry.cleaning.findings = findings; },
+      [this, address, epoch, facts] { step_done(address, epoch, facts); });
+}
+
+// Changes its line. Until the disk has that, the cleaning waits.
+void CleaningSteps::keep(const PciAddress& address, std::uint64_t epoch,
+                         const std::function<void(LedgerEntry&)>& change,
+                         const std::function<void()>& then) {
+  if (context_.is_stale(address, epoch)) return;
   const LedgerEntry* known = context_.on_ledger(address);
-  CHECK(known != nullptr);
-  LedgerEntry entry = *known;
-  entry.cleaning.findings = *facts.findings;
-  ledger_.put(address, entry, [this, address, epoch, facts](Status kept) {
+  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  change(entry);
+  ledger_.put(address, entry, [this, address, epoch, change, then](Status kept) {
     if (context_.is_stale(address, epoch)) return;
-    if (kept) return step_done(address, epoch, facts);
+    if (kept) return then();
     context_.ports.log.error(
         log_name::kConductor,
         fmt::format("{}: the ledger cannot be written, the cleaning waits", to_string(address)),
         {{"why", kept.error().what}});
-    context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, facts] {
-      if (!context_.is_stale(address, epoch)) note_findings(address, epoch, facts);
-    });
+    context_.ports.timers.after(
+        context_.options.retry_max_ms,
+        [this, address, epoch, change, then] { keep(address, epoch, change, then); });
   });
 }
 
@@ -177,24 +199,12 @@ void CleaningSteps::note_cleaning(const PciAddress& address, std::uint64_t epoch
                                   Facts facts) {
   if (context_.is_stale(address, epoch)) return;
   const Record& record = context_.record_of(address);
-  const LedgerEntry* known = context_.on_ledger(address);
-  LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
-  entry.cleaning = CleaningOnLedger{*facts.cleaning_nonce,
-                                    facts.baseline ? context_.policies.digest(*facts.baseline) : "",
-                                    facts.findings.value_or(record.findings)};
-  // That of a release which an earlier cleaning asked for, and which was not made.
-  entry.certificate_pending.clear();
-  ledger_.put(address, entry, [this, address, epoch, then, facts](Status kept) {
-    if (context_.is_stale(address, epoch)) return;
-    if (kept) return context_.answer(address, epoch, then, facts);
-    context_.ports.log.error(
-        log_name::kConductor,
-        fmt::format("{}: the ledger cannot be written, the cleaning waits", to_string(address)),
-        {{"why", kept.error().what}});
-    context_.ports.timers.after(context_.options.retry_max_ms, [this, address, epoch, then, facts] {
-      note_cleaning(address, epoch, then, facts);
-    });
-  });
+  const CleaningOnLedger cleaning{*facts.cleaning_nonce,
+                                  facts.baseline ? context_.policies.digest(*facts.baseline) : "",
+                                  facts.findings.value_or(record.findings)};
+  keep(
+      address, epoch, [cleaning](LedgerEntry& entry) { entry.cleaning = cleaning; },
+      [this, address, epoch, then, facts] { context_.answer(address, epoch, then, facts); });
 }
 
 void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {

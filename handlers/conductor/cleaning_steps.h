@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -32,6 +33,7 @@ class CleaningSteps final {
   void restore_driver(const PciAddress& address, std::uint64_t epoch);
 
  private:
+  void run_named_step(const PciAddress& address, std::uint64_t epoch);
   void step_answered(const PciAddress& address, std::uint64_t epoch, const std::string& name,
                      const Result<nvme::StepReport>& report);
   void run_function_step(const PciAddress& address, std::uint64_t epoch);
@@ -39,6 +41,8 @@ class CleaningSteps final {
   void note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void conclude_function(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void note_cleaning(const PciAddress& address, std::uint64_t epoch, Trigger then, Facts facts);
+  void keep(const PciAddress& address, std::uint64_t epoch,
+            const std::function<void(LedgerEntry&)>& change, const std::function<void()>& then);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;

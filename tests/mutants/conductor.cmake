@@ -55,8 +55,7 @@ unit_mutant(any_drive_shows_a_release conductor handlers/conductor/release.cpp
 unit_mutant(former_releases_are_certified conductor handlers/conductor/cleaning_steps.cpp
   ReleaseUnseen.IsNotShownByTheCert*
   "a certificate tells of a release that an earlier cleaning asked for, and that was not made"
-  [[  entry.certificate_pending.clear();
-]] "")
+  [[entry.certificate_pending.clear();]] [[(void)entry;]])
 unit_mutant(approvals_outlive_a_cleaning conductor handlers/conductor/operator_steps.cpp
   OwnSteps.ApprovalsOfAHold*
   "approvals of a cleaning that was aborted count for the next one"

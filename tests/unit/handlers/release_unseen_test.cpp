@@ -226,5 +226,30 @@ TEST_F(ReleaseUnseen, IsNotShownByTheCertificateOfAnEarlierCleaning) {
   EXPECT_EQ(world.erases, 3U);
 }
 
+// The next cleaning writes its canaries, the ledger's disk is full before it notes them, and the
+// host goes down with what Redis had of that cleaning.
+TEST_F(ReleaseUnseen, IsNotShownByWhatTheNextCleaningWritesToTheDrive) {
+  begin();
+  die_before_the_release();
+  const std::int64_t died_ms = world.scheduler.now_ms();
+  world.pass(kMinuteMs);
+  world.start_worker();
+  const auto seen = world.store.on_saved;
+  world.store.on_saved = [this, seen](const Record& record, const JournalEntry& entry) {
+    seen(record, entry);
+    if (record.stage == Stage::baselining) world.disk.full = true;
+  };
+  world.pass(kMinuteMs);
+  ASSERT_NE(world.drive().canary, 0);
+  world.kill_worker();
+  world.store.lose_last(world.scheduler.now_ms() - died_ms);
+  world.store.on_saved = seen;
+  world.disk.full = false;
+  world.placement.touch(world.provider().row.uuid);
+  start_again();
+  EXPECT_EQ(triggers.count("released_unseen"), 0U);
+  EXPECT_TRUE(instances().empty());
+}
+
 }  // namespace
 }  // namespace reclaim::sim
