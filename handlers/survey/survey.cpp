@@ -43,7 +43,11 @@ std::vector<std::string> Sighting::policy_traits() const {
 struct Surveyor::Run {
   SurveyRequest request;
   Survey survey;
-  std::uint64_t doubts = 0;  // when it began
+  // Placement lists while the host's drives are looked at; the survey goes on when both are done.
+  bool listed = false;
+  std::set<PciAddress> others;                          // that are looked at besides the drives
+  std::optional<std::vector<nvme::DriveFacts>> drives;  // when the look is over
+  std::uint64_t doubts = 0;                             // when it began
   MonoMs began;
   std::vector<std::pair<PciAddress, placement::ProviderRow>> wanted;  // providers to be told of
   std::vector<std::pair<PciAddress, std::string>> to_read;            // address, provider UUID
@@ -62,16 +66,31 @@ void Surveyor::survey(const SurveyRequest& request, Callback<Survey> done) {
   run->done = std::move(done);
   run->doubts = memory_.doubts();
   run->began = clock_.now().mono;
-  providers_.list_tree_again(memory_.tree(run->began), [this, run](Result<placement::Tree> tree) {
+  const placement::Tree known = memory_.tree(run->began);
+  run->others = run->request.known;
+  for (const placement::ProviderRow& row : known.rows) {
+    if (const auto address = address_of_provider(row.name)) run->others.insert(*address);
+  }
+  providers_.list_tree_again(known, [this, run](Result<placement::Tree> tree) {
     if (!tree) return fail(run, std::move(tree).error().wrap("listing the resource providers"));
     on_tree(run, std::move(tree).value());
   });
+  look(run);
 }
 
-// A failure leaves nothing to rest on.
+// A failure leaves nothing to rest on. The first one ends the run: what comes after it is dropped.
 void Surveyor::fail(const std::shared_ptr<Run>& run, Error error) {
+  if (!run->done) return;
   memory_.forget();
   run->done(std::move(error));
+}
+
+void Surveyor::look(const std::shared_ptr<Run>& run) {
+  drives_.discover(run->others, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
+    if (!drives) return fail(run, std::move(drives).error().wrap("looking at the host's drives"));
+    run->drives = std::move(drives).value();
+    join(run);
+  });
 }
 
 void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
@@ -90,12 +109,22 @@ void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
   for (const PciAddress& address : run->request.known) {
     run->survey.sightings[address].address = address;
   }
-  std::set<PciAddress> seen;
-  for (const auto& [address, sighting] : run->survey.sightings) seen.insert(address);
-  drives_.discover(seen, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
-    if (!drives) return fail(run, std::move(drives).error().wrap("looking at the host's drives"));
-    on_drives(run, std::move(drives).value());
-  });
+  run->listed = true;
+  join(run);
+}
+
+void Surveyor::join(const std::shared_ptr<Run>& run) {
+  if (!run->done || !run->listed || !run->drives) return;
+  // What Placement lists for the first time may be of another class, which was not looked at.
+  bool complete = true;
+  for (const auto& [address, sighting] : run->survey.sightings) {
+    complete = !run->others.insert(address).second && complete;
+  }
+  if (!complete) {
+    run->drives.reset();
+    return look(run);
+  }
+  on_drives(run, *std::exchange(run->drives, std::nullopt));
 }
 
 void Surveyor::on_drives(const std::shared_ptr<Run>& run, std::vector<nvme::DriveFacts> drives) {
