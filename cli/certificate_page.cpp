@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <set>
 #include <string_view>
 
 #include "cli/fleet_status.h"
 #include "cli/html.h"
+#include "state/base/clock.h"
 #include "state/base/json.h"
 
 namespace reclaim::cli {
@@ -39,7 +41,8 @@ constexpr std::array kTimes = {Row{"started_at", "Cleaning started"},
                                Row{"verified_at", "Erasure verified"},
                                Row{"released_at", "Released"}};
 constexpr std::array kElsewhere = {"schema",   "id",           "method",   "sanitization_class",
-                                   "evidence", "verification", "findings", "tool_version"};
+                                   "evidence", "verification", "findings", "tool_version",
+                                   "timeline"};
 
 std::string text_of(const rapidjson::Value& value) {
   if (value.IsString()) return {value.GetString(), value.GetStringLength()};
@@ -138,6 +141,27 @@ std::string findings_of(const rapidjson::Value& certificate) {
   return out;
 }
 
+// When each stage was reached, and how long it took until the next.
+std::string timeline_of(const rapidjson::Value& certificate) {
+  const rapidjson::Value* timeline = json::find(certificate, "timeline");
+  if (timeline == nullptr || !timeline->IsArray()) return {};
+  std::string out;
+  std::optional<WallMs> next;
+  for (auto mark = timeline->End(); mark != timeline->Begin();) {
+    --mark;
+    const std::string at = mark->IsObject() ? json::maybe_string(*mark, "at").value_or("") : "";
+    const auto reached = from_iso8601(at);
+    // A clock that was set back in between tells nothing.
+    const bool took = reached.ok() && next && next->ms >= reached->ms;
+    const std::string length =
+        took ? fmt::format(" ({:.3f} s)", static_cast<double>(next->ms - reached->ms) / 1000) : "";
+    next = reached.ok() ? std::optional<WallMs>(*reached) : std::nullopt;
+    if (!reached.ok()) continue;
+    out.insert(0, row(label_of(json::maybe_string(*mark, "stage").value_or("")), at + length));
+  }
+  return out;
+}
+
 std::string unknown_rows(const rapidjson::Value& certificate) {
   std::set<std::string_view> known(kElsewhere.begin(), kElsewhere.end());
   for (const Row& each : kDevice) known.insert(each.member);
@@ -188,6 +212,7 @@ std::string certificate_page(const rapidjson::Value& certificate, const SealedPl
                              rows_of_object(certificate, "evidence"));
   body += section("Verification", rows_of_object(certificate, "verification"));
   body += "</div>\n";
+  body += section("Time line (UTC)", timeline_of(certificate));
   body += section("Condition before the erasure", findings_of(certificate));
   body += section("More", unknown_rows(certificate));
   body += section("Seal", row("Signed with key", place.key_id) + row("File", place.file) +

@@ -189,6 +189,7 @@ Certificate certificate_of(const Record& record, const std::string& tool_version
   out.started_at = record.cleaning_started_at;
   out.verified_at = record.verified_at;
   out.released_at = record.certificate_at;
+  out.timeline = record.timeline;
   out.tool_version = tool_version;
   return out;
 }

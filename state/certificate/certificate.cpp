@@ -67,6 +67,7 @@ void visit_fields(Visit& visit, field::Of<Certificate> auto& certificate) {
   visit("started_at", certificate.started_at);
   visit("verified_at", certificate.verified_at);
   visit("released_at", certificate.released_at);
+  visit("timeline", certificate.timeline, sparse);  // younger
 }
 
 std::string encode_words(const std::vector<std::string>& words) {

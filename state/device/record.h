@@ -15,6 +15,7 @@
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
 #include "state/device/machine.h"
+#include "state/device/timeline.h"
 
 namespace reclaim {
 
@@ -168,6 +169,8 @@ struct Record {
   double progress_percent = 0;
   std::int64_t progress_eta_s = -1;
   std::string progress_message;  // of an operator's own step: printable, at most some 200 bytes
+  // When the cleaning under way or last done reached each of its stages (state/device/timeline.h).
+  std::vector<StageMark> timeline;
   // Erases begun, or plans of a device that is no drive done to their end, since the last release
   // or an operator's word; bounded.
   std::uint32_t erases = 0;
@@ -254,6 +257,7 @@ struct Certificate {
   WallMs started_at;
   WallMs verified_at;
   WallMs released_at;
+  std::vector<StageMark> timeline;  // up to the release; empty: of a version that did not tell
   std::string tool_version;
   friend bool operator==(const Certificate&, const Certificate&) = default;
 };

@@ -22,6 +22,7 @@ void visit_cleaning_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("erases", record.erases);
   visit("attempts", record.attempts);
   visit("cleaning_started_at", record.cleaning_started_at);
+  visit.text("timeline", record.timeline, decode_timeline, younger, encode_timeline);
   visit("erase_begun", record.erase_begun);
   visit("planned_stop", record.planned_stop);
   visit("cleaning_nonce", record.cleaning_nonce, younger);

@@ -257,7 +257,10 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   next.stage = row->to;
   next.epoch = record.epoch + 1;
   next.updated_at = now;
-  if (row->to != record.stage) next.stage_since = now;
+  if (row->to != record.stage) {
+    next.stage_since = now;
+    note_stage(next.timeline, row->to, now);
+  }
   // What was begun on the drive of another provider, or before another tenancy, is not our erasure
   // of what is on it now; and a device on offer may have had a tenant whom nobody saw.
   const bool another = event.facts.provider && *event.facts.provider != record.provider;

@@ -34,14 +34,19 @@ TEST(CertificatePage, SaysWhatAnAuditorAsksFor) {
     "verification": {"level": "sample", "samples_read": 253},
     "findings": {"nvme.check_health": [{"surface": "media_errors", "found": "0 in all",
       "reset": false}, {"surface": "features", "found": "1 differs", "reset": true}]},
+    "timeline": [{"stage": "erasing", "at": "2026-01-01T00:00:01.000Z"},
+      {"stage": "verifying", "at": "2026-01-01T00:00:08.250Z"},
+      {"stage": "releasing", "at": "2026-01-01T00:00:07.000Z"}],
     "something_new": 5})");
   for (const char* text :
        {"<p class=\"verdict\">erased and verified</p>", "Purge: recovery is infeasible",
         "1.9 TB (1920000000000 bytes)", "<th>Global data erased</th><td>yes</td>",
         "<th>Duration</th><td>7.3 s</td>", "<th>Samples read</th><td>253</td>",
         "media errors: 0 in all; features: 1 differs <b>(reset)</b>", "<th>Tags</th><td>a, b</td>",
-        "<th>Something new</th><td>5</td>", "number 7 of host c1",
-        "<th>SHA-256 of the file</th><td>5d0c</td>", "reclaim certificate verify id-7"}) {
+        "<th>Erasing</th><td>2026-01-01T00:00:01.000Z (7.250 s)</td>",
+        "<th>Verifying</th><td>2026-01-01T00:00:08.250Z</td>", "<th>Something new</th><td>5</td>",
+        "number 7 of host c1", "<th>SHA-256 of the file</th><td>5d0c</td>",
+        "reclaim certificate verify id-7"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
 }

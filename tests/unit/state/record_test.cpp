@@ -171,7 +171,8 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "handed_over",
                                           "cyborg_uuid",
                                           "progress_message",
-                                          "release_generation"};
+                                          "release_generation",
+                                          "timeline"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;
     fields.erase(name);

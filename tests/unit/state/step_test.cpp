@@ -9,6 +9,7 @@
 namespace reclaim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Record at(Stage stage) {
@@ -51,6 +52,47 @@ TEST(Step, EveryRowIsTakenAndRaisesTheEpoch) {
     EXPECT_EQ(update->effect, row.effect) << row.why;
     EXPECT_EQ(update->record.epoch, 6U);
     EXPECT_EQ(update->record.updated_at, WallMs{9});
+  }
+}
+
+TEST(Step, TheTimeLineSaysWhenTheCleaningReachedEachStage) {
+  Record record = at(Stage::allocated);
+  record.timeline = {{Stage::releasing, WallMs{1}}};  // of the cleaning before
+  const auto take = [&record](Trigger on, std::int64_t now) {
+    auto update = step(record, Event{on, 0, {}}, WallMs{now});
+    ASSERT_TRUE(update.has_value()) << to_string(on);
+    record = update->record;
+  };
+  take(Trigger::dirty_seen, 10);
+  take(Trigger::admitted, 20);
+  take(Trigger::guards_passed, 30);
+  take(Trigger::placement_away, 40);  // it stays where it is
+  take(Trigger::still_burned, 50);
+  const std::vector<StageMark> reached{{Stage::pending_cleaning, WallMs{10}},
+                                       {Stage::guarding, WallMs{20}},
+                                       {Stage::rechecking, WallMs{30}},
+                                       {Stage::preparing, WallMs{50}}};
+  EXPECT_EQ(record.timeline, reached);
+  take(Trigger::step_failed, 60);
+  EXPECT_EQ(record.timeline, reached) << "error is none of its stages";
+  take(Trigger::operator_clean, 70);
+  EXPECT_THAT(record.timeline, ElementsAre(StageMark{Stage::pending_cleaning, WallMs{70}}));
+}
+
+TEST(Step, AStageThatIsReachedAgainCountsFromThen) {
+  std::vector<StageMark> timeline;
+  note_stage(timeline, Stage::releasing, WallMs{1});
+  note_stage(timeline, Stage::confirming, WallMs{2});
+  note_stage(timeline, Stage::releasing, WallMs{3});
+  note_stage(timeline, Stage::available, WallMs{4});
+  EXPECT_THAT(timeline, ElementsAre(StageMark{Stage::confirming, WallMs{2}},
+                                    StageMark{Stage::releasing, WallMs{3}}));
+}
+
+TEST(Step, ATimeLineThatIsNoneIsRefused) {
+  for (const char* text : {"", "{}", "[1]", R"([{"stage":"nowhere","at":""}])", R"([{"at":""}])",
+                           R"([{"stage":"erasing","at":"today"}])"}) {
+    EXPECT_FALSE(decode_timeline(text).ok()) << text;
   }
 }
 

@@ -69,6 +69,7 @@ Record full_record() {
   record.erases = 2;
   record.attempts = 3;
   record.cleaning_started_at = kAt;
+  record.timeline = {{Stage::guarding, kAt}, {Stage::erasing, kLater}};
   record.erase_begun = true;
   record.cleaning_nonce = "n";
   record.baseline = "b1";
@@ -169,6 +170,8 @@ TEST(StoredForms, ARecord) {
       "\"by_hand\":true}]\n"
       "tags=[\"db\",\"role=a\\\"b\"]\n"
       "tenancy_seen_at=2025-11-20T21:22:44.123Z\n"
+      "timeline=[{\"stage\":\"guarding\",\"at\":\"2025-11-20T21:22:44.123Z\"},"
+      "{\"stage\":\"erasing\",\"at\":\"2025-11-20T21:22:45.000Z\"}]\n"
       "type=NVME\n"
       "updated_at=2025-11-20T21:22:45.000Z\n"
       "uuid=u1\n"
@@ -240,6 +243,7 @@ TEST(StoredForms, ARecord) {
             "steps_ordered=[]\n"
             "tags=[]\n"
             "tenancy_seen_at=\n"
+            "timeline=[]\n"
             "type=NVME\n"
             "updated_at=\n"
             "uuid=\n"
@@ -368,6 +372,7 @@ Certificate full_certificate() {
   out.verification = "not JSON";
   out.started_at = kAt;
   out.released_at = kLater;
+  out.timeline = {{Stage::guarding, kAt}};
   out.tool_version = "1.0";
   return out;
 }
@@ -382,7 +387,8 @@ TEST(StoredForms, ACertificate) {
             "version\":\"1.0\",\"instance_source\":\"arq\",\"capacity_bytes\":18446744073709551615,"
             "\"evidence\":{\"b\":1,\"a\":[true]},\"verification\":\"not "
             "JSON\",\"findings\":\"\",\"started_at\":\"2025-11-20T21:22:44.123Z\",\"verified_at\":"
-            "\"\",\"released_at\":\"2025-11-20T21:22:45.000Z\"}");
+            "\"\",\"released_at\":\"2025-11-20T21:22:45.000Z\",\"timeline\":[{\"stage\":"
+            "\"guarding\",\"at\":\"2025-11-20T21:22:44.123Z\"}]}");
   EXPECT_EQ(
       encode_certificate(Certificate{}),
       "{\"schema\":1,\"id\":\"\",\"host\":\"\",\"address\":\"\",\"device_uuid\":\"\",\"flow\":\"\","
