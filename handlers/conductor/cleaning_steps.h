@@ -39,6 +39,7 @@ class CleaningSteps final {
   void note_findings(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void conclude_function(const PciAddress& address, std::uint64_t epoch, Facts facts);
   void note_cleaning(const PciAddress& address, std::uint64_t epoch, Trigger then, Facts facts);
+  void note_mark(const PciAddress& address, std::uint64_t epoch, const std::string& mark);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;

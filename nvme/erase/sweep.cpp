@@ -117,8 +117,10 @@ class Sweep final {
 
   void watch(const std::function<void(EraseProgress)>& on_progress, StopFlag& stop) {
     MonoMs reported = begun_;
+    MonoMs marked = begun_;
     while (true) {
-      EraseProgress progress;
+      std::optional<EraseProgress> progress;
+      std::optional<std::uint64_t> in_row;
       {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, std::chrono::milliseconds(kGlanceMs),
@@ -133,11 +135,17 @@ class Sweep final {
           end(SweepEnd::stalled, nullptr);
         }
         if (ending_) break;
-        if (now.ms - reported.ms < options_.report_interval_ms) continue;
-        reported = now;
-        progress = measured(now);
+        if (now.ms - reported.ms >= options_.report_interval_ms) {
+          reported = now;
+          progress = measured(now);
+        }
+        if (options_.on_mark && now.ms - marked.ms >= options_.mark_interval_ms) {
+          marked = now;
+          in_row = result_.bytes_in_row;
+        }
       }
-      on_progress(progress);
+      if (progress) on_progress(*progress);
+      if (in_row) options_.on_mark(*in_row);
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return running_ == 0; });
