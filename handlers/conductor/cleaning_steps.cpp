@@ -10,6 +10,7 @@
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "nvme/controller/controller_state.h"
+#include "state/ledger/trust.h"
 
 namespace reclaim {
 namespace {

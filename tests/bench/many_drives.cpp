@@ -57,14 +57,14 @@ bool at_once(const Bench& bench, const std::function<bool(std::size_t, const Tar
   uv::Loop loop;
   std::atomic<bool> ok = true;
   std::size_t left = bench.targets.size();
-  uv::Mailbox<bool> ended(loop.raw(), [&](bool done) {
-    ok = ok && done;
+  // Of each lane: 1 where it ended well.
+  uv::Mailbox<int> ended(loop.raw(), [&](int done) {
+    ok = ok && done == 1;
     if (--left == 0) loop.stop();
   });
   uv::Timer probe(loop.raw());
   auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTickMs);
   double own = own_time_ms();
-  probe.start(kTickMs, 0, [] {});
   const std::function<void()> tick = [&] {
     const auto now = std::chrono::steady_clock::now();
     const double spent = own_time_ms();
@@ -80,7 +80,7 @@ bool at_once(const Bench& bench, const std::function<bool(std::size_t, const Tar
   std::vector<std::thread> lanes;
   lanes.reserve(left);
   for (std::size_t i = 0; i < bench.targets.size(); ++i) {
-    lanes.emplace_back([&, i] { ended.post(work(i, bench.targets[i])); });
+    lanes.emplace_back([&, i] { ended.post(work(i, bench.targets[i]) ? 1 : 0); });
   }
   loop.run();
   for (std::thread& lane : lanes) lane.join();
@@ -98,37 +98,51 @@ double mb_per_s(const Bench& bench, double seconds) {
   return static_cast<double>(bench.bytes) / 1e6 / seconds;
 }
 
-void print_lag(const Lag& lag) {
+void print_lag(const char* during, const Lag& lag) {
   fmt::print(
-      "  the loop is late by {:.2f} ms (p50), {:.2f} (p99), {:.2f} (most); its own work "
-      "between two ticks {:.2f} (p99), of {} ticks\n",
+      "  the loop is late by {:.2f} ms (p50), {:.2f} (p99), {:.2f} (most) {}; its own work "
+      "between two ticks {:.2f} (p99)\n",
       percentile(lag.late_ms, 0.5), percentile(lag.late_ms, 0.99), percentile(lag.late_ms, 1),
-      percentile(lag.own_ms, 0.99), lag.late_ms.size());
+      during, percentile(lag.own_ms, 0.99));
 }
 
-// All in each round, so that the machine's moods meet all alike. What is zeroed by the kernel is
-// compared with the kernel's, what is written with what is written, and the better of ours with the
-// best of theirs.
-bool race(const Bench& bench, Lag& lag) {
+// Each finds blocks that were written: what is zeroed already a file system need not zero again.
+bool write_all(const Bench& bench) {
+  return at_once(bench, [&](std::size_t, const Target& target) {
+    return zero(target, bench.options, bench.clock, false);
+  });
+}
+
+// All in each round, in another order each time, so that the machine's moods meet all alike. What
+// is zeroed by the kernel is compared with the kernel's, what is written with what is written, and
+// the better of ours with the best of theirs. Returns the bytes a second that ours writes; 0: one
+// of them failed.
+double race(const Bench& bench, Lag& lag) {
   std::vector<Contender> all = {
       {"write_zeroes (ours)",
        [&](const Target& t) { return zero(t, bench.options, bench.clock, true); }},
-      {"blkdiscard -z", [](const Target& t) { return command("blkdiscard -z " + t.device); }},
+      {"blkdiscard -z, sync",
+       [](const Target& t) {
+         return command(fmt::format("blkdiscard -z {0} && sync {0}", t.device));
+       }},
       {"overwrite (ours)",
        [&](const Target& t) { return zero(t, bench.options, bench.clock, false); }},
       {"dd oflag=direct bs=1M", [](const Target& t) {
          return command(fmt::format("dd if=/dev/zero of={} oflag=direct bs=1M count={} conv=fsync",
                                     t.device, t.bytes >> 20U));
        }}};
+  Lag of_others;
   bool ok = true;
   for (std::size_t round = 0; round < bench.rounds; ++round) {
-    for (Contender& each : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Contender& each = all[(i + round) % all.size()];
       const bool ours = std::string_view(each.name).find("ours") != std::string_view::npos;
+      ok = write_all(bench) && ok;
       each.seconds.push_back(seconds_of(
           [&] {
             return at_once(
                 bench, [&](std::size_t, const Target& target) { return each.work(target); },
-                ours ? &lag : nullptr);
+                ours ? &lag : &of_others);
           },
           ok));
     }
@@ -144,7 +158,8 @@ bool race(const Bench& bench, Lag& lag) {
              speed[0] / speed[1], speed[2] / speed[3],
              std::max(speed[0], speed[2]) / std::max(speed[1], speed[3]));
   fmt::print("  `nvme write-zeroes` needs a drive: a loop device takes no NVMe commands\n");
-  return ok;
+  print_lag("beside the commands of others", of_others);
+  return ok ? speed[2] * 1e6 : 0;
 }
 
 // Every second drive is zeroed while its neighbours are read, and the other way round.
@@ -169,9 +184,9 @@ bool mixed(const Bench& bench, Lag& lag) {
   return ok;
 }
 
-bool limited(const Bench& bench, Lag& lag) {
-  // As much a second as one of the drives has: far below what they can take together.
-  const std::uint64_t rate_max = bench.bytes / 2;
+// Below what they can take together.
+bool limited(const Bench& bench, double bytes_per_s, Lag& lag) {
+  const auto rate_max = static_cast<std::uint64_t>(bytes_per_s / 2);
   RateLimit rate(rate_max, bench.clock);
   bool ok = true;
   const double seconds = seconds_of(
@@ -215,17 +230,21 @@ int main_of(const std::vector<std::string>& arguments) {
   if (bench.targets.size() < drives) {
     fmt::print("many_drives skipped: only {} loop devices are to be had\n", bench.targets.size());
   } else {
+    Lag alone;
+    ok = at_once(
+        bench,
+        [](std::size_t, const Target&) {
+          std::this_thread::sleep_for(std::chrono::seconds(1));
+          return true;
+        },
+        &alone);
+    print_lag("beside nothing of this bench", alone);
     Lag lag;
-    ok = race(bench, lag);
+    const double bytes_per_s = race(bench, lag);
     // What was punched out of the file is not read from it.
-    ok = at_once(bench,
-                 [&](std::size_t, const Target& target) {
-                   return zero(target, bench.options, bench.clock, false);
-                 }) &&
-         ok;
-    ok = mixed(bench, lag) && ok;
-    ok = limited(bench, lag) && ok;
-    print_lag(lag);
+    ok = ok && bytes_per_s > 0 && write_all(bench);
+    ok = ok && mixed(bench, lag) && limited(bench, bytes_per_s, lag);
+    print_lag("beside all of ours", lag);
   }
   for (const Target& target : bench.targets) (void)command("losetup -d " + target.device);
   return ok ? 0 : 1;

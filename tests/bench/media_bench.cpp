@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +25,14 @@ NamespaceFacts facts_of(const Target& target) {
 }  // namespace
 
 UniqueFd open_device(const std::string& device) {
-  return UniqueFd(::open(device.c_str(), O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC));
+  constexpr int kTries = 500;
+  UniqueFd fd;
+  for (int tries = 0; tries < kTries; ++tries) {
+    fd = UniqueFd(::open(device.c_str(), O_RDWR | O_EXCL | O_DIRECT | O_CLOEXEC));
+    if (fd.valid() || errno != EBUSY) break;
+    ::usleep(10'000);  // the command before, or udev, has it for a moment
+  }
+  return fd;
 }
 
 double seconds_of(const std::function<bool()>& work, bool& ok) {
@@ -51,7 +59,7 @@ bool zero(const Target& target, const Options& options, const Clock& clock, bool
   how.chunk_bytes = by_kernel ? options.write_zeroes_chunk_bytes : options.zero_chunk_bytes;
   how.deadline = MonoMs{clock.now().mono.ms + 3'600'000};
   if (rate != nullptr) how.rates.push_back(rate);
-  AlignedBuffer zeros(how.chunk_bytes);
+  AlignedBuffer zeros(by_kernel ? AlignedBuffer::kAlignment : how.chunk_bytes);
   const auto bytes = zeros.bytes();
   std::fill(bytes.begin(), bytes.end(), std::byte{0});
   StopFlag stop;

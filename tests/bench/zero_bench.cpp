@@ -73,7 +73,8 @@ bool run(const Bench& bench) {
                      return command("dd if=/dev/zero of=" + device +
                                     " oflag=direct bs=1M count=" + count + " conv=fsync");
                    }},
-                  {"blkdiscard -z", [&] { return command("blkdiscard -z " + device); }}});
+                  {"blkdiscard -z, sync",
+                   [&] { return command("blkdiscard -z " + device + " && sync " + device); }}});
   // What was punched out of the file is not read from it: written zeroes are a drive's case.
   ok = zero(bench, false) && ok;
   ok = race(bench, "looking; x: time against sample",
@@ -112,7 +113,7 @@ int main_of(const std::vector<std::string>& arguments) {
   ::unlink(file.c_str());
   if (bench.target.device.empty()) return skip("there is no loop device to be had");
   const bool ok = run(bench);
-  command("losetup -d " + bench.target.device);
+  (void)command("losetup -d " + bench.target.device);
   return ok ? 0 : 1;
 }
 

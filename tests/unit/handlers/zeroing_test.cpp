@@ -125,8 +125,22 @@ TEST_F(ZeroingTest, BeginsAgainAfterAnError) {
   EXPECT_EQ(times("baseline_taken"), 2);
 }
 
+// Of which Placement knows nothing.
+TEST_F(ZeroingTest, BeginsAgainBehindAGuestThatSomebodyStartedByHand) {
+  world.kill_worker();
+  world.tenancy_begins();
+  world.start_worker();
+  world.pass(kMinuteMs);
+  world.tenancy_ends();
+  look();
+  expect_released();
+  EXPECT_EQ(times("nothing_to_adopt"), 1);
+  EXPECT_EQ(times("baseline_taken"), 2);
+}
+
 TEST_F(ZeroingTest, ATenancySinceForgetsTheMark) {
   world.kill_worker();
+  world.placement.set_reserved_by(Offered::by_nova, world.provider().row.uuid, 0);
   world.tenancy_begins();
   world.start_worker();
   world.pass(kMinuteMs);
