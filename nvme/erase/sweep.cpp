@@ -1,5 +1,8 @@
 #include "nvme/erase/sweep.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +16,8 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::int64_t kGlanceMs = 50;  // how late a stop may be heard
+// Where many drives are swept at once, whoever has to answer somebody goes first: the loop.
+constexpr int kNice = 10;
 
 // What the threads share.
 class Sweep final {
@@ -79,6 +84,8 @@ class Sweep final {
   }
 
   void carry(std::size_t worker) {
+    // Of this thread alone. Where it is refused it is only not as polite.
+    static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice));
     while (const auto chunk = next_chunk()) {
       if (!may_begin(chunk->place)) break;
       const Status status = work_(worker, chunk->place);
