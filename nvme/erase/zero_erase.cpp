@@ -268,22 +268,28 @@ class Zeroing final {
   bool begun_ = false;  // something was written
 };
 
-}  // namespace
-
-Result<EraseEvidence> erase_by_zeroing(DriveContext& drive, const EraseRequest& request,
-                                       const ReportProgress& on_progress, StopFlag& stop) {
-  const MonoMs begun = drive.clock.now().mono;
-  // The last look: whatever appeared since the claim stops us here.
+// Whatever appeared since the claim stops us here.
+Status last_look(const DriveContext& drive, const StopFlag& stop) {
   if (auto unchanged = drive.claim.recheck(); !unchanged) {
     return Error{unchanged.error().code == Errc::unknown ? Errc::failed : unchanged.error().code,
                  unchanged.error().what + "; nothing was written", unchanged.error().raw};
   }
   if (stop.requested()) return Error{Errc::cancelled, "stopped before anything was zeroed"};
+  return Ok{};
+}
 
+}  // namespace
+
+Result<EraseEvidence> erase_by_zeroing(DriveContext& drive, const EraseRequest& request,
+                                       const ReportProgress& on_progress, StopFlag& stop) {
+  const MonoMs begun = drive.clock.now().mono;
+  if (auto may = last_look(drive, stop); !may) return std::move(may).error();
   Zeroing zeroing(drive, request, stop);
   if (request.adopt_ours) {
     auto goes_on = zeroing.go_on_behind(request.mark, on_progress);
     if (!goes_on) return std::move(goes_on).error();
+    // Reading back may have taken hours.
+    if (auto may = last_look(drive, stop); !may) return std::move(may).error();
   }
   if (auto zeroed = zeroing.run(on_progress); !zeroed) return std::move(zeroed).error();
   for (const ClaimedNamespace& ns : drive.claim.namespaces()) {

@@ -123,6 +123,7 @@ class ZeroResumeTest : public NvmeFixture, public ::testing::WithParamInterface<
   }
 
   std::vector<std::string> marks_;
+  bool mounted_ = false;
 };
 
 INSTANTIATE_TEST_SUITE_P(Both, ZeroResumeTest,
@@ -269,6 +270,28 @@ TEST_P(ZeroResumeTest, StoppedWhileItReadsBackNothingIsWritten) {
   const auto stopped = drive_->erase(
       request, [](EraseProgress) {}, early);
   expect_error(stopped, Errc::cancelled, "stopped before");
+  EXPECT_EQ(host_writes(), before);
+}
+
+TEST_P(ZeroResumeTest, AGuardThatRefusesWhileItReadsBackStopsItBeforeItWrites) {
+  make_drive();
+  zero_a_part();
+  claim_anew();
+  const std::uint64_t before = host_writes();
+  EraseRequest request = by();
+  request.adopt_ours = true;
+  request.mark = of_a_stop();
+  const auto refused = drive_->erase(
+      request,
+      [this](EraseProgress) {
+        if (!mounted_) {
+          ASSERT_TRUE(host_->mount(kAddress, "/srv").ok());
+        }
+        mounted_ = true;
+      },
+      stop_);
+  ASSERT_TRUE(mounted_);
+  expect_error(refused, Errc::refused, "nothing was written");
   EXPECT_EQ(host_writes(), before);
 }
 
