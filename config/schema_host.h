@@ -158,8 +158,8 @@ inline constexpr std::array kHostOptions = {
          .fallback = "auto",
          .help = "What becomes of a device that was being cleaned when Reclaim went down. error: "
                  "an operator looks at it (the Cyborg specification's rule). resume: a running "
-                 "sanitize is adopted, anything else starts over. auto: resume for Nova's devices, "
-                 "error for Cyborg's.",
+                 "sanitize is adopted, a zeroing goes on where nobody else wrote, anything else "
+                 "starts over. auto: resume for Nova's devices, error for Cyborg's.",
          .choices = "auto,error,resume"}),
     // -------------------------------------------------------------------------------- certificates
     kCertificates.option<&Settings::signing_key>(

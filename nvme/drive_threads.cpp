@@ -297,10 +297,15 @@ void DriveThreads::erase(const PciAddress& address, const EraseRequest& request,
   auto report = [this, on_progress = std::move(on_progress)](EraseProgress progress) {
     mailbox_.post([on_progress, progress] { on_progress(progress); });
   };
+  EraseRequest posting = request;
+  if (request.on_mark) {
+    posting.on_mark = [this, on_mark = request.on_mark](const std::string& mark) {
+      mailbox_.post([on_mark, mark] { on_mark(mark); });
+    };
+  }
   on_thread(address, &DriveThread::drive, std::move(done),
-            [request, report = std::move(report)](Drive& drive, StopFlag& stop) {
-              return drive.erase(request, report, stop);
-            });
+            [request = std::move(posting), report = std::move(report)](
+                Drive& drive, StopFlag& stop) { return drive.erase(request, report, stop); });
 }
 
 void DriveThreads::verify(const PciAddress& address, const Baseline& baseline,

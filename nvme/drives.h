@@ -88,7 +88,8 @@ class Drives {
   // Errc::unknown: timeout, stall, reset, or cancelled by stop() with the command sent.
   // Errc::cancelled: stop() came before the command was sent. Errc::refused or busy: a guard,
   // before the command was sent. Errc::not_found, with adopt_ours only: no sanitize of ours runs or
-  // is done, as far as the log and, by verification, the canaries can show; nothing was sent.
+  // is done, as far as the log and, by verification, the canaries can show, and no zeroing of ours
+  // may go on; nothing was sent.
   virtual void erase(const PciAddress& address, const EraseRequest& request,
                      std::function<void(EraseProgress)> on_progress,
                      Callback<EraseEvidence> done) = 0;

@@ -55,6 +55,8 @@ struct Options {
   // each time after a pause in which a controller can be reset.
   std::uint32_t zero_continuations_max = 10;
   std::int64_t zero_continue_pause_ms = 5'000;
+  // Between two marks that another worker could go on from; each flushes the drive.
+  std::int64_t zero_mark_interval_ms = 10'000;
   std::uint64_t zero_bytes_per_s_max = 0;  // of all drives of the host together; 0: no limit
 
   // One Format NVM is one command that ends when all is erased. It is given what is left of the

@@ -10,6 +10,7 @@
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "nvme/controller/controller_state.h"
+#include "state/ledger/trust.h"
 
 namespace reclaim {
 namespace {
@@ -219,6 +220,12 @@ void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
   request.stall_timeout_ms =
       step_time_ms(step, "stall_timeout_ms", context_.options.stall_timeout_ms);
   const bool adopting = request.adopt_ours;
+  if (adopting) {
+    request.mark = mark_of_zeroing(context_.on_ledger(address), record, context_.policies.digest);
+  }
+  request.on_mark = [this, address, epoch](const std::string& mark) {
+    note_mark(address, epoch, mark);
+  };
   context_.ports.drives.erase(
       address, request,
       [this, address, epoch](nvme::EraseProgress progress) {
@@ -237,6 +244,26 @@ void CleaningSteps::erase(const PciAddress& address, std::uint64_t epoch) {
         if (adopting && error.code == Errc::not_found) trigger = Trigger::nothing_to_adopt;
         context_.answer(address, epoch, trigger, said(error));
       });
+}
+
+// Also while the worker stops: the last mark is what the next one goes on from. Nothing waits for
+// it, and where it is not kept the zeroing begins with the first byte, or with an older mark.
+void CleaningSteps::note_mark(const PciAddress& address, std::uint64_t epoch,
+                              const std::string& mark) {
+  const Record& record = context_.record_of(address);
+  const LedgerEntry* known = context_.on_ledger(address);
+  const bool of_this_erase = record.epoch == epoch && record.stage == Stage::erasing &&
+                             known != nullptr && known->cleaning.nonce == record.cleaning_nonce;
+  if (!of_this_erase) return;
+  LedgerEntry entry = *known;
+  entry.cleaning.zero_mark = mark;
+  ledger_.put(address, entry, [this, address](const Status& kept) {
+    if (kept) return;
+    context_.ports.log.warning(
+        log_name::kConductor,
+        fmt::format("{}: how far its zeroing is cannot be kept", to_string(address)),
+        {{"why", kept.error().what}});
+  });
 }
 
 void CleaningSteps::verify(const PciAddress& address, std::uint64_t epoch) {

@@ -79,6 +79,8 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     if (record.stage == Stage::error) counters_.errors += 1;
     LedgerEntry entry = ports_.ledger.entries().at(address);
     entry.error = record.stage == Stage::error;
+    // Whoever mends what went wrong may have written: the next zeroing begins with the first byte.
+    if (entry.error) entry.cleaning.zero_mark.clear();
     if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
     ledger_.put(address, entry, [this](Status kept) {
       if (!kept)
@@ -258,7 +260,8 @@ void Conductor::stop(std::function<void()> stopped) {
                        "planned_stop",
                        std::string(to_string(next.stage)),
                        "the worker was told to stop",
-                       "a running sanitize goes on in the drive",
+                       "a running sanitize goes on in the drive; a zeroing goes on with the next "
+                       "worker, where nobody else wrote",
                        next.updated_at};
     if (!ledger_.is_dirty_durable(address)) {
       leave();  // its record is not to be believed as long as the ledger does not say the same

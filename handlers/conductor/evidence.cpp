@@ -25,6 +25,7 @@ void visit_fields(Visit& visit, field::Of<EraseEvidence> auto& evidence) {
   // Absent in what an older version wrote.
   visit("bytes_zeroed", evidence.bytes_zeroed, lenient);
   visit("commands", evidence.commands, lenient);
+  visit("resumed_at_bytes", evidence.resumed_at_bytes, sparse);
 }
 
 template <typename Visit>
@@ -91,8 +92,13 @@ std::string summary(const nvme::EraseEvidence& evidence) {
     const std::string done = evidence.commands != 0
                                  ? fmt::format("{} commands completed", evidence.commands)
                                  : fmt::format("{} bytes zeroed", evidence.bytes_zeroed);
-    return fmt::format("{} in {:.1f} s: {}", nvme::to_string(evidence.method),
-                       static_cast<double>(evidence.duration_ms) / 1000.0, done);
+    const std::string behind =
+        evidence.resumed_at_bytes == 0
+            ? std::string()
+            : fmt::format(", of them {} by a worker before, read back as zeroes",
+                          evidence.resumed_at_bytes);
+    return fmt::format("{} in {:.1f} s: {}{}", nvme::to_string(evidence.method),
+                       static_cast<double>(evidence.duration_ms) / 1000.0, done, behind);
   }
   return fmt::format("{}{} in {:.1f} s: SSTAT {:#x}, SCDW10 {:#x} as sent, global data erased {}",
                      nvme::to_string(evidence.method), evidence.adopted ? " (adopted)" : "",

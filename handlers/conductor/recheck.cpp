@@ -6,6 +6,7 @@
 
 #include "handlers/conductor/error_facts.h"
 #include "handlers/survey/plan.h"
+#include "state/ledger/trust.h"
 
 namespace reclaim {
 namespace {
@@ -67,9 +68,12 @@ void Recheck::rechecked(const PciAddress& address, std::uint64_t epoch,
   }
   const Record& record = context_.record_of(address);
   if (keeps_its_generations(record)) views_[address] = *std::move(view);
-  // Only a sanitize goes on without us; of any other method there is nothing to adopt.
+  // Only a sanitize goes on without us. A zeroing goes on with us, from where the ledger says that
+  // it was; of any other method there is nothing to adopt.
   const auto method = erase_of(record.plan);
-  const bool adopting = record.erase_begun && method && nvme::is_sanitize(*method);
+  const bool marked =
+      !mark_of_zeroing(context_.on_ledger(address), record, context_.policies.digest).empty();
+  const bool adopting = record.erase_begun && method && (nvme::is_sanitize(*method) || marked);
   steps_.adopt_next_erase(address, adopting);
   Facts facts;
   if (adopting) facts.step_index = static_cast<std::uint32_t>(erase_index(record.plan));

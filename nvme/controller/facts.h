@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct NamespaceFacts {
   std::uint32_t block_bytes = 0;  // logical block size in use
   std::uint8_t dlfeat =
       0;  // bits 2:0: what a deallocated block reads as (0 unknown, 1 zeroes, 2 ones)
+  // NGUID and EUI64 of Identify Namespace, in hex; empty: it has neither, or was not asked.
+  std::string identifier = {};
 };
 
 // What the controller itself says when opened. Serial and model are trimmed of padding.
@@ -160,9 +163,15 @@ struct Baseline {
 
 struct EraseRequest {
   EraseMethod method = EraseMethod::sanitize_crypto;
-  bool adopt_ours = false;            // a restart: a sanitize with our CDW10 may be running or done
-  std::int64_t timeout_ms = 900'000;  // [nvme] cleanup_timeout
+  // A restart: a sanitize with our CDW10 may be running, or a zeroing of ours has left a mark.
+  bool adopt_ours = false;
+  std::int64_t timeout_ms = 900'000;        // [nvme] cleanup_timeout
   std::int64_t stall_timeout_ms = 600'000;  // no movement of SPROG for so long: stuck
+  // With adopt_ours: what the interrupted zeroing told last; empty: nothing.
+  std::string mark = {};
+  // Told by a zeroing, now and then and when it is stopped: what another could go on from
+  // (erase/zero_mark.h). Nothing waits for it to be kept.
+  std::function<void(const std::string& mark)> on_mark = nullptr;
 };
 
 struct EraseProgress {
@@ -179,10 +188,12 @@ struct EraseEvidence {
   std::uint32_t scdw10 = 0;
   std::uint16_t sstat = 0;
   bool global_data_erased = false;
-  bool adopted = false;  // it was already running when we came
+  bool adopted = false;  // it was already running, or begun, when we came
   std::int64_t duration_ms = 0;
   std::uint64_t bytes_zeroed = 0;  // write_zeroes, overwrite: all of every namespace
-  std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all
+  // Of these, from the beginning on: zeroed by a worker before and read back as zeroes by this one.
+  std::uint64_t resumed_at_bytes = 0;
+  std::uint32_t commands = 0;  // format: accepted and completed, one a namespace or one in all
 
   // SSTAT 4: erased, and deallocated although the drive was asked not to. An erasure like SSTAT 1.
   [[nodiscard]] bool unexpectedly_deallocated() const {

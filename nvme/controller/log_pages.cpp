@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "nvme/controller/bytes.h"
 
 namespace reclaim::nvme {
@@ -63,6 +65,14 @@ Result<NamespaceFacts> parse_identify_namespace(std::span<const std::byte> page,
   facts.block_bytes = 1U << shift;
   facts.capacity_bytes = blocks << shift;
   facts.dlfeat = load_le<std::uint8_t>(page, 33) & 7U;
+  const auto names = page.subspan(104, 24);  // NGUID, EUI64
+  const bool named =
+      std::any_of(names.begin(), names.end(), [](std::byte each) { return each != std::byte{0}; });
+  if (named) {
+    for (const std::byte each : names) {
+      facts.identifier += fmt::format("{:02x}", std::to_integer<unsigned>(each));
+    }
+  }
   return facts;
 }
 

@@ -10,7 +10,10 @@ namespace reclaim::nvme {
 
 Result<EraseEvidence> erase_drive(DriveContext& drive, const EraseRequest& request,
                                   const ReportProgress& on_progress, StopFlag& stop) {
-  if (request.adopt_ours && !is_sanitize(request.method)) {
+  const bool is_zeroing =
+      request.method == EraseMethod::write_zeroes || request.method == EraseMethod::overwrite;
+  const bool marked = !request.mark.empty();
+  if (request.adopt_ours && !is_sanitize(request.method) && !(is_zeroing && marked)) {
     return Error{Errc::not_found,
                  fmt::format("{} leaves no trace in the drive to adopt: it begins again",
                              to_string(request.method))};
@@ -18,7 +21,10 @@ Result<EraseEvidence> erase_drive(DriveContext& drive, const EraseRequest& reque
   // A sanitize reaches everything, whatever the kernel makes of it; the others write by its disks,
   // or format what a clean step should have put right.
   if (!is_sanitize(request.method)) {
-    if (auto whole = drive.claim.whole(); !whole) return std::move(whole).error();
+    if (auto whole = drive.claim.whole(); !whole) {
+      const Errc code = request.adopt_ours ? Errc::not_found : whole.error().code;
+      return Error{code, whole.error().what, whole.error().raw};
+    }
   }
   switch (request.method) {
     case EraseMethod::sanitize_crypto:

@@ -6,8 +6,8 @@
 
 namespace reclaim::nvme {
 
-// See Drives::erase. With adopt_ours and no sanitize of ours running: Errc::not_found, and nothing
-// is sent; zeroing and formatting always begin again.
+// See Drives::erase. With adopt_ours and neither a sanitize of ours running nor a zeroing that may
+// go on behind its mark: Errc::not_found, and nothing is sent; formatting always begins again.
 [[nodiscard]] Result<EraseEvidence> erase_drive(DriveContext& drive, const EraseRequest& request,
                                                 const ReportProgress& on_progress, StopFlag& stop);
 

@@ -28,7 +28,7 @@ Result<Counters> counters_of(const DriveContext& drive) {
 
 Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
                                        const std::vector<Stretch>& written, MonoMs deadline,
-                                       StopFlag& stop) {
+                                       const ReportProgress& on_progress, StopFlag& stop) {
   // Behind a reset it may not answer yet, which says nothing of whose drive it is.
   if (const auto awake = counters_of(drive); !awake) return awake.error();
   if (auto unchanged = drive.claim.recheck(); !unchanged) return std::move(unchanged).error();
@@ -45,6 +45,7 @@ Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
       AlignedBuffer::kAlignment);
   how.deadline = deadline;
   how.stall_timeout_ms = drive.options.verify_stall_timeout_ms;
+  how.report_interval_ms = drive.options.poll_interval_ms;
   std::vector<AlignedBuffer> buffers;
   for (std::size_t i = 0; i < how.queue_depth; ++i) buffers.emplace_back(how.chunk_bytes);
   const SweepResult swept = sweep(
@@ -52,7 +53,7 @@ Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
       [&](std::size_t worker, const Place& chunk) {
         return expect_zeroes(drive, chunk, buffers[worker]);
       },
-      [](EraseProgress) {}, drive.clock, stop);
+      on_progress, drive.clock, stop);
   const auto after = counters_of(drive);
   if (!after) return after.error();
   if (after->host_writes < before->host_writes) {

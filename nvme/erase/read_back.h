@@ -1,4 +1,5 @@
-// How far a zeroing that was interrupted has come: what was written is flushed and read back. Only
+// How far a zeroing that was interrupted has come: what was written is flushed and read back, by
+// the process that wrote it or by the next. Only
 // what reads as zeroes, while nothing else was written, counts. Blocking; thread: the drive's.
 #pragma once
 
@@ -17,6 +18,8 @@ namespace reclaim::nvme {
 // guard refuses, or somebody else wrote (Errc::failed).
 [[nodiscard]] Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
                                                      const std::vector<Stretch>& written,
-                                                     MonoMs deadline, StopFlag& stop);
+                                                     MonoMs deadline,
+                                                     const ReportProgress& on_progress,
+                                                     StopFlag& stop);
 
 }  // namespace reclaim::nvme

@@ -1,5 +1,8 @@
 #include "nvme/erase/sweep.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +16,8 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr std::int64_t kGlanceMs = 50;  // how late a stop may be heard
+// Where many drives are swept at once, whoever has to answer somebody goes first: the loop.
+constexpr int kNice = 10;
 
 // What the threads share.
 class Sweep final {
@@ -79,6 +84,8 @@ class Sweep final {
   }
 
   void carry(std::size_t worker) {
+    // Of this thread alone. Where it is refused it is only not as polite.
+    static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice));
     while (const auto chunk = next_chunk()) {
       if (!may_begin(chunk->place)) break;
       const Status status = work_(worker, chunk->place);
@@ -117,8 +124,10 @@ class Sweep final {
 
   void watch(const std::function<void(EraseProgress)>& on_progress, StopFlag& stop) {
     MonoMs reported = begun_;
+    MonoMs marked = begun_;
     while (true) {
-      EraseProgress progress;
+      std::optional<EraseProgress> progress;
+      std::optional<std::uint64_t> in_row;
       {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, std::chrono::milliseconds(kGlanceMs),
@@ -133,11 +142,17 @@ class Sweep final {
           end(SweepEnd::stalled, nullptr);
         }
         if (ending_) break;
-        if (now.ms - reported.ms < options_.report_interval_ms) continue;
-        reported = now;
-        progress = measured(now);
+        if (now.ms - reported.ms >= options_.report_interval_ms) {
+          reported = now;
+          progress = measured(now);
+        }
+        if (options_.on_mark && now.ms - marked.ms >= options_.mark_interval_ms) {
+          marked = now;
+          in_row = result_.bytes_in_row;
+        }
       }
-      on_progress(progress);
+      if (progress) on_progress(*progress);
+      if (in_row) options_.on_mark(*in_row);
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return running_ == 0; });

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "nvme/controller/admin.h"
 #include "nvme/erase/read_back.h"
 #include "nvme/erase/sweep.h"
+#include "nvme/erase/zero_mark.h"
+#include "nvme/erase/zero_marks.h"
 #include "nvme/verify/block_io.h"
 
 namespace reclaim::nvme {
@@ -104,6 +107,7 @@ SweepOptions options_of(const DriveContext& drive, bool by_drive) {
   how.chunk_bytes =
       std::clamp(how.chunk_bytes, kChunkBytesMin, kChunkBytesMax) / kChunkBytesMin * kChunkBytesMin;
   how.report_interval_ms = drive.options.poll_interval_ms;
+  how.mark_interval_ms = drive.options.zero_mark_interval_ms;
   return how;
 }
 
@@ -120,7 +124,8 @@ class Zeroing final {
         bytes_(bytes_of(all_)),
         how_(options_of(drive, by_drive_)),
         own_rate_(drive.claim.rules().zero_bytes_per_s_max, drive.clock),
-        zeros_(by_drive_ ? AlignedBuffer::kAlignment : how_.chunk_bytes) {
+        zeros_(by_drive_ ? AlignedBuffer::kAlignment : how_.chunk_bytes),
+        marks_(drive, request.method, zeros_.bytes()) {
     how_.deadline = MonoMs{drive.clock.now().mono.ms + request.timeout_ms};
     how_.stall_timeout_ms = request.stall_timeout_ms;
     how_.rates.push_back(&own_rate_);
@@ -129,24 +134,77 @@ class Zeroing final {
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
   }
 
+  // What a worker before has zeroed, as its mark says, counts where it is proven to be ours alone
+  // and reads back as zeroes. Errc::not_found: it does not, nothing was written.
+  Status go_on_behind(const std::string& mark, const ReportProgress& on_progress) {
+    auto read_back = read_back_marked(mark, on_progress);
+    if (read_back) {
+      resumed_at_bytes_ = verified_bytes_ = *read_back;
+      begun_ = true;
+      drive_.log.warning(
+          log_name::kNvme,
+          fmt::format("{}: a zeroing that was interrupted goes on behind {} of {} "
+                      "bytes, which read back as zeroes",
+                      to_string(drive_.claim.sys().address), verified_bytes_, bytes_));
+      return Ok{};
+    }
+    if (stop_.requested()) return Error{Errc::cancelled, "stopped before it went on zeroing"};
+    return Error{Errc::not_found,
+                 fmt::format("the zeroing does not go on, it begins with the first byte: {}",
+                             read_back.error().what)};
+  }
+
   Status run(const ReportProgress& on_progress) {
+    if (request_.on_mark) marks_.begin();
     while (true) {
       const SweepResult swept = zero_from(verified_bytes_, on_progress);
       begun_ = begun_ || swept.bytes_begun > 0;
       if (swept.end == SweepEnd::done) return Ok{};
+      if (swept.end == SweepEnd::stopped) mark(verified_bytes_ + swept.bytes_in_row, true);
       if (swept.end != SweepEnd::failed || !may_pass(swept.error.raw)) return end(swept);
       if (auto again = go_on(swept); !again) return again;
     }
   }
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t resumed_at_bytes() const { return resumed_at_bytes_; }
 
  private:
+  void mark(std::uint64_t position, bool ended) {
+    if (!request_.on_mark) return;
+    if (const auto mark = marks_.take(position, ended)) request_.on_mark(*mark);
+  }
+
+  // The position, all before which reads as zeroes.
+  Result<std::uint64_t> read_back_marked(const std::string& text,
+                                         const ReportProgress& on_progress) {
+    const auto mark = decode_mark(text);
+    if (!mark) return mark.error();
+    const auto counters =
+        read_counters(drive_.claim.controller_fd(), drive_.options.admin_timeout_ms);
+    if (!counters) return counters.error();
+    auto ours = may_go_on(*mark, request_.method, zero_target(drive_), counters->host_writes);
+    if (!ours) return std::move(ours).error();
+    const double share = static_cast<double>(mark->position_bytes) / static_cast<double>(bytes_);
+    auto read_back = read_back_zeroes(
+        drive_, part_of(all_, 0, mark->position_bytes), how_.deadline,
+        [&](EraseProgress progress) {
+          progress.percent *= share;
+          on_progress(progress);
+        },
+        stop_);
+    if (!read_back || *read_back == mark->position_bytes) return read_back;
+    return Error{Errc::failed, fmt::format("only {} of the {} bytes that were zeroed read back as "
+                                           "zeroes",
+                                           *read_back, mark->position_bytes)};
+  }
+
   [[nodiscard]] Error end(const SweepResult& swept) const {
     return end_of(swept, begun_, verified_bytes_, bytes_, request_);
   }
 
   SweepResult zero_from(std::uint64_t position, const ReportProgress& on_progress) {
+    how_.on_mark = [this, position](std::uint64_t in_row) { mark(position + in_row, false); };
     return sweep(
         part_of(all_, position, bytes_), how_,
         [this](std::size_t /*worker*/, const Place& chunk) {
@@ -173,7 +231,8 @@ class Zeroing final {
       if (stop_.wait(drive_.options.zero_continue_pause_ms)) return end(now);
       now.end = SweepEnd::late;
       if (drive_.clock.now().mono.ms >= how_.deadline.ms) return end(now);
-      const auto read_back = read_back_zeroes(drive_, written, how_.deadline, stop_);
+      const auto read_back = read_back_zeroes(
+          drive_, written, how_.deadline, [](EraseProgress) {}, stop_);
       if (read_back) {
         verified_bytes_ += *read_back;
         drive_.log.warning(log_name::kNvme,
@@ -202,24 +261,36 @@ class Zeroing final {
   SweepOptions how_;
   RateLimit own_rate_;
   AlignedBuffer zeros_;
+  ZeroMarks marks_;
+  std::uint64_t resumed_at_bytes_ = 0;
   std::uint64_t verified_bytes_ = 0;  // the position up to which all was read back as zeroes
   std::uint32_t continuations_ = 0;
   bool begun_ = false;  // something was written
 };
+
+// Whatever appeared since the claim stops us here.
+Status last_look(const DriveContext& drive, const StopFlag& stop) {
+  if (auto unchanged = drive.claim.recheck(); !unchanged) {
+    return Error{unchanged.error().code == Errc::unknown ? Errc::failed : unchanged.error().code,
+                 unchanged.error().what + "; nothing was written", unchanged.error().raw};
+  }
+  if (stop.requested()) return Error{Errc::cancelled, "stopped before anything was zeroed"};
+  return Ok{};
+}
 
 }  // namespace
 
 Result<EraseEvidence> erase_by_zeroing(DriveContext& drive, const EraseRequest& request,
                                        const ReportProgress& on_progress, StopFlag& stop) {
   const MonoMs begun = drive.clock.now().mono;
-  // The last look: whatever appeared since the claim stops us here.
-  if (auto unchanged = drive.claim.recheck(); !unchanged) {
-    return Error{unchanged.error().code == Errc::unknown ? Errc::failed : unchanged.error().code,
-                 unchanged.error().what + "; nothing was written", unchanged.error().raw};
-  }
-  if (stop.requested()) return Error{Errc::cancelled, "stopped before anything was zeroed"};
-
+  if (auto may = last_look(drive, stop); !may) return std::move(may).error();
   Zeroing zeroing(drive, request, stop);
+  if (request.adopt_ours) {
+    auto goes_on = zeroing.go_on_behind(request.mark, on_progress);
+    if (!goes_on) return std::move(goes_on).error();
+    // Reading back may have taken hours.
+    if (auto may = last_look(drive, stop); !may) return std::move(may).error();
+  }
   if (auto zeroed = zeroing.run(on_progress); !zeroed) return std::move(zeroed).error();
   for (const ClaimedNamespace& ns : drive.claim.namespaces()) {
     if (auto flushed = flush(ns.fd.get()); !flushed) return std::move(flushed).error();
@@ -227,6 +298,8 @@ Result<EraseEvidence> erase_by_zeroing(DriveContext& drive, const EraseRequest& 
   EraseEvidence evidence;
   evidence.method = request.method;
   evidence.bytes_zeroed = zeroing.bytes();
+  evidence.resumed_at_bytes = zeroing.resumed_at_bytes();
+  evidence.adopted = request.adopt_ours;
   evidence.duration_ms = drive.clock.now().mono.ms - begun.ms;
   return evidence;
 }

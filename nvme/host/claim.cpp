@@ -20,6 +20,7 @@ bool same_nodes(const SysDrive& a, const SysDrive& b) {
   return std::equal(a.namespaces.begin(), a.namespaces.end(), b.namespaces.begin(),
                     b.namespaces.end(), [](const SysNamespace& x, const SysNamespace& y) {
                       return x.nsid == y.nsid && x.disk.number == y.disk.number &&
+                             x.disk_sequence == y.disk_sequence &&
                              x.capacity_bytes == y.capacity_bytes && x.block_bytes == y.block_bytes;
                     });
 }

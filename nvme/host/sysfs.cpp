@@ -91,6 +91,11 @@ Result<SysNamespace> read_namespace(const std::string& sysfs_root, const std::st
   auto block = read_number<std::uint32_t>(folder + "/queue/logical_block_size");
   if (!block) return std::move(block).error();
   found.block_bytes = *block;
+  if (exists(folder + "/diskseq")) {
+    auto sequence = read_number<std::uint64_t>(folder + "/diskseq");
+    if (!sequence) return std::move(sequence).error();
+    found.disk_sequence = *sequence;
+  }
   auto children = list_directory(folder);
   if (!children) return std::move(children).error();
   for (const std::string& child : *children) {

@@ -46,6 +46,8 @@ struct SysNamespace {
   std::uint32_t nsid = 0;
   std::uint64_t capacity_bytes = 0;
   std::uint32_t block_bytes = 0;
+  // diskseq: no other disk has it while the host is up. None: a kernel before 5.15.
+  std::optional<std::uint64_t> disk_sequence;
   std::vector<BlockDevice> partitions;
 };
 

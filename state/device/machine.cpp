@@ -56,7 +56,7 @@ constexpr std::array kRows{
     Row{S::guarding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::rechecking, T::still_burned, S::preparing, E::run_step, "Placement still says burned and unallocated"},
-    Row{S::rechecking, T::still_burned_adopt, S::erasing, E::erase, "Placement still says burned and unallocated, and our own sanitize may be running: adopt it"},
+    Row{S::rechecking, T::still_burned_adopt, S::erasing, E::erase, "Placement still says burned and unallocated, and our own erase was interrupted: adopt a sanitize that runs, go on with a zeroing"},
     Row{S::rechecking, T::placement_changed, S::pending_cleaning, E::drop, "Placement changed since admission: decide again"},
     Row{S::rechecking, T::placement_away, S::rechecking, E::recheck, "Placement does not answer: ask again"},
     Row{S::rechecking, T::lock_lost, S::pending_cleaning, E::drop, "the lock was lost before anything was done"},
@@ -89,11 +89,11 @@ constexpr std::array kRows{
     Row{S::erasing, T::erase_failed, S::error, E::drop, "the drive says it did not erase"},
     Row{S::erasing, T::erase_unknown, S::error, E::drop, "it was not seen to complete"},
     Row{S::erasing, T::erase_not_started, S::pending_cleaning, E::drop, "given up before the command was sent"},
-    Row{S::erasing, T::nothing_to_adopt, S::preparing, E::run_step, "our interrupted sanitize is not running any more: start over"},
+    Row{S::erasing, T::nothing_to_adopt, S::preparing, E::run_step, "our interrupted erase neither runs nor can go on: start over"},
     Row{S::erasing, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::erasing, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::erasing, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs, verify"},
+    Row{S::erasing, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted while erasing: look, adopt what runs or can go on, verify"},
     Row{S::erasing, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::verifying, T::verified, S::restoring, E::restore_driver, "nothing of the old content was found, and enough was looked at"},

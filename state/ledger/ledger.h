@@ -25,6 +25,9 @@ struct CleaningOnLedger {
   std::string nonce;            // the record's cleaning_nonce; empty: no erase was begun
   std::string baseline_digest;  // of the record's baseline; empty: its erase is not to be adopted
   std::string findings;         // JSON: of each clean step, as the record has them
+  // How far its zeroing has come (nvme/erase/zero_mark.h); empty: not told, or it is not to go on.
+  // Absent in lines of an older version.
+  std::string zero_mark = {};
   friend bool operator==(const CleaningOnLedger&, const CleaningOnLedger&) = default;
 };
 

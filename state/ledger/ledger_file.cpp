@@ -65,6 +65,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
     visit("cleaning_nonce", entry.cleaning.nonce, lenient);
     visit("baseline_sha256", entry.cleaning.baseline_digest, lenient);
     visit("findings", entry.cleaning.findings, lenient);
+    visit("zero_mark", entry.cleaning.zero_mark, sparse);
   }
   visit("certificate_pending", entry.certificate_pending, sparse);
 }

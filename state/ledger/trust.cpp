@@ -40,6 +40,12 @@ bool knows_erase(const LedgerEntry* known, const Record& record,
          known->cleaning.baseline_digest == digest(record.baseline);
 }
 
+std::string mark_of_zeroing(const LedgerEntry* known, const Record& record,
+                            const std::function<std::string(const std::string&)>& digest) {
+  if (!record.erase_begun || !knows_erase(known, record, digest)) return {};
+  return known->cleaning.zero_mark;
+}
+
 bool is_disowned_since(const LedgerEntry* known, const Record& record) {
   return known != nullptr && record.epoch < known->epoch && !known->dirty && !known->error &&
          known->provider.empty() && known->serial.empty() && known->certificate_id.empty();

@@ -27,6 +27,12 @@ namespace reclaim {
 [[nodiscard]] bool knows_erase(const LedgerEntry* known, const Record& record,
                                const std::function<std::string(const std::string&)>& digest);
 
+// What the zeroing that `record` says was begun told last of how far it is, for it to go on from;
+// empty: `known` does not tell of this erase, or of nothing that was zeroed.
+[[nodiscard]] std::string mark_of_zeroing(
+    const LedgerEntry* known, const Record& record,
+    const std::function<std::string(const std::string&)>& digest);
+
 // Whether an operator has disowned the device since `record` was written, and it is not ours since:
 // the line of `known` says nothing of it any more but an epoch. Somebody put the record back, or
 // Redis lost what came after it.

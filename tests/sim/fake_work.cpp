@@ -231,7 +231,7 @@ void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
   job->started_ms = scheduler_.now_ms();
   const bool sanitize = nvme::is_sanitize(job->request.method);
   if (job->request.adopt_ours) {
-    if (!sanitize) on_broken(job->address, "an adoption of what no drive goes on with");
+    if (!sanitize) return go_on_zeroing(job);
     job->adopted = true;
     const bool ours_runs = drive->running && drive->running->method == job->request.method;
     if (!ours_runs) return end_erase(job, Error{Errc::not_found, "no sanitize of ours runs"});
@@ -254,6 +254,22 @@ void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
   poll_erase(job);
 }
 
+std::string FakeDrives::mark_of(const Drive& drive) {
+  return fmt::format("{} at {}", drive.serial, drive.version);
+}
+
+void FakeDrives::go_on_zeroing(const std::shared_ptr<Erasing>& job) {
+  const Drive* drive = find(job->address);
+  if (job->request.mark.empty()) {
+    on_broken(job->address, "an adoption of what no drive goes on with");
+  }
+  if (job->request.mark != mark_of(*drive)) {
+    return end_erase(job, Error{Errc::not_found, "somebody else wrote"});
+  }
+  job->adopted = true;
+  overwrite_to_end(job);
+}
+
 // What the host, or commands one by one, do: it ends with the worker, and with what it has reached.
 void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
   const DriveThread& thread = drive_threads_[job->address];
@@ -272,6 +288,7 @@ void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
   if (drive->kind == Kind::stalls || spent_ms < drive->sanitize_ms) {
     drive->canary = 0;
     drive->version += 1;
+    if (hardware_.marks_zeroing) job->request.on_mark(mark_of(*drive));
     const std::int64_t left_ms = drive->sanitize_ms - spent_ms;
     scheduler_.answer(left_ms > 0 ? std::min<std::int64_t>(left_ms, 20'000) : 20'000,
                       [this, job] { overwrite_to_end(job); });
@@ -289,6 +306,7 @@ void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
   evidence.method = job->request.method;
   evidence.duration_ms = spent_ms;
   evidence.bytes_zeroed = 1U << 30U;
+  evidence.adopted = job->adopted;
   end_erase(job, evidence);
 }
 

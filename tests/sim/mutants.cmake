@@ -198,7 +198,7 @@ sim_mutant(everything_is_managed handlers/survey/claim_request.cpp
 ]] "")
 sim_mutant(zeroing_is_adopted handlers/conductor/recheck.cpp
   "a zeroing that ended with its worker is taken for one that goes on"
-  [[record.erase_begun && method && nvme::is_sanitize(*method);]]
+  [[record.erase_begun && method && (nvme::is_sanitize(*method) || marked);]]
   [[record.erase_begun;]])
 sim_mutant(plan_outlives_its_drive state/device/step.cpp
   "an enrolled drive is cleaned by the plan of the one before it"

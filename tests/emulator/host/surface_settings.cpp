@@ -26,7 +26,8 @@ subsystem  other_controller=CNTLID (0 = none) other_attached=NSID:0|1 nmic=NSID:
 host       settle_ms= (from bind or reset to nodes and live) vfio_user=0|1 (a guest has it open)
 faults     unreadable_after_crypto= garbage_sanitize_log= recycles_blocks= zeroes_nothing=
            zeroes_half= drops_zero_writes= format_keeps_data= ignores_features= ignores_delete=
-           lacks_namespace_commands= written_while_read= (0|1)
+           lacks_namespace_commands= written_while_read= counts_no_zeroing=
+           counts_no_writes= (0|1)
            namespace_headroom=SIZE (stays beside each namespace that is made)
            power_loss_at=PERCENT|off reset_at=PERCENT|off serial_changes_after=COMMANDS
            probe_fails=unbound|dead|released|off (of nvme, until a reset mends it)
@@ -268,6 +269,8 @@ void add_faults(SettingTable& table) {
   fault("ignores_delete", &Faults::ignores_delete);
   fault("lacks_namespace_commands", &Faults::lacks_namespace_commands);
   fault("written_while_read", &Faults::written_while_read);
+  fault("counts_no_zeroing", &Faults::counts_no_zeroing);
+  fault("counts_no_writes", &Faults::counts_no_writes);
   table["probe_fails"] = probe_fails;
   table["settle_ms"] = [](auto& s, auto& v) { return number(v, s.host.settle_ms); };
   table["multipath"] = [](auto& s, auto& v) { return flag(v, s.host.multipath); };

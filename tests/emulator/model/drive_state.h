@@ -13,7 +13,7 @@
 namespace reclaim::emulator {
 
 inline constexpr std::uint64_t kStateMagic = 0x3145564d4e4d4552;  // "REMNMVE1"
-inline constexpr std::uint32_t kStateVersion = 7;
+inline constexpr std::uint32_t kStateVersion = 8;
 inline constexpr std::uint32_t kNamespacesMax = 32;
 // Format 0: 512 bytes, format 1: 4096 bytes, format 2: 512 bytes and 8 of metadata behind each, of
 // which the kernel makes a disk without a size. The last is only set as a tenant's doing.
@@ -139,6 +139,8 @@ struct Faults {
   bool ignores_delete;               // Namespace Management: delete succeeds and deletes nothing
   bool lacks_namespace_commands;     // OACS says that namespaces can be managed; they cannot
   bool written_while_read;           // each read command is beside a write of somebody else
+  bool counts_no_zeroing;            // as the specification allows: Write Zeroes is no host write
+  bool counts_no_writes;             // the counter of host writes stands still
   std::uint64_t namespace_headroom;  // bytes that must be left beside a namespace that is made
   std::int8_t stalls_at = -1;        // percent at which SPROG stands still for ever
   std::int8_t fails_at = -1;         // percent at which a sanitize fails

@@ -36,7 +36,7 @@ std::uint16_t Controller::begin_write(std::uint32_t nsid, std::uint64_t offset,
                                       std::uint64_t length) {
   if (const std::uint16_t no = may_write(nsid, offset, length); no != kSuccess) return no;
   if (const std::uint16_t no = write_fault(nsid, offset, length); no != kSuccess) return no;
-  ++state_.smart.host_writes;
+  if (!state_.faults.counts_no_writes) ++state_.smart.host_writes;
   state_.smart.sectors_written += length / 512;
   state_.sanitize.data_erased = false;
   mark_written(nsid, offset, length);
@@ -76,7 +76,7 @@ std::uint16_t Controller::zero_range(std::uint32_t nsid, std::uint64_t offset,
   if (const std::uint16_t no = may_write(nsid, offset, length); no != kSuccess) return no;
   if (const std::uint16_t no = write_fault(nsid, offset, length); no != kSuccess) return no;
   const Faults& faults = state_.faults;
-  ++state_.smart.host_writes;
+  if (!faults.counts_no_writes && !faults.counts_no_zeroing) ++state_.smart.host_writes;
   state_.sanitize.data_erased = false;
   if (faults.never_writes || faults.lies_keeps_data || faults.zeroes_nothing) return kSuccess;
   const std::uint64_t block = block_bytes(nsid);

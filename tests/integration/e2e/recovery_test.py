@@ -126,26 +126,64 @@ class Interrupted(EndToEnd):
 
 
 class InterruptedSteps(EndToEnd):
-    """What goes on in no drive by itself starts over, from the first clean step."""
+    """What goes on in no drive by itself: a zeroing from its last mark, all else starts over."""
 
     def spec(self, **rules):
         return json.dumps({"vendor_id": "144d", "product_id": "a80a", **rules})
 
-    def test_zeroing_that_was_killed_in_the_middle_starts_over(self):
+    def zeroing(self, until):
+        """A slow zeroing, as far as `until` says."""
         made = self.setting(fault=",sanicap=none",
                             device_spec=self.spec(clear_action="zero", zero_rate="512K"))
         self.delete(made)
         made.worker.wait_field(FIRST, "clean_step", "nvme.write_zeroes")
-        wait_until(lambda: float(made.worker.field(FIRST, "progress") or 0) > 1, "it zeroes")
-        made.worker.kill()
+        wait_until(lambda: until(made), "it zeroes")
+        return made
+
+    def marked(self, made):
+        with open(os.path.join(made.worker.settings["state"], "ledger"), encoding="utf-8") as file:
+            return "zero_mark" in file.read()
+
+    def next_worker(self, made):
         self.assert_reserved(made)
         made.worker.write_config(device_spec=self.spec(clear_action="zero"))
         made.worker.start()
         self.assert_released(made, sanitizes=0)
-        certificate = self.certificate(made)
-        self.assertEqual(certificate["evidence"]["bytes_zeroed"], 32 << 20)
-        self.assertFalse(certificate["evidence"].get("adopted", False))
+        evidence = self.certificate(made)["evidence"]
+        self.assertEqual(evidence["bytes_zeroed"], 32 << 20)
+        self.assertEqual(made.host.digest(FIRST, SEED)["tenant_blocks_kept"], "0")
+        return evidence
+
+    def assert_went_on(self, made, evidence):
+        self.assertTrue(0 < evidence["resumed_at_bytes"] < 32 << 20, evidence)
+        self.assertTrue(evidence["adopted"])
+        triggers = [entry["trigger"] for entry in made.worker.journal()]
+        self.assertEqual(triggers.count("guards_passed"), 2, triggers)
+        for once in ("baseline_taken", "still_burned_adopt", "erased", "verified", "released"):
+            self.assertEqual(triggers.count(once), 1, triggers)
+
+    def test_zeroing_whose_worker_was_killed_goes_on(self):
+        made = self.zeroing(until=self.marked)
+        made.worker.kill()
+        self.assert_went_on(made, self.next_worker(made))
+        made.worker.wait_log(r"which read back as zeroes")
+
+    def test_zeroing_whose_worker_was_stopped_goes_on(self):
+        made = self.zeroing(
+            until=lambda made: float(made.worker.field(FIRST, "progress") or 0) > 3)
+        made.worker.stop()
+        self.assert_went_on(made, self.next_worker(made))
+
+    def test_zeroing_starts_over_where_another_wrote_meanwhile(self):
+        made = self.zeroing(until=self.marked)
+        made.worker.kill()
+        made.host.set(FIRST, host_writes=10_000_000)
+        evidence = self.next_worker(made)
+        self.assertNotIn("resumed_at_bytes", evidence)
+        self.assertFalse(evidence["adopted"])
         self.assert_verified_once_from_the_first_step(made)
+        self.assertIn("somebody else wrote", json.dumps(
+            [entry for entry in made.worker.journal() if entry["trigger"] == "nothing_to_adopt"]))
 
     def test_a_clean_step_that_was_killed_in_the_middle_starts_over(self):
         made = self.setting(duration_ms=LONG_MS)
