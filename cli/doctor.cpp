@@ -220,7 +220,9 @@ void check_redis(Session& session, Chart& chart) {
   } else if (!report->text.empty()) {
     chart.warning("redis", report->text, "appendonly yes, maxmemory-policy noeviction");
   } else {
-    chart.ok("redis", "connected; it persists and does not evict");
+    chart.ok("redis", session.settings().redis.cluster.empty()
+                          ? "connected; it persists and does not evict"
+                          : "connected; every master persists and does not evict");
   }
   check_redis_tls(session.settings().redis, (*store)->state().tls, session.clock().now().wall,
                   chart);
@@ -351,6 +353,7 @@ void check_host_and_services(Session& session, const DoctorOptions& options, Cha
   }
   check_redis(session, chart);
   check_sentinels(session, chart);
+  check_cluster(session, chart);
   check_worker(session, chart);
   check_placement(session, drives, chart);
   check_cyborg(session, chart);
@@ -361,6 +364,7 @@ void check_all(Session& session, const DoctorOptions& options, Chart& chart) {
   if (options.api) {
     check_redis(session, chart);
     check_sentinels(session, chart);
+    check_cluster(session, chart);
   } else {
     check_host_and_services(session, options, chart);
   }

@@ -16,6 +16,8 @@
 #include "placement/providers.h"
 #include "state/base/clock.h"
 #include "state/redis/options.h"
+#include "state/redis/redis.h"
+#include "state/redis/slots.h"
 #include "state/redis/tls.h"
 
 namespace reclaim::cli {
@@ -102,8 +104,14 @@ void check_udev_rules(const config::Settings& settings, const std::vector<nvme::
 
 // What protects the connection to Redis, and whether its certificate expires soon.
 void check_redis_tls(const RedisOptions& redis, const RedisTlsFacts& tls, WallMs now, Chart& chart);
+// Asks one server, and no other in its place; `question` judges the answer.
+[[nodiscard]] Status ask_redis(Session& session, const RedisOptions& server,
+                               const RedisGreeting& question);
 // Asks each sentinel of [redis] url, if it names any.
 void check_sentinels(Session& session, Chart& chart);
+// Asks each node of a cluster that [redis] url names, if it does; and what their answers mean.
+void check_cluster(Session& session, Chart& chart);
+void judge_cluster(const std::vector<Result<SlotMap>>& told, Chart& chart);
 
 // What a worker has to see and to write of the host, which a container may keep from it.
 void check_container(const nvme::Options& options, Chart& chart);

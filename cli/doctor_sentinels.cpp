@@ -5,7 +5,6 @@
 
 #include "cli/doctor_checks.h"
 #include "cli/session.h"
-#include "state/redis/client.h"
 #include "state/redis/sentinel.h"
 
 namespace reclaim::cli {
@@ -16,23 +15,12 @@ constexpr const char* kCheck = "redis sentinels";
 Result<RedisAddress> ask(Session& session, const RedisAddress& sentinel) {
   const RedisOptions& redis = session.settings().redis;
   Result<RedisAddress> master = Error{Errc::unavailable, "no answer"};
-  NullLogger silent;
-  const RedisGreeting greeting{sentinel_question(redis), [&](const RedisReply& answer) -> Status {
+  const RedisGreeting question{sentinel_question(redis), [&](const RedisReply& answer) -> Status {
                                  master = master_in(answer, redis);
                                  return master ? Status(Ok{}) : Status(master.error());
                                }};
-  auto client =
-      RedisClient::create(session.loop(), sentinel_options(redis, sentinel), silent, greeting);
-  if (!client) return std::move(client).error();
-  (*client)->start();
-  const auto settled = [&client] {
-    return (*client)->state().connected || !(*client)->state().last_error.empty();
-  };
-  session.run_until(settled, redis.connect_timeout_ms);
-  if ((*client)->state().connected) return master;
-  const std::string& why = (*client)->state().last_error;
-  return Error{Errc::unavailable,
-               why.empty() ? "no answer of Sentinel at " + describe(sentinel) : why};
+  const Status asked = ask_redis(session, sentinel_options(redis, sentinel), question);
+  return asked ? master : Result<RedisAddress>(asked.error());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "state/certificate/chain.h"
 #include "state/certificate/file_ledger.h"
 #include "state/redis/keys.h"
+#include "state/redis/redis.h"
 #include "version.h"
 
 namespace reclaim::cli {
@@ -30,7 +31,7 @@ std::vector<std::string> texts_of(const std::vector<config::Problem>& problems) 
 // Without the greeting of a store, which refuses a layout of another version, and writes one where
 // there is none.
 Result<std::optional<std::string>> read_schema(Session& session) {
-  auto client = RedisClient::create(session.loop(), session.settings().redis, session.log());
+  auto client = Redis::create(session.loop(), session.settings().redis, session.log());
   if (!client) return std::move(client).error();
   (*client)->start();
   const auto settled = [&client] {

@@ -16,11 +16,14 @@ constexpr std::size_t kUrlBytesMax = 4096;
 constexpr std::size_t kSocketPathBytesMax = 107;  // sockaddr_un.sun_path with its terminator
 constexpr unsigned kDbMax = 65535;
 constexpr std::string_view kForms =
-    "accepted: redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://[USER:PASSWORD@]/PATH[?db=N] and "
+    "accepted: redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://[USER:PASSWORD@]/PATH[?db=N], "
     "redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]/SERVICE[/DB]"
-    "[?sentinel_username=U&sentinel_password=P]; rediss:// and rediss+sentinel:// with TLS";
+    "[?sentinel_username=U&sentinel_password=P] and "
+    "redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]; rediss://, rediss+sentinel:// "
+    "and rediss+cluster:// with TLS";
+constexpr std::uint16_t kRedisPort = 6379;
 constexpr std::uint16_t kSentinelPort = 26379;
-constexpr std::size_t kSentinelsMax = 32;
+constexpr std::size_t kHostsMax = 32;
 
 Error invalid(std::string text) {
   return Error{Errc::invalid, std::move(text)};
@@ -84,7 +87,27 @@ Status take_address(std::string_view text, std::string& host, std::uint16_t& por
   return Ok{};
 }
 
-Status parse_tcp(std::string_view rest, RedisOptions& redis) {
+// "HOST[:PORT],..."; `what` they are, for an error.
+Result<std::vector<RedisAddress>> take_addresses(std::string_view hosts, std::uint16_t port,
+                                                 std::string_view what) {
+  std::vector<RedisAddress> addresses;
+  if (hosts.ends_with(',')) return invalid(fmt::format("no host, {}", kForms));
+  do {
+    RedisAddress address{"", port};
+    const std::string_view each = take_until(hosts, ',');
+    if (Status taken = take_address(each, address.host, address.port); !taken.ok()) {
+      return std::move(taken).error();
+    }
+    addresses.push_back(std::move(address));
+  } while (!hosts.empty());
+  if (addresses.size() > kHostsMax) {
+    return Error{Errc::limit, fmt::format("more than {} {}", kHostsMax, what)};
+  }
+  return addresses;
+}
+
+// Takes login and database off; what is left are hosts.
+Status take_login_and_db(std::string_view& rest, RedisOptions& redis) {
   if (rest.find_first_of("?#") != std::string_view::npos) {
     return invalid("'?' and '#' are not accepted here; in a password write %3F and %23");
   }
@@ -98,7 +121,25 @@ Status parse_tcp(std::string_view rest, RedisOptions& redis) {
     rest = rest.substr(0, slash);
   }
   take_login(rest, redis);
+  return Ok{};
+}
+
+Status parse_tcp(std::string_view rest, RedisOptions& redis) {
+  if (Status taken = take_login_and_db(rest, redis); !taken.ok()) return taken;
   return take_address(rest, redis.host, redis.port);
+}
+
+Status parse_cluster(std::string_view rest, RedisOptions& redis) {
+  if (Status taken = take_login_and_db(rest, redis); !taken.ok()) return taken;
+  if (redis.db != 0) {
+    return invalid(
+        "a Redis Cluster has database 0 alone: leave /DB out, and let nobody else use its "
+        "reclaim: keys");
+  }
+  auto nodes = take_addresses(rest, kRedisPort, "nodes; a few are enough, the others are learned");
+  if (!nodes) return std::move(nodes).error();
+  redis.cluster = *std::move(nodes);
+  return Ok{};
 }
 
 // The login of the sentinels, which is theirs alone.
@@ -141,18 +182,9 @@ Status parse_sentinel(std::string_view rest, RedisOptions& redis) {
   if (!db.empty()) {
     if (const auto taken = take_db(db, redis); !taken.ok()) return taken.error();
   }
-  if (hosts.ends_with(',')) return invalid(fmt::format("no host, {}", kForms));
-  do {
-    RedisAddress sentinel{"", kSentinelPort};
-    const std::string_view each = take_until(hosts, ',');
-    if (const Status taken = take_address(each, sentinel.host, sentinel.port); !taken.ok()) {
-      return taken;
-    }
-    redis.sentinels.push_back(std::move(sentinel));
-  } while (!hosts.empty());
-  if (redis.sentinels.size() > kSentinelsMax) {
-    return Error{Errc::limit, fmt::format("more than {} sentinels", kSentinelsMax)};
-  }
+  auto sentinels = take_addresses(hosts, kSentinelPort, "sentinels");
+  if (!sentinels) return std::move(sentinels).error();
+  redis.sentinels = *std::move(sentinels);
   return Ok{};
 }
 
@@ -169,6 +201,7 @@ bool redis_has_tls() {
 Status parse_redis_url(std::string_view text, RedisOptions& redis) {
   redis.host.clear();
   redis.sentinels.clear();
+  redis.cluster.clear();
   redis.sentinel_service.clear();
   redis.sentinel_username.clear();
   redis.sentinel_password.clear();
@@ -179,12 +212,9 @@ Status parse_redis_url(std::string_view text, RedisOptions& redis) {
   if (text.find_first_of(std::string_view("\0\n\r\t ", 5)) != std::string_view::npos) {
     return invalid("holds white space or a line break");
   }
-  if (text.starts_with("redis+cluster://")) {
-    return invalid(
-        "Redis Cluster is not followed (MOVED): name a proxy that follows it, or one server");
-  }
   const std::string_view scheme = text.substr(0, text.find("://"));
-  redis.tls.enabled = scheme == "rediss" || scheme == "rediss+sentinel";
+  redis.tls.enabled =
+      scheme == "rediss" || scheme == "rediss+sentinel" || scheme == "rediss+cluster";
   if (redis.tls.enabled && !redis_has_tls()) {
     return invalid(
         "TLS (rediss://) needs hiredis_ssl, which Debian 13 has and this build has not, as Debian "
@@ -195,11 +225,13 @@ Status parse_redis_url(std::string_view text, RedisOptions& redis) {
   if (scheme == "redis" || scheme == "rediss") parsed = parse_tcp(rest, redis);
   if (scheme == "redis+sentinel" || scheme == "rediss+sentinel")
     parsed = parse_sentinel(rest, redis);
+  if (scheme == "redis+cluster" || scheme == "rediss+cluster") parsed = parse_cluster(rest, redis);
   if (scheme == "unix") parsed = parse_unix(rest, redis);
   if (!parsed.ok()) return parsed;
   std::string all = redis.host + redis.unix_socket + redis.username + redis.password +
                     redis.sentinel_service + redis.sentinel_username + redis.sentinel_password;
   for (const RedisAddress& sentinel : redis.sentinels) all += sentinel.host;
+  for (const RedisAddress& node : redis.cluster) all += node.host;
   if (all.find('\0') != std::string::npos) return invalid("holds a NUL byte (%00)");
   if (redis.password.empty() && !redis.username.empty()) {
     return invalid("has a user but no password");

@@ -41,13 +41,16 @@ class Remarks {
   void redis() {
     const RedisOptions& redis = settings_.redis;
     if (!redis.unix_socket.empty()) return;
-    // Where the master stands, none but the sentinels know: beside them, as far as can be told.
-    std::vector<RedisAddress> at = redis.sentinels;
+    // Where the master stands, none but the sentinels know: beside them, as far as can be told. So
+    // it is with the nodes of a cluster that url does not name.
+    std::vector<RedisAddress> at = redis.sentinels.empty() ? redis.cluster : redis.sentinels;
     if (at.empty()) at.push_back({redis.host, redis.port});
     if (redis.password.empty()) {
-      const std::string where = redis.sentinels.empty()
-                                    ? fmt::format("{}:{}", redis.host, redis.port)
-                                    : fmt::format("the master of '{}'", redis.sentinel_service);
+      std::string where = fmt::format("{}:{}", redis.host, redis.port);
+      if (!redis.cluster.empty()) where = "a node of the cluster";
+      if (!redis.sentinels.empty()) {
+        where = fmt::format("the master of '{}'", redis.sentinel_service);
+      }
       add(fmt::format("[redis] url has no password: every client that can connect to {} may give "
                       "orders and change what is recorded",
                       where),

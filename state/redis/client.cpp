@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "state/redis/answers.h"
 #include "state/redis/link.h"
 #include "state/redis/sentinel.h"
 
@@ -56,7 +57,7 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
         retry_timer_(loop),
         connect_timer_(loop),
         deadline_timer_(loop),
-        soon_timer_(loop),
+        answers_(loop, [this] { drain(); }),
         random_(uv_hrtime()) {
     if (!options_.sentinels.empty()) options_.host.clear();
     if (options_.tls.enabled) tls_ = make_redis_tls(options_.tls);
@@ -77,10 +78,6 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
     Callback<RedisReply> done;
     std::int64_t deadline_ms = 0;
     std::string word;  // the command's first, for messages
-  };
-  struct Finished {
-    Callback<RedisReply> done;
-    Result<RedisReply> result;
   };
   struct Resolving {
     uv_getaddrinfo_t request{};
@@ -129,12 +126,11 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
 
   std::uint64_t last_ticket_ = 0;
   std::deque<Pending> pending_;
-  std::deque<Finished> finished_;
 
   uv::Timer retry_timer_;
   uv::Timer connect_timer_;
   uv::Timer deadline_timer_;
-  uv::Timer soon_timer_;
+  RedisAnswers answers_;
   std::int64_t deadline_armed_ms_ = 0;  // 0: not armed
   std::uint64_t late_ticket_ = 0;       // the command that was given one more round
   std::minstd_rand random_;
@@ -341,7 +337,7 @@ void RedisClient::Core::on_introduction(Result<RedisReply> reply) {
   --introductions_left_;
   Status judged = Ok{};
   if (reply.ok() && introductions_left_ == 1 && !options_.sentinels.empty()) {
-    judged = check_is_master(*reply);
+    judged = check_is_master(*reply, "the sentinel");
   } else if (reply.ok() && introductions_left_ == 0 && greeting_.judge) {
     judged = greeting_.judge(*reply);
   }
@@ -426,8 +422,6 @@ void RedisClient::Core::report(bool connected, const std::string& error) {
 void RedisClient::Core::command(std::vector<std::string> args, Callback<RedisReply> done,
                                 int timeout_ms) {
   CHECK(!args.empty() && done);
-  std::size_t bytes = 0;
-  for (const std::string& arg : args) bytes += arg.size();
   const auto refuse = [&](Errc code, std::string why) {
     answer(Error{code, std::move(why)}, std::move(done));
   };
@@ -441,9 +435,8 @@ void RedisClient::Core::command(std::vector<std::string> args, Callback<RedisRep
     return refuse(Errc::limit,
                   fmt::format("{} commands wait for Redis at {} already", pending_.size(), name_));
   }
-  if (bytes > options_.command_bytes_max) {
-    return refuse(Errc::limit, fmt::format("a command of {} bytes is over the limit of {} bytes",
-                                           bytes, options_.command_bytes_max));
+  if (Status length = check_length(args, options_); !length.ok()) {
+    return answer(std::move(length).error(), std::move(done));
   }
   const std::uint64_t ticket = ++last_ticket_;
   if (!link_->send(args, ticket)) {
@@ -496,36 +489,23 @@ void RedisClient::Core::on_deadline() {
 }
 
 void RedisClient::Core::finish(Callback<RedisReply> done, Result<RedisReply> result) {
-  finished_.push_back(Finished{std::move(done), std::move(result)});
+  answers_.add(std::move(done), std::move(result));
 }
 
 void RedisClient::Core::answer(Result<RedisReply> result, Callback<RedisReply> done) {
   finish(std::move(done), std::move(result));
-  soon_timer_.after(0, [this] { drain(); });
+  answers_.soon();
 }
 
-// Calls back for what is finished now; what these callbacks finish in turn waits for the next
-// round, so that a caller who asks again at once does not keep the loop from turning.
 void RedisClient::Core::drain() {
   const auto self = shared_from_this();
-  for (std::size_t left = finished_.size(); left > 0 && !finished_.empty(); --left) {
-    Finished finished = std::move(finished_.front());
-    finished_.pop_front();
-    finished.done(std::move(finished.result));
-  }
-  if (!finished_.empty() && !closed_) soon_timer_.after(0, [this] { drain(); });
+  answers_.drain();
 }
 
 void RedisClient::Core::close() {
   const auto self = shared_from_this();
   if (!closed_) give_up();
-  // A caller whose every cancelled command asks again would keep us here for ever: that is a bug.
-  std::size_t rounds = 0;
-  while (!finished_.empty()) {
-    CHECK(++rounds < 100);
-    drain();
-  }
-  soon_timer_.stop();
+  answers_.drain_all();
 }
 
 void RedisClient::Core::give_up() {
@@ -577,14 +557,16 @@ void RedisClient::on_state(std::function<void(const RedisState&)> on_change) {
 
 void RedisClient::command(std::vector<std::string> args, Callback<RedisReply> done,
                           int timeout_ms) {
-  if (measured_) {
-    done = [measured = measured_, began = now_ms(),
-            done = std::move(done)](Result<RedisReply> reply) {
-      measured(reply.ok() ? "ok" : to_string(reply.error().code), now_ms() - began);
-      done(std::move(reply));
-    };
-  }
-  core_->command(std::move(args), std::move(done), timeout_ms);
+  core_->command(std::move(args), measured(measure_, std::move(done)), timeout_ms);
+}
+
+void RedisClient::ask_each(const std::vector<std::string>& args,
+                           Callback<std::vector<RedisSaid>> done) {
+  command(args, [done = std::move(done)](Result<RedisReply> reply) {
+    std::vector<RedisSaid> said;
+    said.push_back({"", std::move(reply)});
+    done(std::move(said));
+  });
 }
 
 void RedisClient::answer(Result<RedisReply> result, Callback<RedisReply> done) {

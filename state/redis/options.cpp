@@ -11,26 +11,32 @@ std::string describe(const RedisAddress& address) {
 
 namespace {
 
-std::string describe_sentinels(const RedisOptions& options) {
+std::string list_of(const std::vector<RedisAddress>& addresses) {
   std::string text;
-  for (const RedisAddress& each : options.sentinels) {
-    text += (text.empty() ? "" : ", ") + describe(each);
-  }
-  return fmt::format("'{}' of the sentinels {}", options.sentinel_service, text);
+  for (const RedisAddress& each : addresses) text += (text.empty() ? "" : ", ") + describe(each);
+  return text;
 }
 
 }  // namespace
 
 std::string describe(const RedisOptions& options) {
   if (!options.unix_socket.empty()) return fmt::format("{}/{}", options.unix_socket, options.db);
-  if (!options.sentinels.empty() && options.host.empty()) return describe_sentinels(options);
+  if (!options.cluster.empty()) return "the cluster of " + list_of(options.cluster);
+  if (!options.sentinels.empty() && options.host.empty()) {
+    return fmt::format("'{}' of the sentinels {}", options.sentinel_service,
+                       list_of(options.sentinels));
+  }
   const std::string at = describe(RedisAddress{options.host, options.port});
   return options.called == "Redis" ? fmt::format("{}/{}", at, options.db) : at;
 }
 
 Status check_options(const RedisOptions& options) {
-  if (options.host.empty() && options.unix_socket.empty() && options.sentinels.empty()) {
+  if (options.host.empty() && options.unix_socket.empty() && options.sentinels.empty() &&
+      options.cluster.empty()) {
     return Error{Errc::invalid, "Redis: neither a host nor a unix socket is given"};
+  }
+  if (options.db != 0 && !options.cluster.empty()) {
+    return Error{Errc::invalid, "Redis: a cluster has no database but 0"};
   }
   if (options.db < 0) return Error{Errc::invalid, "Redis: the database number is below 0"};
   if (options.connect_timeout_ms <= 0 || options.command_timeout_ms <= 0 ||

@@ -26,7 +26,8 @@ struct RedisTlsOptions {
 };
 
 struct RedisOptions {
-  // Name or IP address; unused when unix_socket is set, and found out where there are sentinels.
+  // Name or IP address; unused when unix_socket or cluster is set, and found out where there are
+  // sentinels.
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
   std::string unix_socket;  // path; empty: TCP
@@ -37,9 +38,10 @@ struct RedisOptions {
   std::string sentinel_service;         // the name that they know it by
   std::string sentinel_username;        // as username and password, of the sentinels
   std::string sentinel_password;
-  RedisTlsOptions tls;            // of the sentinels as well
-  std::string called = "Redis";   // in messages
-  int connect_timeout_ms = 2000;  // until the server has accepted AUTH, SELECT and the greeting
+  std::vector<RedisAddress> cluster;  // of whose nodes some are these; empty: no cluster
+  RedisTlsOptions tls;                // of the sentinels, and of every node, as well
+  std::string called = "Redis";       // in messages
+  int connect_timeout_ms = 2000;      // until the server has accepted AUTH, SELECT and the greeting
   int command_timeout_ms = 2000;
   int reconnect_min_ms = 100;
   int reconnect_max_ms = 5000;

@@ -11,6 +11,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kErrorTextBytes = 300;
+constexpr std::string_view kSays = "Redis says: ";
 
 struct KnownError {
   std::string_view word;  // the first of the error reply
@@ -34,7 +35,7 @@ constexpr std::array kKnownErrors{
 
 Error error_from_redis(std::string_view text) {
   const std::string_view word = text.substr(0, text.find(' '));
-  Error error{Errc::failed, "Redis says: " + printable_excerpt(text, kErrorTextBytes)};
+  Error error{Errc::failed, std::string(kSays) + printable_excerpt(text, kErrorTextBytes)};
   for (const KnownError& known : kKnownErrors) {
     if (known.word == word) error.code = known.code;
   }
@@ -42,10 +43,15 @@ Error error_from_redis(std::string_view text) {
       text.starts_with("ERR Client sent AUTH")) {
     error.code = Errc::refused;
   }
-  if (word == "MOVED" || word == "ASK" || word == "CROSSSLOT") {
-    error.what += " (a node of a Redis Cluster; Reclaim speaks to one server or to a proxy)";
+  if (word == "MOVED" || word == "ASK") {
+    error.what += " (a node of a Redis Cluster: write redis+cluster:// in [redis] url)";
   }
   return error;
+}
+
+std::string_view redis_words_of(const Error& error) {
+  const std::string_view what = error.what;
+  return what.starts_with(kSays) ? what.substr(kSays.size()) : std::string_view();
 }
 
 Result<RedisReply> reply_from_hiredis(const redisReply& reply) {

@@ -43,13 +43,12 @@ Result<RedisAddress> master_in(const RedisReply& answer, const RedisOptions& red
   return RedisAddress{answer.elements[0].text, *port};
 }
 
-Status check_is_master(const RedisReply& role) {
+Status check_is_master(const RedisReply& role, std::string_view who) {
   const bool told = role.type == RedisReply::Type::array && !role.elements.empty();
   const std::string& word = told ? role.elements.front().text : role.text;
   if (word == "master") return Ok{};
-  return Error{Errc::unavailable,
-               fmt::format("the sentinel calls it the master, but it says that it is a {}",
-                           word.empty() ? "server without a role" : word)};
+  return Error{Errc::unavailable, fmt::format("{} calls it a master, but it says that it is a {}",
+                                              who, word.empty() ? "server without a role" : word)};
 }
 
 SentinelWatch::SentinelWatch(uv_loop_t* loop, const RedisOptions& options, OnFound on_found,

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "state/base/log.h"
@@ -67,7 +68,7 @@ class SentinelWatch final {
 [[nodiscard]] std::vector<std::string> sentinel_question(const RedisOptions& redis);
 [[nodiscard]] Result<RedisAddress> master_in(const RedisReply& answer, const RedisOptions& redis);
 
-// What the server that is said to be the master says of itself, asked with ROLE.
-[[nodiscard]] Status check_is_master(const RedisReply& role);
+// What the server that `who` calls a master says of itself, asked with ROLE.
+[[nodiscard]] Status check_is_master(const RedisReply& role, std::string_view who);
 
 }  // namespace reclaim

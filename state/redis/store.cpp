@@ -177,11 +177,11 @@ RedisStore::RedisStore(RedisStoreOptions options, const Clock& clock, Logger& lo
 Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisStoreOptions options,
                                                        const Clock& clock, Logger& logger) {
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), clock, logger));
-  auto client = RedisClient::create(loop, store->options_.redis, logger,
-                                    schema_greeting(store->options_.upgrades));
+  auto client =
+      Redis::create(loop, store->options_.redis, logger, schema_greeting(store->options_.upgrades));
   if (!client.ok()) return std::move(client).error();
-  auto watcher = RedisClient::create(loop, store->options_.redis, logger,
-                                     schema_greeting(store->options_.upgrades));
+  auto watcher =
+      Redis::create(loop, store->options_.redis, logger, schema_greeting(store->options_.upgrades));
   if (!watcher.ok()) return std::move(watcher).error();
   store->client_ = *std::move(client);
   store->watcher_ = *std::move(watcher);
@@ -466,12 +466,27 @@ void RedisStore::load_certificate(const std::string& host, const std::string& ad
 
 void RedisStore::check_persistence(Callback<PersistenceReport> done) {
   // Not CONFIG GET: an ACL for a service, and most hosted servers, forbid it; INFO says the same.
-  client_->command({"INFO"}, [done = std::move(done)](Result<RedisReply> reply) {
-    if (reply.ok()) return done(judge_persistence(reply->text));
-    if (is_unheard(reply.error())) return done(reply.error().wrap("whether Redis persists"));
-    PersistenceReport report;
-    report.text = fmt::format("cannot see whether Redis persists: {}", reply.error().what);
-    done(report);
+  client_->ask_each({"INFO"}, [done = std::move(done)](Result<std::vector<RedisSaid>> said) {
+    if (!said.ok()) return done(said.error().wrap("whether Redis persists"));
+    PersistenceReport all{true, true, false, ""};
+    for (const RedisSaid& each : *said) {
+      if (!each.reply.ok() && is_unheard(each.reply.error())) {
+        return done(each.reply.error().wrap("whether Redis persists"));
+      }
+      PersistenceReport one;
+      if (each.reply.ok()) {
+        one = judge_persistence(each.reply->text);
+      } else {
+        one.text = fmt::format("cannot see whether Redis persists: {}", each.reply.error().what);
+      }
+      all.known = all.known && one.known;
+      all.aof_enabled = all.aof_enabled && one.aof_enabled;
+      all.evicts = all.evicts || one.evicts;
+      if (one.text.empty()) continue;
+      all.text += fmt::format("{}{}{}{}", all.text.empty() ? "" : "; ", each.server,
+                              each.server.empty() ? "" : ": ", one.text);
+    }
+    done(std::move(all));
   });
 }
 

@@ -1,8 +1,9 @@
 // RedisStore: the Store on Redis. The layout of its keys is a documented interface: docs/redis.md.
 //
-// Thread: the loop's. Owns: two connections, one for commands and one that waits for kicks. On each
-// connect reclaim:schema is read before anything else; a Redis of another major version is not
-// spoken to, and everything answers `unavailable` with the reason.
+// Thread: the loop's. Owns: two connections (to a cluster: two to each master), one for commands
+// and one that waits for kicks. On each connect reclaim:schema is read before anything else; a
+// Redis of another major version is not spoken to, and everything answers `unavailable` with the
+// reason.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@
 #include "state/device/metrics_texts.h"
 #include "state/device/outbox.h"
 #include "state/device/store.h"
-#include "state/redis/client.h"
 #include "state/redis/options.h"
+#include "state/redis/redis.h"
 #include "state/redis/scripts.h"
 
 namespace reclaim {
@@ -66,7 +67,7 @@ struct RedisStoreOptions {
 };
 
 // Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what
-// an operator sees and sets does.
+// an operator sees and sets does. Of a cluster: what holds of all masters.
 struct PersistenceReport {
   bool known = false;        // false: the server does not let us look
   bool aof_enabled = false;  // the append-only file is on and its last write went well
@@ -194,7 +195,7 @@ class RedisStore final : public Store,
   const Clock& clock_;
   Logger& logger_;
   RedisScripts scripts_;
-  std::unique_ptr<RedisClient> client_;
+  std::unique_ptr<Redis> client_;
 
   // Where reading a host's kicks stands: an id while those read before but not acknowledged are
   // read again, ">" when only new ones are left. Absent: from the beginning.
@@ -202,7 +203,8 @@ class RedisStore final : public Store,
   std::string marks_owner_ = random_uuid();  // what our marks of messages hold: another's are not
   std::set<std::string> unreadable_;         // to be removed as soon as Redis can be asked to
 
-  std::unique_ptr<RedisClient> watcher_;
+  std::unique_ptr<Redis> watcher_;
+  bool waiting_ = false;  // for a kick: one command at a time
   std::unique_ptr<uv::Timer> watch_retry_;
   std::string watched_host_;
   std::string watched_id_ = "0-0";

@@ -1,6 +1,8 @@
 // RedisStore's wait for what is added to a host's streams, kicks and orders.
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "state/redis/keys.h"
 #include "state/redis/store.h"
 
@@ -39,8 +41,11 @@ void RedisStore::watch_kicks(const std::string& host, std::function<void()> on_k
 }
 
 // Waits on a connection of its own, since a blocked one answers nothing else. It only says that
-// there is something: read_kicks and take_orders fetch it.
+// there is something: read_kicks and take_orders fetch it. Where a wait is under way already, as on
+// another master of a cluster than the one that was away, that one goes on.
 void RedisStore::wait_for_kick() {
+  if (std::exchange(waiting_, true)) return;
+  watch_retry_->stop();
   watcher_->command(
       {"XREAD", "COUNT", "100", "BLOCK", std::to_string(options_.watch_block_ms), "STREAMS",
        redis_keys::of_host(watched_host_, "kicks"), redis_keys::of_host(watched_host_, "orders"),
@@ -50,6 +55,7 @@ void RedisStore::wait_for_kick() {
 }
 
 void RedisStore::on_waited(Result<RedisReply> reply) {
+  waiting_ = false;
   if (!reply.ok()) {
     // A lost connection comes back through on_state; anything else is tried again.
     const Errc code = reply.error().code;

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   reclaim::RedisOptions redis;
   if (parse_redis_url(text, redis).ok()) {
     CHECK(int{!redis.host.empty()} + int{!redis.unix_socket.empty()} +
-              int{!redis.sentinels.empty()} ==
+              int{!redis.sentinels.empty()} + int{!redis.cluster.empty()} ==
           1);
     CHECK(redis.port != 0);
   }

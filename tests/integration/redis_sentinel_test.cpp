@@ -160,10 +160,11 @@ TEST_F(RedisSentinelTest, WhatIsCalledTheMasterIsAskedWhetherItIs) {
   ASSERT_TRUE(run_until(loop_, [&] { return one->state().connected; }));
   const auto role = ask(*one, {"ROLE"});
   ASSERT_TRUE(role.ok());
-  EXPECT_THAT(check_is_master(*role).error().what, HasSubstr("says that it is a slave"));
+  EXPECT_THAT(check_is_master(*role, "the sentinel").error().what,
+              HasSubstr("says that it is a slave"));
   const auto master = client(other.options());
   ASSERT_TRUE(run_until(loop_, [&] { return master->state().connected; }));
-  EXPECT_TRUE(check_is_master(*ask(*master, {"ROLE"})).ok());
+  EXPECT_TRUE(check_is_master(*ask(*master, {"ROLE"}), "the sentinel").ok());
 }
 
 TEST_F(RedisSentinelTest, TheSentinelsHaveALoginOfTheirOwn) {

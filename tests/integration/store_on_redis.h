@@ -1,4 +1,4 @@
-// A RedisStore on a redis-server of the test's own, as the worlds of the store's contract.
+// A RedisStore on servers of the test's own, as the worlds of the store's contract.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "state/redis/store.h"
@@ -14,12 +15,11 @@
 
 namespace reclaim::test {
 
-// One Redis, one loop, one store on it; restart() is the worker's death and return.
-class StoreOnRedis {
+// One loop, one store on the Redis of `redis`; restart() is the worker's death and return.
+class StoreOn {
  public:
-  explicit StoreOnRedis(std::vector<std::string> server_options = {})
-      : server(std::move(server_options)) {
-    options.redis = server.options();
+  explicit StoreOn(RedisOptions redis) {
+    options.redis = std::move(redis);
     open();
   }
 
@@ -49,12 +49,22 @@ class StoreOnRedis {
     return world;
   }
 
-  RedisServer server;
   RedisStoreOptions options;
   SystemClock clock;
   NullLogger logger;
   uv::Loop loop;
   std::unique_ptr<RedisStore> store;
+};
+
+struct OneServer {
+  RedisServer server;
+};
+
+// On a server of its own.
+class StoreOnRedis : public OneServer, public StoreOn {
+ public:
+  explicit StoreOnRedis(std::vector<std::string> server_options = {})
+      : OneServer{RedisServer(std::move(server_options))}, StoreOn(server.options()) {}
 };
 
 }  // namespace reclaim::test

@@ -11,7 +11,7 @@
 # DIR/redis.port, DIR/redis.sock and DIR/redis.pid say how to reach it; a second start in the same
 # DIR takes the same port and what was saved. Where the options name a --tls-cert-file, the port
 # speaks TLS. RECLAIM_TEST_REDIS_SERVER names another server in the place of redis-server, as
-# valkey-server.
+# valkey-server. Where they say --cluster-enabled, the port 10,000 above is the node's as well.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -23,13 +23,20 @@ dir=$2
 shift 2
 server=${RECLAIM_TEST_REDIS_SERVER:-redis-server}
 
+is_free() {
+    ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
 # Ports below the kernel's range for outgoing connections, so that none of these takes it first.
 choose_port() {
     [ -s "$dir/redis.port" ] && return
-    local port tries
+    local port tries among=20000 bus=0
+    case " $* " in
+    *" --cluster-enabled "*) among=10000 bus=10000 ;;
+    esac
     for ((tries = 0; tries < 100; tries++)); do
-        port=$((10000 + RANDOM % 20000))
-        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+        port=$((10000 + RANDOM % among))
+        if is_free "$port" && is_free $((port + bus)); then
             echo "$port" >"$dir/redis.port"
             return
         fi
@@ -49,7 +56,7 @@ port_options() {
 }
 
 run() {
-    choose_port
+    choose_port "$@"
     port_options "$@"
     echo $BASHPID >"$dir/redis.pid"
     exec "$server" --bind 127.0.0.1 "${ports[@]}" \

@@ -77,6 +77,34 @@ TEST(DoctorRedisTls, WhatProtectsTheConnectionAndForHowLong) {
                                          HasSubstr(", this host's at 2023-11-27"))));
 }
 
+TEST(DoctorCluster, WhoHasTheSlotsAndWhoWouldTakeOver) {
+  const auto map = [](std::uint16_t last, std::size_t replicas) {
+    SlotMap of_two;
+    EXPECT_TRUE(of_two.give(0, 99, {{"10.0.0.1", 7001}, 1}));
+    EXPECT_TRUE(of_two.give(100, last, {{"10.0.0.2", 7002}, replicas}));
+    return of_two;
+  };
+  const auto look = [](const std::vector<Result<SlotMap>>& told) {
+    Chart chart;
+    judge_cluster(told, chart);
+    return lines(chart);
+  };
+  const Error away{Errc::unavailable, "cannot use Redis at n3"};
+  const SlotMap good = map(16'383, 1);
+  EXPECT_THAT(look({}), IsEmpty());
+  EXPECT_THAT(look({away}), IsEmpty()) << "told elsewhere";
+  EXPECT_THAT(look({good, good}),
+              ElementsAre("redis cluster ok: 2 masters have all 16384 slots; replicas of each: 1"));
+  EXPECT_THAT(look({good, away}),
+              ElementsAre(AllOf(HasSubstr("redis cluster warning: 2 masters have all"),
+                                HasSubstr("1 of 2 do not answer: cannot use Redis at n3"))));
+  EXPECT_THAT(look({map(16'383, 0)}), ElementsAre(HasSubstr("replicas of each: 0 to 1; nobody "
+                                                            "takes over from 10.0.0.2:7002")));
+  EXPECT_THAT(look({good, map(16'383, 0)}), ElementsAre(HasSubstr("nodes do not agree")));
+  EXPECT_THAT(look({map(16'381, 1)}),
+              ElementsAre("redis cluster error: 2 masters; 2 of 16384 slots have none"));
+}
+
 TEST(DoctorUdev, RulesThatListNothingOrNotAllAreNoOk) {
   std::string folder = (std::filesystem::temp_directory_path() / "reclaim-udev-XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);

@@ -86,11 +86,40 @@ TEST(RedisUrl, SentinelErrors) {
   EXPECT_THAT(redis_error(many + "/cloud"), HasSubstr("more than 32 sentinels"));
 }
 
+TEST(RedisUrl, Cluster) {
+  const RedisOptions short_form = redis("redis+cluster://n1");
+  EXPECT_EQ(short_form.host, "") << "its nodes are";
+  EXPECT_EQ(short_form.cluster, (std::vector<RedisAddress>{{"n1", 6379}}));
+  const RedisOptions full = redis("redis+cluster://u:p%2C%3F@n1:1,[::1]:2,n3/0");
+  EXPECT_EQ(full.cluster, (std::vector<RedisAddress>{{"n1", 1}, {"::1", 2}, {"n3", 6379}}));
+  EXPECT_EQ(full.username, "u");
+  EXPECT_EQ(full.password, "p,?");
+  EXPECT_TRUE(redis("redis://h").cluster.empty());
+  RedisOptions again = full;
+  ASSERT_TRUE(parse_redis_url("redis://h", again).ok());
+  EXPECT_TRUE(again.cluster.empty()) << "what was read before";
+}
+
+TEST(RedisUrl, ClusterErrors) {
+  EXPECT_THAT(redis_error("redis+cluster://n1/3"), HasSubstr("has database 0 alone"));
+  EXPECT_THAT(redis_error("redis+cluster://n1/x"), HasSubstr("database is not a number"));
+  EXPECT_THAT(redis_error("redis+cluster://"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis+cluster://n1,,n2"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis+cluster://n1,"), HasSubstr("no host"));
+  EXPECT_THAT(redis_error("redis+cluster://n1:x"), HasSubstr("port"));
+  EXPECT_THAT(redis_error("redis+cluster://n1?db=1"), HasSubstr("'?' and '#' are not accepted"));
+  EXPECT_THAT(redis_error("redis+cluster://u@n1"), HasSubstr("a user but no password"));
+  std::string many = "redis+cluster://n";
+  for (int i = 0; i < 40; ++i) many += ",n";
+  EXPECT_THAT(redis_error(many), HasSubstr("more than 32 nodes; a few are enough"));
+}
+
 TEST(RedisUrl, TlsWhereHiredisHasIt) {
   EXPECT_FALSE(redis("redis://h").tls.enabled);
+  EXPECT_FALSE(redis("redis+cluster://h").tls.enabled);
   EXPECT_FALSE(redis("redis+sentinel://h/s").tls.enabled);
   if (!redis_has_tls()) {
-    for (const char* url : {"rediss://h", "rediss+sentinel://h/s"}) {
+    for (const char* url : {"rediss://h", "rediss+sentinel://h/s", "rediss+cluster://h"}) {
       EXPECT_THAT(redis_error(url), AllOf(HasSubstr("this build has not"), HasSubstr("Debian 13"),
                                           HasSubstr("a unix socket or a tunnel")));
     }
@@ -105,13 +134,14 @@ TEST(RedisUrl, TlsWhereHiredisHasIt) {
   const RedisOptions by_sentinels = redis("rediss+sentinel://u:p@s1,s2:1/cloud");
   EXPECT_TRUE(by_sentinels.tls.enabled);
   EXPECT_EQ(by_sentinels.sentinels, (std::vector<RedisAddress>{{"s1", 26379}, {"s2", 1}}));
+  EXPECT_TRUE(redis("rediss+cluster://h").tls.enabled);
+  EXPECT_EQ(redis("rediss+cluster://h").cluster, (std::vector<RedisAddress>{{"h", 6379}}));
   RedisOptions again = plain;
   ASSERT_TRUE(parse_redis_url("redis://h", again).ok());
   EXPECT_FALSE(again.tls.enabled) << "what was read before";
 }
 
 TEST(RedisUrl, Errors) {
-  EXPECT_THAT(redis_error("redis+cluster://h"), HasSubstr("Redis Cluster is not followed"));
   EXPECT_THAT(redis_error("h:6379"), HasSubstr("accepted: redis://"));
   EXPECT_THAT(redis_error("redis"), HasSubstr("accepted: redis://"));
   EXPECT_THAT(redis_error("redis+unix://h"), HasSubstr("accepted: redis://"));
