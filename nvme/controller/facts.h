@@ -191,9 +191,9 @@ struct EraseEvidence {
   bool adopted = false;  // it was already running, or begun, when we came
   std::int64_t duration_ms = 0;
   std::uint64_t bytes_zeroed = 0;  // write_zeroes, overwrite: all of every namespace
-  // Of these, from the beginning on: zeroed by a worker before and read back as zeroes by this one.
+  std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all
+  // Of bytes_zeroed, from the first on: zeroed by a worker before, read back as zeroes by this one.
   std::uint64_t resumed_at_bytes = 0;
-  std::uint32_t commands = 0;  // format: accepted and completed, one a namespace or one in all
 
   // SSTAT 4: erased, and deallocated although the drive was asked not to. An erasure like SSTAT 1.
   [[nodiscard]] bool unexpectedly_deallocated() const {

@@ -61,6 +61,17 @@ TEST(Evidence, IsStoredToTheByte) {
   EXPECT_FALSE(counters_of_verification(R"({"host_reads":1})").ok());
 }
 
+TEST(Evidence, ThatAZeroingWentOnIsStoredAndTold) {
+  nvme::EraseEvidence evidence;
+  evidence.method = nvme::EraseMethod::overwrite;
+  evidence.adopted = true;
+  evidence.bytes_zeroed = 9;
+  evidence.resumed_at_bytes = 4;
+  EXPECT_THAT(to_json(evidence), HasSubstr(R"("resumed_at_bytes":4})"));
+  EXPECT_EQ(*evidence_of_json(to_json(evidence)), evidence);
+  EXPECT_THAT(summary(evidence), HasSubstr("9 bytes zeroed, of them 4 by a worker before"));
+}
+
 TEST(Evidence, OfAnOlderVersionIsRead) {
   const auto back = evidence_of_json(
       R"({"method":"sanitize_crypto","cdw10":4,"scdw10":4,"sstat":1,"global_data_erased":true,)"
