@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "state/redis/slots.h"
+#include "tests/integration/documented_acl.h"
 #include "tests/integration/redis_nodes.h"
 #include "tests/integration/store_on_redis.h"
 
@@ -72,6 +73,23 @@ TEST_F(RedisClusterTest, KeepsTheContractOnEachMaster) {
   }
   for (std::size_t i = 0; i < RedisNodes::kMasters; ++i) {
     EXPECT_NE(nodes_->master(i).cli({"DBSIZE"}), "0") << i;
+  }
+}
+
+TEST_F(RedisClusterTest, WorksAsTheDocumentedUserOfItsHost) {
+  for (const contract::Check& check : contract::kChecks) {
+    const std::string host = std::string("user-") + check.name;
+    for (const auto& server : nodes_->all()) {
+      ASSERT_EQ(server->cli(test::documented_acl(host)), "OK");
+    }
+    RedisOptions options = nodes_->options();
+    options.username = "reclaim-" + host;
+    options.password = "PASSWORD";
+    StoreOn redis(options);
+    ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
+    SCOPED_TRACE(check.name);
+    check.run(redis.world(host));
+    EXPECT_TRUE(persistence(redis).known);
   }
 }
 
