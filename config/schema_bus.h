@@ -233,10 +233,12 @@ inline constexpr std::array kBusOptions = {
                  "redis://[USER:PASSWORD@]HOST[:PORT][/DB], unix://[USER:PASSWORD@]/PATH[?db=N], "
                  "or, where "
                  "Redis Sentinel names the master, "
-                 "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],.../SERVICE[/DB] (docs/redis.md). "
+                 "redis+sentinel://[USER:PASSWORD@]HOST[:PORT],.../SERVICE[/DB], or, of a Redis "
+                 "Cluster, redis+cluster://[USER:PASSWORD@]HOST[:PORT],... (docs/redis.md). "
                  "User and password are percent-encoded; redis://:PASSWORD@HOST is for a server "
-                 "without ACLs; '$' is written '$$'. rediss:// and rediss+sentinel:// are the same "
-                 "with TLS, where hiredis has it: in Debian 13, not in Debian 12. "
+                 "without ACLs; '$' is written '$$'. rediss://, rediss+sentinel:// and "
+                 "rediss+cluster:// are the same with TLS, where hiredis has it: in Debian 13, not "
+                 "in Debian 12. "
                  "Default: redis://127.0.0.1:6379/0.",
          .secret = true}),
     kRedis.option<&Settings::redis, &RedisOptions::tls, &RedisTlsOptions::ca_file>(

@@ -5,15 +5,16 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "tests/integration/documented_acl.h"
 #include "tests/integration/store_on_redis.h"
 
 namespace reclaim {
 namespace {
 
+using test::documented_acl;
 using test::StoreOnRedis;
 using testing::HasSubstr;
 
@@ -127,31 +128,6 @@ TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
   EXPECT_EQ((*hosts)[0].version, "0.2.0");
   EXPECT_EQ((*hosts)[1].host, "compute-2");
   EXPECT_EQ((*hosts)[1].burned, 1U);
-}
-
-// The command of docs/redis.md that makes a host's user, as redis-cli splits it.
-std::vector<std::string> documented_acl(const std::string& host) {
-  std::ifstream file(RECLAIM_REDIS_DOC);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::size_t from = text.find("ACL SETUSER reclaim-HOST");
-  CHECK(from != std::string::npos);
-  text = text.substr(from, text.find("```", from) - from);
-  std::vector<std::string> words{""};
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (!quoted && (text[i] == ' ' || text[i] == '\n')) {
-      if (!words.back().empty()) words.emplace_back();
-    } else if (text.substr(i, 4) == "HOST") {
-      words.back() += host;
-      i += 3;
-    } else {
-      words.back() += text[i];
-    }
-  }
-  if (words.back().empty()) words.pop_back();
-  return words;
 }
 
 TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "state/redis/slots.h"
+#include "tests/integration/documented_acl.h"
 #include "tests/integration/redis_nodes.h"
 #include "tests/integration/store_on_redis.h"
 
@@ -55,28 +56,45 @@ std::string error_of(const RedisOptions& options) {
 // What needs a cluster and does it no harm.
 class RedisClusterTest : public testing::Test {
  protected:
-  static void SetUpTestSuite() { nodes_ = std::make_unique<RedisNodes>(0); }
-  static void TearDownTestSuite() { nodes_.reset(); }
+  static void SetUpTestSuite() { nodes = std::make_unique<RedisNodes>(0); }
+  static void TearDownTestSuite() { nodes.reset(); }
 
-  static std::unique_ptr<RedisNodes> nodes_;
+  static std::unique_ptr<RedisNodes> nodes;
 };
 
-std::unique_ptr<RedisNodes> RedisClusterTest::nodes_;
+std::unique_ptr<RedisNodes> RedisClusterTest::nodes;
 
 TEST_F(RedisClusterTest, KeepsTheContractOnEachMaster) {
   for (const contract::Check& check : contract::kChecks) {
-    StoreOn redis(nodes_->options());
+    StoreOn redis(nodes->options());
     ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
     SCOPED_TRACE(check.name);
     check.run(redis.world(std::string("host-") + check.name));
   }
   for (std::size_t i = 0; i < RedisNodes::kMasters; ++i) {
-    EXPECT_NE(nodes_->master(i).cli({"DBSIZE"}), "0") << i;
+    EXPECT_NE(nodes->master(i).cli({"DBSIZE"}), "0") << i;
+  }
+}
+
+TEST_F(RedisClusterTest, WorksAsTheDocumentedUserOfItsHost) {
+  for (const contract::Check& check : contract::kChecks) {
+    const std::string host = std::string("user-") + check.name;
+    for (const auto& server : nodes->all()) {
+      ASSERT_EQ(server->cli(test::documented_acl(host)), "OK");
+    }
+    RedisOptions options = nodes->options();
+    options.username = "reclaim-" + host;
+    options.password = "PASSWORD";
+    StoreOn redis(options);
+    ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
+    SCOPED_TRACE(check.name);
+    check.run(redis.world(host));
+    EXPECT_TRUE(persistence(redis).known);
   }
 }
 
 TEST_F(RedisClusterTest, HostsOfAllMastersAreReadInOne) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
   std::size_t beaten = 0;
   constexpr std::size_t kHosts = 700;  // two pieces of MGET
@@ -100,11 +118,11 @@ TEST_F(RedisClusterTest, HostsOfAllMastersAreReadInOne) {
 }
 
 TEST_F(RedisClusterTest, PersistenceIsLookedAtOnEachMaster) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
   EXPECT_EQ(persistence(redis).text, "");
   EXPECT_TRUE(persistence(redis).known && persistence(redis).aof_enabled);
-  test::RedisServer& last = nodes_->master(2);
+  test::RedisServer& last = nodes->master(2);
   last.cli({"CONFIG", "SET", "appendonly", "no"});
   last.cli({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   last.cli({"CONFIG", "SET", "maxmemory", "100mb"});
@@ -113,55 +131,55 @@ TEST_F(RedisClusterTest, PersistenceIsLookedAtOnEachMaster) {
   EXPECT_TRUE(report.evicts);
   EXPECT_THAT(report.text, AllOf(HasSubstr(describe(address_of(last)) + ": Redis keeps no append"),
                                  HasSubstr("maxmemory-policy allkeys-lru")));
-  EXPECT_THAT(report.text, Not(HasSubstr(describe(address_of(nodes_->master(0))))));
+  EXPECT_THAT(report.text, Not(HasSubstr(describe(address_of(nodes->master(0))))));
   last.cli({"CONFIG", "SET", "maxmemory", "0"});
   last.cli({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
   last.cli({"CONFIG", "SET", "appendonly", "yes"});
 }
 
 TEST_F(RedisClusterTest, TheSchemaOfTheWholeClusterIsLookedAt) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
-  EXPECT_EQ(nodes_->cli({"GET", "reclaim:schema"}), "2");
-  nodes_->cli({"SET", "reclaim:schema", "3"});
+  EXPECT_EQ(nodes->cli({"GET", "reclaim:schema"}), "2");
+  nodes->cli({"SET", "reclaim:schema", "3"});
   redis.open();
   ASSERT_TRUE(run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
   EXPECT_THAT(redis.store->state().last_error, HasSubstr("reclaim:schema is '3'"));
   EXPECT_EQ(contract::load(redis.world("compute-1")).error().code, Errc::unavailable);
-  nodes_->cli({"SET", "reclaim:schema", "2"});
+  nodes->cli({"SET", "reclaim:schema", "2"});
   EXPECT_TRUE(redis.connected());
 }
 
 // One that stands is found at a schema that changes as soon as it has to connect again.
 TEST_F(RedisClusterTest, TheSchemaIsLookedAtAgainAfterALoss) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
-  nodes_->cli({"SET", "reclaim:schema", "3"});
+  nodes->cli({"SET", "reclaim:schema", "3"});
   for (std::size_t i = 0; i < RedisNodes::kMasters; ++i) {
-    nodes_->master(i).cli({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    nodes->master(i).cli({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
   }
   ASSERT_TRUE(run_until(redis.loop, [&] {
     return redis.store->state().last_error.find("reclaim:schema is '3'") != std::string::npos;
   }));
   EXPECT_EQ(contract::load(redis.world("compute-1")).error().code, Errc::unavailable);
-  nodes_->cli({"SET", "reclaim:schema", "2"});
+  nodes->cli({"SET", "reclaim:schema", "2"});
   EXPECT_TRUE(redis.connected());
 }
 
 TEST_F(RedisClusterTest, AKickIsHeardThoughTheConnectionsToTheOtherMastersEnd) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   redis.options.watch_block_ms = 600'000;
   redis.options.redis.command_timeout_ms = 600'000;
   redis.open();
   ASSERT_TRUE(redis.connected());
-  const std::vector<std::string> hosts = hosts_of_each(*nodes_);
+  const std::vector<std::string> hosts = hosts_of_each(*nodes);
   const contract::World world = redis.world(hosts[0]);
   int heard = 0;
   redis.store->watch_kicks(world.host, [&] { ++heard; });
   world.run_until([&] { return heard >= 1; });
   for (const std::size_t lost : {1U, 0U, 2U}) {
     const std::uint64_t before = redis.store->state().connects;
-    nodes_->master(lost).cli({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    nodes->master(lost).cli({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
     world.run_until([&] { return redis.store->state().connects > before; });
     test::run_for(redis.loop, 300);
     const int now = heard;
@@ -169,7 +187,7 @@ TEST_F(RedisClusterTest, AKickIsHeardThoughTheConnectionsToTheOtherMastersEnd) {
     world.run_until([&] { return heard > now; });
   }
   // One wait at a time, whatever was lost in between.
-  const std::string clients = nodes_->master(0).cli({"CLIENT", "LIST"});
+  const std::string clients = nodes->master(0).cli({"CLIENT", "LIST"});
   std::size_t waiting = 0;
   for (std::size_t at = clients.find("cmd=xread "); at != std::string::npos;
        at = clients.find("cmd=xread ", at + 1)) {
@@ -180,14 +198,14 @@ TEST_F(RedisClusterTest, AKickIsHeardThoughTheConnectionsToTheOtherMastersEnd) {
 
 TEST_F(RedisClusterTest, EndsInTheMidstOfConnecting) {
   for (int turns = 0; turns < 30; ++turns) {
-    StoreOn redis(nodes_->options());
+    StoreOn redis(nodes->options());
     int left = turns;
     run_until(redis.loop, [&] { return left-- <= 0; });
   }
 }
 
 TEST_F(RedisClusterTest, EveryCallerIsAnsweredWhenItIsClosed) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
   int answered = 0;
   for (int i = 0; i < 200; ++i) {
@@ -202,7 +220,7 @@ TEST_F(RedisClusterTest, EveryCallerIsAnsweredWhenItIsClosed) {
 }
 
 TEST_F(RedisClusterTest, CommandsAreBounded) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   redis.options.redis.commands_in_flight_max = 10;
   redis.options.redis.command_bytes_max = 1'000;
   redis.open();
@@ -226,11 +244,11 @@ TEST_F(RedisClusterTest, CommandsAreBounded) {
 }
 
 TEST_F(RedisClusterTest, ASlotThatNobodyHasIsSaid) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
   const std::string slot = std::to_string(slot_of_key("{compute-1}"));
-  test::RedisServer& owner = nodes_->master(nodes_->master_of("{compute-1}"));
-  for (const auto& server : nodes_->all()) server->cli({"CLUSTER", "DELSLOTS", slot});
+  test::RedisServer& owner = nodes->master(nodes->master_of("{compute-1}"));
+  for (const auto& server : nodes->all()) server->cli({"CLUSTER", "DELSLOTS", slot});
   redis.options.redis.command_timeout_ms = 300;
   redis.open();
   ASSERT_TRUE(run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
@@ -247,11 +265,11 @@ TEST_F(RedisClusterTest, WhatIsWrongIsSaidWithTheRemedy) {
   no_cluster.cluster = {address_of(alone)};
   EXPECT_THAT(error_of(no_cluster), AllOf(HasSubstr("no node tells the slots"),
                                           HasSubstr("write redis:// in [redis] url")));
-  RedisOptions one_node = nodes_->master(0).options();
+  RedisOptions one_node = nodes->master(0).options();
   std::string error = error_of(one_node);
-  if (error.empty()) error = error_of(nodes_->master(1).options());
+  if (error.empty()) error = error_of(nodes->master(1).options());
   EXPECT_THAT(error, HasSubstr("write redis+cluster:// in [redis] url"));
-  RedisOptions nobody = nodes_->options();
+  RedisOptions nobody = nodes->options();
   nobody.cluster.resize(1);
   EXPECT_THAT(error_of(nobody),
               HasSubstr("cannot use Redis at the cluster of 127.0.0.1:1: no node tells the slots: "
@@ -259,11 +277,11 @@ TEST_F(RedisClusterTest, WhatIsWrongIsSaidWithTheRemedy) {
 }
 
 TEST_F(RedisClusterTest, AUserThatMayNotAskForTheSlotsIsTold) {
-  for (const auto& server : nodes_->all()) {
+  for (const auto& server : nodes->all()) {
     server->cli({"ACL", "SETUSER", "blind", "on", ">pw", "~*", "+@all", "-cluster"});
     server->cli({"ACL", "SETUSER", "roleless", "on", ">pw", "~*", "+@all", "-role"});
   }
-  RedisOptions options = nodes_->options();
+  RedisOptions options = nodes->options();
   options.password = "pw";
   for (const char* user : {"blind", "roleless"}) {
     options.username = user;
@@ -301,6 +319,7 @@ TEST_F(RedisFailover, AKilledMasterIsLeftForItsReplica) {
   ASSERT_TRUE(redis.connected());
   const std::vector<std::string> hosts = hosts_of_each(nodes);
   std::vector<contract::World> worlds;
+  worlds.reserve(hosts.size());
   for (const std::string& host : hosts) worlds.push_back(redis.world(host));
   for (const auto& world : worlds) ASSERT_TRUE(contract::save(world, record_of(world, 1)).ok());
   ASSERT_TRUE(run_until(redis.loop, [&] {

@@ -24,33 +24,33 @@ constexpr const char* kTag = "{compute-1}";
 class RedisResharding : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    nodes_ = std::make_unique<RedisNodes>(0);
-    at_ = nodes_->master_of(kTag);
+    nodes = std::make_unique<RedisNodes>(0);
+    at = nodes->master_of(kTag);
   }
-  static void TearDownTestSuite() { nodes_.reset(); }
+  static void TearDownTestSuite() { nodes.reset(); }
 
-  RedisResharding() : from_(at_), to_((at_ + 1) % RedisNodes::kMasters) {}
+  RedisResharding() : from_(at), to_((at + 1) % RedisNodes::kMasters) {}
 
   // Moves the slot step by step, `between` each two of them.
   void move(const std::function<void()>& between) {
-    nodes_->begin_move(kTag, from_, to_);
+    nodes->begin_move(kTag, from_, to_);
     between();
-    while (nodes_->move_a_key(kTag, from_, to_)) between();
+    while (nodes->move_a_key(kTag, from_, to_)) between();
     between();
-    nodes_->end_move(kTag, from_, to_);
+    nodes->end_move(kTag, from_, to_);
     between();
-    at_ = to_;
+    at = to_;
   }
 
-  static std::unique_ptr<RedisNodes> nodes_;
-  static std::size_t at_;  // who has the slot
+  static std::unique_ptr<RedisNodes> nodes;
+  static std::size_t at;  // who has the slot
   std::size_t from_;
   std::size_t to_;
   NullLogger logger_;
 };
 
-std::unique_ptr<RedisNodes> RedisResharding::nodes_;
-std::size_t RedisResharding::at_ = 0;
+std::unique_ptr<RedisNodes> RedisResharding::nodes;
+std::size_t RedisResharding::at = 0;
 
 // Sends without waiting for answers, and notes what is not as it has to be.
 class Sender {
@@ -77,7 +77,7 @@ class Sender {
 
 TEST_F(RedisResharding, NothingIsLostDoneTwiceOrOutOfOrder) {
   uv::Loop loop;
-  auto created = Redis::create(loop.raw(), nodes_->options(), logger_);
+  auto created = Redis::create(loop.raw(), nodes->options(), logger_);
   ASSERT_TRUE(created.ok());
   Redis& redis = **created;
   redis.start();
@@ -106,7 +106,7 @@ TEST_F(RedisResharding, NothingIsLostDoneTwiceOrOutOfOrder) {
   move(some);
   ASSERT_TRUE(run_until(loop, [&] { return sender.answered == sender.sent; }));
   for (std::size_t of = 0; of < kLists; ++of) {
-    EXPECT_EQ(nodes_->cli({"LLEN", key(of)}), std::to_string(rounds));
+    EXPECT_EQ(nodes->cli({"LLEN", key(of)}), std::to_string(rounds));
   }
   EXPECT_GE(rounds, 40U);
   EXPECT_TRUE(redis.state().connected);
@@ -115,7 +115,7 @@ TEST_F(RedisResharding, NothingIsLostDoneTwiceOrOutOfOrder) {
 
 // The worker's own commands: what a script waits for is the end of the move.
 TEST_F(RedisResharding, RecordsLocksAndKicksGoOn) {
-  StoreOn redis(nodes_->options());
+  StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
   int heard = 0;
@@ -156,29 +156,29 @@ TEST_F(RedisResharding, RecordsLocksAndKicksGoOn) {
 }
 
 TEST_F(RedisResharding, AScriptThatCannotWaitSoLongIsRefusedAndNotDone) {
-  RedisOptions impatient = nodes_->options();
+  RedisOptions impatient = nodes->options();
   impatient.command_timeout_ms = 500;
   StoreOn redis(impatient);
   ASSERT_TRUE(redis.connected());
   const contract::World world = redis.world("compute-1");
-  nodes_->cli({"SET", std::string(kTag) + ":x", "there"});
-  nodes_->begin_move(kTag, from_, to_);
+  nodes->cli({"SET", std::string(kTag) + ":x", "there"});
+  nodes->begin_move(kTag, from_, to_);
   const auto refused = contract::save(world, contract::record_of(world, 3, 1, Stage::error));
   EXPECT_EQ(contract::code_of(refused), Errc::unavailable);
   EXPECT_THAT(refused.error().what, HasSubstr("TRYAGAIN"));
-  while (nodes_->move_a_key(kTag, from_, to_)) {
+  while (nodes->move_a_key(kTag, from_, to_)) {
   }
-  nodes_->end_move(kTag, from_, to_);
-  at_ = to_;
-  EXPECT_EQ(nodes_->cli({"EXISTS", "reclaim:{compute-1}:device:0000:01:03.0"}), "0");
+  nodes->end_move(kTag, from_, to_);
+  at = to_;
+  EXPECT_EQ(nodes->cli({"EXISTS", "reclaim:{compute-1}:device:0000:01:03.0"}), "0");
   EXPECT_TRUE(contract::save(world, contract::record_of(world, 3, 1, Stage::error)).ok());
 }
 
 TEST_F(RedisResharding, WhoMayNotAskForASlotThatMovesIsTold) {
-  for (const auto& server : nodes_->all()) {
+  for (const auto& server : nodes->all()) {
     server->cli({"ACL", "SETUSER", "mute", "on", ">pw", "~*", "+@all", "-asking"});
   }
-  RedisOptions options = nodes_->options();
+  RedisOptions options = nodes->options();
   options.username = "mute";
   options.password = "pw";
   uv::Loop loop;
@@ -186,7 +186,7 @@ TEST_F(RedisResharding, WhoMayNotAskForASlotThatMovesIsTold) {
   ASSERT_TRUE(created.ok());
   (*created)->start();
   ASSERT_TRUE(run_until(loop, [&] { return (*created)->state().connected; }));
-  nodes_->begin_move(kTag, from_, to_);
+  nodes->begin_move(kTag, from_, to_);
   std::string said;
   (*created)->command(
       {"GET", std::string(kTag) + ":not there"},
@@ -194,21 +194,21 @@ TEST_F(RedisResharding, WhoMayNotAskForASlotThatMovesIsTold) {
   ASSERT_TRUE(run_until(loop, [&] { return !said.empty(); }));
   EXPECT_THAT(said, HasSubstr("was sent on 5 times and nobody took it"));
   EXPECT_THAT(said, HasSubstr("+asking"));
-  while (nodes_->move_a_key(kTag, from_, to_)) {
+  while (nodes->move_a_key(kTag, from_, to_)) {
   }
-  nodes_->end_move(kTag, from_, to_);
-  at_ = to_;
+  nodes->end_move(kTag, from_, to_);
+  at = to_;
 }
 
 // A node that no map has told of yet: ASK is the first word of it.
 TEST_F(RedisResharding, AMasterThatJoinsIsConnectedTo) {
   uv::Loop loop;
-  auto created = Redis::create(loop.raw(), nodes_->options(), logger_);
+  auto created = Redis::create(loop.raw(), nodes->options(), logger_);
   ASSERT_TRUE(created.ok());
   Redis& redis = **created;
   redis.start();
   ASSERT_TRUE(run_until(loop, [&] { return redis.state().connected; }));
-  to_ = nodes_->add_master();
+  to_ = nodes->add_master();
   Sender sender(redis);
   std::size_t counted = 0;
   move([&] {

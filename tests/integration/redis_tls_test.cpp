@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "state/redis/client.h"
+#include "tests/integration/redis_nodes.h"
 #include "tests/integration/redis_server.h"
 #include "tests/integration/store_on_redis.h"
 
@@ -336,6 +337,25 @@ TEST_F(RedisTlsTest, SentinelsAndTheirMasterAreVerified) {
   options.tls.ca_file = file("other-ca.pem");
   EXPECT_THAT(error_of(options),
               AllOf(HasSubstr("no sentinel names a master"), HasSubstr("is of no authority")));
+}
+
+TEST_F(RedisTlsTest, EveryNodeOfAClusterIsVerified) {
+  const test::RedisNodes nodes(0, shows("server", {"--tls-cluster", "yes"}));
+  RedisOptions options = nodes.options();
+  options.tls.enabled = true;
+  options.tls.ca_file = file("ca.pem");
+  test::StoreOn redis(options);
+  ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
+  EXPECT_NE(redis.store->state().tls.version, "");
+  for (const char* host : {"compute-1", "compute-2", "compute-3", "compute-4"}) {
+    contract::what_is_saved_is_loaded(redis.world(host));
+  }
+  redis.options.redis.tls.ca_file = file("other-ca.pem");
+  redis.open();
+  run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); });
+  EXPECT_FALSE(redis.store->state().connected);
+  EXPECT_THAT(redis.store->state().last_error,
+              AllOf(HasSubstr("no node tells the slots"), HasSubstr("is of no authority")));
 }
 
 }  // namespace

@@ -338,7 +338,7 @@ unit_mutant(anybodys_reservation_ends conductor handlers/conductor/own_reservati
   [[return line == nullptr || !(line->*reason_.mark);]])
 unit_mutant(senseless_answer_is_none_written conductor handlers/conductor/own_reservation.cpp
   MaintenanceReservation.*
-  "what an operator reserves after a maintenance is put on offer where no sense was made of an answer"
+  "what an operator reserves after a maintenance is put on offer, where an answer made no sense"
   [[if (!put && was_not_written(put.error()))]]
   [[if (!put && put.error().code != Errc::unknown)]])
 unit_mutant(maintenance_is_a_certificate conductor handlers/survey/admission.cpp

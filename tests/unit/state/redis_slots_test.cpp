@@ -178,6 +178,7 @@ TEST(RedisSlots, WhatIsNoMapIsRefused) {
               HasSubstr(malformed));
   EXPECT_EQ(error(array({})), "");
   std::vector<RedisReply> many;
+  many.reserve(600);
   for (int i = 0; i < 600; ++i) {
     many.push_back(array({number(i), number(i), node(text("h"), 1000 + i)}));
   }

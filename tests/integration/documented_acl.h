@@ -1,0 +1,38 @@
+// The users of docs/redis.md, as the tests make them.
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "state/base/check.h"
+
+namespace reclaim::test {
+
+// The command of docs/redis.md that makes a host's user, as redis-cli splits it.
+inline std::vector<std::string> documented_acl(const std::string& host) {
+  std::ifstream file(RECLAIM_REDIS_DOC);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t from = text.find("ACL SETUSER reclaim-HOST");
+  CHECK(from != std::string::npos);
+  text = text.substr(from, text.find("```", from) - from);
+  std::vector<std::string> words{""};
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (text[i] == ' ' || text[i] == '\n')) {
+      if (!words.back().empty()) words.emplace_back();
+    } else if (text.substr(i, 4) == "HOST") {
+      words.back() += host;
+      i += 3;
+    } else {
+      words.back() += text[i];
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+}  // namespace reclaim::test
