@@ -40,8 +40,13 @@ void judge_cluster(const std::vector<Result<SlotMap>>& told, Chart& chart) {
   std::vector<SlotMap> maps;
   std::vector<std::string> failed;
   for (const auto& one : told) {
-    if (one) maps.push_back(*one);
-    if (!one) failed.push_back(one.error().what);
+    if (!one) {
+      failed.push_back(one.error().what);
+    } else if (one->masters().empty()) {
+      failed.push_back(no_cluster().what);
+    } else {
+      maps.push_back(*one);
+    }
   }
   if (maps.empty()) return;  // told by check_redis()
   const std::vector<SlotMaster>& masters = maps.front().masters();

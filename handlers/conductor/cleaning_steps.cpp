@@ -34,10 +34,15 @@ void CleaningSteps::run_step(const PciAddress& address, std::uint64_t epoch) {
   const LedgerEntry* known = context_.on_ledger(address);
   const bool former = context_.record_of(address).stage == Stage::preparing && known != nullptr &&
                       !known->certificate_pending.empty();
-  if (!former) return run_named_step(address, epoch);
+  // A line that is struck in memory alone is not struck yet.
+  if (!former && !striking_.contains(address)) return run_named_step(address, epoch);
+  striking_.insert(address);
   keep(
       address, epoch, [](LedgerEntry& entry) { entry.certificate_pending.clear(); },
-      [this, address, epoch] { run_named_step(address, epoch); });
+      [this, address, epoch] {
+        striking_.erase(address);
+        run_named_step(address, epoch);
+      });
 }
 
 void CleaningSteps::run_named_step(const PciAddress& address, std::uint64_t epoch) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "handlers/conductor/context.h"
@@ -50,6 +51,7 @@ class CleaningSteps final {
   RecordWriter& writer_;
   OperatorSteps& own_;
   std::map<PciAddress, bool> adopting_;
+  std::set<PciAddress> striking_;  // a former release, and the disk may not have that yet
 };
 
 }  // namespace reclaim

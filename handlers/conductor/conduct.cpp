@@ -80,7 +80,7 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
     LedgerEntry entry = ports_.ledger.entries().at(address);
     entry.error = record.stage == Stage::error;
     // Whoever mends what went wrong may have written: the next zeroing begins with the first byte.
-    if (entry.error) entry.cleaning.zero_mark.clear();
+    entry.cleaning.zero_mark.clear();
     if (!record.serial.empty() && entry.enrolled_serial.empty()) entry.serial = record.serial;
     ledger_.put(address, entry, [this](Status kept) {
       if (!kept)

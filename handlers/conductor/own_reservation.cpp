@@ -13,7 +13,7 @@ namespace {
 bool was_not_written(const Error& error) {
   constexpr int kHttpConflict = 409;
   return error.code == Errc::unavailable || error.code == Errc::refused ||
-         (error.code == Errc::conflict && error.raw == kHttpConflict);
+         error.code == Errc::limit || (error.code == Errc::conflict && error.raw == kHttpConflict);
 }
 
 }  // namespace

@@ -7,6 +7,9 @@ namespace reclaim {
 namespace {
 
 constexpr std::size_t kReadsAtOnce = 4;  // devices; as many connections to Placement
+// What the drives said counts beside what Placement says later only if it said it soon: somebody
+// may have had one in between.
+constexpr std::int64_t kLookStandsMs = 2'000;
 
 // Some makers give all their drives one Device Serial Number; functions of one device share theirs.
 std::set<std::string> forget_shared_serial_numbers(std::vector<nvme::DriveFacts>& drives) {
@@ -47,7 +50,8 @@ struct Surveyor::Run {
   bool listed = false;
   std::set<PciAddress> others;                          // that are looked at besides the drives
   std::optional<std::vector<nvme::DriveFacts>> drives;  // when the look is over
-  std::uint64_t doubts = 0;                             // when it began
+  MonoMs looked;
+  std::uint64_t doubts = 0;  // when it began
   MonoMs began;
   std::vector<std::pair<PciAddress, placement::ProviderRow>> wanted;  // providers to be told of
   std::vector<std::pair<PciAddress, std::string>> to_read;            // address, provider UUID
@@ -89,6 +93,7 @@ void Surveyor::look(const std::shared_ptr<Run>& run) {
   drives_.discover(run->others, [this, run](Result<std::vector<nvme::DriveFacts>> drives) {
     if (!drives) return fail(run, std::move(drives).error().wrap("looking at the host's drives"));
     run->drives = std::move(drives).value();
+    run->looked = clock_.now().mono;
     join(run);
   });
 }
@@ -116,11 +121,12 @@ void Surveyor::on_tree(const std::shared_ptr<Run>& run, placement::Tree tree) {
 void Surveyor::join(const std::shared_ptr<Run>& run) {
   if (!run->done || !run->listed || !run->drives) return;
   // What Placement lists for the first time may be of another class, which was not looked at.
-  bool complete = true;
+  for (const nvme::DriveFacts& drive : *run->drives) run->others.insert(drive.address);
+  bool again = clock_.now().mono.ms - run->looked.ms > kLookStandsMs;
   for (const auto& [address, sighting] : run->survey.sightings) {
-    complete = !run->others.insert(address).second && complete;
+    again = run->others.insert(address).second || again;
   }
-  if (!complete) {
+  if (again) {
     run->drives.reset();
     return look(run);
   }

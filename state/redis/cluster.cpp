@@ -94,7 +94,7 @@ class RedisCluster::Core final : public std::enable_shared_from_this<RedisCluste
   [[nodiscard]] bool all_connected();
   void settle();
   void greet();
-  void on_greeted(const Result<RedisReply>& reply);
+  void on_greeted(const Result<RedisReply>& reply, std::uint64_t losses);
   void on_ready();
   void lost(const std::string& why);
   void report(bool connected, const std::string& error);
@@ -115,11 +115,13 @@ class RedisCluster::Core final : public std::enable_shared_from_this<RedisCluste
   bool accepted_ = false;  // the greeting, and not refused since: commands are sent
   bool greeted_ = false;   // since all were connected last
   bool greeting_under_way_ = false;
+  std::uint64_t losses_ = 0;
 
   SlotMap map_;
   std::string search_error_;
   std::uint32_t failures_ = 0;
   std::int64_t looked_at_ms_ = 0;
+  std::size_t turn_ = 0;  // which of the connected masters is asked first
 
   RedisAnswers answers_;
   ClusterNodes nodes_;
@@ -141,6 +143,12 @@ void RedisCluster::Core::look() {
   for (const SlotMaster& master : map_.masters()) {
     const ClusterNodes::Node* node = nodes_.find(master.address);
     if (node != nullptr && node->connected()) asked.push_back(master.address);
+  }
+  // Not the same one first each time: one that is cut off from the others tells what was.
+  if (!asked.empty()) {
+    std::rotate(asked.begin(), asked.begin() + static_cast<std::ptrdiff_t>(turn_ % asked.size()),
+                asked.end());
+    ++turn_;
   }
   for (const RedisAddress& seed : options_.cluster) {
     if (std::find(asked.begin(), asked.end(), seed) == asked.end()) asked.push_back(seed);
@@ -238,15 +246,18 @@ void RedisCluster::Core::settle() {
 
 void RedisCluster::Core::greet() {
   if (std::exchange(greeting_under_way_, true)) return;
-  Callback<RedisReply> done = [this](const Result<RedisReply>& reply) { on_greeted(reply); };
+  Callback<RedisReply> done = [this, losses = losses_](const Result<RedisReply>& reply) {
+    on_greeted(reply, losses);
+  };
   const auto key = first_key_of(greeting_.command);
   if (!key) return send_anywhere(greeting_.command, std::move(done), 0);
   queues_.add(slot_of_key(greeting_.command[*key]), greeting_.command, std::move(done), 0);
 }
 
-void RedisCluster::Core::on_greeted(const Result<RedisReply>& reply) {
+void RedisCluster::Core::on_greeted(const Result<RedisReply>& reply, std::uint64_t losses) {
   greeting_under_way_ = false;
   if (closed_) return;
+  if (losses != losses_) return settle();  // a connection ended since: it is greeted again
   Status judged = Ok{};
   if (!reply.ok()) {
     judged = reply.error();
@@ -274,6 +285,7 @@ void RedisCluster::Core::on_ready() {
 
 void RedisCluster::Core::lost(const std::string& why) {
   greeted_ = false;
+  ++losses_;
   const std::string text =
       fmt::format("{} Redis at {}: {}", state_.connected ? "lost" : "cannot use", name_, why);
   const bool new_text = state_.connected || text != state_.last_error;

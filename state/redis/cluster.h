@@ -8,9 +8,9 @@
 //
 // Redirects. MOVED and ASK are followed, five times at most. What is in a passage (TRYAGAIN,
 // CLUSTERDOWN, LOADING, MASTERDOWN), and a master that is being connected to for the first time, is
-// tried again until the command's timeout has passed since it was asked; then nothing was done
-// (unavailable). Once it is sent, the answer has as long again. What was sent and has no answer is
-// unknown, and is not sent again.
+// tried again until the command's timeout has passed since it was asked, or since the slot's last
+// answer; then nothing was done (unavailable). Once it is sent, the answer has as long again. What
+// was sent and has no answer is unknown, and is not sent again.
 //
 // State. Connected: every slot has a master, with each of them stands a connection on which it says
 // that it is one, and the greeting was accepted by the master of its key since the last time that

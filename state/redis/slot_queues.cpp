@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "state/base/check.h"
@@ -104,7 +105,7 @@ void SlotQueues::send(std::uint16_t slot, Queue& queue, ClusterNodes::Node& node
   if (first.ask) {
     // It counts for the next command of the connection.
     node.client->command({"ASKING"}, [this](const Result<RedisReply>& reply) {
-      if (!reply.ok()) asking_error_ = reply.error().what + cluster_remedy(reply.error().what);
+      asking_error_ = reply.ok() ? "" : reply.error().what + cluster_remedy(reply.error().what);
     });
   }
   node.client->command(
@@ -126,7 +127,14 @@ void SlotQueues::on_reply(std::uint16_t slot, const RedisAddress& from, Result<R
     if (put_back(slot, from, queue.commands.front(), error)) return dispatch(slot);
     reply = std::move(error);
   }
+  const bool answered = reply.ok();
   finish_first(queue, std::move(reply));
+  // As long as the slot's master answers, the next one has its time from now on, however many were
+  // asked before it.
+  if (answered && !queue.commands.empty()) {
+    Command& next = queue.commands.front();
+    next.send_until_ms = std::max(next.send_until_ms, now_ms() + next.timeout_ms);
+  }
   dispatch(slot);
 }
 

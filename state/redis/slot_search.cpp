@@ -27,6 +27,12 @@ std::string cluster_remedy(const std::string& said) {
   return "";
 }
 
+Error no_cluster() {
+  return {Errc::failed,
+          "it knows of no slots: it is in no cluster yet, or was removed from it; take it out of "
+          "[redis] url"};
+}
+
 std::vector<std::string> slots_question() {
   return {"CLUSTER", "SLOTS"};
 }
@@ -48,6 +54,7 @@ void SlotSearch::ask_next() {
   const RedisGreeting greeting{slots_question(), [this, asked](const RedisReply& reply) -> Status {
                                  auto map = slot_map_from(reply, asked);
                                  if (!map) return std::move(map).error();
+                                 if (map->masters().empty()) return no_cluster();
                                  map_ = *std::move(map);
                                  return Ok{};
                                }};

@@ -25,6 +25,8 @@ namespace reclaim {
 // What is to be done about what a node says; empty: nothing is known.
 [[nodiscard]] std::string cluster_remedy(const std::string& said);
 [[nodiscard]] std::vector<std::string> slots_question();
+// Of a node that answers with no slot at all.
+[[nodiscard]] Error no_cluster();
 
 class SlotSearch final {
  public:

@@ -180,8 +180,11 @@ Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisSto
   auto client =
       Redis::create(loop, store->options_.redis, logger, schema_greeting(store->options_.upgrades));
   if (!client.ok()) return std::move(client).error();
+  // Of a cluster, its greeting may have to wait behind a wait for kicks that is not over yet.
+  RedisOptions patient = store->options_.redis;
+  if (!patient.cluster.empty()) patient.command_timeout_ms += store->options_.watch_block_ms;
   auto watcher =
-      Redis::create(loop, store->options_.redis, logger, schema_greeting(store->options_.upgrades));
+      Redis::create(loop, std::move(patient), logger, schema_greeting(store->options_.upgrades));
   if (!watcher.ok()) return std::move(watcher).error();
   store->client_ = *std::move(client);
   store->watcher_ = *std::move(watcher);

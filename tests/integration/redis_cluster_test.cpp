@@ -18,6 +18,7 @@ namespace reclaim {
 namespace {
 
 using test::RedisNodes;
+using test::RedisServer;
 using test::run_until;
 using test::StoreOn;
 using testing::AllOf;
@@ -91,6 +92,17 @@ TEST_F(RedisClusterTest, WorksAsTheDocumentedUserOfItsHost) {
     check.run(redis.world(host));
     EXPECT_TRUE(persistence(redis).known);
   }
+}
+
+// It was removed from the cluster, or the cluster is not made yet.
+TEST_F(RedisClusterTest, ANodeWithoutSlotsIsPassedOver) {
+  const RedisServer alone({"--cluster-enabled", "yes"});
+  RedisOptions options = nodes->options();
+  options.cluster.insert(options.cluster.begin(), test::address_of(alone));
+  StoreOn redis(options);
+  EXPECT_TRUE(redis.connected()) << redis.store->state().last_error;
+  options.cluster = {test::address_of(alone)};
+  EXPECT_THAT(error_of(options), HasSubstr("it knows of no slots"));
 }
 
 TEST_F(RedisClusterTest, HostsOfAllMastersAreReadInOne) {

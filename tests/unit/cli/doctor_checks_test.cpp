@@ -98,6 +98,9 @@ TEST(DoctorCluster, WhoHasTheSlotsAndWhoWouldTakeOver) {
   EXPECT_THAT(look({good, away}),
               ElementsAre(AllOf(HasSubstr("redis cluster warning: 2 masters have all"),
                                 HasSubstr("1 of 2 do not answer: cannot use Redis at n3"))));
+  EXPECT_THAT(look({SlotMap{}, good}),
+              ElementsAre(AllOf(HasSubstr("redis cluster warning: 2 masters have all"),
+                                HasSubstr("1 of 2 do not answer: it knows of no slots"))));
   EXPECT_THAT(look({map(16'383, 0)}), ElementsAre(HasSubstr("replicas of each: 0 to 1; nobody "
                                                             "takes over from 10.0.0.2:7002")));
   EXPECT_THAT(look({good, map(16'383, 0)}), ElementsAre(HasSubstr("nodes do not agree")));
