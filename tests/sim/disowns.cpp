@@ -76,7 +76,12 @@ void World::note_disowned() {
 
 void World::check_disowned(const Record& record, const std::string& trigger) {
   Slot& slot = slot_at(record.address);
-  if (trigger == "disowned") slot.disowned = true;
+  if (trigger == "disowned") {
+    slot.disowned = true;
+    // All that was known is struck: the drive that is found there is its drive.
+    const bool found = record.serial.empty() || record.serial == drive_of(slot).serial;
+    if (found && std::exchange(slot.swapped, false)) slot.expected_serial.clear();
+  }
   if (!record.cleanable() || !slot.disowned) return;
   if (!slot.ours) return fail(to_string(record.address) + " was let go, and is recorded as ours");
   slot.disowned = false;
