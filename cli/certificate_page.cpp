@@ -142,7 +142,7 @@ std::string findings_of(const rapidjson::Value& certificate) {
 }
 
 // When each stage was reached, and how long it took until the next.
-std::string timeline_of(const rapidjson::Value& certificate) {
+std::string timeline_rows(const rapidjson::Value& certificate) {
   const rapidjson::Value* timeline = json::find(certificate, "timeline");
   if (timeline == nullptr || !timeline->IsArray()) return {};
   std::string out;
@@ -212,7 +212,7 @@ std::string certificate_page(const rapidjson::Value& certificate, const SealedPl
                              rows_of_object(certificate, "evidence"));
   body += section("Verification", rows_of_object(certificate, "verification"));
   body += "</div>\n";
-  body += section("Time line (UTC)", timeline_of(certificate));
+  body += section("Time line (UTC)", timeline_rows(certificate));
   body += section("Condition before the erasure", findings_of(certificate));
   body += section("More", unknown_rows(certificate));
   body += section("Seal", row("Signed with key", place.key_id) + row("File", place.file) +
