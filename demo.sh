@@ -95,6 +95,7 @@ build() {
   local launcher=()
   if command -v ccache >/dev/null; then
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
   fi
   cmake --preset dev "${launcher[@]}" &&
     cmake --build --preset dev --target reclaim reclaim_emulator reclaim_emulator_tool

@@ -119,6 +119,8 @@ launcher=()
 use_ccache() {
   command -v ccache >/dev/null || return 0
   launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  # What one clone compiled serves another.
+  export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 }
 
 # The sanitizers of g++ 12 and clang 14 cannot place their shadow memory where the kernel randomizes

@@ -1,7 +1,8 @@
 # Several sources in one translation unit, because most of a cold compilation is headers and what
 # their templates become. RECLAIM_UNITY says of what: `tests`, or `all` for the sanitizers. With the
 # preset dev, what ships is compiled file by file, for a missing include has to be seen. Which
-# sources may stand together tests/tidy/batches.py finds out at every configuration.
+# sources may stand together tests/tidy/batches.py finds out at every configuration. CMake's own batches
+# name their sources by whole paths, so that no other folder's build finds them in the compiler cache.
 
 # The targets of a directory and of those below it, except where each is one source anyway.
 function(reclaim_targets_below directory out)
@@ -27,27 +28,32 @@ function(reclaim_unity directory)
     get_target_property(folder ${target} SOURCE_DIR)
     string(APPEND text "${target}")
     foreach(source IN LISTS sources)
-      if(source MATCHES "\\.cpp$")
-        cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder})
+      cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${source} generated)
+      if(source MATCHES "\\.cpp$" AND NOT generated)
+        cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
         string(APPEND text ";${source}")
       endif()
     endforeach()
     string(APPEND text "\n")
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     # An unnamed namespace's type in a class that a source defines for itself is not a fault there.
     target_compile_options(${target} PRIVATE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endforeach()
-  file(WRITE ${CMAKE_BINARY_DIR}/unity-targets.txt "${text}")
+  file(WRITE ${CMAKE_BINARY_DIR}/batches.txt "${text}")
   execute_process(
     COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tests/tidy/batches.py
-      ${CMAKE_BINARY_DIR}/unity-targets.txt
-    OUTPUT_FILE ${CMAKE_BINARY_DIR}/unity-groups.txt COMMAND_ERROR_IS_FATAL ANY)
-  file(STRINGS ${CMAKE_BINARY_DIR}/unity-groups.txt lines)
+      ${CMAKE_BINARY_DIR}/batches.txt ${CMAKE_BINARY_DIR}/batches
+    OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
   foreach(line IN LISTS lines)
-    string(REPLACE "|" ";" line "${line}")
-    list(POP_FRONT line target group)
-    set_source_files_properties(${line} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+    string(REPLACE "|" ";" sources "${line}")
+    list(POP_FRONT sources target batch)
+    target_sources(${target} PRIVATE ${batch})
+    list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/)
+    # Part of the batch, and so not compiled.
+    set_source_files_properties(${sources} TARGET_DIRECTORY ${target} PROPERTIES
+      HEADER_FILE_ONLY ON)
   endforeach()
 endfunction()
 

@@ -19,6 +19,7 @@
 #include "listener/amqp/link.h"
 #include "state/base/json.h"
 #include "tests/integration/rabbitmq_broker.h"
+#include "tests/source_path.h"
 
 namespace reclaim::testing {
 namespace {
@@ -37,7 +38,7 @@ struct Run {
 };
 
 void fill(const RabbitMqBroker& broker, std::uint64_t count) {
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   std::vector<std::string> bodies;
   for (std::string line; std::getline(in, line);) {
     bodies.push_back(*json::get_string(*json::parse(line, 1U << 20U), "body"));

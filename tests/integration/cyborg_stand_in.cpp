@@ -8,6 +8,7 @@
 
 #include "state/base/json.h"
 #include "tests/integration/run_program.h"
+#include "tests/source_path.h"
 
 namespace reclaim::testing {
 namespace {
@@ -16,8 +17,8 @@ constexpr std::size_t kJsonBytesMax = 1 << 16;
 
 std::vector<std::string> command_line(const std::string& command, const std::string& directory,
                                       const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{"/usr/bin/python3", RECLAIM_STACK_DIR "/cyborg.py", command,
-                                 directory};
+  std::vector<std::string> words{
+      "/usr/bin/python3", source_path("tests/integration/stack/cyborg.py"), command, directory};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "state/base/check.h"
+#include "tests/source_path.h"
 
 namespace reclaim::test {
 
 // The command of docs/redis.md that makes a host's user, as redis-cli splits it.
 inline std::vector<std::string> documented_acl(const std::string& host) {
-  std::ifstream file(RECLAIM_REDIS_DOC);
+  std::ifstream file(source_path("docs/redis.md"));
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::size_t from = text.find("ACL SETUSER reclaim-HOST");
   CHECK(from != std::string::npos);

@@ -16,6 +16,7 @@
 #include "listener/amqp/notifier.h"
 #include "state/base/json.h"
 #include "tests/integration/rabbitmq_broker.h"
+#include "tests/source_path.h"
 #include "tests/unit/listener/memory_outbox.h"
 
 namespace reclaim::testing {
@@ -32,7 +33,7 @@ class OsloListener final {
       : file_(std::move(file)),
         pipe_(
             ::popen(fmt::format("/usr/bin/python3 {}/oslo_listen.py '{}' {} told >'{}' 2>/dev/null",
-                                RECLAIM_INTEGRATION_DIR, url, exchange, file_)
+                                source_path("tests/integration"), url, exchange, file_)
                         .c_str(),
                     "w")) {
     CHECK(pipe_ != nullptr);

@@ -11,6 +11,7 @@
 
 #include "listener/amqp/connection.h"
 #include "state/base/json.h"
+#include "tests/source_path.h"
 
 namespace reclaim::testing {
 namespace {
@@ -60,7 +61,8 @@ RabbitMqBroker::~RabbitMqBroker() {
 }
 
 std::string RabbitMqBroker::script(const std::string& command) const {
-  return fmt::format("{}/stack/rabbitmq.sh {} {}", RECLAIM_INTEGRATION_DIR, command, directory_);
+  return fmt::format("{} {} {}", source_path("tests/integration/stack/rabbitmq.sh"), command,
+                     directory_);
 }
 
 bool RabbitMqBroker::start() {

@@ -14,6 +14,7 @@
 #include "state/base/json.h"
 #include "tests/integration/amqp_consumer.h"
 #include "tests/integration/rabbitmq_broker.h"
+#include "tests/source_path.h"
 
 namespace reclaim::testing {
 namespace {
@@ -29,7 +30,7 @@ constexpr const char* kInfo = "versioned_notifications.info";
 
 std::vector<std::string> recorded_bodies() {
   std::vector<std::string> bodies;
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   for (std::string line; std::getline(in, line);) {
     bodies.push_back(*json::get_string(*json::parse(line, 1U << 20U), "body"));
   }
@@ -99,7 +100,7 @@ TEST_F(RabbitMq, OsloMessagingsOwnSendingArrives) {
       "/usr/bin/python3 {}/oslo_notify.py '{}' {} versioned_notifications nova-compute:cmp1 "
       "instance.update,instance.delete.end '{{\"nova_object.version\": \"1.9\", "
       "\"nova_object.data\": {{\"host\": \"cmp1\", \"uuid\": \"u-1\"}}}}' >/dev/null 2>&1",
-      RECLAIM_INTEGRATION_DIR, broker_->transport_url(), exchange());
+      source_path("tests/integration"), broker_->transport_url(), exchange());
   ASSERT_EQ(std::system(command.c_str()), 0);
   ASSERT_TRUE(consumer.wait_bodies(2));
   EXPECT_EQ(NotificationDecoder::peek_event_type(consumer.bodies()[0]), "instance.update");

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "state/base/check.h"
+#include "tests/source_path.h"
 
 namespace reclaim::test {
 namespace {
@@ -55,7 +56,8 @@ RedisServer::~RedisServer() {
 
 void RedisServer::start() {
   CHECK(pid_ < 0);
-  std::vector<std::string> words{RECLAIM_STACK "/redis.sh", command_, folder_};
+  std::vector<std::string> words{source_path("tests/integration/stack/redis.sh"), command_,
+                                 folder_};
   words.insert(words.end(), options_.begin(), options_.end());
   pid_ = spawn(words, -1);
   bool answers = false;

@@ -17,6 +17,7 @@
 #include "tests/integration/redis_nodes.h"
 #include "tests/integration/redis_server.h"
 #include "tests/integration/store_on_redis.h"
+#include "tests/source_path.h"
 
 namespace reclaim {
 namespace {
@@ -33,7 +34,8 @@ class RedisTlsTest : public testing::Test {
     std::string pattern = std::filesystem::temp_directory_path() / "reclaim-redis-tls-XXXXXX";
     CHECK(mkdtemp(pattern.data()) != nullptr);
     folder = pattern;
-    CHECK(std::system((RECLAIM_STACK "/redis_tls.sh " + folder).c_str()) == 0);
+    CHECK(std::system(
+              (source_path("tests/integration/stack/redis_tls.sh") + " " + folder).c_str()) == 0);
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 

@@ -19,6 +19,7 @@
 #include "state/base/json.h"
 #include "state/base/uv.h"
 #include "tests/integration/rabbitmq_broker.h"
+#include "tests/source_path.h"
 #include "tests/unit/listener/kick_store.h"
 
 namespace reclaim::testing {
@@ -128,7 +129,7 @@ class OsloMessaging : public ::testing::TestWithParam<Flavor> {
   // `operations` as oslo_rpc.py takes them; what each of them came to, as it stands in its answer.
   std::string client(const std::string& operations) {
     return run(fmt::format("/usr/bin/python3 {}/oslo_rpc.py client {} {} cmp1 {}",
-                           RECLAIM_INTEGRATION_DIR, shell_word(url()), exchange_,
+                           source_path("tests/integration"), shell_word(url()), exchange_,
                            shell_word(operations)));
   }
   static std::string operation(const char* kind, const char* version,
@@ -157,12 +158,12 @@ class Agent final {
   // What it prints stands in `file`.
   Agent(const std::string& url, const std::string& exchange, std::string file)
       : file_(std::move(file)),
-        pipe_(::popen(
-            fmt::format("/usr/bin/python3 {}/oslo_rpc.py agent {} {} cmp1 >{} "
-                        "2>/dev/null",
-                        RECLAIM_INTEGRATION_DIR, shell_word(url), exchange, shell_word(file_))
-                .c_str(),
-            "w")) {
+        pipe_(::popen(fmt::format("/usr/bin/python3 {}/oslo_rpc.py agent {} {} cmp1 >{} "
+                                  "2>/dev/null",
+                                  source_path("tests/integration"), shell_word(url), exchange,
+                                  shell_word(file_))
+                          .c_str(),
+                      "w")) {
     CHECK(pipe_ != nullptr);
   }
   ~Agent() { stop(); }
@@ -315,8 +316,8 @@ TEST_P(OsloMessaging, TheExampleNotifiersArqsArrive) {
   for (const char* driver : {"messagingv2", "messaging"}) {
     store_.kicks.clear();
     store_.told.clear();
-    (void)run(fmt::format("/usr/bin/python3 {}/arq_notifier.py {} cmp1 {}", RECLAIM_EXAMPLES,
-                          shell_word(url()), driver));
+    (void)run(fmt::format("/usr/bin/python3 {}/arq_notifier.py {} cmp1 {}",
+                          source_path("docs/examples"), shell_word(url()), driver));
     ASSERT_TRUE(wait([&] { return store_.kicks.size() == 2; })) << driver;
     EXPECT_THAT(store_.told, ::testing::ElementsAre("cmp1", "cmp1"));
     EXPECT_EQ(store_.kicks[0].reason, "accelerator_request.bind.end");

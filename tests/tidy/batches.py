@@ -1,17 +1,19 @@
 #!/usr/bin/python3
 """Which sources may be read as one translation unit: much quicker than each by itself.
 
-usage: batches.py LIST   prints "TARGET|GROUP|SOURCE|..." a line, for the unity builds
+usage: batches.py LIST FOLDER   writes a source for each batch, prints "TARGET|IT|SOURCE|..." a line
 
-LIST has a line "TARGET;SOURCE;SOURCE..." for each target (tests/unity.cmake). Sources that name a
-thing alike at file scope never share a batch, for in one translation unit their unnamed namespaces
-would be one.
+LIST has a line "TARGET;SOURCE;SOURCE..." for each target (tests/unity.cmake), by paths in the tree.
+Sources that name a thing alike at file scope never share a batch, for in one translation unit their
+unnamed namespaces would be one.
 """
 
+import collections
 import os
 import re
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BYTES_MAX = 60_000  # of sources in a batch: enough to share headers, and both processors have work
 
 KEYWORDS = set(
@@ -57,7 +59,7 @@ def batches(paths, bytes_max=BYTES_MAX):
     """Lists of paths, in the order given, that do not disturb each other."""
     made = []  # paths, bytes, what they define, what they use
     for path in paths:
-        text = read(path)
+        text = read(os.path.join(ROOT, path))
         names, uses = defined(text), set(USE.findall(text))
         for batch in made:
             if (batch["bytes"] + len(text) <= bytes_max and not batch["names"] & (names | uses)
@@ -73,16 +75,27 @@ def batches(paths, bytes_max=BYTES_MAX):
     return [b["paths"] for b in made]
 
 
+def write_batch(path, sources):
+    """A source that includes those of a batch; alike in every folder that the tree lies in."""
+    text = "".join(f'#include "{source}"\n' for source in sources)
+    if not os.path.isfile(path) or read(path) != text:
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+
 def main():
-    placed = set()
-    for line in read(sys.argv[1]).splitlines():
-        target, *sources = line.split(";")
-        # One that two targets have keeps the group it got first.
-        mine = [s for s in sources if s.endswith(".cpp") and os.path.isfile(s) and s not in placed]
-        placed.update(mine)
+    targets, folder = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    lines = [line.split(";") for line in read(targets).splitlines()]
+    # A source that is none of a batch is compiled by itself, and so is one that two targets have.
+    uses = collections.Counter(source for _, *sources in lines for source in sources)
+    for target, *sources in lines:
+        mine = [s for s in sources if uses[s] == 1 and os.path.isfile(os.path.join(ROOT, s))]
         for number, batch in enumerate(batches(mine)):
             if len(batch) > 1:
-                print("|".join([target, f"{target}_{number}", *batch]))
+                path = os.path.join(folder, f"{target}_{number}.cpp")
+                write_batch(path, batch)
+                print("|".join([target, path, *batch]))
     return 0
 
 

@@ -73,16 +73,17 @@ class Reach:
         return "\n".join(sorted(lines))
 
 
-def unity_sources(path):
-    """The sources of a unity build's translation unit."""
-    return re.findall(r'^#include "(.+\.cpp)"', read(path), re.MULTILINE)
+def sources_of(batch):
+    """The sources of a batch's translation unit."""
+    return [os.path.join(ROOT, source)
+            for source in re.findall(r'^#include "(.+\.cpp)"', read(batch), re.MULTILINE)]
 
 
 def entries(build, everything, only):
     """(path in the tree, compile command) of what is to be checked."""
     for entry in json.loads(read(os.path.join(build, "compile_commands.json"))):
         file = os.path.join(entry["directory"], entry["file"])
-        for source in unity_sources(file) if "/Unity/unity_" in file else [file]:
+        for source in sources_of(file) if "/batches/" in file else [file]:
             path = os.path.relpath(source, ROOT)
             if path.startswith(("..", "build")) or not path.endswith(".cpp"):
                 continue

@@ -15,6 +15,7 @@
 #include "state/base/json.h"
 #include "tests/bench/fleet/hosts.h"
 #include "tests/bench/fleet/shelf_drives.h"
+#include "tests/source_path.h"
 
 namespace reclaim::fleet {
 namespace {
@@ -36,7 +37,7 @@ std::string make_folder() {
 
 // The deletion of an instance as Nova sent it once.
 std::string recorded_deletion() {
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   for (std::string line; std::getline(in, line);) {
     if (line.find("instance.delete.end") == std::string::npos) continue;
     if (line.find(kRecordedHost) == std::string::npos) continue;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "tests/source_path.h"
 #include "tests/unit/state/proof_fixture.h"
 
 namespace reclaim::cli {
@@ -14,10 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kVerifyScript = "docs/examples/verify-certificate.sh";
+
 class VerifyScript : public proof::ProofTest {
  protected:
   [[nodiscard]] bool script_accepts(const std::string& what) const {
-    const std::string command = "/bin/sh " + std::string(RECLAIM_VERIFY_SCRIPT) + " " + key_path_ +
+    const std::string command = "/bin/sh " + source_path(kVerifyScript) + " " + key_path_ +
                                 ".pub " + what + " >/dev/null 2>&1";
     return std::system(command.c_str()) == 0;
   }
@@ -215,8 +218,9 @@ TEST_F(VerifyScript, TheKeyIsKnownByItsDigest) {
 }
 
 TEST_F(VerifyScript, TheDocumentShowsThisScript) {
-  const std::string document = content(RECLAIM_CERTIFICATE_DOC);
-  EXPECT_NE(document.find("```sh\n" + content(RECLAIM_VERIFY_SCRIPT) + "```\n"), std::string::npos);
+  const std::string document = content(source_path("docs/certificate.md"));
+  EXPECT_NE(document.find("```sh\n" + content(source_path(kVerifyScript)) + "```\n"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // How doctor gets inside the restrictions of the worker's unit: what it takes from the unit, the
 // command that it runs, and what it takes over of the answer.
 #include "cli/doctor_unit.h"
+#include "tests/source_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -56,7 +57,7 @@ TEST(DoctorUnit, RefusesWhatItCannotPassOn) {
 
 // What the unit that ships has has to arrive, by name.
 TEST(DoctorUnit, TakesAllThatTheShippedUnitRestricts) {
-  std::ifstream file(RECLAIM_UNIT);
+  std::ifstream file(source_path("config/reclaim.service"));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto options = sandbox_options(text);
   ASSERT_TRUE(options);

@@ -10,6 +10,7 @@
 
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
+#include "tests/source_path.h"
 
 namespace reclaim::cli {
 namespace {
@@ -63,7 +64,7 @@ TEST(Explain, TakesRecordedMessages) {
 }
 
 TEST(Explain, RecordedTrafficByVerdict) {
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   std::ostringstream out;
   std::ostringstream err;
   ASSERT_EQ(run_explain({}, in, out, err), 0);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "config/settings.h"
+#include "tests/source_path.h"
 
 namespace reclaim::config {
 namespace {
@@ -17,8 +18,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+constexpr const char* kSample = "config/reclaim.conf.sample";
+
 TEST(Sample, TheShippedFileIsTheGeneratedOne) {
-  std::ifstream file(RECLAIM_SAMPLE_FILE);
+  std::ifstream file(source_path(kSample));
   std::istringstream generated(sample());
   int number = 0;
   std::string shipped;
@@ -26,7 +29,7 @@ TEST(Sample, TheShippedFileIsTheGeneratedOne) {
     ++number;
     ASSERT_TRUE(std::getline(file, shipped)) << "the shipped file ends before line " << number;
     ASSERT_EQ(shipped, line) << "line " << number << " differs, write the file anew with: "
-                             << "reclaim config sample > " RECLAIM_SAMPLE_FILE;
+                             << "reclaim config sample > " << kSample;
   }
   EXPECT_FALSE(std::getline(file, shipped)) << "the shipped file goes on after line " << number;
 }

@@ -11,6 +11,7 @@
 #include "handlers/api/version.h"
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
+#include "tests/source_path.h"
 
 namespace reclaim::api {
 namespace {
@@ -24,7 +25,7 @@ std::string read(const std::string& path) {
 }
 
 std::string page() {
-  return read(std::string(RECLAIM_TEST_DATA) + "/../../docs/device-api.md");
+  return read(source_path("docs/device-api.md"));
 }
 
 std::string pretty(const std::string& text) {
@@ -47,7 +48,7 @@ TEST(ApiDocTest, EveryExampleIsTheAnswerOfTheGoldenFileItNames) {
     const std::string name = text.substr(name_at, text.find(" -->", name_at) - name_at);
     const std::size_t begin = text.find("```json\n", at) + 8;
     const std::string example = text.substr(begin, text.find("\n```", begin) - begin);
-    EXPECT_EQ(example, pretty(read(std::string(RECLAIM_TEST_DATA) + "/api/" + name))) << name;
+    EXPECT_EQ(example, pretty(read(source_path("tests/data/api/") + name))) << name;
     examples += 1;
   }
   EXPECT_GE(examples, 5);

@@ -20,6 +20,7 @@
 #include "handlers/api/api.h"
 #include "state/base/json.h"
 #include "state/base/uuid.h"
+#include "tests/source_path.h"
 
 namespace reclaim::api {
 
@@ -342,7 +343,7 @@ class ApiTest : public testing::Test {
   // Holds `body` against tests/data/api/NAME byte for byte. With RECLAIM_WRITE_GOLDEN in the
   // environment it is written instead, to be looked at and committed.
   static void expect_golden(const std::string& name, const std::string& body) {
-    const std::string path = std::string(RECLAIM_TEST_DATA) + "/api/" + name;
+    const std::string path = source_path("tests/data/api/") + name;
     if (std::getenv("RECLAIM_WRITE_GOLDEN") != nullptr) std::ofstream(path) << body << "\n";
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "handlers/metrics/worker_metrics.h"
+#include "tests/source_path.h"
 #include "tests/unit/handlers/api_fixture.h"
 
 namespace reclaim::api {
@@ -211,7 +212,7 @@ TEST_F(ApiMetricsTest, WhatIsNoSampleOfItsOwnHostIsLeftOut) {
 
 // RECLAIM_WRITE_GOLDEN=1 writes the table.
 TEST(MetricsDoc, TheTableIsTheCodes) {
-  const std::string path = std::string(RECLAIM_TEST_DATA) + "/../../docs/metrics.md";
+  const std::string path = source_path("docs/metrics.md");
   std::ostringstream read;
   read << std::ifstream(path).rdbuf();
   const std::string page = read.str();

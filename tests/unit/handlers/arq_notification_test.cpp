@@ -12,6 +12,7 @@
 
 #include "handlers/bus/kick.h"
 #include "state/base/json.h"
+#include "tests/source_path.h"
 #include "tests/unit/handlers/kick_messages.h"
 
 namespace reclaim {
@@ -323,7 +324,7 @@ TEST(ArqNotification, AnInstanceWithADeviceProfileKicksLikeAnyOther) {
 
 // The messages that docs/cyborg-notifications.schema.json is held against.
 TEST(ArqNotification, TheSchemasMessagesAreTakenAndRejectedAsItSays) {
-  std::ifstream in(RECLAIM_TEST_DATA "/arq/messages.json");
+  std::ifstream in(source_path("tests/data/arq/messages.json"));
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   const auto messages = json::parse(text, 1U << 20U);
   ASSERT_TRUE(messages.ok());

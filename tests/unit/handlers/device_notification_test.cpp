@@ -10,6 +10,7 @@
 #include "state/base/json.h"
 #include "state/base/uuid.h"
 #include "state/device/step.h"
+#include "tests/source_path.h"
 
 namespace reclaim {
 namespace {
@@ -96,7 +97,7 @@ std::vector<Life> one_of_each() {
 }
 
 rapidjson::Document read_data() {
-  std::ifstream in(RECLAIM_TEST_DATA "/notifications/messages.json");
+  std::ifstream in(source_path("tests/data/notifications/messages.json"));
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   return *json::parse(text, 1U << 20U);
 }

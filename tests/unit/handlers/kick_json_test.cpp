@@ -10,6 +10,7 @@
 #include "handlers/bus/json_members.h"
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
+#include "tests/source_path.h"
 
 namespace reclaim {
 namespace {
@@ -219,7 +220,7 @@ std::string without_numbers(const rapidjson::Value& value) {
 }
 
 TEST(JsonRead, SeesWhatADocumentHoldsInTheRecordedTraffic) {
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   int lines = 0;
   for (std::string line; std::getline(in, line); ++lines) {
     const auto document = json::parse(line, 1U << 20U);
@@ -239,7 +240,7 @@ TEST(JsonRead, SeesWhatADocumentHoldsInTheRecordedTraffic) {
 }
 
 TEST(JsonRead, AgreesWithRapidJsonOnDamagedTexts) {
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   const std::uint32_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

@@ -10,6 +10,7 @@
 
 #include "handlers/bus/kick.h"
 #include "state/base/json.h"
+#include "tests/source_path.h"
 
 namespace reclaim {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::Pair;
 
 std::vector<std::string> recorded_bodies() {
   std::vector<std::string> bodies;
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   for (std::string line; std::getline(in, line);) {
     const auto document = json::parse(line, 1U << 20U);
     bodies.push_back(*json::get_string(*document, "body"));

@@ -9,6 +9,7 @@
 
 #include "handlers/bus/notification.h"
 #include "state/base/json.h"
+#include "tests/source_path.h"
 #include "tests/unit/handlers/kick_messages.h"
 
 namespace reclaim {
@@ -102,7 +103,7 @@ TEST(Storage, DamagedTextsStayClean) {
 }
 
 TEST(Storage, RecordedTrafficLosesItsContextOnly) {
-  std::ifstream in(RECLAIM_TEST_DATA "/nova-2026.2/notifications.jsonl");
+  std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
   for (std::string line; std::getline(in, line);) {
     const auto document = json::parse(line, 1U << 20U);
     const std::string kept = clean_for_storage((*document)["body"].GetString(), kMax);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/source_path.h"
 #include "tests/unit/placement/fake_http.h"
 
 namespace reclaim::placement {
@@ -16,7 +17,7 @@ constexpr WallMs kNow{1'700'000'000'000};
 constexpr const char* kUuid = "7e88a0a5-6dd9-497e-a7e0-fa2d75728a3b";
 
 std::string sample(const std::string& name) {
-  std::ifstream file(std::string(RECLAIM_TEST_DATA) + "/cyborg-samples/" + name + "-resp.json");
+  std::ifstream file(source_path("tests/data/cyborg-samples/") + name + "-resp.json");
   EXPECT_TRUE(file.good()) << name;
   return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -16,12 +16,13 @@
 #include "placement/http/http.h"
 #include "state/base/clock.h"
 #include "state/base/timers.h"
+#include "tests/source_path.h"
 
 namespace reclaim::placement {
 
 // Reads an answer as it stood on the wire: status line, headers, blank line, body.
 inline HttpResponse recorded(const std::string& name) {
-  std::ifstream file(std::string(RECLAIM_TEST_DATA) + "/" + name);
+  std::ifstream file(source_path("tests/data/" + name));
   EXPECT_TRUE(file.good()) << name;
   HttpResponse response;
   std::string line;
