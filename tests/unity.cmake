@@ -1,8 +1,8 @@
 # Several sources in one translation unit, because most of a cold compilation is headers and what
 # their templates become. RECLAIM_UNITY says of what: `tests`, or `all` for the sanitizers. With the
 # preset dev, what ships is compiled file by file, for a missing include has to be seen. Which
-# sources may stand together tests/tidy/batches.py finds out at every configuration. CMake's own batches name
-# their sources by whole paths, so that a compiler cache does not serve another clone with them.
+# sources may stand together tests/tidy/batches.py finds out at every configuration. CMake's own
+# batches name sources by whole paths, so that a compiler cache does not serve another clone.
 
 # The targets of a directory and of those below it, except where each is one source anyway.
 function(reclaim_targets_below directory out)
