@@ -21,6 +21,15 @@ bool Session::run_until(const std::function<bool()>& done, std::int64_t deadline
   return done();
 }
 
+Status Session::wait_connected(const std::function<const RedisState&()>& state) {
+  run_until([&state] { return state().connected || !state().last_error.empty(); },
+            connect_patience_ms(settings_.redis));
+  if (state().connected) return Ok{};
+  const std::string& why = state().last_error;
+  return Error{Errc::unavailable,
+               "Redis: " + (why.empty() ? "no answer of " + describe(settings_.redis) : why)};
+}
+
 Result<config::MachineFacts> Session::machine() {
   return config::read_machine_facts(settings_);
 }
@@ -34,16 +43,9 @@ Result<RedisStore*> Session::store() {
     store_ = std::move(store).value();
     store_->start();
   }
-  // The first failed attempt is told: a person waits in front of it.
-  const auto settled = [this] {
-    return store_->state().connected || !store_->state().last_error.empty();
-  };
-  run_until(settled, settings_.redis.connect_timeout_ms);
-  if (!store_->state().connected) {
-    return Error{Errc::unavailable,
-                 fmt::format("Redis: {}", store_->state().last_error.empty()
-                                              ? "no connection within connect_timeout"
-                                              : store_->state().last_error)};
+  if (auto connected = wait_connected([this]() -> const RedisState& { return store_->state(); });
+      !connected) {
+    return std::move(connected).error();
   }
   return store_.get();
 }

@@ -56,6 +56,9 @@ class Session final {
     return std::move(**answer);
   }
 
+  // Runs the loop until Redis is connected, or said why not: a person waits in front of it.
+  [[nodiscard]] Status wait_connected(const std::function<const RedisState&()>& state);
+
   // Runs the loop until `done()` says so; false when the deadline passed first.
   bool run_until(const std::function<bool()>& done, std::int64_t deadline_ms);
 

@@ -34,14 +34,9 @@ Result<std::optional<std::string>> read_schema(Session& session) {
   auto client = Redis::create(session.loop(), session.settings().redis, session.log());
   if (!client) return std::move(client).error();
   (*client)->start();
-  const auto settled = [&client] {
-    return (*client)->state().connected || !(*client)->state().last_error.empty();
-  };
-  session.run_until(settled, session.settings().redis.connect_timeout_ms);
-  if (!(*client)->state().connected) {
-    const std::string& why = (*client)->state().last_error;
-    return Error{Errc::unavailable,
-                 "Redis: " + (why.empty() ? "no connection within connect_timeout" : why)};
+  const auto state = [&client]() -> const RedisState& { return (*client)->state(); };
+  if (auto connected = session.wait_connected(state); !connected) {
+    return std::move(connected).error();
   }
   const auto reply = session.wait<RedisReply>([&](auto done) {
     (*client)->command({"GET", redis_keys::kSchema}, std::move(done));

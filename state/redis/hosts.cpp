@@ -20,7 +20,7 @@ Error anothers_name(const std::string& host, const Error& stored) {
   return Error{
       Errc::conflict,
       fmt::format("another machine works under the host name '{}' ({}); if it is gone for "
-                  "good, or this machine was installed again, an operator runs: redis-cli "
+                  "good, or this machine was installed again, an operator runs: redis-cli -c "
                   "DEL '{}'",
                   host, printable_excerpt(stored.what, 300), redis_keys::of_host(host, "machine"))};
 }
@@ -64,7 +64,7 @@ void RedisStore::announce(const HostInfo& info, Callback<Ok> done) {
           const bool taken = result.error().code == Errc::conflict;
           done(taken ? Error{Errc::conflict,
                              fmt::format("another machine works under the host name '{}' ({}); "
-                                         "if it is gone for good, an operator runs: redis-cli "
+                                         "if it is gone for good, an operator runs: redis-cli -c "
                                          "HDEL {} {}",
                                          host, printable_excerpt(result.error().what, 300),
                                          redis_keys::kHosts, host)}
@@ -80,7 +80,7 @@ void RedisStore::hosts(Callback<std::vector<HostInfo>> done) {
     if (reply->elements.size() > options_.hosts_max) {
       return done(
           Error{Errc::limit, fmt::format("{} names {} hosts, the limit is {}: names were invented; "
-                                         "run redis-cli DEL {}, each worker adds its own again",
+                                         "run redis-cli -c DEL {}, each worker adds its own again",
                                          redis_keys::kHosts, reply->elements.size(),
                                          options_.hosts_max, redis_keys::kHosts)});
     }

@@ -30,6 +30,11 @@ std::string describe(const RedisOptions& options) {
   return options.called == "Redis" ? fmt::format("{}/{}", at, options.db) : at;
 }
 
+std::int64_t connect_patience_ms(const RedisOptions& options) {
+  const std::size_t asked = options.sentinels.size() + options.cluster.size();
+  return options.connect_timeout_ms * static_cast<std::int64_t>(asked + 2);
+}
+
 Status check_options(const RedisOptions& options) {
   if (options.host.empty() && options.unix_socket.empty() && options.sentinels.empty() &&
       options.cluster.empty()) {

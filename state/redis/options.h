@@ -55,6 +55,10 @@ struct RedisOptions {
 [[nodiscard]] std::string describe(const RedisAddress& address);
 // "127.0.0.1:6379/0" or "/run/redis.sock/0"; who the sentinels are, before one named the master.
 [[nodiscard]] std::string describe(const RedisOptions& options);
+// How long it may take to be connected, or to know why not, where of the sentinels or nodes that
+// are named the last one answers: the connect timeout for each, for the server that they name, and
+// once more.
+[[nodiscard]] std::int64_t connect_patience_ms(const RedisOptions& options);
 // Errc::invalid: what cannot work.
 [[nodiscard]] Status check_options(const RedisOptions& options);
 

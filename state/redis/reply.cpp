@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kErrorTextBytes = 300;
 constexpr std::string_view kSays = "Redis says: ";
+constexpr std::string_view kClusterHint =
+    " (a node of a Redis Cluster: write redis+cluster:// in [redis] url)";
 
 struct KnownError {
   std::string_view word;  // the first of the error reply
@@ -44,14 +46,17 @@ Error error_from_redis(std::string_view text) {
     error.code = Errc::refused;
   }
   if (word == "MOVED" || word == "ASK") {
-    error.what += " (a node of a Redis Cluster: write redis+cluster:// in [redis] url)";
+    error.what += kClusterHint;
   }
   return error;
 }
 
 std::string_view redis_words_of(const Error& error) {
-  const std::string_view what = error.what;
-  return what.starts_with(kSays) ? what.substr(kSays.size()) : std::string_view();
+  std::string_view what = error.what;
+  if (!what.starts_with(kSays)) return {};
+  what.remove_prefix(kSays.size());
+  if (what.ends_with(kClusterHint)) what.remove_suffix(kClusterHint.size());
+  return what;
 }
 
 Result<RedisReply> reply_from_hiredis(const redisReply& reply) {

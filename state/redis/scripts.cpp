@@ -16,6 +16,9 @@ namespace {
 // another type than it has to be, or a journal that takes no more, was made by somebody else, and
 // would keep records from being written for ever: it is removed. Notifications are posted last, and
 // what keeps one from being posted keeps no record from being written: it is told in the answer.
+// The hash is not removed to be written anew: where its slot of a cluster moves to another node,
+// the one that it leaves takes no key that it does not have. Only an expiry, which no worker sets,
+// is.
 constexpr std::string_view kSave = R"lua(
 local function usable(key, answer)
   if type(answer) ~= 'table' or not answer.err then return answer end
@@ -41,8 +44,14 @@ if ARGV[2] ~= '0' then
 end
 local last = 6 + tonumber(ARGV[4])
 local record = last + 8 * tonumber(ARGV[5])
-redis.call('DEL', KEYS[1])
+if redis.call('PTTL', KEYS[1]) >= 0 then redis.call('DEL', KEYS[1]) end
 redis.call('HSET', KEYS[1], unpack(ARGV, record + 2))
+local written = {}
+for i = record + 2, #ARGV, 2 do written[ARGV[i]] = true end
+local found = redis.call('HGETALL', KEYS[1])
+for i = 1, #found, 2 do
+  if not written[found[i]] then redis.call('HDEL', KEYS[1], found[i]) end
+end
 if not usable(KEYS[2], redis.pcall('SADD', KEYS[2], ARGV[record + 1])) then
   redis.call('SADD', KEYS[2], ARGV[record + 1])
 end

@@ -144,15 +144,16 @@ bool SlotQueues::put_back(std::uint16_t slot, const RedisAddress& from, Command&
   if (auto redirect = redirect_in(error)) {
     if (redirect->to.host.empty()) redirect->to.host = from.host;
     if (++command.redirects > kRedirectsMax) {
-      error = Error{Errc::unavailable,
-                    fmt::format("{} was sent on {} times and nobody took it, last by {}: {}{}",
-                                command.args.front(), kRedirectsMax, describe(from), error.what,
-                                asking_error_.empty() ? "" : "; to ASKING " + asking_error_)};
+      error = Error{
+          Errc::unavailable,
+          fmt::format("{} was sent on {} times and nobody took it, last by {}: {}{}",
+                      command.args.front(), kRedirectsMax, describe(from), redis_words_of(error),
+                      asking_error_.empty() ? "" : "; to ASKING " + asking_error_)};
       return false;
     }
     // A second time: the nodes do not agree yet.
     if (command.redirects > 1) command.not_before_ms = now + kPauseMs;
-    command.said = error.what;
+    command.said = redis_words_of(error);
     command.ask.reset();
     if (redirect->ask) {
       command.ask = std::move(redirect->to);
@@ -167,7 +168,7 @@ bool SlotQueues::put_back(std::uint16_t slot, const RedisAddress& from, Command&
   command.ask.reset();
   command.redirects = 0;  // where its slot is moving, it is sent on between any two of these
   command.not_before_ms = now + kPauseMs;
-  command.said = error.what;
+  command.said = redis_words_of(error);
   return true;
 }
 

@@ -139,7 +139,12 @@ bool SlotMap::give(std::uint16_t first, std::uint16_t last, const SlotMaster& ma
 Result<SlotMap> slot_map_from(const RedisReply& answer, const RedisAddress& asked) {
   const Error malformed{Errc::failed, "the answer to CLUSTER SLOTS is not of its form"};
   if (!answer.is_array()) return malformed;
-  SlotMap map;
+  struct Range {
+    std::uint16_t first;
+    std::uint16_t last;
+    SlotMaster master;
+  };
+  std::vector<Range> ranges;
   for (const RedisReply& range : answer.elements) {
     if (range.elements.size() < 3 || range.elements[2].elements.size() < 2) return malformed;
     const auto first = within(range.elements[0], kSlotCount - 1);
@@ -147,8 +152,14 @@ Result<SlotMap> slot_map_from(const RedisReply& answer, const RedisAddress& aske
     const RedisReply& node = range.elements[2];
     const auto port = within(node.elements[1], UINT16_MAX);
     if (!first || !last || *first > *last || !port || *port == 0) return malformed;
-    const SlotMaster master{RedisAddress{host_of(node, asked), *port}, range.elements.size() - 3};
-    if (!map.give(*first, *last, master)) {
+    ranges.push_back({*first, *last, {{host_of(node, asked), *port}, range.elements.size() - 3}});
+  }
+  // Each node tells them in an order of its own.
+  std::stable_sort(ranges.begin(), ranges.end(),
+                   [](const Range& a, const Range& b) { return a.first < b.first; });
+  SlotMap map;
+  for (const Range& range : ranges) {
+    if (!map.give(range.first, range.last, range.master)) {
       return Error{Errc::limit, fmt::format("more than {} masters have slots", kMastersMax)};
     }
   }

@@ -130,7 +130,7 @@ std::optional<Record> damaged_record(const std::string& host, const std::string&
   record.stage = Stage::error;
   record.damage = fmt::format(
       "its record cannot be believed ({}): nothing is done with it; compare with Placement and the "
-      "ledger, then remove the record (redis-cli DEL '{}'), and the device is met again from "
+      "ledger, then remove the record (redis-cli -c DEL '{}'), and the device is met again from "
       "ledger, Placement and drive",
       why.what, redis_keys::of_device(host, "device", address));
   record.last_error = record.damage;

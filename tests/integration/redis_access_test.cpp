@@ -30,7 +30,7 @@ TEST(RedisAccess, AForeignMachineIsToldHowToEndIt) {
     });
   };
   EXPECT_THAT(beat("machine-b").error().what,
-              HasSubstr("redis-cli DEL 'reclaim:{compute-1}:machine'"));
+              HasSubstr("redis-cli -c DEL 'reclaim:{compute-1}:machine'"));
   // However old its heartbeat: a machine that is switched off still owns its drives.
   redis.server.cli({"DEL", "reclaim:{compute-1}:alive"});
   EXPECT_EQ(contract::code_of(beat("machine-b")), Errc::conflict);
@@ -248,7 +248,7 @@ TEST_F(SealedRecords, WhatSomebodyElseWroteIsNotBelievedUntilItIsDiscarded) {
   ASSERT_TRUE(contract::save(world, record).ok());
   redis_.server.cli({"HSET", kKey, "serial", "ANOTHER"});
   EXPECT_THAT(damage(), HasSubstr(kKey + ": field 'mac' does not fit the others"));
-  EXPECT_THAT(damage(), HasSubstr("redis-cli DEL '" + kKey + "'"));
+  EXPECT_THAT(damage(), HasSubstr("redis-cli -c DEL '" + kKey + "'"));
   redis_.server.cli({"HDEL", kKey, "mac"});
   EXPECT_THAT(damage(), HasSubstr("field 'mac' is missing"));
   redis_.server.cli({"HSET", kKey, "epoch", "many"});

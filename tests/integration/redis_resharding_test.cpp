@@ -155,6 +155,26 @@ TEST_F(RedisResharding, RecordsLocksAndKicksGoOn) {
   EXPECT_TRUE(redis.store->state().connected);
 }
 
+// The node that a slot leaves takes no key that it does not have: a record that was removed to be
+// written anew would be lost there.
+TEST_F(RedisResharding, ARecordOutlivesItsOwnSaveWhereTheMoveBegan) {
+  StoreOn redis(nodes->options());
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  ASSERT_TRUE(contract::save(world, contract::record_of(world, 4, 1, Stage::error)).ok());
+  // Each key that the script names, or it is not begun there.
+  nodes->cli({"SET", "reclaim:{compute-1}:lock:0000:01:04.0", "another 1"});
+  nodes->cli({"XADD", "reclaim:{compute-1}:outbox", "*", "event", "x"});
+  nodes->cli({"SET", "reclaim:{compute-1}:outbox_dropped", "0"});
+  nodes->begin_move(kTag, from_, to_);
+  EXPECT_TRUE(contract::save(world, contract::record_of(world, 4, 2, Stage::error)).ok());
+  EXPECT_EQ(nodes->cli({"HGET", "reclaim:{compute-1}:device:0000:01:04.0", "epoch"}), "2");
+  while (nodes->move_a_key(kTag, from_, to_)) {
+  }
+  nodes->end_move(kTag, from_, to_);
+  at = to_;
+}
+
 TEST_F(RedisResharding, AScriptThatCannotWaitSoLongIsRefusedAndNotDone) {
   RedisOptions impatient = nodes->options();
   impatient.command_timeout_ms = 500;

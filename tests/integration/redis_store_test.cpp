@@ -90,8 +90,10 @@ TEST(RedisStore, KeysAreAsDocumented) {
               HasSubstr("instance.delete.end"));
   // A field that a newer version had written does not outlive our next save.
   cli({"HSET", "reclaim:{compute-1}:device:0000:01:01.0", "stale", "x"});
+  cli({"PEXPIRE", "reclaim:{compute-1}:device:0000:01:01.0", "600000"});
   ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 2, Stage::error)).ok());
   EXPECT_EQ(cli({"HEXISTS", "reclaim:{compute-1}:device:0000:01:01.0", "stale"}), "0");
+  EXPECT_EQ(cli({"PTTL", "reclaim:{compute-1}:device:0000:01:01.0"}), "-1");
 }
 
 TEST(RedisStore, ARecordThatCannotBeReadIsShownAsDamagedAndTheOthersAsTheyAre) {

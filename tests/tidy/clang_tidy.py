@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """Runs clang-tidy over our sources and remembers what was clean, so that only changes cost time.
 
+What was clean stands in ~/.cache/reclaim/clang-tidy-clean ($XDG_CACHE_HOME), for every clone.
+
 usage: clang_tidy.py BUILD_DIRECTORY [--all] [--jobs N] [PATH...]
 
 Takes the sources from BUILD_DIRECTORY/compile_commands.json: what ships, and with --all (or when
@@ -200,7 +202,8 @@ def main():
               f"checks of {VERSION} (Debian 12)")
         return SKIPPED
     settings = version + read(os.path.join(ROOT, ".clang-tidy"))
-    memory = os.path.join(os.path.dirname(build), "clang-tidy-clean")
+    memory = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
+                          "reclaim", "clang-tidy-clean")
     os.makedirs(memory, exist_ok=True)
     forget_old(memory)
     reach = Reach([ROOT, os.path.join(build, "generated")])

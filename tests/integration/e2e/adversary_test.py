@@ -81,7 +81,7 @@ class OfAnotherHost(Adversary):
         self.assertNotIn("the message waits", made.worker.log_text())
         code, _, err = made.worker.command("device", "list", "--all-hosts")
         self.assertEqual(code, 1)
-        self.assertIn("redis-cli DEL reclaim:hosts", err)
+        self.assertIn("redis-cli -c DEL reclaim:hosts", err)
         made.services.redis("del", "reclaim:hosts", db=made.db)
         evil("XADD", key("kicks"), "*", "reason", "operator")
         wait_until(lambda: made.name in made.worker.command("device", "list", "--all-hosts")[1],
