@@ -360,3 +360,8 @@ unit_mutant(cyborgs_generation_counts conductor handlers/conductor/recheck.cpp
 unit_mutant(each_telling_is_a_survey conductor handlers/conductor/conduct.cpp ToldTwice.TheSame*
   "each deletion that Nova tells of costs Placement two surveys"
   [[    } else if (!told_again) {]] [[    } else {]])
+unit_mutant(an_old_look_stands conductor handlers/survey/survey.cpp
+  MaintenanceReservation.WhatWasWrittenWhile*
+  "a drive that was written to while Placement was slow is given back as clean"
+  [[constexpr std::int64_t kLookStandsMs = 2'000;]]
+  [[constexpr std::int64_t kLookStandsMs = 2'000'000;]])

@@ -43,7 +43,7 @@ void FakePlacement::list_tree_again(placement::Tree known, Callback<placement::T
       result = std::move(tree);
       if (rng_.chance(faults_.placement_odd)) result = Error{Errc::refused, "403 Forbidden"};
     }
-    scheduler_.answer(faults_.delay_ms(rng_),
+    scheduler_.answer(listing_takes_ms + faults_.delay_ms(rng_),
                       [done = std::move(done), result = std::move(result)] { done(result); });
   });
 }
