@@ -24,6 +24,11 @@
 
 namespace reclaim::sim {
 
+inline constexpr std::int64_t kMinuteMs = 60'000;
+inline constexpr std::int64_t kHalfHourMs = 30 * kMinuteMs;
+inline constexpr std::int64_t kHourMs = 60 * kMinuteMs;
+inline constexpr std::int64_t kDayMs = 24 * kHourMs;
+
 // Where a tenancy stands, as Nova and the host see it together.
 enum class Phase : std::uint8_t {
   none,

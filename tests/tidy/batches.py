@@ -1,21 +1,19 @@
 #!/usr/bin/python3
 """Which sources may be read as one translation unit: much quicker than each by itself.
 
-usage: batches.py LIST FOLDER   writes a source for each batch, prints "TARGET|IT|SOURCE|..." a line
+usage: batches.py LIST FOLDER BYTES   writes a source for each batch of at most so many bytes, and
+                                      prints "TARGET|SOURCE" a line, also for what stays alone
 
 LIST has a line "TARGET;SOURCE;SOURCE..." for each target (tests/unity.cmake), by paths in the tree.
 Sources that name a thing alike at file scope never share a batch, for in one translation unit their
 unnamed namespaces would be one.
 """
 
-import collections
 import os
 import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BYTES_MAX = 60_000  # of sources in a batch: enough to share headers, and both processors have work
-
 KEYWORDS = set(
     "alignas auto bool char const decltype defined double else for if int long noexcept operator "
     "requires return short sizeof static_assert switch unsigned void while".split())
@@ -55,7 +53,7 @@ def defined(text):
     return names
 
 
-def batches(paths, bytes_max=BYTES_MAX):
+def batches(paths, bytes_max):
     """Lists of paths, in the order given, that do not disturb each other."""
     made = []  # paths, bytes, what they define, what they use
     for path in paths:
@@ -84,18 +82,16 @@ def write_batch(path, sources):
 
 
 def main():
-    targets, folder = sys.argv[1:]
+    targets, folder, bytes_max = sys.argv[1:]
     os.makedirs(folder, exist_ok=True)
-    lines = [line.split(";") for line in read(targets).splitlines()]
-    # A source that is none of a batch is compiled by itself, and so is one that two targets have.
-    uses = collections.Counter(source for _, *sources in lines for source in sources)
-    for target, *sources in lines:
-        mine = [s for s in sources if uses[s] == 1 and os.path.isfile(os.path.join(ROOT, s))]
-        for number, batch in enumerate(batches(mine)):
+    for line in read(targets).splitlines():
+        target, *sources = line.split(";")
+        for number, batch in enumerate(batches(sources, int(bytes_max))):
+            path = os.path.join(ROOT, batch[0])
             if len(batch) > 1:
                 path = os.path.join(folder, f"{target}_{number}.cpp")
                 write_batch(path, batch)
-                print("|".join([target, path, *batch]))
+            print(f"{target}|{path}")
     return 0
 
 

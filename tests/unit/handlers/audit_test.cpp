@@ -11,8 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 struct Audit : ::testing::Test {
   void begin() {
     WorldOptions options;

@@ -9,8 +9,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 // A card of another driver of Cyborg's, which the whitelist names and no device_spec.
 struct BindReservation : ::testing::Test {
   static WorldOptions options() {

@@ -13,9 +13,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 WorldOptions scripted(bool cyborg) {
   WorldOptions options;
   options.scripted = true;
@@ -178,7 +175,7 @@ struct OnOfferMeanwhile : Doubt, ::testing::WithParamInterface<InterruptedCleani
   }
   void clean() {
     if (GetParam() == InterruptedCleaning::error) world.command("clean", world.slots[0].address);
-    world.pass(kLongMs);
+    world.pass(kHourMs);
   }
 };
 
@@ -242,7 +239,7 @@ TEST_P(LateWrite, OfADeadWorkerDoesNotUndoInterruptedCleaningError) {
   world.scheduler.outside(GetParam(), [this, late] {
     world.store.save(late, LockToken{}, JournalEntry{}, [](const Result<Ok>&) {});
   });
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(world.erases, 0U);
 }
@@ -302,7 +299,7 @@ TEST_F(Doubt, TheLedgerTellsASerialThatRedisHasForgotten) {
   world.tenancy_ends();
   world.drive().serial = "another drive";
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(world.erases, 0U);
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_THAT(world.record().last_error, HasSubstr("another serial than recorded"));
@@ -315,7 +312,7 @@ TEST_F(Doubt, ACleanThatIsOrderedWhileTheDeviceIsGivenBackIsOver) {
   world.drives->on_claim = [&claims](const PciAddress&) { claims += 1; };
   when_saved(Stage::available, [this] { world.command("clean", world.slots[0].address); });
   leave();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(claims, 1) << "claimed while it was on offer";
 }
@@ -324,7 +321,7 @@ TEST_F(Doubt, ACleanThatIsOrderedWhileTheDeviceIsGivenBackIsOver) {
 TEST_F(Doubt, AHoldIsKnownThoughTheAnswerToItsRecordWasLost) {
   begin();
   leave();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   ASSERT_EQ(world.erases, 1U);
   world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
   world.faults.store_lost_done = 1;
@@ -336,7 +333,7 @@ TEST_F(Doubt, AHoldIsKnownThoughTheAnswerToItsRecordWasLost) {
   world.drive().host_reads += 3;
   world.store.set_away(false);
   look();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_TRUE(world.record().held);
   EXPECT_EQ(world.erases, 1U);
 }
@@ -345,7 +342,7 @@ TEST_F(Doubt, AHoldIsKnownThoughTheAnswerToItsRecordWasLost) {
 TEST_F(Doubt, ATenancyIsOnTheLedgerThoughANoteOfItsDeviceCannotBeWritten) {
   begin();
   leave();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   ASSERT_FALSE(world.disk.entries.at(world.slots[0].address).dirty);
   world.faults.store_lost_done = 1;
   when_saved(Stage::available, [this] {
@@ -407,7 +404,7 @@ TEST_F(Doubt, OurOwnReservationDoesNotBecomeAnOperatorsHold) {
   world.pass(kMinuteMs);
   ASSERT_EQ(reserved(), 1);
   world.store.mend(world.slots[0].address, false);
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_FALSE(world.record().held);
   EXPECT_EQ(reserved(), 0);
 }
@@ -427,11 +424,11 @@ TEST_F(DoubtOfCyborg, IsNotGivenBackThoughCyborgsLastAnswerFailed) {
   world.cyborg.set_away(true);
   look();
   world.disk.full = false;
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(reserved(), 1);
   world.cyborg.set_away(false);
   device.status = "enabled";
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(reserved(), 0);
 }
 
@@ -440,11 +437,11 @@ TEST_F(DoubtOfCyborg, IsNotTouchedThoughItCameUnderMaintenanceAfterItsAdmission)
   placement::CyborgDevice& device = world.cyborg.device(world.slots[0].address);
   when_saved(Stage::guarding, [&device] { device.status = "maintaining"; });
   leave();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
   EXPECT_EQ(world.drive().version, 1U);  // as its tenant left it
   device.status = "enabled";
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
 }
 
@@ -461,7 +458,7 @@ struct DoubtOfTwo : Doubt {
 TEST_F(DoubtOfTwo, ACleaningEndsThoughTheBindingIsToldWhileAnotherDeviceIsAskedAbout) {
   world.start_worker();
   world.pass(kMinuteMs);
-  world.drive(0).sanitize_ms = kLongMs;
+  world.drive(0).sanitize_ms = kHourMs;
   for (std::size_t slot : {0U, 1U}) {
     world.tenancy_begins(slot);
     look();

@@ -15,9 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;  // several periodic surveys
-
 WorldOptions scripted(int slots) {
   WorldOptions options;
   options.scripted = true;
@@ -63,7 +60,7 @@ TEST_P(StepEnds, QuarantinesTheDrive) {
   begin(1);
   world->drive().steps_end_with = GetParam();
   leave();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::error);
   EXPECT_THAT(world->record().last_error, HasSubstr("not seen to complete"));
   EXPECT_EQ(world->provider().inventory.reserved, 1);
@@ -82,7 +79,7 @@ TEST_F(Dirty, AStepThatAGuardRefusesIsTriedAgain) {
   EXPECT_NE(world->record().stage, Stage::error);
   EXPECT_EQ(world->releases, 0U);
   world->drive().steps_end_with.reset();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::available);
 }
 
@@ -98,7 +95,7 @@ TEST_F(Dirty, ADamagedRecordIsShownAndNothingIsDoneWithItsDriveWhileTheOthersGoO
   world->tenancy_ends(0);
   world->tenancy_ends(1);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
 
   EXPECT_EQ(world->drive(0).version, before);
   EXPECT_EQ(world->provider(0).inventory.reserved, 1);
@@ -110,7 +107,7 @@ TEST_F(Dirty, ADamagedRecordIsShownAndNothingIsDoneWithItsDriveWhileTheOthersGoO
   EXPECT_EQ(world->provider(1).inventory.reserved, 0);
 
   for (const char* what : {"clean", "abort", "enrol"}) world->command(what, address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->drive(0).version, before);
   EXPECT_EQ(world->releases, 1U);
 }
@@ -121,9 +118,9 @@ TEST_F(Dirty, ADirtyDriveOfADamagedRecordIsNotLeftOnOffer) {
   world->store.damage(world->slots[0].address);
   world->tenancy_ends();
   world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
-  world->conductor_options.watch_ms = 24 * kLongMs;  // by its survey alone
+  world->conductor_options.watch_ms = 24 * kHourMs;  // by its survey alone
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_EQ(world->erases, 0U);
 }
@@ -137,10 +134,10 @@ TEST_P(Mended, RecordIsTakenUpAgain) {
   world->store.damage(address);
   world->tenancy_ends();
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   ASSERT_EQ(world->releases, 0U);
   world->store.mend(address, GetParam());
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::available);
   EXPECT_EQ(world->releases, 1U);
 }
@@ -165,7 +162,7 @@ TEST_F(Dirty, AHoldOutlastsASurveyThatCannotReadTheDrive) {
   world->drive().driver = "nvme";
   world->drive().host_reads += 3;  // the kernel looks for partitions
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_TRUE(world->record().held);
   EXPECT_EQ(world->erases, 1U);
   EXPECT_EQ(world->provider().inventory.reserved, 1);

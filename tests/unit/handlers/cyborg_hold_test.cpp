@@ -11,8 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 30 * kMinuteMs;
 constexpr std::uint32_t kDisplayClass = 0x030200;
 
 struct CyborgHold : ::testing::Test {
@@ -39,7 +37,7 @@ struct CyborgHold : ::testing::Test {
     look();
     world.tenancy_ends();
     look();
-    world.pass(kLongMs);
+    world.pass(kHalfHourMs);
     ASSERT_EQ(world.releases, 1U);
   }
   void reserve_by_hand() {
@@ -81,7 +79,7 @@ TEST_F(CyborgHold, NoWordOfAnArqUndoesAHoldThatACertificateStandsFor) {
   const std::uint64_t erases = world.erases;
   hear("accelerator_request.bind.end", ArqState::bound, "2001-01-01T00:00:00Z");
   hear("accelerator_request.unbind.end", ArqState::unbound, "2001-01-01T00:00:00Z");
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, erases);
   EXPECT_EQ(world.releases, 1U);
   EXPECT_EQ(reserved(), 1);
@@ -95,12 +93,12 @@ TEST_F(CyborgHold, NorOneOfADriveThatWasNeverCleaned) {
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_THAT(world.record().waiting_for, HasSubstr("ARQ arq-heard binds it"));
   hear("accelerator_request.unbind.end", ArqState::unbound);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 0U);
   EXPECT_EQ(reserved(), 1);
   // And who knows that nobody reserved it by hand can say so.
   world.command("clean", world.slots.front().address);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.releases, 1U);
 }
 
@@ -112,7 +110,7 @@ TEST_F(CyborgHold, WithoutAnyBooksItIsHeldWithAReasonAndCanBeCleaned) {
   EXPECT_THAT(world.record().waiting_for, HasSubstr("never cleaned by this worker"));
   EXPECT_EQ(world.erases, 0U);
   world.command("clean", world.slots.front().address);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.releases, 1U);
 }
 
@@ -121,7 +119,7 @@ TEST_F(CyborgHold, ABindingThatNeitherCyborgNorPlacementEverShowedHoldsNoDriveFo
   start();
   hear("accelerator_request.bind.end", ArqState::bound);
   EXPECT_EQ(reserved(), 1);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(reserved(), 0);
   EXPECT_TRUE(world.store.arqs().empty());
@@ -131,12 +129,12 @@ TEST_F(CyborgHold, ABindingThatPlacementDoesNotShowSaysHowItIsLetGo) {
   world.cyborg.arq("arq-heard") = arq_heard(ArqState::bind_started);
   start();
   hear("accelerator_request.bind.start", ArqState::bind_started);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::allocated);
   EXPECT_EQ(reserved(), 1);
   EXPECT_THAT(world.record().waiting_for, HasSubstr("reclaim device clean"));
   world.command("clean", world.slots.front().address);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(reserved(), 0);
 }
@@ -146,7 +144,7 @@ TEST_F(CyborgHold, ATenancyThatOnlyItsArqToldOfIsCleanedAfter) {
   start();
   tell("accelerator_request.bind.end", ArqState::bound);
   tell("accelerator_request.unbind.end", ArqState::unbound);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.releases, 1U);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(reserved(), 0);
@@ -197,7 +195,7 @@ TEST_F(CyborgHold, ADriveThatWasPutInATenantsPlaceIsLookedAtBeforeItIsRegistered
   world.conductor_options.manage_providers = true;
   ASSERT_TRUE(world.placement.remove(world.provider().row.uuid));
   start();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_EQ(world.releases, 1U);
   world.tenancy_begins();
   look();
@@ -207,7 +205,7 @@ TEST_F(CyborgHold, ADriveThatWasPutInATenantsPlaceIsLookedAtBeforeItIsRegistered
   world.drive().serial = "ANOTHER";
   world.drive().signatures = {"ext4"};
   start();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.placement.find_by_name(name), nullptr);
   EXPECT_THAT(world.record().waiting_for, HasSubstr("ext4"));
 }
@@ -230,7 +228,7 @@ TEST(CyborgHoldNot, ABurnedDeviceOfNovasThatIsNoDriveIsShownWithAReason) {
   world.slots.front().is_drive = false;
   world.provider().inventory.reserved = 1;
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(world.record().type, "GPU");
   EXPECT_THAT(world.record().waiting_for, HasSubstr("no device_spec entry matches it"));

@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::uint64_t kStranger = 99;
 
 struct OfCyborg : ::testing::Test {

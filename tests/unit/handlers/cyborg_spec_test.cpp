@@ -12,9 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 30 * kMinuteMs;
-
 // A host whose only drive is Cyborg's, in the pool and never used. Cyborg is today's: it does not
 // reserve what it binds.
 struct CyborgSpec : ::testing::Test {
@@ -104,7 +101,7 @@ TEST_F(CyborgSpec, AnArqThatBindsItCountsAsMuchAsAnAllocation) {
   world.pass(2'000);
   EXPECT_EQ(world.erases, 0U);
   world.command("clean", slot().address);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(world.releases, 1U);
 }
@@ -163,7 +160,7 @@ TEST_P(Failing, LeavesItInErrorAndReserved) {
   use_it();
   world.drive().kind = GetParam();
   world.tenancy_ends();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(reserved(), 1);
 }
@@ -181,7 +178,7 @@ TEST_P(Retried, FromErrorByAnOperatorsWord) {
   ASSERT_EQ(world.record().stage, Stage::error);
   world.drive().steps_end_with.reset();
   world.command(GetParam(), slot().address);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(reserved(), 0);
 }
@@ -201,10 +198,10 @@ TEST_F(CyborgSpec, AllocatedWithNobodyHoldingItIsCleanedAtStart) {
   use_it();
   world.kill_worker();
   world.tenancy_ends();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_EQ(world.record().stage, Stage::allocated);
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
   EXPECT_EQ(world.releases, 1U);
 }
@@ -215,7 +212,7 @@ class Found : public CyborgSpec, public ::testing::WithParamInterface<Stage> {};
 TEST_P(Found, AtWorkAtAStartIsAnError) {
   use_it();
   die_at(GetParam());
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(reserved(), 1);
   EXPECT_EQ(world.releases, 0U);
@@ -242,7 +239,7 @@ TEST_F(CyborgSpec, MerelyWaitingAtAStartIsAnErrorToo) {
 TEST_F(CyborgSpec, AnInterruptedReleaseIsReadBackAndThenAnError) {
   use_it();
   die_at(Stage::releasing);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   if (reserved() == 0) {
     EXPECT_EQ(world.record().stage, Stage::available);
   } else {
@@ -292,7 +289,7 @@ TEST_F(CyborgSpec, ReservedWithoutARecordedTenancyIsHeldThoughNothingCertifiesIt
   look();
   EXPECT_TRUE(world.record().held);
   EXPECT_EQ(world.record().stage, Stage::available);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 0U);
   EXPECT_EQ(reserved(), 1);
 }
@@ -301,7 +298,7 @@ TEST_F(CyborgSpec, WrittenToAndReservedWithoutATenancyIsCleaned) {
   world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
   write_media(world.drive(), 77, 77);
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.drive().owner, 0U);
   EXPECT_EQ(world.releases, 1U);
 }
@@ -309,7 +306,7 @@ TEST_F(CyborgSpec, WrittenToAndReservedWithoutATenancyIsCleaned) {
 TEST_F(CyborgSpec, ATenancyThatNobodySawIsToldByTheDrive) {
   write_media(world.drive(), 77, 77);
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.drive().owner, 0U);
   EXPECT_EQ(world.releases, 1U);
 }
@@ -319,13 +316,13 @@ TEST_F(CyborgSpec, WhatCyborgHasUnderMaintenanceIsNeverUnreserved) {
   world.cyborg.device(slot().address).status = "maintaining";
   world.tenancy_ends();
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
   EXPECT_EQ(world.record().cyborg_status, "maintaining");
   EXPECT_THAT(world.record().waiting_for, HasSubstr("maintaining"));
   EXPECT_EQ(reserved(), 1);
   world.cyborg.device(slot().address).status = "enabled";
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
 }
 
@@ -338,7 +335,7 @@ TEST_F(CyborgSpec, MaintenanceThatBeganDuringTheCleaningIsSeenAtTheLastLook) {
   };
   world.tenancy_ends();
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.releases, 0U);
   EXPECT_EQ(reserved(), 1);
 }
@@ -348,11 +345,11 @@ TEST_F(CyborgSpec, WhereCyborgDoesNotAnswerNothingIsBegun) {
   world.cyborg.set_away(true);
   world.tenancy_ends();
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 0U);
   EXPECT_THAT(world.record().waiting_for, HasSubstr("does not answer"));
   world.cyborg.set_away(false);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.releases, 1U);
 }
 
@@ -400,7 +397,7 @@ struct CyborgEdge : CyborgSpec {
 TEST_F(CyborgEdge, ATenancyThatBeganAndEndedBetweenTwoSurveysIsCleanedAfter) {
   hear("accelerator_request.bind.end", bound_arq());
   hear_unbound(bound_arq());
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.releases, 1U);
   EXPECT_EQ(world.record().stage, Stage::available);
 }
@@ -409,14 +406,14 @@ TEST_F(CyborgEdge, WordsOfATenancyBeforeTheReleaseEndNoHold) {
   use_it();
   world.tenancy_ends();
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_EQ(world.releases, 1U);
   world.placement.set_reserved_by(Offered::no, world.provider().row.uuid, 1);
   look();
   ASSERT_TRUE(world.record().held);
   hear("accelerator_request.bind.end", bound_arq("2001-01-01T00:00:00Z"));
   hear_unbound(bound_arq("2001-01-01T00:00:00Z"));
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 1U);
   EXPECT_EQ(reserved(), 1);
 }
@@ -434,7 +431,7 @@ TEST_F(CyborgEdge, AReleaseThatWasReadBackOwesNoErrorToTheNextTenancy) {
   ASSERT_EQ(world.conductor, nullptr);
   world.placement.on_released = nullptr;
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_EQ(world.record().stage, Stage::available);
   use_it();
   bool once = false;
@@ -445,7 +442,7 @@ TEST_F(CyborgEdge, AReleaseThatWasReadBackOwesNoErrorToTheNextTenancy) {
   };
   world.tenancy_ends();
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_TRUE(once);
   EXPECT_EQ(world.record().stage, Stage::available) << world.record().last_error;
 }
@@ -458,7 +455,7 @@ TEST_F(CyborgEdge, AReleaseThatCannotBeReadBackBecauseItsProviderIsAnotherIsAnEr
   world.placement.create(name, false, true).inventory.reserved = 1;
   const auto erases = world.erases;
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(world.erases, erases);
 }
@@ -480,7 +477,7 @@ TEST_F(CyborgEdge, TheUnbindsOwnCastHeardAgainEndsNoRestartsError) {
   cast.id = std::to_string(world.scheduler.now().wall.ms) + "-0";
   world.command("clean", slot().address);
   world.conductor->take(cast);
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.record().stage, Stage::available);
 }
 
@@ -510,11 +507,11 @@ TEST_F(CyborgEdge, ALockLostWhileTheLedgerIsFullEndsTheRelease) {
     dead_ = true;
     world.disk.full = true;
     world.store.lose_everything();
-    EXPECT_TRUE(world.store.rival_takes(slot().address, kLongMs));
+    EXPECT_TRUE(world.store.rival_takes(slot().address, kHalfHourMs));
   };
   world.tenancy_ends();
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_TRUE(dead_);
   EXPECT_EQ(world.releases, 0U);
   EXPECT_EQ(reserved(), 1);
@@ -549,14 +546,14 @@ TEST_F(Managed, ADriveIsRegisteredWithoutWaitingForTheNextPeriodicSurvey) {
 TEST_F(Managed, ADriveTakenOutOfThePoolThatBearsAFilesystemWaitsForEnrolment) {
   unknown_drive();
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_TRUE(registered());
   ASSERT_EQ(world.record().stage, Stage::available);
   const auto erases = world.erases;
   ASSERT_TRUE(world.placement.remove(world.provider().row.uuid));
   world.drive().signatures = {"ext4"};
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_FALSE(registered());
   EXPECT_EQ(world.erases, erases);
   EXPECT_THAT(world.store.stored(slot().address)->waiting_for, HasSubstr("ext4"));
@@ -568,7 +565,7 @@ TEST_F(Managed, ADriveOfTwoClaimantsIsNotRegisteredThoughItCameLater) {
     return Error{Errc::invalid, "InvalidConfiguration: two claim it"};
   };
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_FALSE(registered());
   EXPECT_THAT(world.store.stored(slot().address)->waiting_for, HasSubstr("two claim it"));
 }
@@ -581,7 +578,7 @@ TEST_F(Managed, AFormerProviderOfSomebodyElseIsTold) {
   world.disk.entries[slot().address] = entry;
   world.log.enabled = true;
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_FALSE(registered());
   const std::string told = "its former provider 11111111-2222-4333-8444-555555555555";
   const auto first = world.log.text.find(told);

@@ -8,8 +8,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 // Cyborg's API cannot be asked, and the word comes when the admission is being written to Redis:
 // the device is not at work yet, and the survey that admitted it is past.
 struct CyborgUnasked : ::testing::Test {

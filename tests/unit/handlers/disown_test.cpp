@@ -14,9 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 30 * kMinuteMs;
-
 struct Disown : ::testing::Test {
   Disown() {
     WorldOptions options;
@@ -38,7 +35,7 @@ struct Disown : ::testing::Test {
   }
   void look() {
     world->kick({0});
-    world->pass(kLongMs);
+    world->pass(kHalfHourMs);
   }
   // Burned by a tenant, kept from being cleaned, and its entry is gone.
   void left_dirty() {
@@ -88,7 +85,7 @@ TEST_F(Disown, AnOlderRecordThatIsPutBackMakesNothingOursAgain) {
   const Record before = world->record();
   EXPECT_EQ(answer(issued()), "");
   expect_let_go();
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   world->kill_worker();
   Record older = before;
   older.epoch -= 1;
@@ -222,11 +219,11 @@ TEST_F(Disown, NothingReservesItWhileItsRecordCannotBeWritten) {
   EXPECT_EQ(answer(issued(), 30'000), "no answer");
   EXPECT_FALSE(dirty());
   offer();
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   EXPECT_EQ(reserved(), 0) << "neither the close watch nor a survey reserves it";
   EXPECT_FALSE(dirty());
   world->store.set_away(false);
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   expect_let_go();
   EXPECT_EQ(written(), before);
 }

@@ -8,9 +8,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kDayMs = 86'400'000;
-
 struct FewRequests : ::testing::Test {
   // A worker that has cleaned before, so that nothing of its start is counted, and a tenant.
   void begin(bool cyborg) {

@@ -11,9 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 // Of a drive that was never in this host.
 Certificate invented() {
   Certificate c;
@@ -77,7 +74,7 @@ TEST_F(ForeignRedis, ARecordThatThisHostDidNotWriteIsQuarantinedAtTheStart) {
   record.certificate_pending = encode_certificate(invented());
   world->store.forge(record);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_FALSE(is_signed(invented().id));
   const auto records = world->conductor->records();
   ASSERT_EQ(records.size(), 1U);
@@ -85,7 +82,7 @@ TEST_F(ForeignRedis, ARecordThatThisHostDidNotWriteIsQuarantinedAtTheStart) {
   EXPECT_NE(records.front().damage, "");
   // Removed, the device is met again.
   world->store.mend(record.address, true);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::available);
 }
 
@@ -124,7 +121,7 @@ TEST_F(ForeignRedis, ARecordReplacedAtRestIsWrittenAgainByThePeriodicSurvey) {
   record.epoch = kStoredEpochMax;
   record.stage = Stage::error;
   world->store.forge(record);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::available);
   EXPECT_LT(world->record().epoch, kStoredEpochMax);
   world->kill_worker();
@@ -144,7 +141,7 @@ TEST_F(ForeignRedis, ARecordReplacedDuringACleaningStopsNothing) {
   record.epoch += 7;
   record.stage = Stage::available;
   world->store.forge(record);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::available);
   EXPECT_EQ(world->releases, 1U);
   EXPECT_EQ(world->erases, 1U);
@@ -176,7 +173,7 @@ TEST_F(ForeignRedis, ARecordOfAnOlderVersionIsShownAndNothingRestsOnIt) {
   EXPECT_FALSE(is_signed(invented().id));
   world->tenancy_ends();
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 2U);
 }
 
@@ -192,13 +189,13 @@ TEST_F(ForeignRedis, AnOlderVersionsRecordDoesNotOutliveTheDirtOfTheLedger) {
   world->tenancy_ends();
   world->placement.set_reserved_by(Offered::by_nova, world->provider().row.uuid, 0);
   certified.epoch = world->record().epoch + 1;
-  certified.certificate_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kLongMs};
+  certified.certificate_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kHourMs};
   certified.certified_host_reads.reset();
   certified.certified_host_writes.reset();
   world->store.put_back(certified);
   world->store.age(certified.address);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 2U);
 }
 
@@ -227,10 +224,10 @@ TEST_F(ForeignRedis, AnEraseThatTheLedgerDoesNotKnowIsNotAdopted) {
   world->drive().global_data_erased = true;
   world->drive().sstat = 1;
   const std::uint64_t erases = world->erases;
-  erasing.cleaning_started_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kLongMs};
+  erasing.cleaning_started_at = WallMs{world->scheduler.now().wall.ms + 1'000 * kHourMs};
   world->store.put_back(erasing);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, erases + 1) << "it was taken for the one of the cleaning before";
   EXPECT_EQ(world->releases, 2U);
 }
@@ -243,7 +240,7 @@ TEST_F(ForeignRedis, ACertificateThatTheLedgerDoesNotKnowIsNotSealed) {
   record.certificate_pending = encode_certificate(invented());
   world->store.put_back(record);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_FALSE(is_signed(invented().id));
   // It does not stand in the way of the next cleaning either.
   world->tenancy_begins();
@@ -251,7 +248,7 @@ TEST_F(ForeignRedis, ACertificateThatTheLedgerDoesNotKnowIsNotSealed) {
   world->pass(kMinuteMs);
   world->tenancy_ends();
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 2U);
 }
 
@@ -270,7 +267,7 @@ TEST_F(ForeignRedis, AReleaseThatIsOverIsNotCertifiedAgain) {
   world->kill_worker();
   world->store.put_back(releasing);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record().stage, Stage::available);
   // In doubt it was cleaned again: a certificate of its own, of an erasure of its own.
   EXPECT_EQ(world->erases, 2U);
@@ -292,7 +289,7 @@ TEST_F(ForeignRedis, AnOlderRecordPutBackNamesNoTenantInTheNextCertificate) {
   world->store.put_back(first);
   const auto certificates = world->disk.certificates;
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   ASSERT_EQ(world->releases, 2U);
   ASSERT_EQ(world->disk.certificates.size(), 2U);
   for (const auto& [id, text] : world->disk.certificates) {
@@ -316,12 +313,12 @@ TEST_F(ForeignRedis, APlanThatIsNotAllowedTodayErasesNothing) {
   record.plan.back().step = "overwrite";
   world->store.put_back(record);
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 0U);
   EXPECT_EQ(world->record().stage, Stage::error);
   EXPECT_THAT(world->record().last_error, HasSubstr("what is configured today asks for"));
   world->command("clean", record.address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 1U);
 }
 

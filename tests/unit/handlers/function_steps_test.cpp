@@ -15,9 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 OperatorStep step(const std::string& name, int priority, bool verifies = false) {
   OperatorStep out;
   out.name = name;
@@ -52,7 +49,7 @@ struct FunctionSteps : ::testing::Test {
     };
     world->pass(kMinuteMs);
   }
-  void look(std::int64_t ms = kLongMs) {
+  void look(std::int64_t ms = kHourMs) {
     world->kick({0});
     world->pass(ms);
   }
@@ -60,7 +57,7 @@ struct FunctionSteps : ::testing::Test {
     world->tenancy_begins();
     look(kMinuteMs);
   }
-  void leaves(std::int64_t ms = kLongMs) {
+  void leaves(std::int64_t ms = kHourMs) {
     world->tenancy_ends();
     look(ms);
   }

@@ -13,9 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 30 * kMinuteMs;
-
 struct HandedOver : ::testing::Test {
   static WorldOptions options() {
     WorldOptions options;
@@ -38,7 +35,7 @@ struct HandedOver : ::testing::Test {
     (void)world.placement.remove(world.provider().row.uuid);
     world.conductor_options.agent_door = true;
     world.start_worker();
-    world.pass(kLongMs);
+    world.pass(kHalfHourMs);
   }
   Slot& slot() { return world.slots.front(); }
   Provider* registered() { return world.placement.find_by_name(slot().provider_name); }
@@ -52,7 +49,7 @@ struct HandedOver : ::testing::Test {
     look();
     world.tenancy_ends();
     look();
-    world.pass(kLongMs);
+    world.pass(kHalfHourMs);
   }
   void cyborg_unreserves(Provider& provider) {
     world.placement.set_reserved_by(Offered::by_nova, provider.row.uuid, 0);
@@ -125,7 +122,7 @@ TEST_F(HandedOver, OneThatWasWrittenToMeanwhileIsCleanedAgain) {
   tenancy();
   write_media(world.drive(), 9, 9);
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 2U);
   EXPECT_EQ(reserved(), 1);
 }
@@ -135,7 +132,7 @@ TEST_F(HandedOver, WhatTheAgentAsksToCleanIsCleanedThoughNobodySawATenant) {
   start_with_agent();
   tenancy();
   cleanup_is_asked();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 2U);
   EXPECT_TRUE(world.record().handed_over);
   EXPECT_EQ(reserved(), 1);
@@ -146,7 +143,7 @@ TEST_F(HandedOver, ButNotWhatIsOnOfferAndNotWhereTheWorkerUnreserves) {
   tenancy();
   cyborg_unreserves(world.provider());
   cleanup_is_asked();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 1U);
 
   world.kill_worker();
@@ -158,7 +155,7 @@ TEST_F(HandedOver, ButNotWhatIsOnOfferAndNotWhereTheWorkerUnreserves) {
   ASSERT_TRUE(world.record().held);
   EXPECT_FALSE(told().clean);
   cleanup_is_asked();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   EXPECT_EQ(world.erases, 1U);
   EXPECT_TRUE(world.record().held);
 }
@@ -190,7 +187,7 @@ TEST_F(HandedOver, OneWhoseProviderIsGoneIsKnownToCyborgAndUnreservedByUs) {
   cyborg_unreserves(*registered());
   ASSERT_TRUE(world.placement.remove(registered()->row.uuid));
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_NE(registered(), nullptr);
   EXPECT_EQ(world.releases, 1U);
   EXPECT_EQ(registered()->inventory.reserved, 0);
@@ -202,7 +199,7 @@ TEST_F(HandedOver, OneStillHandedOverWhoseProviderIsGoneStaysSo) {
   ASSERT_TRUE(world.record().handed_over);
   ASSERT_TRUE(world.placement.remove(registered()->row.uuid));
   look();
-  world.pass(kLongMs);
+  world.pass(kHalfHourMs);
   ASSERT_NE(registered(), nullptr);
   EXPECT_TRUE(world.record().handed_over);
   EXPECT_EQ(world.releases, 0U);

@@ -11,9 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 30 * kMinuteMs;
-
 // A host whose drives are taken, with whatever happens to the first of them once its verification
 // has begun.
 struct KeptErase : ::testing::Test {
@@ -94,7 +91,7 @@ struct KeptErase : ::testing::Test {
 
 TEST_F(KeptErase, MaintenanceOfHoursRepeatsNoErase) {
   keep_maintaining();
-  world->pass(4 * kLongMs);
+  world->pass(4 * kHalfHourMs);
   expect_kept("Cyborg's status of it is maintaining");
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   set_status("enabled");
@@ -145,11 +142,11 @@ TEST_F(KeptErase, AProviderThatIsTakenAwayAtTheReleaseRepeatsNoErase) {
 
 TEST_F(KeptErase, AProviderThatStaysAwayIsNotWaitedForWithTheDriveClaimed) {
   keep_without_provider(false);
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
   EXPECT_FALSE(world->drives->claimed(world->slots.front().address));
   make_provider_anew(false);
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   expect_given_back(2);
 }
 
@@ -173,7 +170,7 @@ TEST_F(KeptErase, AWriteEndsIt) {
   keep_maintaining();
   write_media(world->drive(), 77, 77);
   set_status("enabled");
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   expect_given_back(2);
   EXPECT_EQ(world->drive().owner, 0U);
 }
@@ -182,7 +179,7 @@ TEST_F(KeptErase, ALostClaimEndsIt) {
   keep_maintaining();
   world->drives->breaks(world->slots.front().address);
   set_status("enabled");
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   expect_given_back(2);
 }
 
@@ -191,7 +188,7 @@ TEST_F(KeptErase, ACrashEndsIt) {
   world->kill_worker();
   world->start_worker();
   set_status("enabled");
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   expect_given_back(2);
 }
 
@@ -202,7 +199,7 @@ TEST_F(KeptErase, NewerDirtOnTheLedgerEndsIt) {
     set_status("maintaining");
     const PciAddress address = world->slots.front().address;
     LedgerEntry entry = world->ledger->entries().at(address);
-    entry.dirty_since = WallMs{world->scheduler.now().wall.ms + kLongMs};
+    entry.dirty_since = WallMs{world->scheduler.now().wall.ms + kHalfHourMs};
     world->ledger->put(address, entry, [](const Status&) {});
   });
   clean();
@@ -216,7 +213,7 @@ TEST_F(KeptErase, ATenantWhoGotItMeanwhileEndsIt) {
   look();
   EXPECT_EQ(world->record().stage, Stage::allocated);
   clean();
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   expect_given_back(2);
 }
 
@@ -227,7 +224,7 @@ TEST_F(KeptErase, ADriveThatWaitsForItsPlaceGetsIt) {
   expect_kept("maintaining");
   world->tenancy_ends(1);
   look();
-  world->pass(kLongMs);
+  world->pass(kHalfHourMs);
   EXPECT_EQ(world->record(1).stage, Stage::available);
   EXPECT_EQ(world->record(0).stage, Stage::pending_cleaning);
 }

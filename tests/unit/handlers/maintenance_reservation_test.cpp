@@ -14,7 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kGivenBackMs = 1'000;
 
 struct MaintenanceReservation : ::testing::Test {

@@ -9,9 +9,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 struct MovedInstance : ::testing::Test {
   MovedInstance() : world(scripted()) {
     world.start_worker();
@@ -53,23 +50,23 @@ TEST_F(MovedInstance, OfAColdMigrationTheSourceIsCleanedAfterTheConfirmation) {
   the_migration_takes_the_allocation();
   the_guest_is_gone();
   world.kick({0, 5, 30});
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   expect_untouched();
   world.tenancy_ends();
   world.kick({0, 5, 30});
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   expect_cleaned();
 }
 
 TEST_F(MovedInstance, OfALiveMigrationTheSourceIsCleanedThoughTheEventComesFirst) {
   the_migration_takes_the_allocation();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   expect_untouched();
   world.kick({0, 5, 30});
   world.pass(2'000);
   expect_untouched();
   world.tenancy_ends();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   expect_cleaned();
 }
 
@@ -77,12 +74,12 @@ TEST_F(MovedInstance, OfAnEvacuationTheSourceStaysBurnedUntilItsComputeIsBack) {
   world.kill_worker();
   the_guest_is_gone();
   the_migration_takes_the_allocation();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   world.start_worker();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   expect_untouched();
   world.tenancy_ends();
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   expect_cleaned();
 }
 

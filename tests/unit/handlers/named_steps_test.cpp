@@ -17,9 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 OperatorStep step(const std::string& name, int priority) {
   OperatorStep out;
   out.name = name;
@@ -57,7 +54,7 @@ struct NamedSteps : ::testing::Test {
     };
   }
   // What the operator is told.
-  std::string order(const std::string& steps, std::int64_t within_ms = kLongMs) {
+  std::string order(const std::string& steps, std::int64_t within_ms = kHourMs) {
     Order order;
     order.order = "clean";
     order.address = to_string(world->slots.at(0).address);
@@ -142,7 +139,7 @@ TEST_F(NamedSteps, TheNextCleaningIsThePlanAlone) {
   world->pass(kMinuteMs);
   world->tenancy_ends();
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/audit"));
   EXPECT_EQ(world->releases, 2U);
 }
@@ -194,7 +191,7 @@ TEST_F(NamedSteps, SurviveARestart) {
   world->kill_worker();
   world->drive().guarded = false;
   start();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
   EXPECT_EQ(world->releases, 1U);
 }
@@ -206,7 +203,7 @@ TEST_F(NamedSteps, ALostRedisForgetsThemAndNotThatItIsDirty) {
   world->store.lose_everything();
   world->drive().guarded = false;
   start();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/audit"));
   EXPECT_EQ(world->releases, 1U);
 }
@@ -229,7 +226,7 @@ TEST_F(NamedSteps, ATenantWhoWasFasterKeepsTheDevice) {
   EXPECT_EQ(world->erases, 0U);
   world->tenancy_ends();
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/audit")) << "the word was for before that tenancy";
 }
 
@@ -249,7 +246,7 @@ TEST_F(NamedSteps, OneThatIsNotDefinedAnyMoreKeepsItWaiting) {
   EXPECT_EQ(order(kReflash, 2 * kMinuteMs), "");
   world->own_steps.pop_back();
   world->drive().guarded = false;
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   expect_untouched(Stage::pending_cleaning);
   EXPECT_THAT(world->record().waiting_for,
               AllOf(HasSubstr("of the clean steps that an operator named"),
@@ -264,7 +261,7 @@ TEST_F(NamedSteps, AManualDeviceIsStartedByThem) {
   world->pass(kMinuteMs);
   world->tenancy_ends();
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   ASSERT_EQ(world->record().clean_start, CleanStart::awaited);
   EXPECT_EQ(order(kReflash), "");
   EXPECT_THAT(ran, ElementsAre("/steps/reflash", "/steps/audit"));
@@ -303,7 +300,7 @@ TEST_F(NamedSteps, RefusedWhileATenantHasItOrItIsCleanedOrHeld) {
   world->pass(kMinuteMs);
   ASSERT_EQ(world->record().stage, Stage::erasing);
   EXPECT_THAT(order(kReflash, 1'000), HasSubstr("it is cleaning"));
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   ASSERT_EQ(world->record().stage, Stage::available);
   ran.clear();
   world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
@@ -334,7 +331,7 @@ TEST_F(NamedSteps, InMaintenanceTheyMakeItDirtyAtOnceAndCleanItBehindIt) {
   EXPECT_EQ(reserved(), 1);
   EXPECT_EQ(world->erases, 1U) << "nothing is done to it in maintenance";
   world->command("maintenance_off", world->slots[0].address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(world->releases, 2U);
   EXPECT_EQ(reserved(), 0);

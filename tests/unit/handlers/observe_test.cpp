@@ -18,8 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 // Counts what a worker that observes must not do.
 void watch_writes(World& world, int& writes) {
   world.placement.on_asked = [&writes](const placement::ProviderView& /*view*/) { writes += 1; };

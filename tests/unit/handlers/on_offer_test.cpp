@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kWithinMs = 3'000;
 
 // A host whose drives their tenants have left dirty and that something of the host keeps from being

@@ -17,9 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 OperatorStep step(const std::string& name, int priority, StepStage stage = StepStage::before) {
   OperatorStep out;
   out.name = name;
@@ -64,7 +61,7 @@ struct OwnSteps : ::testing::Test {
       inputs.push_back(command.input);
     };
   }
-  void leave(std::int64_t ms = kLongMs) {
+  void leave(std::int64_t ms = kHourMs) {
     world->tenancy_ends();
     world->kick({0});
     world->pass(ms);
@@ -119,7 +116,7 @@ TEST_F(OwnSteps, WhatOneSaysIsOnRecordWhileItRuns) {
     }
   }
   EXPECT_EQ(steps, "firmware.reflash");
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 1U);
 }
 
@@ -132,7 +129,7 @@ TEST_F(OwnSteps, OneThatFailsQuarantinesTheDrive) {
   EXPECT_EQ(world->erases, 0U);
   world->drive().command_ends_with.reset();
   order("clean");
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 1U);
 }
 
@@ -143,7 +140,7 @@ TEST_F(OwnSteps, OneThatSaysLaterIsTriedAgain) {
   expect_reserved(Stage::pending_cleaning);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("firmware.reflash: exit status 3"));
   world->drive().command_ends_with.reset();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 1U);
 }
 
@@ -162,7 +159,7 @@ TEST_F(OwnSteps, OneThatWritesAfterTheVerificationStartsTheCleaningOver) {
   EXPECT_EQ(world->releases, 0U);
   EXPECT_GT(world->record().erases, 0U);
   world->drive().command_writes = false;
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_LE(world->releases, 1U);
 }
 
@@ -194,7 +191,7 @@ TEST_F(OwnSteps, NewDefinitionsChangeAPlanWhoseEraseHasNotBegun) {
   world->own_steps = {step("other", 60)};
   world->hardware.commands["/steps/other"] = "o";
   world->drive().guarded = false;
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_THAT(ran, ElementsAre("/steps/other in preparing"));
   EXPECT_EQ(world->releases, 1U);
 }
@@ -207,7 +204,7 @@ TEST_F(OwnSteps, ARestartRunsThemAgain) {
   while (ran.size() < 2) world->pass(100);
   world->kill_worker();
   start();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->releases, 1U);
   EXPECT_THAT(std::vector<std::string>(ran.begin() + 2, ran.end()),
               ElementsAre("/steps/first in preparing", "/steps/second in preparing"));

@@ -13,8 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 struct Orders : ::testing::Test {
   explicit Orders(bool managed = true) {
     WorldOptions options;

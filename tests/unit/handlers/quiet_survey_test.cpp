@@ -8,8 +8,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 struct Quiet : ::testing::Test {
   Quiet() : world(options()) {
     world.conductor_options.full_survey_interval_ms = 24 * 60 * kMinuteMs;

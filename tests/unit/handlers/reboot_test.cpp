@@ -11,9 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 // What a platform lets be told of its drives without their driver.
 enum class Told { nothing, slot, serial_number };
 
@@ -40,7 +37,7 @@ struct Reboot : ::testing::Test {
     }
     world->conductor_options.boot_id += "+";
     world->start_worker();
-    world->pass(kLongMs);
+    world->pass(kHourMs);
   }
   void begins(std::size_t slot) {
     world->tenancy_begins(slot);
@@ -56,7 +53,7 @@ struct Reboot : ::testing::Test {
     begins(slot);
     ends(slot);
     world->kick({0});
-    world->pass(kLongMs);
+    world->pass(kHourMs);
     ASSERT_EQ(world->record(slot).stage, Stage::available);
   }
   void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
@@ -87,7 +84,7 @@ TEST_P(Unmanaged, ADirtyDriveThatMovesIntoThePoolIsReserved) {
   EXPECT_EQ(world->erases, erases);
   // An operator looked.
   for (const Slot& slot : world->slots) world->command("enrol", slot.address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   for (std::size_t slot : {0U, 1U}) {
     EXPECT_EQ(world->record(slot).stage, Stage::available) << world->record(slot).waiting_for;
     EXPECT_EQ(world->drive(slot).owner, 0U);
@@ -119,7 +116,7 @@ TEST_F(Reboot, AnExchangedDriveIsNoticedInTheSameBootToo) {
   drive.hardware.serial_number = "dsn-another";
   drive.serial = "another";
   write_media(drive, 4711, 1);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_EQ(world->erases, 0U);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive is at this address"));
@@ -133,7 +130,7 @@ TEST_F(Reboot, AnExchangedDriveThatTellsNoSerialNumberIsNoticedInTheSameBootToo)
   drive.hardware.serial_number.clear();
   drive.serial = "another";
   write_media(drive, 4711, 1);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_EQ(world->erases, 0U);
 }
@@ -158,7 +155,7 @@ TEST_F(Reboot, ADriveThatIsExchangedUnderAHoldStaysReservedAndTheNoteSaysSo) {
   world->slots[0].expected_serial = former;
   for (const char* order : {"", "clean", "abort"}) {
     if (*order != 0) world->command(order, world->slots[0].address);
-    world->pass(kLongMs);
+    world->pass(kHourMs);
     EXPECT_EQ(world->provider().inventory.reserved, 1) << order;
     EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive is at this address"));
     EXPECT_THAT(world->record().waiting_for, HasSubstr("it stays reserved"));
@@ -166,13 +163,13 @@ TEST_F(Reboot, ADriveThatIsExchangedUnderAHoldStaysReservedAndTheNoteSaysSo) {
   // His hold ends, and the drive is still another.
   world->placement.set_reserved_by(Offered::by_operator, world->provider().row.uuid, 0);
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("--enrol"));
   EXPECT_EQ(world->erases, erases);
   EXPECT_EQ(world->drive().owner, 4711U);
   world->command("enrol", world->slots[0].address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, erases + 1);
   EXPECT_EQ(world->record().stage, Stage::available);
 }
@@ -191,7 +188,7 @@ TEST_F(Reboot, CountersOfOneDriveSayNothingOfTheNext) {
   };
   world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
   world->kick({0});
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_FALSE(world->record().held) << "nothing is known of the drive that is there now";
   EXPECT_EQ(world->provider().inventory.reserved, 1);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("another drive is at this address"));
@@ -207,7 +204,7 @@ TEST_F(Reboot, OfWhichNothingButTheSerialIsKnownIsCleanedOnceMore) {
   starts_again(false);
   EXPECT_EQ(world->erases, erases + 1);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, erases + 1) << "known again, and left alone";
 }
 
@@ -221,7 +218,7 @@ TEST_F(Reboot, ADriveThatIsDirtyAtAnotherAddressTooIsNotErased) {
   ends(0);
   starts_again(true);
   world->command("enrol", world->slots[1].address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   ASSERT_EQ(world->record(1).stage, Stage::available) << world->record(1).waiting_for;
   ASSERT_EQ(world->record(1).serial, world->record(0).serial);
   const std::uint64_t erases = world->erases;
@@ -233,14 +230,14 @@ TEST_F(Reboot, ADriveThatIsDirtyAtAnotherAddressTooIsNotErased) {
   world->drive(1).driver = world->drive(1).home;
   starts_again(true);
   world->command("clean", world->slots[0].address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->drive(0).owner, tenancy) << "an instance that is shut off has lost its data";
   EXPECT_EQ(world->erases, erases);
   EXPECT_THAT(world->record(0).last_error, HasSubstr("is recorded as dirty at"));
   // It is deleted, and an operator looked.
   world->tenancy_ends(1);
   world->command("enrol", world->slots[0].address);
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->record(0).stage, Stage::available) << world->record(0).last_error;
   EXPECT_EQ(world->drive(0).owner, 0U);
 }
@@ -263,7 +260,7 @@ TEST_F(Reboot, ADriveThatTellsNoSerialNumberAnyMoreIsCleanedOnce) {
   world->pass(kMinuteMs);
   clean_once(0);
   world->drive().hardware.serial_number.clear();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
 }
@@ -275,7 +272,7 @@ struct ShutOff : Reboot, ::testing::WithParamInterface<Told> {
     make(true, GetParam());
     for (std::size_t slot : {0U, 1U}) world->tenancy_begins(slot);
     world->start_worker();
-    world->pass(kLongMs);
+    world->pass(kHourMs);
     ASSERT_EQ(world->record(0).serial, "");
     power_fails();
     for (std::size_t slot : {0U, 1U}) {
@@ -285,7 +282,7 @@ struct ShutOff : Reboot, ::testing::WithParamInterface<Told> {
     starts_again(renumbered);
     world->tenancy_ends(0);
     world->kick({0});
-    world->pass(kLongMs);
+    world->pass(kHourMs);
   }
 };
 
@@ -338,7 +335,7 @@ TEST_F(Reboot, ADriveThatAnswersElsewhereInTheSameBootTakesItsDeviceOffThePool) 
   auto& drives = world->hardware.drives;
   std::swap(drives.at(world->slots[0].address), drives.at(world->slots[1].address));
   world->drive(0).driver = "vfio-pci";
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   for (std::size_t slot : {0U, 1U}) EXPECT_EQ(world->provider(slot).inventory.reserved, 1);
 }
 

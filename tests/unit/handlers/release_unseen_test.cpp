@@ -13,9 +13,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 WorldOptions scripted() {
   WorldOptions options;
   options.scripted = true;
@@ -77,7 +74,7 @@ struct ReleaseUnseen : ::testing::Test {
   }
   void start_again() {
     world.start_worker();
-    world.pass(kLongMs);
+    world.pass(kHourMs);
     ASSERT_EQ(world.record().stage, Stage::available);
     ASSERT_EQ(reserved(), 0);
   }
@@ -126,7 +123,7 @@ TEST_F(ReleaseUnseen, IsCertifiedByTheNextWorkerAndTheTenancySinceIsNobodys) {
 TEST_F(ReleaseUnseen, IsCertifiedByTheWorkerThatAskedForIt) {
   begin();
   release_unseen([this] { a_whole_tenancy(); });
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   EXPECT_EQ(world.erases, 2U);
   EXPECT_EQ(world.releases, 2U);
   EXPECT_EQ(triggers.count("released_unseen"), 1U);
@@ -214,7 +211,7 @@ TEST_F(ReleaseUnseen, IsNotShownByTheCertificateOfAnEarlierCleaning) {
     seen(record, entry);
     if (record.stage == Stage::releasing) die();
   };
-  world.pass(kLongMs);
+  world.pass(kHourMs);
   ASSERT_EQ(world.conductor, nullptr);
   ASSERT_EQ(world.erases, 2U);
   ASSERT_EQ(world.releases, 0U);

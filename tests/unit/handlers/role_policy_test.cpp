@@ -13,8 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 RolePolicies roles() {
   RolePolicy gold;
   gold.name = "gold";

@@ -14,8 +14,6 @@
 namespace reclaim::sim {
 namespace {
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 struct Schedule : ::testing::Test {
   Schedule() : world(options()) {}
   static WorldOptions options() {

@@ -12,8 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-
 struct Surveys : ::testing::Test {
   Surveys() {
     WorldOptions options;

@@ -11,9 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 30 * kMinuteMs;
-
 // One of Nova's one-time-use devices; a test says what it is before it starts the worker.
 struct Unlisted : ::testing::Test {
   Unlisted() : world(options()) {}
@@ -42,7 +39,7 @@ struct Unlisted : ::testing::Test {
   }
   void look() {
     world.kick({0});
-    world.pass(kLongMs);
+    world.pass(kHalfHourMs);
   }
   void restart() {
     world.kill_worker();

@@ -11,9 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 struct Unseen : ::testing::Test {
   void make(bool managed) {
     WorldOptions options;
@@ -26,7 +23,7 @@ struct Unseen : ::testing::Test {
     world->pass(kMinuteMs);
     tenancy();
     world->kick({0});
-    world->pass(kLongMs);
+    world->pass(kHourMs);
     ASSERT_EQ(world->record().stage, Stage::available);
     ASSERT_EQ(world->erases, 1U);
     world->log.text.clear();
@@ -62,11 +59,11 @@ TEST_P(Guest, OnADeviceThatIsOnOfferTakesItOutOfThePoolUntilItIsGone) {
   EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
   EXPECT_THAT(world->log.text, HasSubstr("ERROR reclaim.cyborg 0000:c1:00.0: libvirt domain "
                                          "tenant names it, and Placement shows no allocation"));
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 1U);
   EXPECT_EQ(world->drive().owner, 4711U);
   guest_goes();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(world->record().stage, Stage::available);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
@@ -84,7 +81,7 @@ TEST_F(Unseen, AGuestOnADeviceThatIsHeldEndsTheHold) {
   EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
   EXPECT_THAT(world->log.text, HasSubstr("it stays reserved, and cleaned when the guest is gone"));
   guest_goes();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
 }
 
@@ -94,7 +91,7 @@ TEST_F(Unseen, ATenancyOfAnUnmanagedDriveIsToldByItsCounters) {
   world->kill_worker();
   tenancy();
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
   EXPECT_EQ(world->drive().owner, 0U);
   EXPECT_EQ(world->provider().inventory.reserved, 0);
@@ -104,7 +101,7 @@ TEST_F(Unseen, AnUnmanagedDriveThatAnOperatorReservedIsHeld) {
   make(false);
   world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
   world->drive().host_reads += 10;  // the kernel's, whenever the driver is bound
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_TRUE(world->record().held);
   EXPECT_EQ(world->record().waiting_for, "");
   EXPECT_EQ(world->erases, 1U);
@@ -118,12 +115,12 @@ TEST_F(Unseen, WhatAGuardRefusesWaitsAndSaysWhy) {
   tenancy();
   world->drive().guarded = true;
   world->start_worker();
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 1U);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("cannot be claimed to read its counters (it "
                                                      "is mounted)"));
   world->drive().guarded = false;
-  world->pass(kLongMs);
+  world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
 }
 

@@ -17,9 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMinuteMs = 60'000;
-constexpr std::int64_t kLongMs = 60 * kMinuteMs;
-
 WorldOptions scripted() {
   WorldOptions options;
   options.scripted = true;
@@ -58,7 +55,7 @@ struct ZeroingTest : ::testing::Test {
     return std::count(triggers.begin(), triggers.end(), trigger);
   }
   void expect_released() {
-    world.pass(kLongMs);
+    world.pass(kHourMs);
     EXPECT_EQ(world.record().stage, Stage::available);
     EXPECT_EQ(world.releases, 1U);
     EXPECT_EQ(world.drive().owner, 0U);
