@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "state/base/durable_file.h"
 #include "state/base/reading.h"
@@ -112,8 +113,9 @@ class FileLedger::Core final {
 
   // The ledger's own thread.
   void work();
-  Result<std::string> carry_out(const Work& work);
-  Status append(const std::string& line);
+  std::vector<Work> next();
+  Result<std::string> carry_out(const std::vector<Work>& works);
+  Status append(const std::string& lines);
   Status rewrite(const Entries& entries);
 
   const FileLedgerOptions options_;
@@ -236,43 +238,57 @@ void FileLedger::Core::on_finished(Finished /*wake*/) {
 
 void FileLedger::Core::work() {
   while (true) {
-    Work work;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || !works_.empty(); });
-      if (works_.empty()) return;
-      work = std::move(works_.front());
-      works_.pop_front();
+    std::vector<Work> works = next();
+    if (works.empty()) return;
+    const Result<std::string> result = carry_out(works);
+    for (Work& work : works) {
+      if (options_.on_sealed && result.ok() && !work.certificate_id.empty()) options_.on_sealed();
+      const std::lock_guard lock(mutex_);
+      finished_.push_back(Finished{std::move(work.done), result, work.certificate_id.empty(),
+                                   work.rewrite.has_value(), work.failures_seen, file_bytes_});
+      mailbox_.post(Finished{});
     }
-    Result<std::string> result = carry_out(work);
-    if (options_.on_sealed && result.ok() && !work.certificate_id.empty()) options_.on_sealed();
-    const std::lock_guard lock(mutex_);
-    finished_.push_back(Finished{std::move(work.done), std::move(result),
-                                 work.certificate_id.empty(), work.rewrite.has_value(),
-                                 work.failures_seen, file_bytes_});
-    mailbox_.post(Finished{});
   }
 }
 
-Result<std::string> FileLedger::Core::carry_out(const Work& work) {
-  if (!work.certificate_id.empty()) {
-    return certificates_.keep(work.certificate_id, work.certificate_text, work.kind);
+// One, or all lines that wait one behind the other: the disk is waited for once. Empty: none will
+// come any more.
+std::vector<Work> FileLedger::Core::next() {
+  const auto is_line = [](const Work& work) {
+    return work.certificate_id.empty() && !work.rewrite;
+  };
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || !works_.empty(); });
+  std::vector<Work> works;
+  while (!works_.empty() && (works.empty() || (is_line(works.back()) && is_line(works_.front())))) {
+    works.push_back(std::move(works_.front()));
+    works_.pop_front();
   }
-  Status written = work.rewrite ? rewrite(*work.rewrite) : append(work.line);
+  return works;
+}
+
+Result<std::string> FileLedger::Core::carry_out(const std::vector<Work>& works) {
+  const Work& first = works.front();
+  if (!first.certificate_id.empty()) {
+    return certificates_.keep(first.certificate_id, first.certificate_text, first.kind);
+  }
+  std::string lines;
+  for (const Work& work : works) lines += work.line;
+  Status written = first.rewrite ? rewrite(*first.rewrite) : append(lines);
   if (!written.ok()) return std::move(written).error();
   return std::string();
 }
 
-Status FileLedger::Core::append(const std::string& line) {
+Status FileLedger::Core::append(const std::string& lines) {
   if (damaged_) {
     return Error{Errc::failed, fmt::format("{}/ledger: an earlier write failed; this one was not "
                                            "tried, the next writes the whole ledger again",
                                            options_.state_path)};
   }
-  Status written = file_.write_all(line);
+  Status written = file_.write_all(lines);
   if (written.ok()) written = file_.sync();
   if (written.ok()) {
-    file_bytes_ += line.size();
+    file_bytes_ += lines.size();
     return written;
   }
   // Half a line must not become the beginning of the next one. Should cutting it off fail as well,

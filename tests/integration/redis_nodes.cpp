@@ -1,26 +1,10 @@
 #include "tests/integration/redis_nodes.h"
 
-#include <chrono>
-#include <functional>
-#include <thread>
-
 #include "state/base/check.h"
 #include "state/redis/slots.h"
 
 namespace reclaim::test {
 namespace {
-
-void wait_until(const std::function<bool()>& holds) {
-  for (int i = 0; i < 2'400; ++i) {
-    if (holds()) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  CHECK(false && "the cluster does not come up");
-}
-
-std::string port_of(const RedisServer& server) {
-  return std::to_string(server.options().port);
-}
 
 std::string id_of(const RedisServer& server) {
   return server.cli({"CLUSTER", "MYID"});
@@ -37,10 +21,6 @@ std::size_t first_slot_of(std::size_t master) {
 
 }  // namespace
 
-RedisAddress address_of(const RedisServer& server) {
-  return {"127.0.0.1", server.options().port};
-}
-
 RedisNodes::RedisNodes(std::size_t replicas_each, const std::vector<std::string>& options)
     // As quick as a busy machine lets it be without taking a node for dead that is only slow.
     : server_options_{"--cluster-enabled",      "yes",  "--cluster-replica-validity-factor", "0",
@@ -55,18 +35,16 @@ RedisNodes::RedisNodes(std::size_t replicas_each, const std::vector<std::string>
   wait_for_each_other();
   for (std::size_t i = kMasters; i < count; ++i) {
     const std::string master = id_of(*servers_[i % kMasters]);
-    wait_until([&] { return servers_[i]->cli({"CLUSTER", "REPLICATE", master}) == "OK"; });
+    wait_for([&] { return servers_[i]->cli({"CLUSTER", "REPLICATE", master}) == "OK"; });
   }
   for (const auto& server : servers_) {
-    wait_until([&] { return says(*server, {"CLUSTER", "INFO"}, "cluster_state:ok"); });
+    wait_for([&] { return says(*server, {"CLUSTER", "INFO"}, "cluster_state:ok"); });
   }
   for (std::size_t i = kMasters; i < count; ++i) {
-    wait_until([&] {
-      return says(*servers_[i], {"INFO", "replication"}, "master_link_status:up");
-    });
+    wait_for([&] { return says(*servers_[i], {"INFO", "replication"}, "master_link_status:up"); });
     // Whoever does not know of the replica does not vote for it.
     for (const auto& server : servers_) {
-      wait_until([&] {
+      wait_for([&] {
         return says(*server, {"CLUSTER", "REPLICAS", id_of(*servers_[i % kMasters])},
                     port_of(*servers_[i]));
       });
@@ -84,8 +62,8 @@ void RedisNodes::start_one() {
 void RedisNodes::wait_for_each_other() const {
   const std::string known = "cluster_known_nodes:" + std::to_string(servers_.size());
   for (const auto& server : servers_) {
-    wait_until([&] { return says(*server, {"CLUSTER", "INFO"}, known); });
-    wait_until([&] { return !says(*server, {"CLUSTER", "NODES"}, "handshake"); });
+    wait_for([&] { return says(*server, {"CLUSTER", "INFO"}, known); });
+    wait_for([&] { return !says(*server, {"CLUSTER", "NODES"}, "handshake"); });
   }
 }
 
@@ -93,7 +71,7 @@ std::size_t RedisNodes::add_master() {
   start_one();
   wait_for_each_other();
   const std::string state = "cluster_state:ok";
-  wait_until([&] { return says(*servers_.back(), {"CLUSTER", "INFO"}, state); });
+  wait_for([&] { return says(*servers_.back(), {"CLUSTER", "INFO"}, state); });
   return servers_.size() - 1;
 }
 

@@ -48,7 +48,4 @@ class RedisNodes final {
   std::vector<std::unique_ptr<RedisServer>> servers_;
 };
 
-// Of a server, as "127.0.0.1:7001".
-[[nodiscard]] RedisAddress address_of(const RedisServer& server);
-
 }  // namespace reclaim::test

@@ -116,6 +116,22 @@ std::string RedisServer::cli(const std::vector<std::string>& words) const {
   return text;
 }
 
+std::string port_of(const RedisServer& server) {
+  return std::to_string(server.options().port);
+}
+
+RedisAddress address_of(const RedisServer& server) {
+  return {"127.0.0.1", server.options().port};
+}
+
+void wait_for(const std::function<bool()>& holds) {
+  for (int i = 0; i < 2'400; ++i) {
+    if (holds()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  CHECK(false && "it did not come to hold");
+}
+
 bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms) {
   bool late = false;
   uv::Timer end(loop.raw());

@@ -40,9 +40,15 @@ class RedisServer final {
   pid_t pid_ = -1;
 };
 
-// LoopBudget the loop until `holds`, for at most `within_ms`; false when it never did.
+[[nodiscard]] std::string port_of(const RedisServer& server);
+// As "127.0.0.1:7001".
+[[nodiscard]] RedisAddress address_of(const RedisServer& server);
+
+// Looks now and then until it holds; a check fails when it does not within two minutes.
+void wait_for(const std::function<bool()>& holds);
+// Turns the loop until `holds`, for at most `within_ms`; false when it never did.
 bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms = 60'000);
-// LoopBudget the loop for a while.
+// Turns the loop for a while.
 void run_for(uv::Loop& loop, int ms);
 
 }  // namespace reclaim::test

@@ -365,3 +365,7 @@ unit_mutant(an_old_look_stands conductor handlers/survey/survey.cpp
   "a drive that was written to while Placement was slow is given back as clean"
   [[constexpr std::int64_t kLookStandsMs = 2'000;]]
   [[constexpr std::int64_t kLookStandsMs = 2'000'000;]])
+unit_mutant(first_surveys_come_together conductor handlers/conductor/conductor.cpp
+  Schedule.TheFirstSurveyOfAFleet*
+  "a fleet that starts at once asks Placement at once"
+  [[* kFirstSurveysApartMs);]] [[* 0);]])

@@ -64,7 +64,7 @@ class FakePlacement final : public placement::Providers {
   void set_read_only(bool read_only) { read_only_ = read_only; }  // our role may only read
   [[nodiscard]] bool away() const { return away_ || read_only_; }
   std::int64_t listing_takes_ms = 0;  // beside what the faults bring
-  double beside_root = 0.1;  // how many instances have nothing of the root
+  double beside_root = 0.1;           // how many instances have nothing of the root
   std::string root_uuid = "00000000-0000-4000-8000-000000000001";
 
   std::function<void(const placement::ProviderView&)> on_asked;  // each write, as it is sent

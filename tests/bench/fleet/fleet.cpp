@@ -23,6 +23,7 @@ namespace {
 constexpr const char* kExchange = "nova";
 constexpr const char* kKey = "versioned_notifications.info";
 constexpr const char* kRecordedHost = "compute-2";
+constexpr std::size_t kSentinels = 3;
 
 // In memory where there is such a folder: the ledgers of a thousand hosts are on a thousand disks,
 // and here they would share one.
@@ -66,11 +67,12 @@ void wait_until(const std::function<bool()>& holds) {
 Fleet::Fleet(const FleetOptions& options)
     : options_(options),
       folder_(make_folder()),
-      redis_({"--appendfsync", "everysec"}),
+      redis_({"--appendfsync", "everysec", "--repl-diskless-sync-delay", "0"}),
       shelf_(Shelf::make(folder_ + "/shelf", options.hosts * options.drives)),
       deleted_ms_(options.hosts * options.drives),
       released_ms_(options.hosts * options.drives) {
   start_bus();
+  if (options_.sentinels) redis_.start(kSentinels, kSentinels / 2 + 1);
   placement_ = std::make_unique<CountingPlacement>(
       options.hosts, options.drives, [this](const Place& place) {
         const std::size_t number = number_of(place);
@@ -121,14 +123,17 @@ void Fleet::write_config() const {
       "[oslo_messaging_rabbit]\nrabbit_quorum_queue = {}\n"
       "[reclaim]\nsurvey_interval_s = {}\n"
       // Generous: this machine has the processors of a host or two, and not of a fleet.
-      "[redis]\nurl = redis://127.0.0.1:{}/0\n"
+      "[redis]\nurl = {}\n"
       "connect_timeout_ms = 20000\ncommand_timeout_ms = 20000\n"
       "[placement]\nauth_type = password\nauth_url = {}/v3\nusername = reclaim\n"
       "password = secret\nuser_domain_name = Default\nproject_name = service\n"
       "project_domain_name = Default\n"
       "[nvme]\ndevice_spec = {{\"vendor_id\": \"{:04x}\", \"product_id\": \"{:04x}\"}}\n",
       cluster_ ? cluster_->transport_url() : broker_->transport_url(), options_.cluster,
-      options_.survey_interval_s, redis_.options().port, placement_->url(), kVendor, kProduct);
+      options_.survey_interval_s,
+      options_.sentinels ? redis_.url()
+                         : fmt::format("redis://127.0.0.1:{}/0", test::port_of(redis_.master())),
+      placement_->url(), kVendor, kProduct);
   CHECK(file.good());
 }
 
@@ -239,10 +244,32 @@ Fleet::Wrong Fleet::wrong() const {
   return wrong;
 }
 
+const test::RedisServer& Fleet::redis() const {
+  return failover_ ? redis_.replica() : redis_.master();
+}
+
+void Fleet::kill_redis() {
+  const Failover failover{redis_load(redis_.master()), redis_load(redis_.replica())};
+  redis_.master().kill_hard();
+  wait_until([this] { return redis_.replica().cli({"ROLE"}).starts_with("master"); });
+  failover_ = failover;
+}
+
+// What a replica repeats of its master is counted once.
+RedisLoad Fleet::redis_load_so_far() const {
+  RedisLoad load = redis_load(redis());
+  if (!failover_) return load;
+  load.total += failover_->master.total - failover_->replica.total;
+  load.cpu_s += failover_->master.cpu_s;
+  for (const auto& [name, calls] : failover_->master.commands) load.commands[name] += calls;
+  for (const auto& [name, calls] : failover_->replica.commands) load.commands[name] -= calls;
+  return load;
+}
+
 Moment Fleet::now() const {
   Moment moment;
   moment.rabbit = rabbit_load(nodes());
-  moment.redis = redis_load(redis_);
+  moment.redis = redis_load_so_far();
   moment.asked = placement_->asked();
   moment.workers_cpu_s = ended_cpu_s_;
   for (const pid_t pid : pids_) moment.workers_cpu_s += pid == 0 ? 0 : cpu_s(pid);

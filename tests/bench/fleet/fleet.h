@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@
 #include "tests/bench/fleet/load.h"
 #include "tests/bench/fleet/shelf.h"
 #include "tests/integration/rabbitmq_cluster.h"
-#include "tests/integration/redis_server.h"
+#include "tests/integration/redis_sentinels.h"
 
 namespace reclaim::fleet {
 
@@ -26,7 +27,8 @@ struct FleetOptions {
   std::size_t hosts_a_process = 25;
   std::int64_t erase_ms = 2'000;
   std::int64_t survey_interval_s = 60;
-  bool cluster = false;  // three RabbitMQ nodes with quorum queues; else one with classic ones
+  bool cluster = false;    // three RabbitMQ nodes with quorum queues; else one with classic ones
+  bool sentinels = false;  // Redis is a master and its replica behind three; else one server
 };
 
 // All that at one moment.
@@ -76,18 +78,28 @@ class Fleet final {
   [[nodiscard]] std::uint64_t resident() const;  // of all processes together
   [[nodiscard]] CountingPlacement& placement() { return *placement_; }
   [[nodiscard]] testing::RabbitMqCluster& cluster() { return *cluster_; }
-  [[nodiscard]] const test::RedisServer& redis() const { return redis_; }
+  // The master.
+  [[nodiscard]] const test::RedisServer& redis() const;
+  // SIGKILL; returns when sentinels have put the replica in its place.
+  void kill_redis();
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
   [[nodiscard]] std::size_t number_of(const Place& place) const;
   void start_bus();
   [[nodiscard]] std::vector<const testing::RabbitMqBroker*> nodes() const;
+  [[nodiscard]] RedisLoad redis_load_so_far() const;
   void write_config() const;
 
   FleetOptions options_;
   std::string folder_;
-  test::RedisServer redis_;
+  test::RedisSentinels redis_;
+  // Once the master was killed: what it and its replica had done by then.
+  struct Failover {
+    RedisLoad master;
+    RedisLoad replica;
+  };
+  std::optional<Failover> failover_;
   std::unique_ptr<testing::RabbitMqBroker> broker_;    // one of these
   std::unique_ptr<testing::RabbitMqCluster> cluster_;  // two
   Shelf shelf_;

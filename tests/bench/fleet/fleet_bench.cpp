@@ -29,6 +29,8 @@ Redis and RabbitMQ are real, Keystone and Placement are the bench's own and coun
   --deletions N        then delete so many instances (0)
   --rate N             so many a second; 0: as fast as RabbitMQ confirms (0)
   --kill               kill -9 a tenth of the processes meanwhile
+  --kill-redis         Redis is a master and its replica behind three sentinels: kill -9 of the
+                       master meanwhile
   --cluster            RabbitMQ is three nodes with quorum queues
   --kill-node          with --cluster: kill -9 one of them meanwhile; it comes back
   --cut-off-node       with --cluster: then SIGSTOP another one for a while
@@ -83,6 +85,9 @@ Asked parse(int argc, char** argv) {
       asked.scenario.a_second = number(0, 100'000);
     } else if (word == "--kill") {
       asked.scenario.kill = true;
+    } else if (word == "--kill-redis") {
+      asked.scenario.kill_redis = true;
+      fleet.sentinels = true;
     } else if (word == "--cluster") {
       fleet.cluster = true;
     } else if (word == "--kill-node") {

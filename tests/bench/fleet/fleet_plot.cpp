@@ -121,15 +121,19 @@ void print_measured(const std::vector<Run>& runs) {
     const char* field;
     int decimals;
   };
-  constexpr std::array<Row, 18> kRows{{
+  constexpr std::array<Row, 22> kRows{{
       {"idle: Placement requests, a minute and host", "idle_placement_per_host_minute", 1},
       {"idle: Placement requests a second", "idle_placement_per_s", 1},
       {"idle: Redis commands, a minute and host", "idle_redis_per_host_minute", 1},
       {"idle: Redis commands a second", "idle_redis_per_s", 1},
+      {"idle: RabbitMQ, percent of a processor", "idle_rabbit_cpu_percent", 1},
       {"idle: percent of a processor for 1,000 hosts", "idle_cpu_percent_per_1000_hosts", 1},
       {"Redis: bytes a device", "redis_bytes_per_device", 0},
       {"resident memory, MB a host", "resident_mb_per_host", 2},
       {"deletions", "deletions", 0},
+      {"deletions: events that RabbitMQ delivered", "messages_delivered", 0},
+      {"deletions: tokens of Keystone", "storm_tokens", 0},
+      {"restart of all: tokens of Keystone", "restart_tokens", 0},
       {"time to clean: half within, s", "clean_p50_s", 2},
       {"time to clean: 95 % within, s", "clean_p95_s", 2},
       {"time to clean: 99 % within, s", "clean_p99_s", 2},

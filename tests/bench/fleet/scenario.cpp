@@ -108,6 +108,14 @@ void kill_a_tenth(Fleet& fleet, Figures& out, std::size_t deletions) {
   out.add("killed_processes", static_cast<std::int64_t>(killed.size()));
 }
 
+void kill_redis(Fleet& fleet, Figures& out, std::size_t deletions) {
+  wait_until([&] { return fleet.cleaned() >= deletions / 5; });
+  say("kill -9 of Redis' master");
+  const std::int64_t began_ms = now_ms();
+  fleet.kill_redis();
+  out.add("redis_failover_s", static_cast<double>(now_ms() - began_ms) / 1'000, 1);
+}
+
 // The notifications are on their way, and the publisher is at the third node.
 void trouble_nodes(Fleet& fleet, const Scenario& scenario) {
   if (scenario.kill_node) {
@@ -132,6 +140,7 @@ void storm(Fleet& fleet, Figures& out, const Scenario& scenario, const std::vect
   const std::int64_t began_ms = now_ms();
   std::thread nodes([&] { trouble_nodes(fleet, scenario); });
   fleet.delete_instances(places, scenario.a_second);
+  if (scenario.kill_redis) kill_redis(fleet, out, places.size());
   if (scenario.kill) kill_a_tenth(fleet, out, places.size());
   wait_until([&] { return fleet.cleaned() == places.size(); });
   nodes.join();

@@ -16,6 +16,7 @@ struct Scenario {
   bool kill = false;          // a tenth of the processes, in the middle of the storm
   bool kill_node = false;     // one of the cluster's nodes, which comes back
   bool cut_off_node = false;  // one that says nothing for a while
+  bool kill_redis = false;    // the master, whose replica takes its place
   bool restart = false;       // all processes, at the end
 };
 

@@ -150,6 +150,24 @@ TEST(FirstSurvey, ComesAtAnyTimeWithinWhatItIsGiven) {
   EXPECT_EQ(seconds.size(), 10U);
 }
 
+// Where a fleet starts at once, its hosts' first surveys are spread by how many there are.
+TEST_F(Schedule, TheFirstSurveyOfAFleetComesLater) {
+  constexpr std::size_t kHosts = 1'200;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    HostInfo info;
+    info.host = "compute-" + std::to_string(i + 2);
+    world.store.heartbeat(info, [&](const Result<Ok>& done) { known += done.ok() ? 1 : 0; });
+  }
+  world.pass(1'000);
+  ASSERT_EQ(known, kHosts);
+  world.start_worker();
+  world.pass(1'000);
+  EXPECT_EQ(surveys(), 0U);
+  world.pass(kMinuteMs);
+  EXPECT_GE(surveys(), 1U);
+}
+
 // Any host may write kicks for another: each at another time, each for another instance.
 TEST(ManyKicks, AreRememberedAsFewSurveys) {
   NoTimers timers;
