@@ -341,7 +341,8 @@ TEST(RedisStore, PersistenceIsLookedAt) {
 }
 
 // A kick is refused while memory is full (its notification then waits in RabbitMQ); a record is
-// not, since its script deletes before it writes, and Redis lets a script that has begun finish.
+// not, since its script's first write takes no memory, and Redis lets a script that has begun
+// finish.
 TEST(RedisStore, FullMemoryRefusesKicksButNoRecords) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());

@@ -159,7 +159,7 @@ TEST_F(Schedule, TheFirstSurveyOfAFleetComesLater) {
     info.host = "compute-" + std::to_string(i + 2);
     world.store.heartbeat(info, [&](const Result<Ok>& done) { known += done.ok() ? 1 : 0; });
   }
-  world.pass(1'000);
+  world.pass(kMinuteMs);
   ASSERT_EQ(known, kHosts);
   world.start_worker();
   world.pass(1'000);
