@@ -20,18 +20,18 @@ constexpr std::size_t kDayChars = 10;  // of "2026-11-25"
 constexpr std::size_t kPercent = 100;
 constexpr std::size_t kTail = 95;
 
-// The moment, and whether it names a whole day.
-struct Moment {
+// An end of the period, and whether it names a whole day.
+struct PeriodEnd {
   WallMs at;
   bool day = false;
 };
 
-std::optional<Moment> parse_moment(const std::string& text) {
+std::optional<PeriodEnd> parse_moment(const std::string& text) {
   const bool day = text.size() == kDayChars;
   const auto at = from_iso8601(day ? text + "T00:00:00Z" : text);
   // What is no day of the calendar comes out as another one.
   if (!at.ok() || !to_iso8601(*at).starts_with(text.substr(0, kDayChars))) return std::nullopt;
-  return Moment{*at, day};
+  return PeriodEnd{*at, day};
 }
 
 Error bad_moment(std::string_view option, const std::string& text) {

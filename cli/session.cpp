@@ -27,7 +27,7 @@ Status Session::wait_connected(const std::function<const RedisState&()>& state) 
   if (state().connected) return Ok{};
   const std::string& why = state().last_error;
   return Error{Errc::unavailable,
-               "Redis: " + (why.empty() ? "no answer of " + describe(settings_.redis) : why)};
+               "Redis: " + (why.empty() ? "no answer from " + describe(settings_.redis) : why)};
 }
 
 Result<config::MachineFacts> Session::machine() {

@@ -72,7 +72,7 @@ bool is_sample(const WorkerMetricRow& row, std::string_view sample, std::string_
 
 std::string label_value(std::string_view text) {
   std::string value;
-  for (const char c : visible(text)) {
+  for (const char c : reclaim::visible(text)) {
     if (c == '\\' || c == '"') value += '\\';
     value += c;
   }

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -29,6 +30,7 @@ using ledger_file::Entries;
 
 constexpr std::size_t kReplayBytesMax = std::size_t{256} * 1024 * 1024;
 constexpr std::size_t kTextBytesMax = 4096;
+constexpr std::size_t kPageBytes = 4096;
 
 // Of a certificate the sealed text, of the ledger nothing.
 using Done = Callback<std::string>;
@@ -251,8 +253,9 @@ void FileLedger::Core::work() {
   }
 }
 
-// One, or all lines that wait one behind the other: the disk is waited for once. Empty: none will
-// come any more.
+// One, or the lines that wait one behind the other, as far as the page goes in which the file ends:
+// the disk is waited for once. Lines of two pages may be written in any order, and a hole before a
+// whole line reads as damage. Empty: none will come any more.
 std::vector<Work> FileLedger::Core::next() {
   const auto is_line = [](const Work& work) {
     return work.certificate_id.empty() && !work.rewrite;
@@ -260,7 +263,12 @@ std::vector<Work> FileLedger::Core::next() {
   std::unique_lock lock(mutex_);
   wake_.wait(lock, [this] { return stopping_ || !works_.empty(); });
   std::vector<Work> works;
-  while (!works_.empty() && (works.empty() || (is_line(works.back()) && is_line(works_.front())))) {
+  std::size_t left = kPageBytes - file_bytes_ % kPageBytes;
+  while (!works_.empty()) {
+    const Work& work = works_.front();
+    const bool joins = is_line(work) && work.line.size() <= left;
+    if (!works.empty() && !(joins && is_line(works.back()))) break;
+    left -= std::min(left, work.line.size());
     works.push_back(std::move(works_.front()));
     works_.pop_front();
   }
@@ -292,7 +300,7 @@ Status FileLedger::Core::append(const std::string& lines) {
     return written;
   }
   // Half a line must not become the beginning of the next one. Should cutting it off fail as well,
-  // it stays the last and is dropped as torn.
+  // it stays the last and is dropped as torn; whole lines before it are read at the next start.
   damaged_ = true;
   (void)file_.truncate(file_bytes_).ok();
   return written;

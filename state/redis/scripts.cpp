@@ -17,9 +17,9 @@ namespace {
 // would keep records from being written for ever: it is removed. Notifications are posted last, and
 // what keeps one from being posted keeps no record from being written: it is told in the answer.
 // The hash is not removed to be written anew: where its slot of a cluster moves to another node,
-// the one that it leaves takes no key that it does not have. Only one with an expiry is, which no
-// worker sets. The first write is one that takes no memory: Redis lets a script that has written go
-// on, however full it is.
+// the one that it leaves takes no key that it does not have. An expiry, which no worker sets, is
+// put off for ever. The first write is one that takes no memory: Redis lets a script that has
+// written go on, however full it is.
 constexpr std::string_view kSave = R"lua(
 local function usable(key, answer)
   if type(answer) ~= 'table' or not answer.err then return answer end
@@ -46,7 +46,10 @@ end
 local last = 6 + tonumber(ARGV[4])
 local record = last + 8 * tonumber(ARGV[5])
 redis.call('HDEL', KEYS[1], '')
-if redis.call('PTTL', KEYS[1]) >= 0 then redis.call('DEL', KEYS[1]) end
+local left = redis.call('PTTL', KEYS[1])
+if left >= 0 and left < 100000000000000 then
+  redis.call('PEXPIRE', KEYS[1], '1000000000000000')
+end
 redis.call('HSET', KEYS[1], unpack(ARGV, record + 2))
 local written = {}
 for i = record + 2, #ARGV, 2 do written[ARGV[i]] = true end

@@ -15,7 +15,8 @@ class RedisSentinels final {
   // The master alone.
   explicit RedisSentinels(std::vector<std::string> server_options = {});
 
-  // A replica, and sentinels of which `quorum` have to agree. Returns when all know each other.
+  // A replica, and sentinels of which `quorum` have to agree. Returns when
+  // each sentinel knows the replica.
   void start(std::size_t sentinels, std::size_t quorum);
   void add_sentinel(std::size_t quorum);
 

@@ -7,8 +7,8 @@ usage: clang_tidy.py BUILD_DIRECTORY [--all] [--jobs N] [PATH...]
 
 Takes the sources from BUILD_DIRECTORY/compile_commands.json: what ships, and with --all (or when
 RECLAIM_TEST_DEPTH is full) the tests too. A file is remembered by a hash over its command,
-.clang-tidy, the version of clang-tidy, its text and the text of every header of ours that it
-reaches.
+.clang-tidy, the version of clang-tidy and of the libraries, this checker, its text and the text of
+every header of ours that it reaches.
 
 Three quarters of the time go into headers of the system, so sources are first read together,
 several as one translation unit (batches.py). Where that finds anything in a source, this one is
@@ -17,6 +17,7 @@ they do not compile together.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -85,7 +86,7 @@ def entries(build, everything, only):
     """(path in the tree, compile command) of what is to be checked."""
     for entry in json.loads(read(os.path.join(build, "compile_commands.json"))):
         file = os.path.join(entry["directory"], entry["file"])
-        for source in sources_of(file) if "/batches/" in file else [file]:
+        for source in sources_of(file) if file.startswith(build + "/batches/") else [file]:
             path = os.path.relpath(source, ROOT)
             if path.startswith(("..", "build")) or not path.endswith(".cpp"):
                 continue
@@ -176,12 +177,19 @@ def plan(sources):
         os.path.getsize(os.path.join(ROOT, p)) for p in each[0]))
 
 
+def installed():
+    """The versions of whatever brings headers."""
+    return subprocess.run(["dpkg-query", "-W", "*-dev"], capture_output=True, check=True,
+                          text=True).stdout
+
+
 def forget_old(memory):
     limit = time.time() - REMEMBERED_DAYS * 86400
     for name in os.listdir(memory):
         path = os.path.join(memory, name)
-        if os.path.getmtime(path) < limit:
-            os.remove(path)
+        with contextlib.suppress(FileNotFoundError):  # another clone was quicker
+            if os.path.getmtime(path) < limit:
+                os.remove(path)
 
 
 def main():
@@ -201,7 +209,8 @@ def main():
         print(f"clang-tidy: skipped: this is version {major}, and .clang-tidy chooses among the "
               f"checks of {VERSION} (Debian 12)")
         return SKIPPED
-    settings = version + read(os.path.join(ROOT, ".clang-tidy"))
+    settings = version + installed() + "".join(read(path) for path in (
+        os.path.join(ROOT, ".clang-tidy"), __file__, batches.__file__, rules.__file__))
     memory = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
                           "reclaim", "clang-tidy-clean")
     os.makedirs(memory, exist_ok=True)

@@ -260,7 +260,7 @@ RedisLoad Fleet::redis_load_so_far() const {
   RedisLoad load = redis_load(redis());
   if (!failover_) return load;
   load.total += failover_->master.total - failover_->replica.total;
-  load.cpu_s += failover_->master.cpu_s;
+  load.cpu_s += failover_->master.cpu_s - failover_->replica.cpu_s;
   for (const auto& [name, calls] : failover_->master.commands) load.commands[name] += calls;
   for (const auto& [name, calls] : failover_->replica.commands) load.commands[name] -= calls;
   return load;

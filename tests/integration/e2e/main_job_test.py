@@ -136,6 +136,8 @@ class MainJob(EndToEnd):
         self.assertLessEqual(cleaning, REQUESTS_MAX)
         # However long it takes, on whatever machine: one an interval, and those at both ends.
         self.assertLessEqual(looks, passed_s / CLOSE_WATCH_S + 2)
+        # Each at most two, one a delay of the kick.
+        self.assertLessEqual(again, 2 * (passed_s / 5 + 1))
         # The release, and before it, once after a start, the write that keeps an older release
         # whose answer was lost from being made late.
         self.assertEqual([method for method, _, _ in requests].count("PUT"), 2)

@@ -115,6 +115,7 @@ TEST(RedisUrl, ClusterErrors) {
 }
 
 TEST(RedisUrl, TlsWhereHiredisHasIt) {
+  EXPECT_EQ(redis_has_tls(), RECLAIM_HIREDIS_TLS) << "the configuration was compiled without it";
   EXPECT_FALSE(redis("redis://h").tls.enabled);
   EXPECT_FALSE(redis("redis+cluster://h").tls.enabled);
   EXPECT_FALSE(redis("redis+sentinel://h/s").tls.enabled);

