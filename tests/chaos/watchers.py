@@ -77,13 +77,14 @@ class Watchers:
 
     def look_at_drives(self):
         for host in self.hosts:
+            # A tenancy that begins while the drives are looked at counts more than this look tells.
+            counted = {device: device.counted for device in self.devices
+                       if device.host is host and device.checked}
             now = host.drives()
-            for device in self.devices:
-                if device.host is host:
-                    with device.lock:
-                        if device.checked:
-                            self.nothing_destroyed(device, device.counted, now[device.address],
-                                                   "in a tenancy")
+            for device, before in counted.items():
+                with device.lock:
+                    if device.checked and device.counted is before:
+                        self.nothing_destroyed(device, before, now[device.address], "in a tenancy")
 
     def nothing_destroyed(self, device, before, after, when):
         if after != before or after.running:
