@@ -1,6 +1,6 @@
 // FileLedger: the Ledger as a file under state_path. One line a put, "CRC32 JSON", appended and
 // fsynced, those that wait together and share a page with one fsync; read back at start. A line
-// without its end is a write that a crash cut short, and nobody was told it had happened: it is
+// without its end is a write that a crash cut short; no caller was told that it succeeded. It is
 // dropped with a warning. Anything else that is wrong is an error naming file and line, since
 // behind a forgotten line may be a dirty drive.
 //

@@ -16,10 +16,10 @@ namespace {
 // another type than it has to be, or a journal that takes no more, was made by somebody else, and
 // would keep records from being written for ever: it is removed. Notifications are posted last, and
 // what keeps one from being posted keeps no record from being written: it is told in the answer.
-// The hash is not removed to be written anew: where its slot of a cluster moves to another node,
-// the one that it leaves takes no key that it does not have. An expiry, which no worker sets, is
-// put off for ever. The first write is one that takes no memory: Redis lets a script that has
-// written go on, however full it is.
+// The record's hash is changed in place, not deleted first: while a slot of a cluster moves, its
+// old node refuses to create a key. An expiry, which no worker sets, is moved far into the future.
+// HDEL comes first because it needs no memory: Redis lets a script that has written go on when
+// memory is full.
 constexpr std::string_view kSave = R"lua(
 local function usable(key, answer)
   if type(answer) ~= 'table' or not answer.err then return answer end

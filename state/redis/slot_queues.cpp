@@ -144,11 +144,12 @@ bool SlotQueues::put_back(std::uint16_t slot, const RedisAddress& from, Command&
   if (auto redirect = redirect_in(error)) {
     if (redirect->to.host.empty()) redirect->to.host = from.host;
     if (++command.redirects > kRedirectsMax) {
-      error = Error{
-          Errc::unavailable,
-          fmt::format("{} was sent on {} times and nobody took it, last by {}: {}{}",
-                      command.args.front(), kRedirectsMax, describe(from), redis_words_of(error),
-                      asking_error_.empty() ? "" : "; to ASKING " + asking_error_)};
+      error =
+          Error{Errc::unavailable,
+                fmt::format(
+                    "{} was redirected {} times and no node accepted it; the last, {}, says: {}{}",
+                    command.args.front(), kRedirectsMax, describe(from), redis_words_of(error),
+                    asking_error_.empty() ? "" : "; to ASKING " + asking_error_)};
       return false;
     }
     // A second time: the nodes do not agree yet.

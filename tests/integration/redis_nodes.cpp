@@ -10,11 +10,6 @@ std::string id_of(const RedisServer& server) {
   return server.cli({"CLUSTER", "MYID"});
 }
 
-bool says(const RedisServer& server, const std::vector<std::string>& words,
-          const std::string& text) {
-  return server.cli(words).find(text) != std::string::npos;
-}
-
 std::size_t first_slot_of(std::size_t master) {
   return master * kSlotCount / RedisNodes::kMasters;
 }

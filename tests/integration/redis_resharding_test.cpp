@@ -155,8 +155,8 @@ TEST_F(RedisResharding, RecordsLocksAndKicksGoOn) {
   EXPECT_TRUE(redis.store->state().connected);
 }
 
-// The node that a slot leaves takes no key that it does not have: a record that was removed to be
-// written anew would be lost there.
+// The old node of a slot that moves refuses to create a key: a save that deletes the record first
+// would lose it.
 TEST_F(RedisResharding, ARecordOutlivesItsOwnSaveWhereTheMoveBegan) {
   StoreOn redis(nodes->options());
   ASSERT_TRUE(redis.connected());
@@ -212,7 +212,7 @@ TEST_F(RedisResharding, WhoMayNotAskForASlotThatMovesIsTold) {
       {"GET", std::string(kTag) + ":not there"},
       [&](const Result<RedisReply>& reply) { said = reply.ok() ? "ok" : reply.error().what; });
   ASSERT_TRUE(run_until(loop, [&] { return !said.empty(); }));
-  EXPECT_THAT(said, HasSubstr("was sent on 5 times and nobody took it"));
+  EXPECT_THAT(said, HasSubstr("was redirected 5 times and no node accepted it"));
   EXPECT_THAT(said, HasSubstr("+asking"));
   while (nodes->move_a_key(kTag, from_, to_)) {
   }

@@ -21,10 +21,6 @@ void RedisSentinels::start(std::size_t sentinels, std::size_t quorum) {
   options.insert(options.end(), {"--replicaof", "127.0.0.1 " + port_of(master_)});
   replica_ = std::make_unique<RedisServer>(std::move(options));
   for (std::size_t i = 0; i < sentinels; ++i) add_sentinel(quorum);
-  const auto says = [](const RedisServer& server, const std::vector<std::string>& words,
-                       const std::string& text) {
-    return server.cli(words).find(text) != std::string::npos;
-  };
   wait_for([&] { return says(master_, {"INFO", "replication"}, "state=online"); });
   // A sentinel that does not know the replica yet has nothing to put in the master's place.
   for (const auto& sentinel : sentinels_) {

@@ -26,7 +26,7 @@ class RedisSentinels final {
   [[nodiscard]] const RedisServer& replica() const { return *replica_; }
   [[nodiscard]] RedisServer& sentinel(std::size_t i) { return *sentinels_.at(i); }
 
-  // By the sentinels, the first of which is where nobody listens. And as [redis] url has it.
+  // Name the sentinels, behind an address at which nothing listens; the second as a [redis] url.
   [[nodiscard]] RedisOptions options() const;
   [[nodiscard]] std::string url() const;
 

@@ -116,6 +116,11 @@ std::string RedisServer::cli(const std::vector<std::string>& words) const {
   return text;
 }
 
+bool says(const RedisServer& server, const std::vector<std::string>& words,
+          const std::string& text) {
+  return server.cli(words).find(text) != std::string::npos;
+}
+
 std::string port_of(const RedisServer& server) {
   return std::to_string(server.options().port);
 }

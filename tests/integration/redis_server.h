@@ -40,6 +40,9 @@ class RedisServer final {
   pid_t pid_ = -1;
 };
 
+// Whether its answer to the command has the text in it.
+[[nodiscard]] bool says(const RedisServer& server, const std::vector<std::string>& words,
+                        const std::string& text);
 [[nodiscard]] std::string port_of(const RedisServer& server);
 // As "127.0.0.1:7001".
 [[nodiscard]] RedisAddress address_of(const RedisServer& server);

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Runs clang-tidy over our sources and remembers what was clean, so that only changes cost time.
 
-What was clean stands in ~/.cache/reclaim/clang-tidy-clean ($XDG_CACHE_HOME), for every clone.
+Clean results are kept in ~/.cache/reclaim/clang-tidy-clean (in $XDG_CACHE_HOME, if set) and shared
+by all clones.
 
 usage: clang_tidy.py BUILD_DIRECTORY [--all] [--jobs N] [PATH...]
 
