@@ -35,6 +35,12 @@ class Server:
             with open(os.path.join(self.folder, "redis.log"), encoding="utf-8") as log:
                 raise RuntimeError("%s\n%s" % (problem, log.read()[-2000:])) from None
 
+    def asked(self, *words):
+        """The answer; nothing where it does not answer yet, and nothing where the sentinel closes
+        every connection, as it does when it turns a replica into a master."""
+        return subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True,
+                              text=True, check=False).stdout
+
     def signal(self, number):
         os.kill(self.number("redis.pid"), number)
 
@@ -75,25 +81,23 @@ class RedisPair:
 
     def is_whole(self):
         # On a machine that does much else the sentinel may have changed its mind.
-        if self.asked("get-master-addr-by-name")[1:2] == [str(self.replica.port)]:
+        if self.ask_sentinel("get-master-addr-by-name")[1:2] == [str(self.replica.port)]:
             self.master, self.replica = self.replica, self.master
-        lines = self.asked("replicas")
+        lines = self.ask_sentinel("replicas")
         known = dict(zip(lines[::2], lines[1::2]))
         return (known.get("port") == str(self.replica.port) and known.get("flags") == "slave" and
-                "state=online" in self.master.cli("info", "replication"))
+                "state=online" in self.master.asked("info", "replication"))
 
-    def asked(self, what):
-        """The lines of the sentinel's answer; none where it does not answer yet."""
-        done = subprocess.run(["redis-cli", "-p", str(self.sentinel.port), "sentinel", what,
-                               "cloud"], capture_output=True, text=True, check=False)
-        return done.stdout.split("\n")
+    def ask_sentinel(self, what):
+        return self.sentinel.asked("sentinel", what, "cloud").split("\n")
 
     def fail_over(self):
         """The master is killed, and comes back as the replica of the one that took its place."""
         self.master.kill()
         self.replica.signal(signal.SIGCONT)
         self.master, self.replica = self.replica, self.master
-        wait_until(lambda: self.master.cli("role").startswith("master"), "it was put in its place")
+        wait_until(lambda: self.master.asked("role").startswith("master"),
+                   "it was put in its place")
         self.follow()
         self.wait_for_both()
 
