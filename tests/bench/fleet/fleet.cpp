@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "state/base/json.h"
+#include "state/redis/keys.h"
 #include "tests/bench/fleet/hosts.h"
 #include "tests/bench/fleet/shelf_drives.h"
 #include "tests/source_path.h"
@@ -186,7 +188,9 @@ void Fleet::start_in_turn() {
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     start(i);
     const std::size_t hosts = std::min((i + 1) * options_.hosts_a_process, options_.hosts);
-    wait_until([this, hosts] { return placement_->listed() >= hosts; });
+    wait_until([this, hosts] {
+      return std::strtoul(redis().cli({"SCARD", redis_keys::kHosts}).c_str(), nullptr, 10) >= hosts;
+    });
   }
 }
 

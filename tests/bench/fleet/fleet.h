@@ -51,7 +51,7 @@ class Fleet final {
   [[nodiscard]] std::size_t processes() const { return pids_.size(); }
   void start(std::size_t process);
   void end(std::size_t process, int signal);  // and waits
-  void start_in_turn();  // each process when the hosts of the one before were surveyed
+  void start_in_turn();  // each process when Redis knows the hosts of the one before
   void start_all();
   void stop_all();  // SIGTERM to all, and waits
   // Until each host has listed its tree since the processes of it were started.
