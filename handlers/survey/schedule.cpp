@@ -40,7 +40,8 @@ void SurveySchedule::settle(const std::string& instance) {
 
 void SurveySchedule::ended() {
   running_ = false;
-  not_before_ = clock_.now().mono.ms + times_.spacing_ms;
+  const std::int64_t now_ms = clock_.now().mono.ms;
+  not_before_ = now_ms + pause_after(now_ms - began_ms_);
   arm();
 }
 
@@ -77,7 +78,14 @@ void SurveySchedule::fire() {
   if (periodic_) periodic_due_ = now_ms + next_interval();
   std::erase_if(due_, [now_ms](const auto& due) { return due.first <= now_ms; });
   running_ = true;
+  began_ms_ = now_ms;
   run_(periodic_);
+}
+
+std::int64_t SurveySchedule::pause_after(std::int64_t took_ms) {
+  if (took_ms <= times_.spacing_ms) return times_.spacing_ms;
+  const std::int64_t pause_ms = std::min(took_ms, times_.interval_ms / 2);
+  return pause_ms + at_random(pause_ms / 2);
 }
 
 // The second survey comes at any time within the interval, so that hosts which start at once do not

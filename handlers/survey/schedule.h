@@ -1,6 +1,8 @@
 // When the host is surveyed. The periodic survey has a clock of its own, which nothing else puts
 // off; whoever wants one besides gets it soon, together with his likes, and never less than
 // `spacing_ms` after the end of the one before, so that no flood of events becomes one of requests.
+// After one that took longer than that the pause is as long as it took, and up to half of that
+// more: a Placement that answers slowly is asked less, and the hosts of a fleet keep apart.
 //
 // Thread: the loop's. Owns its timer and what is due.
 #pragma once
@@ -38,8 +40,8 @@ class SurveySchedule final {
   void want(std::int64_t delay_ms, const std::string& for_instance = "");
   // Once the instance's device was found free, there is nothing left to wait for.
   void settle(const std::string& instance);
-  // The survey that was begun is over; after `retry_ms`, and up to half of that more, it is wanted
-  // again as the same kind.
+  // The survey that was begun is over; failed: after `retry_ms`, and up to half of that more, it is
+  // wanted again as the same kind.
   void ended();
   void failed(std::int64_t retry_ms);
   // No more of them.
@@ -55,6 +57,7 @@ class SurveySchedule final {
 
   void arm();
   void fire();
+  [[nodiscard]] std::int64_t pause_after(std::int64_t took_ms);
   [[nodiscard]] std::int64_t next_interval();
   [[nodiscard]] std::int64_t at_random(std::int64_t below_ms);
 
@@ -66,6 +69,7 @@ class SurveySchedule final {
   std::set<std::pair<std::int64_t, std::string>> due_;  // monotonic ms, instance or ""
   std::int64_t periodic_due_ = kNever;                  // until begin()
   bool spread_ = false;                                 // the second periodic survey has its time
+  std::int64_t began_ms_ = 0;                           // the one that is running, or ran last
   std::int64_t not_before_ = 0;
   std::uint64_t timer_ = 0;
   bool running_ = false;

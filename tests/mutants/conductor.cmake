@@ -158,6 +158,10 @@ unit_mutant(servers_have_one_clock handlers handlers/survey/reading_memory.cpp M
   "a change by a server of Placement's whose clock is behind is not noticed"
   [[const bool steady = now.ms - modified_at_.ms >= kClocksApartMs;]]
   [[const bool steady = now.ms >= modified_at_.ms;]])
+unit_mutant(readings_never_age handlers handlers/survey/reading_memory.cpp Memory.WhatNoGeneration*
+  "what was written into Placement's tables by hand is not noticed as long as no generation moves"
+  [[                      now.ms - reading.at.ms < full_interval_ms_ &&]]
+  [[                      full_interval_ms_ > 0 &&]])
 unit_mutant(certificate_overtaken handlers handlers/survey/admission.cpp *certificate_owed*
   "the next release takes the place of a certificate not sealed yet"
   [[  if (!record.certificate_pending.empty()) {]] [[  if (false) {]])
@@ -369,3 +373,7 @@ unit_mutant(first_surveys_come_together conductor handlers/conductor/conductor.c
   Schedule.TheFirstSurveyOfAFleet*
   "a fleet that starts at once asks Placement at once"
   [[* kFirstSurveysApartMs);]] [[* 0);]])
+unit_mutant(slow_answers_are_not_heeded conductor handlers/survey/schedule.cpp
+  SlowPlacement.*
+  "a Placement that answers slowly is asked as often as one that answers at once"
+  [[  if (took_ms <= times_.spacing_ms) ]] [[  if (took_ms >= 0) ]])

@@ -6,9 +6,12 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "handlers/conductor/conductor.h"
 #include "handlers/survey/schedule.h"
+#include "tests/sim/rng.h"
+#include "tests/sim/scheduler.h"
 #include "tests/sim/world.h"
 
 namespace reclaim::sim {
@@ -166,6 +169,43 @@ TEST_F(Schedule, TheFirstSurveyOfAFleetComesLater) {
   EXPECT_EQ(surveys(), 0U);
   world.pass(kMinuteMs);
   EXPECT_GE(surveys(), 1U);
+}
+
+// What was wanted when a survey of `took_ms` ended begins so long after it.
+std::int64_t pause_after(std::int64_t took_ms, std::uint64_t seed) {
+  Rng rng(1);
+  Scheduler time(rng);
+  std::vector<std::int64_t> began;
+  SurveySchedule schedule(time, time, {}, seed,
+                          [&](bool /*periodic*/) { began.push_back(time.now_ms()); });
+  const auto pass = [&](std::int64_t ms) {
+    for (const std::int64_t until = time.now_ms() + ms; time.step(until);) {
+    }
+  };
+  schedule.want(0);
+  pass(1);
+  pass(took_ms);
+  schedule.want(0);
+  schedule.ended();
+  const std::int64_t ended = time.now_ms();
+  pass(10 * kMinuteMs);
+  EXPECT_EQ(began.size(), 2U);
+  return began.back() - ended;
+}
+
+TEST(SlowPlacement, IsAskedLessAndNotByAllAtOnce) {
+  const SurveySchedule::Times times;
+  std::set<std::int64_t> pauses;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const std::uint64_t host = std::hash<std::string>{}(std::to_string(seed));
+    EXPECT_EQ(pause_after(times.spacing_ms / 2, host), times.spacing_ms);
+    const std::int64_t pause_ms = pause_after(10'000, host);
+    EXPECT_GE(pause_ms, 10'000);
+    EXPECT_LT(pause_ms, 15'001);
+    pauses.insert(pause_ms / 1'000);
+    EXPECT_LE(pause_after(30 * kMinuteMs, host), times.interval_ms) << "never for long";
+  }
+  EXPECT_GE(pauses.size(), 5U);
 }
 
 // Any host may write kicks for another: each at another time, each for another instance.
