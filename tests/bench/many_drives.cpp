@@ -12,11 +12,13 @@
 #include <ctime>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "state/base/uv.h"
+#include "tests/bench/fio.h"
 #include "tests/bench/media_bench.h"
 
 namespace reclaim::nvme {
@@ -162,6 +164,36 @@ double race(const Bench& bench, Lag& lag) {
   return ok ? speed[2] * 1e6 : 0;
 }
 
+// Whether io_uring would be quicker than threads; turn by turn, in another order each time.
+bool io_uring(const Bench& bench) {
+  if (!fio_is_installed()) {
+    fmt::print("io_uring beside threads: left out, fio is not installed: apt-get install fio\n");
+    return true;
+  }
+  std::map<FioEngine, std::vector<double>> speed;
+  std::map<FioEngine, std::vector<double>> processor;
+  for (std::size_t round = 0; round < 2 * bench.rounds; ++round) {
+    const FioEngine engine =
+        (round + round / 2) % 2 == 0 ? FioEngine::io_uring : FioEngine::threads;
+    if (!write_all(bench)) return false;
+    const auto run = run_fio(bench.targets, engine);
+    if (!run && engine == FioEngine::io_uring) {
+      fmt::print("io_uring beside threads: left out, fio cannot use it here\n");
+      return true;
+    }
+    if (!run) return false;
+    speed[engine].push_back(run->bytes_per_s / 1e6);
+    processor[engine].push_back(run->processor_s);
+  }
+  fmt::print(
+      "io_uring beside 8 threads a drive, by fio: {:.0f} and {:.0f} MB/s, {:.2f}; processor "
+      "time {:.2f} and {:.2f} s\n",
+      median(speed[FioEngine::io_uring]), median(speed[FioEngine::threads]),
+      median(speed[FioEngine::io_uring]) / median(speed[FioEngine::threads]),
+      median(processor[FioEngine::io_uring]), median(processor[FioEngine::threads]));
+  return true;
+}
+
 // Every second drive is zeroed while its neighbours are read, and the other way round.
 bool mixed(const Bench& bench, Lag& lag) {
   bool ok = true;
@@ -245,6 +277,7 @@ int main_of(const std::vector<std::string>& arguments) {
     ok = ok && bytes_per_s > 0 && write_all(bench);
     ok = ok && mixed(bench, lag) && limited(bench, bytes_per_s, lag);
     print_lag("beside all of ours", lag);
+    ok = ok && io_uring(bench);
   }
   for (const Target& target : bench.targets) (void)command("losetup -d " + target.device);
   return ok ? 0 : 1;
