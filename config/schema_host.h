@@ -92,7 +92,8 @@ inline constexpr std::array kHostOptions = {
     kNvme.option({.name = "zero_rate_max",
                   .fallback = "0",
                   .help = "Bytes a second that zeroing may write to all drives of this host "
-                          "together, as 2G (K, M, G and T are powers of 1024); 0: no limit."}),
+                          "together, and that reading after the erase (verify = nist, full) may "
+                          "read, as 2G (K, M, G and T are powers of 1024); 0: no limit."}),
     kNvme.option(
         {.name = "clean_step_priority_override",
          .type = OptionType::multi,

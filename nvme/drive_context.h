@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "nvme/controller/facts.h"
 #include "nvme/erase/rate_limit.h"
@@ -21,7 +22,13 @@ struct DriveContext {
   Claim claim;
   const Clock& clock;
   Logger& log;
-  std::shared_ptr<RateLimit> host_rate = nullptr;  // of zeroing all drives of the host together
+  // Of zeroing, and of reading in bulk, all drives of the host together.
+  std::shared_ptr<RateLimit> host_rate = nullptr;
+
+  // For a sweep. Valid as long as the drive.
+  [[nodiscard]] std::vector<RateLimit*> host_rates() const {
+    return host_rate == nullptr ? std::vector<RateLimit*>{} : std::vector{host_rate.get()};
+  }
 };
 
 }  // namespace reclaim::nvme

@@ -48,7 +48,7 @@ DriveThreads::DriveThreads(uv_loop_t* loop, Options options, const Clock& clock,
       clock_(clock),
       log_(log),
       mailbox_(loop, [](Message message) { message(); }),
-      zero_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
+      host_rate_(std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock)),
       discovery_(std::make_unique<Discovery>(options_, clock_, std::move(may_be_asked))),
       scan_(std::make_unique<JobThread>([] {})),
       aside_(std::make_unique<JobThread>([] {})) {}
@@ -163,7 +163,7 @@ void DriveThreads::claim(const ClaimRequest& request, Callback<ClaimReport> done
                auto claim = Claim::create(options_, request, &findings, stop, log_);
                if (!claim) return claim.error();
                auto drive =
-                   std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, zero_rate_);
+                   std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, host_rate_);
                thread.drive = drive.get();
                thread.claimed = std::move(drive);
                return Ok{};

@@ -97,7 +97,7 @@ class DriveThreads final : public Drives {
   const Clock& clock_;
   Logger& log_;
   uv::Mailbox<Message> mailbox_;
-  std::shared_ptr<RateLimit> zero_rate_;  // of all drive threads together
+  std::shared_ptr<RateLimit> host_rate_;  // of all drive threads together
   std::map<PciAddress, std::unique_ptr<DriveThread>> drive_threads_;
   std::unique_ptr<Discovery> discovery_;  // used on the thread of scan_ alone
   std::unique_ptr<JobThread> scan_;

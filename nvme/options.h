@@ -57,7 +57,8 @@ struct Options {
   std::int64_t zero_continue_pause_ms = 5'000;
   // Between two marks that another worker could go on from; each flushes the drive.
   std::int64_t zero_mark_interval_ms = 10'000;
-  std::uint64_t zero_bytes_per_s_max = 0;  // of all drives of the host together; 0: no limit
+  // Of zeroing, and of reading in bulk, all drives of the host together; 0: no limit.
+  std::uint64_t zero_bytes_per_s_max = 0;
 
   // One Format NVM is one command that ends when all is erased. It is given what is left of the
   // cleaning's timeout, but never less than this; no other is begun once the timeout has passed.

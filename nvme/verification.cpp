@@ -116,6 +116,7 @@ Status read_further(const DriveContext& drive, Judge& judge, const ReportProgres
   how.deadline = MonoMs{drive.clock.now().mono.ms + drive.options.verify_timeout_ms};
   how.stall_timeout_ms = drive.options.verify_stall_timeout_ms;
   how.report_interval_ms = drive.options.poll_interval_ms;
+  how.rates = drive.host_rates();
   std::vector<AlignedBuffer> buffers;
   for (std::size_t i = 0; i < how.queue_depth; ++i) buffers.emplace_back(how.chunk_bytes);
   std::mutex mutex;  // of the judge
@@ -131,7 +132,8 @@ Status read_further(const DriveContext& drive, Judge& judge, const ReportProgres
     case SweepEnd::stopped:
       return stopped();
     case SweepEnd::late:
-      return Error{Errc::failed, fmt::format("reading the media did not end within {} s",
+      return Error{Errc::failed, fmt::format("reading the media did not end within {} s; "
+                                             "raise zero_rate_max or choose a lower verify",
                                              drive.options.verify_timeout_ms / 1000)};
     case SweepEnd::stalled:
       return Error{Errc::failed, fmt::format("reading the media stalled for {} s",

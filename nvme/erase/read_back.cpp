@@ -46,6 +46,7 @@ Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
   how.deadline = deadline;
   how.stall_timeout_ms = drive.options.verify_stall_timeout_ms;
   how.report_interval_ms = drive.options.poll_interval_ms;
+  how.rates = drive.host_rates();
   std::vector<AlignedBuffer> buffers;
   for (std::size_t i = 0; i < how.queue_depth; ++i) buffers.emplace_back(how.chunk_bytes);
   const SweepResult swept = sweep(

@@ -128,8 +128,8 @@ class Zeroing final {
         marks_(drive, request.method, zeros_.bytes()) {
     how_.deadline = MonoMs{drive.clock.now().mono.ms + request.timeout_ms};
     how_.stall_timeout_ms = request.stall_timeout_ms;
+    how_.rates = drive.host_rates();
     how_.rates.push_back(&own_rate_);
-    if (drive.host_rate != nullptr) how_.rates.push_back(drive.host_rate.get());
     const auto bytes = zeros_.bytes();
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
   }

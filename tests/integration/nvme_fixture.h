@@ -108,7 +108,7 @@ class NvmeFixture : public ::testing::Test {
   [[nodiscard]] Result<std::unique_ptr<Drive>> claim() {
     auto claim = Claim::create(options_, request_, &findings_, stop_, log_);
     if (!claim) return claim.error();
-    return std::make_unique<Drive>(options_, *std::move(claim), clock_, log_);
+    return std::make_unique<Drive>(options_, *std::move(claim), clock_, log_, host_rate_);
   }
   [[nodiscard]] Result<EraseEvidence> erase(Drive& drive, EraseRequest request = {}) {
     return drive.erase(
@@ -154,6 +154,7 @@ class NvmeFixture : public ::testing::Test {
   ClaimRequest request_;
   SystemClock clock_;
   NullLogger log_;
+  std::shared_ptr<RateLimit> host_rate_;
   StopFlag stop_;
   std::vector<GuardFinding> findings_;
   std::vector<EraseProgress> progress_;

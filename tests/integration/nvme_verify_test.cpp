@@ -313,6 +313,23 @@ TEST_F(VerifyTest, AFullReadCanBeStopped) {
   expect_error(verify(*drive_), Errc::cancelled, "stopped");
 }
 
+TEST_F(VerifyTest, AFullReadSharesTheRateOfTheHost) {
+  level(VerifyLevel::full);
+  host_rate_ = std::make_shared<RateLimit>(1U << 20U, clock_);
+  make_drive();
+  erase_fully();
+  EXPECT_EQ(host_rate_->reserve_ms(3'600U << 20U), 0);  // another drive is busy for an hour
+  StopFlag early;
+  const auto stopped = drive_->verify(
+      baseline_, evidence_,
+      [&](EraseProgress progress) {
+        EXPECT_EQ(progress.percent, 0);
+        early.request();
+      },
+      early);
+  expect_error(stopped, Errc::cancelled, "stopped");
+}
+
 TEST_F(VerifyTest, AFullReadHasADeadline) {
   level(VerifyLevel::full);
   options_.verify_timeout_ms = 0;

@@ -173,14 +173,12 @@ TEST_P(ZeroTest, TheDeadlineIsUnknown) {
 
 TEST_P(ZeroTest, TheRateOfTheHostIsSharedByItsDrives) {
   make_drive();
-  options_.zero_bytes_per_s_max = 1U << 20U;
-  auto rate = std::make_shared<RateLimit>(options_.zero_bytes_per_s_max, clock_);
-  auto claimed = Claim::create(options_, request_, &findings_, stop_, log_);
+  host_rate_ = std::make_shared<RateLimit>(1U << 20U, clock_);
+  auto claimed = claim();
   ASSERT_TRUE(claimed.ok()) << claimed.error().what;
-  Drive drive(options_, *std::move(claimed), clock_, log_, rate);
-  EXPECT_EQ(rate->reserve_ms(3'600U << 20U), 0);  // another drive is busy for an hour
+  EXPECT_EQ(host_rate_->reserve_ms(3'600U << 20U), 0);  // another drive is busy for an hour
   StopFlag early;
-  const auto stopped = drive.erase(
+  const auto stopped = (*claimed)->erase(
       by(GetParam()),
       [&](EraseProgress progress) {
         EXPECT_EQ(progress.percent, 0);
