@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shutil
+import sys
 import unittest
 import uuid
 
@@ -36,8 +37,18 @@ def services():
 def tear_down_services():
     if "services" in _shared:
         _shared["services"].stop()
+        tell_slow_requests(_shared["services"])
         shutil.rmtree(_shared["folder"], ignore_errors=True)
         _shared.clear()
+
+
+def tell_slow_requests(services_of_test):
+    """Where Keystone's and Placement's threads were when a request took a minute and more."""
+    for service in ("keystone", "placement"):
+        with open(services_of_test.path("openstack", service + ".out"), encoding="utf-8") as file:
+            text = file.read()
+        if "most recent call first" in text:
+            print("%s was slow:\n%s" % (service, text[-8000:]), file=sys.stderr)
 
 
 class Setting:

@@ -5,6 +5,7 @@ Started by openstack.py, which hands over the listening sockets (so that no port
 directory with the service's configuration, and the owner's pid: when the owner is gone, so are we.
 """
 import argparse
+import faulthandler
 import os
 import ssl
 import sys
@@ -19,6 +20,7 @@ import service_process
 # os-traits would have put them.
 NEWER_TRAITS = ("HW_PCI_ONE_TIME_USE", "HW_PCI_LIVE_MIGRATABLE", "OWNER_NOVA", "OWNER_CYBORG",
                 "HW_NVME_CES", "HW_NVME_BES", "HW_NVME_WZS")
+SLOW_S = 60
 
 
 def keystone_app(directory, settings):
@@ -70,6 +72,19 @@ def placement_app(directory, without_traits):
     return app
 
 
+def told_where_slow(app):
+    """A request that takes longer than SLOW_S has all threads written to the service's .out."""
+    def call(environ, start_response):
+        slow = threading.Timer(SLOW_S, faulthandler.dump_traceback)
+        slow.daemon = True
+        slow.start()
+        try:
+            return app(environ, start_response)
+        finally:
+            slow.cancel()
+    return call
+
+
 def listen(app, fd, tls=None):
     from werkzeug import serving
 
@@ -115,6 +130,7 @@ def main():
             "auth_url": args.auth_url})
     else:
         app = placement_app(args.directory, args.without_traits)
+    app = told_where_slow(app)
     listen(app, args.fd)
     if args.tls_fd is not None:
         listen(app, args.tls_fd, tls_context(args.directory, False))
