@@ -1,4 +1,4 @@
-// The journal of a host, read whole or from a moment on. Thread: the session's.
+// The journal of a host, read from a moment on, or from where one stopped. Thread: the session's.
 #pragma once
 
 #include <string>
@@ -9,10 +9,12 @@
 
 namespace reclaim::cli {
 
-// What was written since, oldest first, of which 20,000 are read at most: a journal keeps about
-// 10,000. Fails where Redis cannot be read.
-[[nodiscard]] Result<std::vector<JournalEntry>> journal_since(Session& session,
-                                                              const std::string& host,
-                                                              WallMs since);
+// Where the entries of a moment begin, for journal_behind().
+[[nodiscard]] std::string journal_id(WallMs since);
+
+// What was written behind `after`, the id of an entry, oldest first, of which 20,000 are read at
+// most: a journal keeps about 10,000. Fails where Redis cannot be read.
+[[nodiscard]] Result<JournalPage> journal_behind(Session& session, const std::string& host,
+                                                 const std::string& after);
 
 }  // namespace reclaim::cli

@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -24,28 +26,44 @@ int complain(std::ostream& err, const Error& error) {
   return 1;
 }
 
-Result<std::vector<HostState>> read_fleet(Session& session, bool journal) {
+// By host; of each what its journal has of the last day, so that a watch reads only what is new.
+using Journals = std::map<std::string, JournalPage>;
+
+Status read_on(Session& session, const std::string& host, Journals& journals) {
+  const WallMs since{session.clock().now().wall.ms - kDayMs};
+  JournalPage& known = journals.try_emplace(host, JournalPage{{}, journal_id(since)}).first->second;
+  auto behind = journal_behind(session, host, known.last_id);
+  if (!behind) return std::move(behind).error();
+  std::erase_if(known.entries, [&](const JournalEntry& entry) { return entry.at.ms < since.ms; });
+  std::move(behind->entries.begin(), behind->entries.end(), std::back_inserter(known.entries));
+  known.last_id = std::move(behind->last_id);
+  return Ok{};
+}
+
+// `journals`: null where nobody asks for them.
+Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) {
   auto infos = known_hosts(session);
   if (!infos) return std::move(infos).error();
-  const WallMs since{session.clock().now().wall.ms - kDayMs};
   std::vector<HostState> hosts;
   hosts.reserve(infos->size());
   for (HostInfo& info : *infos) {
     auto records = load_records(session, info.host);
     if (!records) return std::move(records).error();
     HostState host{std::move(info), *std::move(records), {}};
-    if (journal) {
-      auto entries = journal_since(session, host.info.host, since);
-      if (!entries) return std::move(entries).error();
-      host.journal = *std::move(entries);
+    if (journals != nullptr) {
+      if (auto read = read_on(session, host.info.host, *journals); !read) {
+        return std::move(read).error();
+      }
+      host.journal = (*journals)[host.info.host].entries;
     }
     hosts.push_back(std::move(host));
   }
   return hosts;
 }
 
-Result<int> show(Session& session, const StatusOptions& options, std::ostream& out) {
-  const auto fleet = read_fleet(session, true);
+Result<int> show(Session& session, const StatusOptions& options, Journals& journals,
+                 std::ostream& out) {
+  const auto fleet = read_fleet(session, &journals);
   if (!fleet) return fleet.error();
   if (fleet->empty()) {
     return Error{Errc::not_found,
@@ -69,8 +87,9 @@ Result<int> show(Session& session, const StatusOptions& options, std::ostream& o
 
 int run_status(Session& session, const StatusOptions& options, std::ostream& out,
                std::ostream& err) {
+  Journals journals;
   for (;;) {
-    const auto code = show(session, options, out);
+    const auto code = show(session, options, journals, out);
     if (!code) static_cast<void>(complain(err, code.error()));
     if (!options.watch) return code ? *code : 1;
     session.run_until([] { return false; }, kWatchEveryMs);
@@ -79,7 +98,7 @@ int run_status(Session& session, const StatusOptions& options, std::ostream& out
 
 int run_host_list(Session& session, const HostListOptions& options, std::ostream& out,
                   std::ostream& err) {
-  const auto fleet = read_fleet(session, false);
+  const auto fleet = read_fleet(session, nullptr);
   if (!fleet) return complain(err, fleet.error());
   Table table{{"Host", "Worker", "Heartbeat", "Version", "Mode", "Devices", "Not Available"},
               {},

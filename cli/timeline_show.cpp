@@ -15,11 +15,11 @@ int show_timeline(Session& session, const Record& record, const View& view, std:
                   std::ostream& err) {
   const std::string address = to_string(record.address);
   Result<std::string> text = std::string();
-  const auto journal = journal_since(session, record.host, WallMs{});
+  const auto journal = journal_behind(session, record.host, journal_id(WallMs{}));
   if (!journal) {
     text = journal.error();
   } else {
-    const Timeline timeline = timeline_of(*journal, address);
+    const Timeline timeline = timeline_of(journal->entries, address);
     if (timeline.moments.empty()) {
       err << visible(
           fmt::format("the journal of host {} has no cleaning of {}; it keeps about "

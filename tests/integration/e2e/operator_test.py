@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from case import (DELETED, FIRST, LONG_MS, SECOND, SEED, EndToEnd, domain, servi
 from placement_door import PlacementDoor
 from qualify_case import Qualify  # noqa: F401  (its tests run here, with the same services)
 from services import DEADLINE_S, wait_until
+from service_process import die_with_parent  # stack/, which services.py has put on the path
 
 
 def tearDownModule():
@@ -418,8 +420,11 @@ class Observing(EndToEnd):
         self.assert_reserved(made)
         self.assertEqual(made.worker.stop(), 0)
         made.worker.write_config()
+        watched = self.watch_status(made)
         made.worker.start()
         self.assert_released(made)
+        wait_until(lambda: watched()[-3:] == [1, 1, 1], "who watches sees the cleaning")
+        self.assertEqual(watched(), sorted(watched()), "each is counted once")
         self.assertEqual(door.reserved_written(made.providers[FIRST])[-1], 0)
         code, out, _ = made.worker.command("status", "-f", "json")
         status = json.loads(out)
@@ -433,6 +438,24 @@ class Observing(EndToEnd):
         _, out, _ = made.worker.command("host", "list", "-f", "json")
         self.assertEqual([(row["Worker"], row["Mode"]) for row in json.loads(out)],
                          [("stopped", "serve")])
+
+
+    def watch_status(self, made):
+        """A function: the cleanings of the last day that each show of `status --watch` told."""
+        path = os.path.join(made.worker.folder, "status")
+        with open(path, "wb") as shown:
+            watching = subprocess.Popen(
+                [made.worker.programs.reclaim, "--config-file", made.worker.config,
+                 "status", "--watch", "-f", "json"], stdout=shown, preexec_fn=die_with_parent)
+        self.addCleanup(watching.wait)
+        self.addCleanup(watching.kill)
+
+        def cleaned():
+            with open(path, encoding="utf-8") as shown:
+                return [int(each) for each in re.findall(r'"cleaned_24h": (\d+)', shown.read())]
+        wait_until(cleaned, "it has shown the fleet once")
+        self.assertEqual(cleaned()[0], 0)
+        return cleaned
 
 
 class ServiceManager(EndToEnd):
