@@ -2,7 +2,8 @@
 # A Redis of one's own in a folder: an append-only file, a free loopback port, a unix socket;
 # nothing of the system's configuration, nothing outside of the folder.
 #
-#   redis.sh start DIR [redis-server options...]     in the background, returns once it answers
+#   redis.sh start DIR [redis-server options...]     in the background, returns once it answers; it
+#                                                    ends with the process that asked for it
 #   redis.sh run DIR [redis-server options...]       in the foreground
 #   redis.sh sentinel DIR PORT QUORUM [options...]   in the foreground: a Redis Sentinel instead,
 #                                                    which knows the master at PORT as "cloud"
@@ -15,7 +16,7 @@
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-    sed -n '5,9s/^# *//p' "$0" >&2
+    sed -n '5,10s/^# *//p' "$0" >&2
     exit 2
 fi
 command=$1
@@ -87,6 +88,19 @@ answers() {
     redis-cli -s "$dir/redis.sock" ping 2>&1 | grep -Eq 'PONG|NOAUTH|NOPERM'
 }
 
+# The number may be another process's by now.
+is_server() {
+    [ "$(cat "/proc/$1/comm" 2>/dev/null)" = "$(basename "$server")" ]
+}
+
+# The server $1 ends when $2 has, also where that was killed.
+end_with() {
+    while is_server "$1"; do
+        kill -0 "$2" 2>/dev/null || kill -KILL "$1"
+        sleep 1
+    done
+}
+
 case $command in
 run)
     run "$@"
@@ -102,7 +116,10 @@ start)
         rm -f "$dir/redis.sock"
         run "$@" </dev/null >>"$dir/redis.log" 2>&1 &
         for ((tries = 0; tries < 1200; tries++)); do
-            answers && exit 0
+            if answers; then
+                end_with $! $PPID </dev/null >/dev/null 2>&1 &
+                exit 0
+            fi
             kill -0 $! 2>/dev/null || break
             sleep 0.1
         done
@@ -120,11 +137,9 @@ start)
 stop)
     [ -s "$dir/redis.pid" ] || exit 0
     pid=$(cat "$dir/redis.pid")
-    # The number may be another process's by now.
-    ours() { [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$(basename "$server")" ]; }
-    ours && kill "$pid"
+    is_server "$pid" && kill "$pid"
     for ((tries = 0; tries < 300; tries++)); do
-        ours || break
+        is_server "$pid" || break
         sleep 0.1
     done
     rm -f "$dir/redis.pid"
