@@ -20,7 +20,7 @@ bool RabbitMqCluster::start() {
   if (std::find(started.begin(), started.end(), false) != started.end()) return false;
   for (std::size_t i = 1; i < kNodes; ++i) {
     (void)nodes_.at(i).ctl("-q stop_app");
-    (void)nodes_.at(i).ctl(fmt::format("-q join_cluster reclaim{}@localhost", node(0).port()));
+    (void)nodes_.at(i).ctl(fmt::format("-q join_cluster {}", name(0)));
     (void)nodes_.at(i).ctl("-q start_app");
   }
   return wait_whole(0);
@@ -56,14 +56,55 @@ listener::AmqpOptions RabbitMqCluster::options(const std::string& queue) const {
 }
 
 bool RabbitMqCluster::wait_whole(std::size_t as_seen_by) const {
+  return wait_answer(as_seen_by, "length(rabbit_mnesia:cluster_nodes(running)).",
+                     std::to_string(kNodes));
+}
+
+bool RabbitMqCluster::wait_answer(std::size_t index, const std::string& expression,
+                                  const std::string& answer) const {
   constexpr int kTries = 60;
   for (int i = 0; i < kTries; ++i) {
-    const std::string text =
-        nodes_.at(as_seen_by).ctl("-t 10 eval 'length(rabbit_mnesia:cluster_nodes(running)).'");
-    if (std::strtoul(text.c_str(), nullptr, 10) == kNodes) return true;
+    if (nodes_.at(index).ctl(fmt::format("-t 10 eval '{}'", expression)) == answer + "\n") {
+      return true;
+    }
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   return false;
+}
+
+bool RabbitMqCluster::leads(std::size_t index, const std::string& queue) const {
+  const std::string said = nodes_.at(index).ctl("-q list_queues name leader");
+  return said.find(fmt::format("{}\t{}\n", queue, name(index))) != std::string::npos;
+}
+
+std::string RabbitMqCluster::name(std::size_t index) const {
+  return fmt::format("reclaim{}@localhost", nodes_.at(index).port());
+}
+
+bool RabbitMqCluster::tell(std::size_t index, const std::string& expressions) const {
+  std::string others;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    if (i != index) others += fmt::format("{}'{}'", others.empty() ? "" : ",", name(i));
+  }
+  return nodes_.at(index).ctl(
+             fmt::format("-t 60 eval \"Others = [{}], {}, ok.\"", others, expressions)) == "ok\n";
+}
+
+// erlang:set_cookie/2: the cookie by which this node lets another in and by which it asks to be let
+// in, so that neither of the two can connect to the other. Both ways are closed before the links
+// are cut, or one would be back at once. rabbitmqctl is a node of another name, and goes on.
+bool RabbitMqCluster::partition(std::size_t index) const {
+  return tell(index,
+              "[erlang:set_cookie(Other, partitioned) || Other <- Others], "
+              "[erlang:disconnect_node(Other) || Other <- Others]") &&
+         wait_answer(index, "rabbit_boot_state:get().", "stopped");
+}
+
+// A node that has paused looks for the others by itself, once a second (await_cluster_recovery in
+// rabbit_node_monitor.erl): nothing but the cookie is given back.
+bool RabbitMqCluster::heal(std::size_t index) const {
+  return tell(index, "[erlang:set_cookie(Other, erlang:get_cookie()) || Other <- Others]") &&
+         wait_answer(index, "rabbit_boot_state:get().", "ready");
 }
 
 }  // namespace reclaim::testing

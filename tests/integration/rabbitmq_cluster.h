@@ -30,8 +30,23 @@ class RabbitMqCluster final {
   [[nodiscard]] listener::AmqpOptions options(const std::string& queue) const;
   // Until this node says that all run, for a generous while at most.
   [[nodiscard]] bool wait_whole(std::size_t as_seen_by) const;
+  // Whether the queue's leader is there, as this node says.
+  [[nodiscard]] bool leads(std::size_t index, const std::string& queue) const;
+
+  // A partition with this node alone on its side: no process is stopped, and the two others speak
+  // with each other. Waits until the node has paused, as pause_minority says; false: it did not.
+  [[nodiscard]] bool partition(std::size_t index) const;
+  // Ends it, and waits until the node serves clients again.
+  [[nodiscard]] bool heal(std::size_t index) const;
 
  private:
+  [[nodiscard]] std::string name(std::size_t index) const;  // as Erlang has it
+  // Until the node answers this to an Erlang expression, for a generous while at most.
+  [[nodiscard]] bool wait_answer(std::size_t index, const std::string& expression,
+                                 const std::string& answer) const;
+  // Has the node evaluate Erlang expressions, in which `Others` are the other two; whether it did.
+  [[nodiscard]] bool tell(std::size_t index, const std::string& expressions) const;
+
   std::array<RabbitMqBroker, kNodes> nodes_;
 };
 

@@ -33,7 +33,7 @@ Redis and RabbitMQ are real, Keystone and Placement are the bench's own and coun
                        master meanwhile
   --cluster            RabbitMQ is three nodes with quorum queues
   --kill-node          with --cluster: kill -9 one of them meanwhile; it comes back
-  --cut-off-node       with --cluster: then SIGSTOP another one for a while
+  --partition-node     with --cluster: then another one has no link with the rest for a while
   --survey-interval-s N  [reclaim] survey_interval_s (60); with 3600 an event that is lost is seen:
                        its device is not cleaned, and the run does not end
   --restart            then restart all processes at once
@@ -92,8 +92,8 @@ Asked parse(int argc, char** argv) {
       fleet.cluster = true;
     } else if (word == "--kill-node") {
       asked.scenario.kill_node = true;
-    } else if (word == "--cut-off-node") {
-      asked.scenario.cut_off_node = true;
+    } else if (word == "--partition-node") {
+      asked.scenario.partition_node = true;
     } else if (word == "--survey-interval-s") {
       fleet.survey_interval_s = static_cast<std::int64_t>(number(5, 3'600));
     } else if (word == "--restart") {
@@ -110,8 +110,8 @@ Asked parse(int argc, char** argv) {
   if (asked.scenario.deletions > fleet.hosts * fleet.drives) {
     fail("--deletions: there are fewer drives than that");
   }
-  if ((asked.scenario.kill_node || asked.scenario.cut_off_node) && !fleet.cluster) {
-    fail("--kill-node and --cut-off-node need --cluster");
+  if ((asked.scenario.kill_node || asked.scenario.partition_node) && !fleet.cluster) {
+    fail("--kill-node and --partition-node need --cluster");
   }
   return asked;
 }

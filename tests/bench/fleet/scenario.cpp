@@ -125,11 +125,11 @@ void trouble_nodes(Fleet& fleet, const Scenario& scenario) {
     CHECK(fleet.cluster().node(0).start());
     CHECK(fleet.cluster().wait_whole(2));
   }
-  if (scenario.cut_off_node) {
-    say("the second RabbitMQ node is cut off");
-    fleet.cluster().node(1).pause();
+  if (scenario.partition_node) {
+    say("a partition: the second RabbitMQ node is alone");
+    CHECK(fleet.cluster().partition(1));
     pause_s(kNodeAwayS);
-    fleet.cluster().node(1).resume();
+    CHECK(fleet.cluster().heal(1));
     CHECK(fleet.cluster().wait_whole(2));
   }
 }

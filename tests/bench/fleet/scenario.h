@@ -15,9 +15,9 @@ struct Scenario {
   std::int64_t idle_s = 60;   // how long the fleet is watched while nothing happens; 0: not at all
   bool kill = false;          // a tenth of the processes, in the middle of the storm
   bool kill_node = false;     // one of the cluster's nodes, which comes back
-  bool cut_off_node = false;  // one that says nothing for a while
-  bool kill_redis = false;    // the master, whose replica takes its place
-  bool restart = false;       // all processes, at the end
+  bool partition_node = false;  // one that has no link with the others for a while
+  bool kill_redis = false;      // the master, whose replica takes its place
+  bool restart = false;         // all processes, at the end
 };
 
 [[nodiscard]] Figures run(const Scenario& scenario);
