@@ -2,72 +2,41 @@
 """A worker on a Redis Cluster cleans a drive while the slot of its host is moved to another master,
 key by key, and takes an order meanwhile."""
 import os
-import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from case import FIRST, LONG_MS, SEED, EndToEnd, tear_down_services
-from services import STACK, wait_until
-
-SLOTS = 16384
+from redis_nodes import RedisNodes
+from services import wait_until
 
 
 def tearDownModule():
     tear_down_services()
 
 
-class Node:
-    def __init__(self, folder):
-        self.folder = folder
-        subprocess.run([os.path.join(STACK, "redis.sh"), "start", folder, "--cluster-enabled",
-                        "yes"], check=True, stdin=subprocess.DEVNULL)
-
-    def port(self):
-        with open(os.path.join(self.folder, "redis.port"), encoding="ascii") as file:
-            return file.read().strip()
-
-    def says(self, *words):
-        return subprocess.run(["redis-cli", "-s", os.path.join(self.folder, "redis.sock"), *words],
-                              stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-
-    def stop(self):
-        subprocess.run([os.path.join(STACK, "redis.sh"), "stop", self.folder], check=True)
-
-
 class RedisCluster(EndToEnd):
     def start_cluster(self):
         self.made = self.setting(duration_ms=LONG_MS, start=False)
-        self.nodes = []
-        for i in range(3):
-            node = Node(os.path.join(self.made.folder, "node%d" % i))
-            self.addCleanup(node.stop)
-            self.nodes.append(node)
-            node.says("cluster", "set-config-epoch", str(i + 1))
-            node.says("cluster", "addslotsrange", str(i * SLOTS // 3),
-                      str((i + 1) * SLOTS // 3 - 1))
-            self.nodes[0].says("cluster", "meet", "127.0.0.1", node.port())
-        for node in self.nodes:
-            wait_until(lambda one=node: "cluster_state:ok" in one.says("cluster", "info") and
-                       "cluster_known_nodes:3" in one.says("cluster", "info"), "the cluster is up")
-        self.slot = int(self.nodes[0].says("cluster", "keyslot", "{%s}" % self.made.name))
-        self.at = next(node for i, node in enumerate(self.nodes)
-                       if self.slot < (i + 1) * SLOTS // 3)
+        self.cluster = RedisNodes(os.path.join(self.made.folder, "redis"), self.made.name)
+        self.addCleanup(self.cluster.stop)
+        self.at = self.cluster.master
 
     def move_slot(self, between):
         """To the next node; between() is called between any two steps."""
         source = self.at
-        target = self.nodes[(self.nodes.index(source) + 1) % 3]
-        ids = [node.says("cluster", "myid") for node in (source, target)]
-        slot = str(self.slot)
-        self.assertEqual(target.says("cluster", "setslot", slot, "importing", ids[0]), "OK")
-        self.assertEqual(source.says("cluster", "setslot", slot, "migrating", ids[1]), "OK")
+        nodes = self.cluster.nodes
+        target = nodes[(nodes.index(source) + 1) % len(nodes)]
+        ids = [node.cli("cluster", "myid") for node in (source, target)]
+        slot = str(self.cluster.slot)
+        self.assertEqual(target.cli("cluster", "setslot", slot, "importing", ids[0]), "OK")
+        self.assertEqual(source.cli("cluster", "setslot", slot, "migrating", ids[1]), "OK")
         between()
-        while key := source.says("cluster", "getkeysinslot", slot, "1"):
-            self.assertIn(source.says("migrate", "127.0.0.1", target.port(), key, "0", "60000"),
+        while key := source.cli("cluster", "getkeysinslot", slot, "1"):
+            self.assertIn(source.cli("migrate", "127.0.0.1", str(target.port), key, "0", "60000"),
                           ("OK", "NOKEY"))
             between()
         for node in (target, source):
-            self.assertEqual(node.says("cluster", "setslot", slot, "node", ids[1]), "OK")
+            self.assertEqual(node.cli("cluster", "setslot", slot, "node", ids[1]), "OK")
         self.at = target
 
     def wait_state(self, state):
@@ -79,8 +48,7 @@ class RedisCluster(EndToEnd):
         made = self.made
         # What waits for a slot that moves may wait as long as a busy machine makes of it.
         made.worker.write_config(
-            "[redis]\nurl = redis+cluster://%s\ncommand_timeout_ms = 60000\n" % ",".join(
-                "127.0.0.1:" + node.port() for node in self.nodes))
+            "[redis]\nurl = %s\ncommand_timeout_ms = 60000\n" % self.cluster.url())
         made.worker.start()
         self.wait_state("allocated")
         before = self.at
