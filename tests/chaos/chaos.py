@@ -10,6 +10,7 @@ drives are real, so what follows from it may differ.
 Exit code: 0 when nothing was violated, 1 when something was, 2 when the run itself failed.
 """
 import argparse
+import contextlib
 import os
 import secrets
 import shutil
@@ -24,7 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 # Beside this file; cloud.py puts the folders of the other modules on the path.
-from cloud import Cloud, Host, enter_mount_namespace, wait_until  # noqa: E402
+from cloud import Cloud, Host, wait_until  # noqa: E402
+from disk import enter_mount_namespace  # noqa: E402
 import plant  # noqa: E402
 import schedule  # noqa: E402
 from faults import Faults  # noqa: E402
@@ -122,6 +124,7 @@ class Run:
         self.watchers.all_return(self.options.bound_s)
         self.watchers.wait_for_certificates(CERTIFIED_S)
         self.show_progress()
+        self.plant.before_stop(self)
         for host in self.hosts:
             if self.plant.keeps_down(host):
                 continue
@@ -173,15 +176,18 @@ class Run:
             time.sleep(1)
         self.cloud.stop_all()
         for host in self.hosts:
-            host.unmount()
+            host.disk.unmount()
         self.log.close()
 
     def keep_state(self):
         """The small file systems end with this process; what is on them is wanted beside the
         logs."""
         for host in self.hosts:
-            if host.has_own_file_system:
+            if host.disk.is_mounted:
                 shutil.copytree(host.state, host.state + ".kept", dirs_exist_ok=True)
+        if self.cloud.disks["redis"].is_mounted:
+            with contextlib.suppress(FileNotFoundError):  # it has not started
+                shutil.copy(self.cloud.path("redis", "redis.log"), self.folder)
 
     # What is shown
 

@@ -1,7 +1,6 @@
 """The real services behind doors, the emulated hosts and their workers: what can be stopped, killed
 and started again, one by one."""
 import contextlib
-import ctypes
 import functools
 import glob
 import json
@@ -24,11 +23,15 @@ import openstack  # noqa: E402  (stack/)
 import service_process  # noqa: E402
 from worker import EmulatedHost, Programs, Worker  # noqa: E402
 
-from door import Door  # noqa: E402  (beside this file)
+from disk import Disk  # noqa: E402  (beside this file)
+from door import Door  # noqa: E402
 
 DELETED = "4dee8fde-fe92-4c46-bd4d-bc755777eeeb"  # of the recording (e2e/case.py)
 RECORDED_HOST = "compute-2"
-STATE_BYTES = "8m"
+STATE_SIZE = "8m"
+# Of a service: its folder, and what a long run has room in.
+SERVICE_DISKS = {"redis": (("redis",), "256m"), "rabbitmq": (("rabbitmq", "mnesia"), "64m")}
+BROKER_SERVES_S = 60  # with room again; RabbitMQ looks at it every 10 s at most
 FAKETIME = "/usr/lib/*/faketime/libfaketime.so.1"
 MORE_CONFIG = """\
 [listener]
@@ -46,6 +49,8 @@ class Cloud(Services):
     def __init__(self, folder):
         super().__init__(folder)
         self.doors = {}
+        self.disks = {name: Disk(self.path(*folder), size)
+                      for name, (folder, size) in SERVICE_DISKS.items()}
         self.pids_lock = threading.Lock()
 
     def start_all(self, said):
@@ -61,6 +66,8 @@ class Cloud(Services):
         for door in self.doors.values():
             door.close()
         self.stop()
+        for disk in self.disks.values():
+            disk.unmount()
 
     # One service
 
@@ -101,6 +108,40 @@ class Cloud(Services):
             self.start_broker()
         else:
             self.start_openstack_service(name)
+
+    def fill_disk(self, name, appendfsync=None):
+        if appendfsync:
+            self.redis("CONFIG", "SET", "appendfsync", appendfsync)
+        self.disks[name].fill()
+
+    def free_disk(self, name):
+        """Whether it had to be started again: by systemd where it has ended, by its operator where
+        it serves nobody any more."""
+        self.disks[name].free()
+        if name == "redis":
+            (pid,) = self.pids_of(name)
+            if not is_zombie(pid):
+                self.redis("CONFIG", "SET", "appendfsync", "always")  # as redis.sh started it
+                return False
+        else:
+            try:
+                wait_until(self.broker_serves, "RabbitMQ serves", BROKER_SERVES_S)
+                return False
+            except AssertionError:
+                self.kill_broker()
+        self.start_one(name)
+        return True
+
+    def broker_serves(self):
+        """Whether it takes a message, and says so."""
+        try:
+            with self.bus() as connection:
+                queue, _, _ = connection.channel.queue_declare(exclusive=True)
+                connection.channel.basic_publish_confirm(
+                    bus.amqp.Message("room again"), routing_key=queue, confirm_timeout=20)
+        except Exception:  # py-amqp has many ways to say that it does not
+            return False
+        return True
 
     def start_openstack_service(self, name):
         directory, port = self.path("openstack"), self.openstack_sockets[name]
@@ -183,8 +224,7 @@ class Host:
                 ",sanicap=none" if index in zeroes else "")
             for index, address in enumerate(self.addresses)])
         self.state = os.path.join(self.folder, "worker/state")
-        os.makedirs(self.state)
-        self.has_own_file_system = mount_small(self.state)
+        self.disk = Disk(self.state, STATE_SIZE)
         self.clock_file = os.path.join(self.folder, "clock")
         self.library = (sorted(glob.glob(FAKETIME)) or [os.environ.get("CHAOS_FAKETIME", "")])[0]
         self.set_clock(0)
@@ -234,9 +274,12 @@ class Host:
                 return None
 
     def signal(self, number):
+        """Whether there was one to send it to."""
         with self.lock:
-            if self.worker.process.poll() is None:
+            runs = self.worker.process.poll() is None
+            if runs:
                 self.worker.process.send_signal(number)
+            return runs
 
     def look_after(self):
         """As systemd would: one that ended by itself is started again. Returns what it said."""
@@ -248,22 +291,7 @@ class Host:
             self.start()
             return ended
 
-    # Its file system and its clock
-
-    def fill(self):
-        with contextlib.suppress(OSError):
-            with open(os.path.join(self.state, "ballast"), "wb", buffering=0) as file:
-                while True:
-                    file.write(bytes(4096))
-
-    def free(self):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.state, "ballast"))
-
-    def unmount(self):
-        """Nothing uses it any more."""
-        if self.has_own_file_system:
-            subprocess.run(["umount", self.state], check=False)
+    # Its clock and its drives
 
     def set_clock(self, offset_s):
         with open(self.clock_file + ".new", "w", encoding="ascii") as file:
@@ -299,19 +327,3 @@ class Host:
             if "certificate" in sealed:
                 found.append(sealed["certificate"])
         return found
-
-
-def mount_small(folder):
-    """Whether it is a file system of its own now: root's, and gone with this process."""
-    if os.geteuid() != 0:
-        return False
-    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + STATE_BYTES, "chaos", folder],
-                          capture_output=True, check=False).returncode == 0
-
-
-def enter_mount_namespace():
-    """What is mounted from now on is seen by this process and its children, and ends with them."""
-    if os.geteuid() == 0:
-        new_namespace, libc = 0x20000, ctypes.CDLL(None, use_errno=True)
-        if libc.unshare(new_namespace) == 0:
-            subprocess.run(["mount", "--make-rprivate", "/"], check=False)

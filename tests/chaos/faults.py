@@ -22,9 +22,10 @@ class Faults:
                 say("left out: %s: %s" % (fault, why))
 
     def no_disk(self):
-        if all(host.has_own_file_system for host in self.hosts.values()):
+        disks = [host.disk for host in self.hosts.values()] + list(self.cloud.disks.values())
+        if all(disk.is_mounted for disk in disks):
             return None
-        return "a small file system for the state folder takes root and mount"
+        return "a small file system takes root and mount"
 
     def no_clock(self):
         if all(host.library for host in self.hosts.values()):
@@ -81,12 +82,14 @@ class Faults:
             door = self.cloud.doors[kind]
             return door.begin(fault.fault, **fault.how) if begins else door.end()
         if kind == "disk":
-            host = self.hosts[rest]
-            return host.fill() if begins else host.free()
+            disk = self.hosts[rest].disk
+            return disk.fill() if begins else disk.free()
         if kind == "clock":
             return self.hosts[rest].set_clock(fault.how["offset_s"] if begins else 0)
         if kind == "worker":
             return self.worker(self.hosts[fault.target], fault.fault, begins)
+        if fault.fault == "disk":
+            return self.service_disk(fault, begins)
         return self.service(fault.target, fault.fault, begins)
 
     def worker(self, host, fault, begins):
@@ -101,6 +104,12 @@ class Faults:
             if code != 0:
                 self.say("a worker that was told to stop ended with %s: %s" % (
                     code, host.worker.log))
+
+    def service_disk(self, fault, begins):
+        if begins:
+            self.cloud.fill_disk(fault.target, **fault.how)
+        elif self.cloud.free_disk(fault.target):
+            self.say("started again, with room on its disk: %s" % fault.target)
 
     def service(self, name, fault, begins):
         if fault == "stop":

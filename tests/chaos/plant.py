@@ -1,5 +1,6 @@
 """What a checker has to tell, done by hand once: `--plant NAME` shows that it can fail."""
 import os
+import signal
 import subprocess
 
 import mariadb  # stack/
@@ -11,6 +12,8 @@ PLANTS = {
     "destroyed": "a drive that has a tenant is sanitized",
     "liveness": "a worker is killed and stays down",
     "certificate": "a byte of a certificate is changed",
+    "worker": "a worker dies of a signal",
+    "hung": "a worker hangs when it is told to stop",
 }
 
 
@@ -31,6 +34,8 @@ class Plant:
         elif self.name == "liveness":
             self.done = True
             run.hosts[0].kill()
+        elif self.name == "worker":
+            self.done = run.hosts[0].signal(signal.SIGSEGV)
 
     def first(self, run, is_one):
         return next((device for device in run.devices if is_one(device)), None)
@@ -55,6 +60,10 @@ class Plant:
 
     def keeps_down(self, host):
         return self.name == "liveness" and host.number == 1
+
+    def before_stop(self, run):
+        if self.name == "hung":
+            run.hosts[0].signal(signal.SIGSTOP)
 
     def before_certificates(self, run):
         if self.name != "certificate":

@@ -9,6 +9,7 @@ Deletion = namedtuple("Deletion", "at_s device")
 Schedule = namedtuple("Schedule", "seed minutes faults deletions sanitize_ms")
 
 SERVICES = ("redis", "rabbitmq", "placement", "keystone")
+STORES = ("redis", "rabbitmq")  # those whose files have a file system of their own
 QUIET_S = 5            # before the first fault, and after the last
 BETWEEN_FAULTS_S = 5   # on average; each lasts longer, so that mostly several are in force
 BETWEEN_DELETIONS_S = 15  # on average, of one device
@@ -23,21 +24,22 @@ KINDS = {
     "cut": ("door", 2, 20),                # answers end in the middle, and their connections
     "hole": ("door", 2, 25),               # data is kept back, and delivered at the end
     "refuse": ("door", 1, 15),             # connections are reset
-    "disk": ("disk", 1, 20),               # the file system of the state folder is full
+    "disk": ("disk store", 2, 20),         # the file system of what is kept is full
     "clock": ("clock", 1, 20),             # the worker's clock is set forward or back
 }
 
 
 def targets_of(fault, workers):
     """The names of all that a fault can befall. Nothing has two faults at a time."""
-    names = {"service": list(SERVICES), "door": [name + "-door" for name in SERVICES]}
+    names = {"service": list(SERVICES), "store": list(STORES),
+             "door": [name + "-door" for name in SERVICES]}
     for kind in ("worker", "disk", "clock"):
         prefix = "" if kind == "worker" else kind + "-"
         names[kind] = ["%sworker-%d" % (prefix, number) for number in range(1, workers + 1)]
     return [name for kind in KINDS[fault][0].split() for name in names[kind]]
 
 
-def details(draw, fault):
+def details(draw, fault, target):
     """What else there is to say of a fault."""
     if fault == "slow":
         return {"delay_ms": draw.choice((50, 300, 1500, 4000))}
@@ -45,6 +47,9 @@ def details(draw, fault):
         return {"after_bytes": draw.choice((0, 1, 40, 200, 900))}
     if fault == "clock":
         return {"offset_s": draw.choice((-86400, -3600, -30, 30, 3600, 86400))}
+    if fault == "disk" and target == "redis":
+        # It ends; or it answers every write with MISCONF.
+        return {"appendfsync": draw.choice(("always", "everysec"))}
     return {}
 
 
@@ -57,7 +62,7 @@ def make_faults(draw, end_s, workers, only, spare):
         target = draw.choice(targets_of(fault, workers))
         longest = 75 if draw.randrange(LONG_EVERY) == 0 else KINDS[fault][2]
         lasts = min(draw.uniform(1, longest), end_s - QUIET_S - at)
-        how = details(draw, fault)
+        how = details(draw, fault, target)
         names = {target, target.removesuffix("-door"), target.partition("-")[2]}
         if at >= busy_until.get(target, 0) and not names.intersection(spare):
             faults.append(Fault(round(at, 1), round(lasts, 1), fault, target, how))

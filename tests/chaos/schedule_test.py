@@ -53,6 +53,12 @@ class Schedule(unittest.TestCase):
         self.assertEqual(seen, {(fault, target) for fault in schedule.KINDS
                                 for target in schedule.targets_of(fault, 2)})
 
+    def test_a_full_redis_ends_or_refuses(self):
+        seen = {each.how.get("appendfsync") for seed in range(50)
+                for each in schedule.make(seed, 10, 2, 4, only=("disk",)).faults
+                if each.target == "redis"}
+        self.assertEqual(seen, {"always", "everysec"})
+
     def test_every_device_is_deleted(self):
         made = schedule.make(7, 10, 2, 4)
         self.assertEqual({each.device for each in made.deletions}, set(range(8)))
@@ -66,11 +72,11 @@ class Schedule(unittest.TestCase):
 
 
 FIRST_FAULTS = [
-    (5.3, 4.7, "term", "worker-1", {}),
-    (10.8, 32.8, "hole", "placement-door", {}),
-    (16.6, 3.2, "kill", "worker-2", {}),
+    (5.3, 23.2, "slow", "redis-door", {"delay_ms": 50}),
+    (7.1, 2.2, "term", "worker-2", {}),
+    (13.1, 4.5, "stop", "worker-1", {}),
 ]
-FIRST_DELETIONS = [(1.0, 3), (2.8, 1), (4.3, 1)]
+FIRST_DELETIONS = [(1.0, 7), (5.8, 0), (7.6, 2)]
 
 if __name__ == "__main__":
     unittest.main()
