@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "state/base/check.h"
+
 namespace reclaim::testing {
 
 // The first one alone: the others copy its cookie and its epmd's port.
