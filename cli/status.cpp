@@ -26,12 +26,12 @@ int complain(std::ostream& err, const Error& error) {
   return 1;
 }
 
-// By host; of each what its journal has of the last day, so that a watch reads only what is new.
+// Of each host what its journal has of the last day, so that a watch reads only what is new.
 using Journals = std::map<std::string, JournalPage>;
 
-Status read_on(Session& session, const std::string& host, Journals& journals) {
+Status read_on(Session& session, const std::string& host, JournalPage& known) {
   const WallMs since{session.clock().now().wall.ms - kDayMs};
-  JournalPage& known = journals.try_emplace(host, JournalPage{{}, journal_id(since)}).first->second;
+  if (known.last_id.empty()) known.last_id = journal_id(since);
   auto behind = journal_behind(session, host, known.last_id);
   if (!behind) return std::move(behind).error();
   std::erase_if(known.entries, [&](const JournalEntry& entry) { return entry.at.ms < since.ms; });
@@ -40,7 +40,7 @@ Status read_on(Session& session, const std::string& host, Journals& journals) {
   return Ok{};
 }
 
-// `journals`: null where nobody asks for them.
+// Without the journals where `journals` is null.
 Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) {
   auto infos = known_hosts(session);
   if (!infos) return std::move(infos).error();
@@ -51,10 +51,11 @@ Result<std::vector<HostState>> read_fleet(Session& session, Journals* journals) 
     if (!records) return std::move(records).error();
     HostState host{std::move(info), *std::move(records), {}};
     if (journals != nullptr) {
-      if (auto read = read_on(session, host.info.host, *journals); !read) {
+      JournalPage& journal = (*journals)[host.info.host];
+      if (auto read = read_on(session, host.info.host, journal); !read) {
         return std::move(read).error();
       }
-      host.journal = (*journals)[host.info.host].entries;
+      host.journal = journal.entries;
     }
     hosts.push_back(std::move(host));
   }

@@ -11,13 +11,12 @@
 #include "nvme/erase/sanitize_erase.h"
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
+#include "nvme/verify/bulk_reading.h"
 #include "nvme/verify/sampling.h"
 #include "nvme/verify/verdict.h"
 
 namespace reclaim::nvme {
 namespace {
-
-constexpr std::uint32_t kPieceBytes = 65'536;  // of a chunk that cannot be read as a whole
 
 Error stopped() {
   return Error{Errc::cancelled, "stopped while verifying"};
@@ -109,14 +108,8 @@ Status read_further(const DriveContext& drive, Judge& judge, const ReportProgres
                                              ? plan_whole(drive.claim.namespace_facts())
                                              : plan_nist(drive.claim.namespace_facts(), seed);
   judge.expect_further(stretches);
-  SweepOptions how;
-  how.queue_depth = drive.options.verify_queue_depth;
-  how.chunk_bytes =
-      std::max<std::uint64_t>(drive.options.verify_chunk_bytes / kPieceBytes, 1) * kPieceBytes;
-  how.deadline = MonoMs{drive.clock.now().mono.ms + drive.options.verify_timeout_ms};
-  how.stall_timeout_ms = drive.options.verify_stall_timeout_ms;
-  how.report_interval_ms = drive.options.poll_interval_ms;
-  how.rates = drive.host_rates();
+  const SweepOptions how =
+      bulk_reading(drive, MonoMs{drive.clock.now().mono.ms + drive.options.verify_timeout_ms});
   std::vector<AlignedBuffer> buffers;
   for (std::size_t i = 0; i < how.queue_depth; ++i) buffers.emplace_back(how.chunk_bytes);
   std::mutex mutex;  // of the judge
@@ -132,9 +125,10 @@ Status read_further(const DriveContext& drive, Judge& judge, const ReportProgres
     case SweepEnd::stopped:
       return stopped();
     case SweepEnd::late:
-      return Error{Errc::failed, fmt::format("reading the media did not end within {} s; "
-                                             "raise zero_rate_max or choose a lower verify",
-                                             drive.options.verify_timeout_ms / 1000)};
+      return Error{Errc::failed,
+                   fmt::format("reading the media did not end within {} s; "
+                               "raise zero_rate_max if it is set, or choose a lower verify",
+                               drive.options.verify_timeout_ms / 1000)};
     case SweepEnd::stalled:
       return Error{Errc::failed, fmt::format("reading the media stalled for {} s",
                                              drive.options.verify_stall_timeout_ms / 1000)};

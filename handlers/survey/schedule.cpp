@@ -46,7 +46,7 @@ void SurveySchedule::ended() {
 }
 
 void SurveySchedule::failed(std::int64_t retry_ms) {
-  const std::int64_t again = clock_.now().mono.ms + retry_ms + at_random(retry_ms / 2);
+  const std::int64_t again = clock_.now().mono.ms + up_to_half_more(retry_ms);
   if (periodic_) {
     periodic_due_ = std::min(periodic_due_, again);
   } else {
@@ -84,8 +84,11 @@ void SurveySchedule::fire() {
 
 std::int64_t SurveySchedule::pause_after(std::int64_t took_ms) {
   if (took_ms <= times_.spacing_ms) return times_.spacing_ms;
-  const std::int64_t pause_ms = std::min(took_ms, times_.interval_ms / 2);
-  return pause_ms + at_random(pause_ms / 2);
+  return up_to_half_more(std::min(took_ms, times_.interval_ms / 2));
+}
+
+std::int64_t SurveySchedule::up_to_half_more(std::int64_t ms) {
+  return ms + at_random(ms / 2);
 }
 
 // The second survey comes at any time within the interval, so that hosts which start at once do not

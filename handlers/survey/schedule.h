@@ -58,6 +58,7 @@ class SurveySchedule final {
   void arm();
   void fire();
   [[nodiscard]] std::int64_t pause_after(std::int64_t took_ms);
+  [[nodiscard]] std::int64_t up_to_half_more(std::int64_t ms);
   [[nodiscard]] std::int64_t next_interval();
   [[nodiscard]] std::int64_t at_random(std::int64_t below_ms);
 

@@ -2,11 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "nvme/controller/admin.h"
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
+#include "nvme/verify/bulk_reading.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -38,15 +37,7 @@ Result<std::uint64_t> read_back_zeroes(const DriveContext& drive,
   }
   const auto before = counters_of(drive);
   if (!before) return before.error();
-  SweepOptions how;
-  how.queue_depth = drive.options.verify_queue_depth;
-  how.chunk_bytes = std::max<std::uint64_t>(
-      drive.options.verify_chunk_bytes / AlignedBuffer::kAlignment * AlignedBuffer::kAlignment,
-      AlignedBuffer::kAlignment);
-  how.deadline = deadline;
-  how.stall_timeout_ms = drive.options.verify_stall_timeout_ms;
-  how.report_interval_ms = drive.options.poll_interval_ms;
-  how.rates = drive.host_rates();
+  const SweepOptions how = bulk_reading(drive, deadline);
   std::vector<AlignedBuffer> buffers;
   for (std::size_t i = 0; i < how.queue_depth; ++i) buffers.emplace_back(how.chunk_bytes);
   const SweepResult swept = sweep(

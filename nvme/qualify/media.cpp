@@ -8,22 +8,15 @@
 
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
+#include "nvme/verify/bulk_reading.h"
 
 namespace reclaim::nvme {
 namespace {
 
-constexpr std::uint32_t kPieceBytes = 65'536;  // of a chunk that cannot be read as a whole
 constexpr std::int64_t kPassMs = 7LL * 24 * 3600 * 1000;
 
 SweepOptions options_of(const DriveContext& drive) {
-  SweepOptions how;
-  how.queue_depth = drive.options.verify_queue_depth;
-  how.chunk_bytes =
-      std::max<std::uint64_t>(drive.options.verify_chunk_bytes / kPieceBytes, 1) * kPieceBytes;
-  how.deadline = MonoMs{drive.clock.now().mono.ms + kPassMs};
-  how.stall_timeout_ms = drive.options.verify_stall_timeout_ms;
-  how.report_interval_ms = drive.options.poll_interval_ms;
-  return how;
+  return bulk_reading(drive, MonoMs{drive.clock.now().mono.ms + kPassMs});
 }
 
 int node_of(const DriveContext& drive, const Place& place) {

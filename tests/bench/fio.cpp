@@ -1,10 +1,8 @@
 #include "tests/bench/fio.h"
 
 #include <fmt/core.h>
-#include <sys/resource.h>
-
-#include <array>
-#include <cstdio>
+#include <sys/times.h>
+#include <unistd.h>
 
 #include "state/base/json.h"
 
@@ -15,24 +13,10 @@ constexpr std::size_t kInFlight = 8;
 constexpr std::size_t kReportBytesMax = 1U << 20U;
 
 double processor_s_of_children() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// What the shell command prints; nothing where it does not end well.
-std::optional<std::string> printed(const std::string& text) {
-  FILE* pipe = ::popen(text.c_str(), "re");
-  if (pipe == nullptr) return std::nullopt;
-  std::string out;
-  std::array<char, 4096> piece{};
-  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), pipe)) {
-    out.append(piece.data(), size);
-  }
-  return ::pclose(pipe) == 0 ? std::optional(out) : std::nullopt;
+  tms spent{};
+  ::times(&spent);
+  return static_cast<double>(spent.tms_cutime + spent.tms_cstime) /
+         static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
 std::string arguments(const std::vector<Target>& targets, FioEngine engine) {

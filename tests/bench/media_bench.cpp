@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -49,6 +50,17 @@ double median(std::vector<double> values) {
 bool command(const std::string& text) {
   const int status = std::system((text + " >/dev/null 2>&1").c_str());
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::optional<std::string> printed(const std::string& text) {
+  std::FILE* pipe = ::popen(text.c_str(), "re");
+  if (pipe == nullptr) return std::nullopt;
+  std::string out;
+  std::array<char, 4096> piece{};
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), pipe)) {
+    out.append(piece.data(), size);
+  }
+  return ::pclose(pipe) == 0 ? std::optional(out) : std::nullopt;
 }
 
 bool zero(const Target& target, const Options& options, const Clock& clock, bool by_kernel,
@@ -111,14 +123,8 @@ bool look(const Target& target, const Options& options, const Clock& clock, Veri
 std::string attach_loop(const std::string& file, std::uint64_t bytes) {
   const UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fd.get() < 0 || ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)) != 0) return {};
-  std::FILE* pipe =
-      ::popen(("losetup --direct-io=on -f --show " + file + " 2>/dev/null").c_str(), "re");
-  std::string name(64, '\0');
-  const char* line = pipe == nullptr ? nullptr : std::fgets(name.data(), 64, pipe);
-  const bool ended_well = pipe != nullptr && ::pclose(pipe) == 0;
-  if (line == nullptr || !ended_well) return {};
-  name.resize(name.find('\n'));
-  return name;
+  const auto name = printed("losetup --direct-io=on -f --show " + file + " 2>/dev/null");
+  return name ? name->substr(0, name->find('\n')) : std::string();
 }
 
 }  // namespace reclaim::nvme

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Target {
 [[nodiscard]] double median(std::vector<double> values);
 // Whether the shell command ends well.
 [[nodiscard]] bool command(const std::string& text);
+// What it prints; nothing where it does not end well.
+[[nodiscard]] std::optional<std::string> printed(const std::string& text);
 
 // The sweep that a zeroing makes, with its options; `rate`, where there is one, is obeyed.
 [[nodiscard]] bool zero(const Target& target, const Options& options, const Clock& clock,

@@ -208,7 +208,7 @@ class Run:
         zeroed = sum(len(device.releases) for device in self.devices
                      if device.address == device.host.addresses[-1]
                      and len(device.host.addresses) > 1)
-        certificates = sum(len(host.certificates()) for host in self.hosts)
+        certificates = sum(len(host.worker.certificates()) for host in self.hosts)
         print("tenancies %d, released %d, deletions confirmed by the broker %d, skipped %d" % (
             tenancies, released, sum(device.told for device in self.devices),
             self.tenants.skipped))

@@ -74,8 +74,7 @@ class Cloud(Services):
     def pids_of(self, name):
         """Of all its processes that are there."""
         if name == "redis":
-            with open(self.path("redis", "redis.pid"), encoding="ascii") as file:
-                return [int(file.read())]
+            return [self.redis_server.number("redis.pid")]
         if name == "rabbitmq":
             with open(self.path("rabbitmq", "server.pid"), encoding="ascii") as file:
                 group = int(file.read())
@@ -116,7 +115,7 @@ class Cloud(Services):
 
     def free_disk(self, name):
         """Whether it had to be started again: by systemd where it has ended, by its operator where
-        it serves nobody any more."""
+        it takes no messages."""
         self.disks[name].free()
         if name == "redis":
             (pid,) = self.pids_of(name)
@@ -317,13 +316,3 @@ class Host:
         """How many of the blocks that a tenant wrote are still there, and how many there were."""
         digest = self.emulated.digest(address, seed)
         return int(digest["tenant_blocks_kept"]), int(digest["tenant_blocks"])
-
-    def certificates(self):
-        """Of each file, in order: what was certified."""
-        found = []
-        for path in sorted(glob.glob(os.path.join(self.state, "certificates", "*.json"))):
-            with open(path, encoding="utf-8") as file:
-                sealed = json.load(file)["sealed"]
-            if "certificate" in sealed:
-                found.append(sealed["certificate"])
-        return found

@@ -129,7 +129,7 @@ class Watchers:
         """Of the devices with more releases than certificates: (device, certificates)."""
         found = []
         for host in self.hosts:
-            addresses = [each["address"] for each in host.certificates()]
+            addresses = [each["address"] for each in host.worker.certificates()]
             found += [(device, addresses.count(device.address)) for device in self.devices
                       if device.host is host and
                       addresses.count(device.address) < len(device.releases)]
@@ -145,7 +145,7 @@ class Watchers:
             if code != 0:
                 self.violated("certificate", None, "%s: certificate verify ended with %d: %s" % (
                     host.name, code, (out + err)[-600:]))
-            sealed = host.certificates()
+            sealed = host.worker.certificates()
             for device in self.devices:
                 if device.host is not host:
                     continue

@@ -1,6 +1,5 @@
 """What is asserted wherever a worker's Redis fails over: its master is killed in each stage of a
 cleaning, with all that was written, or without the last writes."""
-import json
 import os
 import uuid
 
@@ -73,15 +72,8 @@ class FailoverCase:
 
     def certified(self, made, address):
         """The instance that the last certificate of the host's chain for the device names."""
-        folder = os.path.join(made.worker.settings["state"], "certificates")
-        for name in sorted(os.listdir(folder), reverse=True):
-            if not name.endswith(".json"):
-                continue
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                certificate = json.load(file)["sealed"].get("certificate")
-            if certificate and certificate["address"] == address:
-                return certificate["instance"]
-        return None
+        return next((each["instance"] for each in reversed(made.worker.certificates())
+                     if each["address"] == address), None)
 
     def kill_in(self, made, redis, stage, address, tenant, lost=False):
         if lost:

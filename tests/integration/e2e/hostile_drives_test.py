@@ -329,14 +329,8 @@ class HostileDrives(EndToEnd):
         return self.door.reserved_written(self.made.providers[address_of(number)])
 
     def certificates(self, number):
-        found = []
-        folder = os.path.join(self.made.worker.settings["state"], "certificates")
-        for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
-            with open(path, encoding="utf-8") as file:
-                certificate = json.load(file)["sealed"].get("certificate")
-            if certificate and certificate["address"] == address_of(number):
-                found.append(certificate)
-        return found
+        return [each for each in self.made.worker.certificates()
+                if each["address"] == address_of(number)]
 
     def tell(self, number, row, what):
         self.wrong.append("%s %s: %s\n    state %s, step %s, note: %s" % (

@@ -1,8 +1,8 @@
 """A Redis Cluster of three masters, each with as many replicas as wanted."""
 from concurrent.futures import ThreadPoolExecutor
 
-from redis_servers import ReplicatedRedis, Server
-from services import wait_until
+from replicated_redis import ReplicatedRedis
+from services import RedisServer, wait_until
 
 MASTERS = 3
 SLOTS = 16384
@@ -17,7 +17,7 @@ class RedisNodes(ReplicatedRedis):
     def __init__(self, folder, host, *options, replicas=0):
         super().__init__(host)
         self.options = ("--cluster-enabled", "yes", *(FAILOVER if replicas else ()), *options)
-        self.nodes = [Server("%s/%d" % (folder, i)) for i in range(MASTERS * (1 + replicas))]
+        self.nodes = [RedisServer("%s/%d" % (folder, i)) for i in range(MASTERS * (1 + replicas))]
         self.masters = self.nodes[:MASTERS]
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda node: node.start(*self.options), self.nodes))
@@ -47,7 +47,7 @@ class RedisNodes(ReplicatedRedis):
     def stop(self):
         # Each waits for its replica, or for its master.
         with ThreadPoolExecutor() as pool:
-            list(pool.map(Server.stop, self.nodes))
+            list(pool.map(RedisServer.stop, self.nodes))
 
     def url(self, user=""):
         return "redis+cluster://%s%s" % (user and user + "@",

@@ -3,17 +3,17 @@ other."""
 import os
 import subprocess
 
-from redis_servers import REDIS, ReplicatedRedis, Server
+from replicated_redis import ReplicatedRedis
 from service_process import die_with_parent  # stack/, which services.py has put on the path
-from services import wait_until
+from services import REDIS, RedisServer, wait_until
 
 
 class RedisPair(ReplicatedRedis):
     def __init__(self, folder, host, *options):
         super().__init__(host)
         self.options = ("--repl-diskless-sync-delay", "0", *options)
-        self.master, self.replica = Server(folder + "/a"), Server(folder + "/b")
-        self.sentinel = Server(folder + "/s")
+        self.master, self.replica = RedisServer(folder + "/a"), RedisServer(folder + "/b")
+        self.sentinel = RedisServer(folder + "/s")
         self.master.start(*self.options)
         self.start_replica()
         self.watching = subprocess.Popen(

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -27,6 +28,52 @@ from bus import Bus  # noqa: E402
 VENDOR, PRODUCT = "144d", "a80a"
 DEADLINE_S = 300  # of whatever is waited for: a slow machine that does much else meets it
 RESOURCE_CLASS = "CUSTOM_PCI_144D_A80A"
+REDIS = os.path.join(STACK, "redis.sh")
+
+
+class RedisServer:
+    """One that stack/redis.sh starts in a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        os.makedirs(folder, exist_ok=True)
+
+    def start(self, *options):
+        run([REDIS, "start", self.folder, *options])
+
+    def stop(self):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            self.signal(signal.SIGCONT)
+        run([REDIS, "stop", self.folder])
+
+    def number(self, name):
+        with open(os.path.join(self.folder, name), encoding="ascii") as file:
+            return int(file.read())
+
+    @property
+    def port(self):
+        return self.number("redis.port")
+
+    @property
+    def address(self):
+        return "127.0.0.1:%d" % self.port
+
+    def cli(self, *words):
+        return run(["redis-cli", "-p", str(self.port), *words]).rstrip("\n")
+
+    def asked(self, *words):
+        """The answer, with its last newline; nothing where it does not answer yet, and nothing
+        where its connections are closed, as those of a replica that becomes a master."""
+        return subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True,
+                              text=True, check=False).stdout
+
+    def signal(self, number):
+        os.kill(self.number("redis.pid"), number)
+
+    def kill(self):
+        pid = self.number("redis.pid")
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not os.path.exists("/proc/%d" % pid) or is_zombie(pid), "it is gone")
 
 
 class Services:
@@ -35,6 +82,7 @@ class Services:
     def __init__(self, folder):
         self.folder = folder
         self.broker = None
+        self.redis_server = RedisServer(self.path("redis"))
         self.endpoints = None
         self._placement = None
         self._placement_since = 0.0
@@ -105,10 +153,9 @@ class Services:
     def start_redis(self):
         users = self.path("redis", "users.acl")
         if not os.path.exists(users):
-            os.makedirs(os.path.dirname(users), exist_ok=True)
             with open(users, "w", encoding="utf-8") as file:
                 file.write("user default on nopass ~* &* +@all\n")
-        run([os.path.join(STACK, "redis.sh"), "start", self.path("redis"), "--aclfile", users])
+        self.redis_server.start("--aclfile", users)
 
     def redis_user(self, host):
         """Makes the user that docs/redis.md gives to a host; as it stands in a URL."""
@@ -132,20 +179,16 @@ class Services:
         return name + ":secret"
 
     def stop_redis(self):
-        run([os.path.join(STACK, "redis.sh"), "stop", self.path("redis")])
+        self.redis_server.stop()
 
     def kill_redis(self):
-        with open(self.path("redis", "redis.pid"), encoding="ascii") as file:
-            pid = int(file.read())
-        os.kill(pid, 9)
-        wait_until(lambda: not os.path.exists("/proc/%d" % pid) or is_zombie(pid), "Redis is gone")
+        self.redis_server.kill()
 
     def redis_port(self):
-        with open(self.path("redis", "redis.port"), encoding="ascii") as file:
-            return int(file.read())
+        return self.redis_server.port
 
     def redis(self, *words, db=0):
-        return run(["redis-cli", "-p", str(self.redis_port()), "-n", str(db), *words]).rstrip("\n")
+        return self.redis_server.cli("-n", str(db), *words)
 
     # Keystone and Placement
 

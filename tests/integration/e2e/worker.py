@@ -1,4 +1,5 @@
 """An emulated host and the shipped `reclaim` on it, behind the emulator's LD_PRELOAD."""
+import glob
 import json
 import os
 import re
@@ -231,6 +232,16 @@ class Worker(Process):
             return self.field(address, name) == wanted
         return self.wait_until(look, "%s of %s is %s (see %s)" % (name, address, wanted, self.log),
                                deadline_s)
+
+    def certificates(self):
+        """Of each file of the host's chain, in order: what was certified."""
+        found = []
+        for path in sorted(glob.glob(os.path.join(self.settings["state"], "certificates/*.json"))):
+            with open(path, encoding="utf-8") as file:
+                sealed = json.load(file)["sealed"]
+            if "certificate" in sealed:
+                found.append(sealed["certificate"])
+        return found
 
     def journal(self):
         """[(from, trigger, to)] of the host's journal."""

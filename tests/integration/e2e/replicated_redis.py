@@ -1,59 +1,13 @@
-"""A Redis server of the test's own, and what every Redis has whose master can be killed."""
+"""What every Redis has whose master can be killed."""
 import contextlib
-import os
 import re
 import signal
 import socket
-import subprocess
 
-from services import STACK, is_zombie, run, wait_until
+from services import wait_until
 
-REDIS = os.path.join(STACK, "redis.sh")
 # Of a server that is not, or not yet, the one to ask.
 ASK_LATER = ("CLUSTERDOWN", "LOADING", "MASTERDOWN", "MOVED", "READONLY")
-
-
-class Server:
-    def __init__(self, folder):
-        self.folder = folder
-        os.makedirs(folder, exist_ok=True)
-
-    def start(self, *options):
-        run([REDIS, "start", self.folder, *options])
-
-    def stop(self):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            self.signal(signal.SIGCONT)
-        run([REDIS, "stop", self.folder])
-
-    def number(self, name):
-        with open(os.path.join(self.folder, name), encoding="ascii") as file:
-            return int(file.read())
-
-    @property
-    def port(self):
-        return self.number("redis.port")
-
-    @property
-    def address(self):
-        return "127.0.0.1:%d" % self.port
-
-    def cli(self, *words):
-        return run(["redis-cli", "-p", str(self.port), *words]).rstrip("\n")
-
-    def asked(self, *words):
-        """The answer, with its last newline; nothing where it does not answer yet, and nothing
-        where its connections are closed, as those of a replica that becomes a master."""
-        return subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True,
-                              text=True, check=False).stdout
-
-    def signal(self, number):
-        os.kill(self.number("redis.pid"), number)
-
-    def kill(self):
-        pid = self.number("redis.pid")
-        os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: not os.path.exists("/proc/%d" % pid) or is_zombie(pid), "it is gone")
 
 
 class ReplicatedRedis:
@@ -65,7 +19,7 @@ class ReplicatedRedis:
         self.mark = "{%s}:written after the replica was parted" % host
 
     def named_master(self):
-        """The port of the host's master, as whoever decides it says."""
+        """The port of the host's master, as the sentinel or the cluster says."""
         raise NotImplementedError
 
     def is_whole(self):
@@ -81,7 +35,7 @@ class ReplicatedRedis:
         return self.master
 
     def cli(self, *words):
-        """What the master answers, whoever that is by then."""
+        """The answer of the server that is master at that moment."""
         def answer():
             said = self.find_master().asked(*words)
             return said and not said.startswith(ASK_LATER) and said
