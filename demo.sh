@@ -79,14 +79,26 @@ failed() {
   exit 1
 }
 
-# counted NUMBER NAME: shows ninja's "[n/m]" from standard input on the screen.
+# Of the whole build, from what is done of it: "2:10", or nothing while too little is.
+left() {
+  local done=$1 all=$2 took=$((SECONDS - began)) seconds
+  [[ $done -ge 5 && $took -ge 5 ]] || return 0
+  seconds=$((took * (all - done) / done))
+  printf ', about %d:%02d left' $((seconds / 60)) $((seconds % 60))
+}
+
+# counted NUMBER NAME: shows ninja's "[n/m]" from standard input; where the output is no terminal,
+# twice a minute.
 counted() {
-  local line shown=
+  local line shown='' told=$SECONDS
   while IFS= read -r line; do
     printf '%s\n' "$line" >> "$log"
-    if [[ $line =~ ^\[([0-9]+/[0-9]+)\] && ${BASH_REMATCH[1]} != "$shown" ]]; then
-      shown=${BASH_REMATCH[1]}
-      working "$1" "$2" "$shown"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] && ${BASH_REMATCH[0]} != "$shown" ]] || continue
+    shown=${BASH_REMATCH[0]}
+    working "$1" "$2" "$shown$(left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
+    if [[ $terminal == no && $((SECONDS - told)) -ge 30 ]]; then
+      told=$SECONDS
+      step "$1" "$2" "$shown$(left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
     fi
   done
 }
@@ -97,8 +109,10 @@ build() {
     launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
   fi
-  cmake --preset dev "${launcher[@]}" &&
-    cmake --build --preset dev --target reclaim reclaim_emulator reclaim_emulator_tool
+  # As many compilers as processors: one more only makes all of them late.
+  cmake --preset test "${launcher[@]}" &&
+    cmake --build --preset test --parallel "$(nproc)" \
+      --target reclaim reclaim_emulator reclaim_emulator_tool
 }
 
 printf '\n %sReclaim: a deleted instance'\''s drive is released clean%s\n\n' "$bold" "$off"
@@ -121,7 +135,7 @@ else
   step 1 Packages "not checked (--no-install)"
 fi
 
-for folder in build/dev build .; do
+for folder in build/test build .; do
   [[ -e $folder ]] || continue
   # After a `sudo ./demo.sh` it belongs to root, and CMake's error fills a screen.
   [[ -w $folder ]] || { echo "demo.sh: $folder is not writable, it belongs to" \
@@ -133,9 +147,9 @@ done
 began=$SECONDS
 build 2>&1 | counted 2 Build || failed "the build failed"
 finished
-version=$(build/dev/reclaim --version)
+version=$(build/test/reclaim --version)
 step 2 Build "$version, $((SECONDS - began)) s"
 
 rm -f "$log"
 trap - EXIT
-RECLAIM_BUILD=build/dev exec /usr/bin/python3 tests/demo/demo.py --steps-before 2 "${words[@]}"
+RECLAIM_BUILD=build/test exec /usr/bin/python3 tests/demo/demo.py --steps-before 2 "${words[@]}"

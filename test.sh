@@ -6,22 +6,30 @@ cd "$(dirname "${BASH_SOURCE[0]}")" || exit 1
 
 usage() {
   cat <<'USAGE'
-usage: ./test.sh [--ci | --full | --packages | --first-hour] [--no-install] [--jobs N] [--help]
+usage: ./test.sh [--ci | --long | --search MINUTES | --packages | --first-hour] [--no-install]
+                 [--jobs N] [--help]
 
 Installs missing Debian packages (root or sudo), builds Reclaim and runs its tests.
 
   --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, and
                 clang-tidy
-  --full        also: all tests under TSan, the fuzzers for a bounded time, longer simulations
+  --long        also: what tests an engine for minutes (Redis and RabbitMQ that fail over in every
+                stage), all tests under TSan, the fuzzers for a bounded time, clang-tidy over the
+                tests, what ships compiled file by file
+  --search MINUTES
+                only: worlds, inputs and faults that nobody has seen, until something is found or
+                the time is over
   --packages    only: the Debian packages, tried in a root of their own (needs root, some minutes)
   --first-hour  only: docs/install.md followed in a Debian that QEMU boots, up to a first cleaned
                 drive (needs root, some minutes)
   --no-install  never run apt; use the packages that are installed
-  --jobs N      build N at a time and test thrice as many (default: one per processor)
+  --jobs N      build N at a time (default: one per processor)
   --help        print this text
 
-The exit code is 0 only if every stage passed. Logs are under build/test-logs/. The last lines say
-where the time went.
+What is random is drawn from the commit, so that a commit always has the same verdict;
+RECLAIM_TEST_SEED in the environment chooses another, and --search draws from the machine. The exit
+code is 0 only if every stage passed. Logs are under build/test-logs/. The last lines say where the
+time went.
 USAGE
 }
 
@@ -31,7 +39,14 @@ jobs=$(nproc)
 while [[ $# -gt 0 ]]; do
   case $1 in
     --ci) mode=ci ;;
-    --full) mode=full ;;
+    --long) mode=long ;;
+    --search)
+      mode=search
+      shift
+      [[ ${1-} =~ ^[1-9][0-9]*$ ]] ||
+        { echo "test.sh: --search takes a number of minutes above 0" >&2; exit 2; }
+      minutes=$1
+      ;;
     --packages) mode=packages ;;
     --first-hour) mode=first-hour ;;
     --no-install) install=no ;;
@@ -56,8 +71,16 @@ if [[ $mode == first-hour ]]; then
 fi
 
 logs=build/test-logs
+green=$logs/green
 mkdir -p "$logs"
 rm -f "$logs"/*.log "$logs"/*.took
+# The commit that is tested; nothing where the tree is another than the commit's, or none of git's.
+tested() { [[ -z $(git status --porcelain 2>&1) ]] && git rev-parse 'HEAD^{tree}' 2>/dev/null; }
+tree=$(tested)
+[[ ! -e $green ]] || sed -i "/^$mode /d" "$green"
+# Everything that a test leaves behind is below it.
+TMPDIR=$(mktemp -d -t reclaim-test.XXXXXX) || exit 1
+export TMPDIR
 failed=()
 report=()
 closing=()
@@ -90,7 +113,7 @@ stage() {
 # begin NAME COMMAND...: the same in the background until `await NAME`, which shows its output.
 # Tests that wait for services leave the processors to a compiler.
 declare -A beside=() begun=()
-trap 'kill "${beside[@]}" 2>/dev/null' EXIT
+trap 'kill "${beside[@]}" 2>/dev/null; rm -rf "$TMPDIR"' EXIT
 begin() {
   local name=$1
   shift
@@ -143,19 +166,32 @@ build() {
     "${steady[@]}" cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
-# Thrice as many tests as processors: most of them wait for services rather than compute.
+# Most tests wait for services rather than compute: as many at once as have room, and no more than
+# four for each processor. Services of one test take half a gigabyte.
+tests_at_once() {
+  local room
+  room=$(awk '/^MemAvailable:/ { print int($2 / 1024 / 600) }' /proc/meminfo)
+  ((room < jobs * 4)) || room=$((jobs * 4))
+  ((room > jobs)) || room=$jobs
+  echo "$room"
+}
+
+# What failed may be run once more where real services may be to blame (run_again.py).
 run_ctest() {
   local preset=$1
   shift
+  rm -f "build/$preset/Testing/Temporary/"{First,LastTestsFailed}*.log
   "${steady[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --parallel "$((jobs * 3))" "$@"
+    --parallel "$(tests_at_once)" "$@" ||
+    { [[ -e build/$preset/Testing/Temporary/LastTestsFailed.log ]] &&
+      "${steady[@]}" /usr/bin/python3 -B tests/setup/run_again.py "build/$preset"; }
 }
 
 # close PRESET: keeps the closing line and the retries of its tests for the end.
 close() {
   closing+=("$(grep -E '^[0-9]+% tests passed' "$logs/$1-tests.log" | tail -1)  ($1)")
-  mapfile -t -O "${#retried[@]}" retried < <(grep -ha '^retried ' \
-    "build/$1/Testing/Temporary/LastTest.log" 2>/dev/null | sed "s/\$/  ($1)/")
+  mapfile -t -O "${#retried[@]}" retried < <(grep -ha '^retried ' "$logs/$1-tests.log" \
+    "build/$1/Testing/Temporary/"{First,Last}Test.log 2>/dev/null | sort -u | sed "s/\$/  ($1)/")
 }
 
 # check PRESET [LABEL]: builds the preset, or what the tests of the label need, and runs the tests.
@@ -194,8 +230,11 @@ finish() {
   # Requests that the tests repeated.
   for line in "${retried[@]}"; do echo "$line"; done
   for line in "${closing[@]}"; do echo "$line"; done
-  [[ ${#failed[@]} -eq 0 ]]
-  exit
+  [[ ${#failed[@]} -eq 0 ]] || exit 1
+  if [[ -n $tree && $(tested) == "$tree" ]]; then
+    echo "$mode $tree $(date -u +%FT%TZ) $(duration "$SECONDS")" >>"$green"
+  fi
+  exit 0
 }
 
 if [[ $install == yes ]]; then
@@ -206,37 +245,55 @@ fi
 use_ccache
 steady_addresses
 
-# The checks that need no build come first: they take seconds. The dev run repeats them.
-stage tidy tests/tidy/tidy_test.py
-
-if [[ $mode == full ]]; then
-  # Tests that can go deeper read this (docs/testing.md).
-  export RECLAIM_TEST_DEPTH=full
-fi
-
-if [[ $mode == normal ]]; then
-  stage "dev build" build dev || finish
-  stage "dev tests" run_ctest dev --label-exclude '^ci$'
-  close dev
+if [[ $mode == search ]]; then
+  stage "test build" build test || finish
+  stage "fuzz build" build fuzz --target fuzz_tests || finish
+  stage search tests/setup/search.sh "$minutes" "$jobs"
   finish
 fi
 
-# The sanitizers' build comes first: its tests mostly wait, and run while dev is compiled.
-stage "asan build" build asan && begin "asan tests" run_ctest asan
+# The same commit draws the same.
+if [[ -z ${RECLAIM_TEST_SEED-} ]]; then
+  committed=$(git rev-parse 'HEAD^{tree}' 2>/dev/null)
+  RECLAIM_TEST_SEED=$((16#0${committed:0:15}))
+fi
+export RECLAIM_TEST_SEED
+
+# The checks that need no build come first: they take seconds. The tests repeat them.
+stage tidy tests/tidy/tidy_test.py
+
+if [[ $mode == normal ]]; then
+  stage "test build" build test || finish
+  stage "test tests" run_ctest test --label-exclude '^(ci|long)$'
+  close test
+  stage leftovers tests/setup/leftovers.py "$TMPDIR"
+  finish
+fi
+
+short=(--label-exclude '^long$')
+if [[ $mode == long ]]; then
+  # Tests that can go deeper read this (docs/testing.md).
+  export RECLAIM_TEST_DEPTH=long
+  short=()
+fi
+
+# The sanitizers' build comes first: its tests mostly wait, and run while the rest is compiled.
+stage "asan build" build asan && begin "asan tests" run_ctest asan "${short[@]}"
 stage "tsan build" build tsan --target threads_tests
-stage "dev build" build dev --target all mutants_tests
+stage "test build" build test --target all mutants_tests
 if [[ -n ${beside["asan tests"]-} ]]; then
   await "asan tests"
   close asan
 fi
-stage "tsan tests" run_ctest tsan --label-regex '^threads$'
+stage "tsan tests" run_ctest tsan --label-regex '^threads$' "${short[@]}"
 close tsan
-stage "dev tests" run_ctest dev
-close dev
+stage "test tests" run_ctest test "${short[@]}"
+close test
 
-if [[ $mode == full ]]; then
+if [[ $mode == long ]]; then
   check tsan
   check fuzz fuzz
-  stage "long simulation" build/dev/tests/sim/sim --fresh 500000 --jobs "$jobs"
+  stage "dev build" build dev
 fi
+stage leftovers tests/setup/leftovers.py "$TMPDIR"
 finish

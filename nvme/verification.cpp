@@ -7,11 +7,11 @@
 
 #include "nvme/clean_steps.h"
 #include "nvme/controller/admin.h"
+#include "nvme/erase/bulk_reading.h"
 #include "nvme/erase/policy.h"
 #include "nvme/erase/sanitize_erase.h"
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
-#include "nvme/verify/bulk_reading.h"
 #include "nvme/verify/sampling.h"
 #include "nvme/verify/verdict.h"
 

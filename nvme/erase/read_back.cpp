@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include "nvme/controller/admin.h"
+#include "nvme/erase/bulk_reading.h"
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
-#include "nvme/verify/bulk_reading.h"
 
 namespace reclaim::nvme {
 namespace {

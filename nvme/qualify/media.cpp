@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <mutex>
 
+#include "nvme/erase/bulk_reading.h"
 #include "nvme/erase/sweep.h"
 #include "nvme/verify/block_io.h"
-#include "nvme/verify/bulk_reading.h"
 
 namespace reclaim::nvme {
 namespace {

@@ -1,7 +1,7 @@
 // Every state of the small world (model.h), up to a number of happenings:
 //   exhaustive [--depth N]                       exit status 1 and the path to what is broken
 //   exhaustive --breaks TEXT --expect-caught     a mutant: something has to be broken
-// RECLAIM_TEST_DEPTH=full in the environment goes deeper, RECLAIM_EXHAUSTIVE_DEPTH=N as deep as it
+// RECLAIM_TEST_DEPTH=long in the environment goes deeper, RECLAIM_EXHAUSTIVE_DEPTH=N as deep as it
 // says, for builds that are slow; --depth wins.
 #include <fmt/core.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using reclaim::exhaustive::Layer;
 using reclaim::exhaustive::Start;
 
 constexpr std::size_t kDepth = 3;
-constexpr std::size_t kDepthFull = 4;
+constexpr std::size_t kDepthLong = 4;
 
 // A mutant may also run into one of the assertions that are always on.
 void on_abort(int /*signal*/) {
@@ -62,7 +62,7 @@ std::size_t depth_of_environment() {
     return std::strtoul(slow, nullptr, 10);
   }
   const char* wanted = std::getenv("RECLAIM_TEST_DEPTH");
-  return wanted != nullptr && std::string_view(wanted) == "full" ? kDepthFull : kDepth;
+  return wanted != nullptr && std::string_view(wanted) == "long" ? kDepthLong : kDepth;
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 """Runs test binaries in a QEMU guest: a real kernel with its nvme and vfio-pci drivers, emulated
 PCI NVMe drives and an IOMMU. Nothing of this machine is touched but a cache folder.
 
-    tests/guest/run_guest.py --cache build/dev/guest-cache BINARY...
+    tests/guest/run_guest.py --cache build/test/guest-cache BINARY...
     tests/guest/run_guest.py --cache ... BINARY -- --gtest_filter='Vfio*'
     tests/guest/run_guest.py --cache ... --shell BINARY...     a shell in the guest instead
-    tests/guest/run_guest.py --cache ... --units build/dev/reclaim BINARY...    under systemd
+    tests/guest/run_guest.py --cache ... --units build/test/reclaim BINARY...    under systemd
 
 Exit code: that of the tests; 77 when QEMU or the kernel package cannot be had (skipped), with the
 reason in the output. The serial log is kept, and named, when anything fails.

@@ -13,7 +13,7 @@ beside one process for each processor that keeps it busy. A test that passes by 
 Continues after a failure; the exit code is 0 only if every run passed.
 
   --runs N        number of runs (default: 10)
-  --build DIR     the build (default: build/dev)
+  --build DIR     the build (default: build/test)
   --jobs N        tests at a time (default: twice the processors, as test.sh)
   --tests REGEX   only tests whose name matches
   --hogs N        processes that keep a core busy (default: one for each processor); 0 where
@@ -26,7 +26,7 @@ USAGE
 }
 
 runs=10
-build=$root/build/dev
+build=$root/build/test
 jobs=$(($(nproc) * 2))
 tests=.
 hogs_wanted=$(nproc)

@@ -7,14 +7,14 @@ by all clones.
 usage: clang_tidy.py BUILD_DIRECTORY [--all] [--jobs N] [PATH...]
 
 Takes the sources from BUILD_DIRECTORY/compile_commands.json: what ships, and with --all (or when
-RECLAIM_TEST_DEPTH is full) the tests too. A file is remembered by a hash over its command,
+RECLAIM_TEST_DEPTH is long) the tests too. A file is remembered by a hash over its command,
 .clang-tidy, the version of clang-tidy and of the libraries, this checker, its text and the text of
 every header of ours that it reaches.
 
 Three quarters of the time go into headers of the system, so sources are first read together,
-several as one translation unit (batches.py). Where that finds anything in a source, this one is
-read by itself, and what is said then counts; all of them are where it is in a header, or where
-they do not compile together.
+several as one translation unit (config/unity/batches.py). Where that finds anything in a source,
+this one is read by itself, and what is said then counts; all of them are where it is in a header,
+or where they do not compile together.
 """
 
 import argparse
@@ -30,10 +30,13 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import batches
 import rules
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "config", "unity"))
+
+import batches  # noqa: E402
+
 REMEMBERED_DAYS = 30
 VERSION = "14"
 SKIPPED = 77  # as ctest knows it
@@ -172,8 +175,10 @@ def joined(flags_of_each):
 def plan(sources):
     """(paths, flags) of what is read together, the big ones first, so that none is left over."""
     flags = {os.path.join(ROOT, p): f for p, f in sources}
+    read_together = [[each.path for each in batch]
+                     for batch in batches.batches(list(flags), BATCH_BYTES_MAX)]
     planned = [([os.path.relpath(p, ROOT) for p in batch], joined(flags[p] for p in batch))
-               for batch in batches.batches(list(flags), BATCH_BYTES_MAX)]
+               for batch in read_together]
     return sorted(planned, key=lambda each: -sum(
         os.path.getsize(os.path.join(ROOT, p)) for p in each[0]))
 
@@ -201,7 +206,7 @@ def main():
     parser.add_argument("paths", nargs="*", help="only sources below these, e.g. nvme/")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
-    everything = options.all or os.environ.get("RECLAIM_TEST_DEPTH") == "full"
+    everything = options.all or os.environ.get("RECLAIM_TEST_DEPTH") == "long"
 
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True,
                              check=True).stdout.decode()

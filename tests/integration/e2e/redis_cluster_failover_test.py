@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A worker on a Redis Cluster: the master of its host's slot is killed in each stage of a cleaning,
-and its replica takes over."""
+"""A worker on a Redis Cluster: the master of its host's slot is killed in the stages of a
+cleaning, and its replica takes over."""
 import unittest
 
 from case import EndToEnd, tear_down_services
-from failover_case import FailoverCase
+from failover_case import STAGES, FailoverCase
 from redis_nodes import RedisNodes
 
 
@@ -12,12 +12,19 @@ def tearDownModule():
     tear_down_services()
 
 
-class RedisClusterFailover(FailoverCase, EndToEnd):
+class OnCluster(FailoverCase):
     def make_redis(self, folder, host, *options):
         return RedisNodes(folder, host, *options, replicas=1)
 
-    def test_the_master_is_killed_in_every_stage(self):
-        self.kill_in_every_stage()
+
+class OneStage(OnCluster, EndToEnd):
+    def test_the_last_writes_are_lost(self):
+        self.lose_the_last_writes("erasing")
+
+
+class EveryStage(OnCluster, EndToEnd):
+    def test_the_master_is_killed(self):
+        self.kill_in_stages(*STAGES)
 
     def test_the_last_writes_are_lost(self):
         self.lose_the_last_writes("erasing", "releasing")

@@ -1,4 +1,4 @@
-#include "nvme/verify/bulk_reading.h"
+#include "nvme/erase/bulk_reading.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 # Several sources in one translation unit, because most of a cold compilation is headers and what
-# their templates become. RECLAIM_UNITY says of what: `tests`, or `all` for the sanitizers. With the
-# preset dev, what ships is compiled file by file, for a missing include has to be seen. Which
-# sources may stand together tests/tidy/batches.py finds out at every configuration. CMake's own
-# batches name sources by whole paths, so that a compiler cache does not serve another clone.
+# their templates become. RECLAIM_UNITY says of what: `all`, or `tests` alone. With the preset dev,
+# what ships is compiled file by file: a missing include is seen there, and a change is cheap. Which
+# sources may stand together batches.py finds out at every configuration. CMake's own batches name
+# sources by whole paths, so that a compiler cache does not serve another clone.
 
 # The targets of a directory and of those below it, except where each is one source anyway.
 function(reclaim_targets_below directory out)
@@ -48,7 +48,7 @@ function(reclaim_unity directory bytes)
   endforeach()
   file(WRITE ${CMAKE_BINARY_DIR}/batches.txt "${text}")
   execute_process(
-    COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tests/tidy/batches.py
+    COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/config/unity/batches.py
       ${CMAKE_BINARY_DIR}/batches.txt ${CMAKE_BINARY_DIR}/batches ${bytes}
     OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "[^\n]+" lines "${lines}")
@@ -60,7 +60,7 @@ function(reclaim_unity directory bytes)
 endfunction()
 
 if(RECLAIM_UNITY STREQUAL "all")
-  reclaim_unity(${CMAKE_SOURCE_DIR} 150000)
+  reclaim_unity(${CMAKE_SOURCE_DIR} 250000)
 elseif(RECLAIM_UNITY STREQUAL "tests")
   # Enough to share headers, and little enough for who changes a test.
   reclaim_unity(${CMAKE_SOURCE_DIR}/tests 60000)
