@@ -78,9 +78,8 @@ rm -f "$logs"/*.log "$logs"/*.took
 tested() { [[ -z $(git status --porcelain 2>&1) ]] && git rev-parse 'HEAD^{tree}' 2>/dev/null; }
 tree=$(tested)
 [[ ! -e $green ]] || sed -i "/^$mode /d" "$green"
-# Everything that a test leaves behind is below it.
-TMPDIR=$(mktemp -d -t reclaim-test.XXXXXX) || exit 1
-export TMPDIR
+# The tests' TMPDIR and nobody else's: what is there in the end, a test has left behind.
+temporary=$(mktemp -d -t reclaim-test.XXXXXX) || exit 1
 failed=()
 report=()
 closing=()
@@ -113,7 +112,7 @@ stage() {
 # begin NAME COMMAND...: the same in the background until `await NAME`, which shows its output.
 # Tests that wait for services leave the processors to a compiler.
 declare -A beside=() begun=()
-trap 'kill "${beside[@]}" 2>/dev/null; rm -rf "$TMPDIR"' EXIT
+trap 'kill "${beside[@]}" 2>/dev/null; rm -rf "$temporary"' EXIT
 begin() {
   local name=$1
   shift
@@ -181,10 +180,10 @@ run_ctest() {
   local preset=$1
   shift
   rm -f "build/$preset/Testing/Temporary/"{First,LastTestsFailed}*.log
-  "${steady[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --parallel "$(tests_at_once)" "$@" ||
+  TMPDIR=$temporary "${steady[@]}" ctest --test-dir "build/$preset" --output-on-failure \
+    --no-tests=error --parallel "$(tests_at_once)" "$@" ||
     { [[ -e build/$preset/Testing/Temporary/LastTestsFailed.log ]] &&
-      "${steady[@]}" /usr/bin/python3 -B tests/setup/run_again.py "build/$preset"; }
+      TMPDIR=$temporary "${steady[@]}" tests/setup/run_again.py "build/$preset"; }
 }
 
 # close PRESET: keeps the closing line and the retries of its tests for the end.
@@ -248,7 +247,7 @@ steady_addresses
 if [[ $mode == search ]]; then
   stage "test build" build test || finish
   stage "fuzz build" build fuzz --target fuzz_tests || finish
-  stage search tests/setup/search.sh "$minutes" "$jobs"
+  stage search env TMPDIR="$temporary" tests/setup/search.sh "$minutes" "$jobs"
   finish
 fi
 
@@ -266,7 +265,7 @@ if [[ $mode == normal ]]; then
   stage "test build" build test || finish
   stage "test tests" run_ctest test --label-exclude '^(ci|long)$'
   close test
-  stage leftovers tests/setup/leftovers.py "$TMPDIR"
+  stage leftovers tests/setup/leftovers.py "$temporary"
   finish
 fi
 
@@ -295,5 +294,5 @@ if [[ $mode == long ]]; then
   check fuzz fuzz
   stage "dev build" build dev
 fi
-stage leftovers tests/setup/leftovers.py "$TMPDIR"
+stage leftovers tests/setup/leftovers.py "$temporary"
 finish
