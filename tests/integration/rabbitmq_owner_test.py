@@ -35,7 +35,7 @@ class Owner(unittest.TestCase):
                               text=True, check=True, stdin=subprocess.DEVNULL).stdout
 
     def started(self):
-        server = json.loads(self.script("start", str(self.owner.pid)))["pid"]
+        server = json.loads(self.script("start", "--owner-pid", str(self.owner.pid)))["pid"]
         with open(os.path.join(self.folder, "epmd.pid"), encoding="ascii") as file:
             return {server, int(file.read())}
 

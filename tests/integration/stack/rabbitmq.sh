@@ -3,12 +3,12 @@
 # free loopback ports, with an epmd of its own, so that the system's broker is neither used nor
 # disturbed.
 #
-#   rabbitmq.sh start DIR [OWNER [PEER]]
+#   rabbitmq.sh start DIR [--owner-pid PID] [PEER]
 #                                   starts it (again, on the same ports, if DIR holds one) and
 #                                   prints a line of JSON: port, tls_port, user, password, pid,
 #                                   ca_file, cert_file, key_file, log; it is killed once the
-#                                   process OWNER (a pid) is gone. PEER: the folder of the node
-#                                   whose cluster it joins, DIR itself for the first one
+#                                   process PID is gone. PEER: the folder of the node whose
+#                                   cluster it joins, DIR itself for the first one
 #   rabbitmq.sh stop DIR            stops it and its epmd; DIR stays
 #   rabbitmq.sh kill DIR            the same without giving it time to say goodbye
 #   rabbitmq.sh ctl DIR WORD...     rabbitmqctl of the one that runs there
@@ -17,11 +17,16 @@ set -euo pipefail
 usage() { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -ge 2 ] || usage
 command=$1
-[ "$command" = ctl ] || [ $# -le 4 ] || usage
-owner=${3-}
-peer=${4-}
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
+shift 2
+owner=
+if [ "${1-}" = --owner-pid ]; then
+  owner=$2
+  shift 2
+fi
+[ "$command" = ctl ] || [ $# -le 1 ] || usage
+peer=${1-}
 
 # Below those that the kernel gives away by itself: the broker listens only seconds later, and
 # somebody's connection would have one of them by then.
@@ -206,8 +211,8 @@ stop() {
   done
 }
 
-# Beside a broker that was started for OWNER: nobody is left to stop it when a test was killed. Ends
-# with the broker, too.
+# Beside a broker that has an owner: nobody is left to stop it when a test was killed. Ends with the
+# broker, too.
 watch_owner() {
   local server
   server=$(cat "$dir/server.pid")
@@ -221,12 +226,12 @@ case $command in
   start)
     start
     if [ -n "$owner" ]; then
-      setsid "$0" watch "$dir" "$owner" > /dev/null 2>&1 < /dev/null &
+      setsid "$0" watch "$dir" --owner-pid "$owner" > /dev/null 2>&1 < /dev/null &
     fi
     ;;
   watch) watch_owner ;;
   stop) stop TERM ;;
   kill) stop KILL ;;
-  ctl) shift 2; ctl "$@" ;;
+  ctl) ctl "$@" ;;
   *) usage ;;
 esac
