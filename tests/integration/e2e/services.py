@@ -10,8 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STACK = os.path.join(os.path.dirname(HERE), "stack")
@@ -95,29 +95,24 @@ class Services:
         """All at the same time; `said` is called with the name of each that answers. Interrupted by
         an exception, it has started nothing that stop() does not find."""
         os.makedirs(self.folder, exist_ok=True)
-        failures = []
 
-        def run(name, function):
+        def begin(name, function):
+            function()
+            said(name)
+        with ThreadPoolExecutor() as pool:
+            begun = {name: pool.submit(begin, name, function) for name, function in (
+                ("RabbitMQ", self.start_broker), ("Redis", self.start_redis),
+                ("Keystone and Placement", self.start_openstack))}
             try:
-                function()
-                said(name)
-            except BaseException as problem:  # told by the thread that waits
-                failures.append("%s: %s" % (name, problem))
-        threads = [threading.Thread(target=run, args=pair) for pair in (
-            ("RabbitMQ", self.start_broker), ("Redis", self.start_redis),
-            ("Keystone and Placement", self.start_openstack))]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                thread.join()
-        except BaseException:
-            # What is still starting finds its service gone and gives up.
-            while any(thread.is_alive() for thread in threads):
-                self.stop()
-                for thread in threads:
-                    thread.join(0.5)
-            raise
+                wait(begun.values())
+            except BaseException:
+                # What is still starting finds its service gone and gives up. An interrupted join()
+                # of Python 3.11 takes its thread for ended, which is why none is called here.
+                while wait(begun.values(), timeout=0.1).not_done:
+                    self.stop()
+                raise
+        failures = ["%s: %s" % (name, future.exception()) for name, future in begun.items()
+                    if future.exception()]
         if failures:
             raise RuntimeError("; ".join(failures))
 

@@ -141,7 +141,8 @@ ctl() {
 
 start_epmd() {
   [ -e "$dir/epmd.pid" ] && kill -0 "$(cat "$dir/epmd.pid")" 2>/dev/null && return
-  setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
+  HOME=$dir/home setsid epmd -port "$epmd_port" -address 127.0.0.1 \
+    > "$dir/log/epmd.log" 2>&1 < /dev/null &
   echo $! > "$dir/epmd.pid"
 }
 
@@ -153,9 +154,8 @@ start_once() {
   beam_arguments+=" -kernel inet_dist_use_interface {127,0,0,1}"
   # A node that says nothing is given up after seconds: no test waits for the minute it is.
   [ -z "$peer" ] || beam_arguments+=" -kernel net_ticktime 8"
-  export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1
   if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd; fi
-  env -u RABBITMQ_HOME \
+  env -u RABBITMQ_HOME HOME="$dir/home" ERL_EPMD_PORT="$epmd_port" ERL_EPMD_ADDRESS=127.0.0.1 \
     RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_NODENAME="reclaim$port@localhost" \
     RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" RABBITMQ_DIST_PORT="$dist_port" \
     RABBITMQ_BASE="$dir" RABBITMQ_MNESIA_BASE="$dir/mnesia" RABBITMQ_LOG_BASE="$dir/log" \
@@ -195,20 +195,28 @@ alive() {
     awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'
 }
 
-# The server leads a process group of its own; what is left of it after a while is killed.
+# What runs for DIR, but for this script: all of it has this HOME. A pid file may be written before
+# that process leads its group, and Erlang starts an epmd by itself where it finds none.
+processes() { grep -lzxsF "HOME=$dir/home" /proc/[0-9]*/environ | cut -d/ -f3; }
+
+# The server leads a process group of its own; what is left after a while is killed.
 stop() {
-  local signal=$1 pid
-  for who in server epmd; do
-    [ -e "$dir/$who.pid" ] || continue
-    pid=$(cat "$dir/$who.pid")
-    kill -"$signal" -- -"$pid" 2>/dev/null || true
+  local pid left
+  if [ "$1" = TERM ] && [ -e "$dir/server.pid" ]; then
+    pid=$(cat "$dir/server.pid")
+    kill -TERM -- -"$pid" 2>/dev/null || true
     for _ in $(seq 300); do
       alive "$pid" || break
       sleep 0.1
     done
-    kill -KILL -- -"$pid" 2>/dev/null || true
-    rm -f "$dir/$who.pid"
+  fi
+  for _ in $(seq 300); do
+    mapfile -t left < <(processes)
+    [ ${#left[@]} -gt 0 ] || break
+    kill -KILL "${left[@]}" 2>/dev/null || true
+    sleep 0.1
   done
+  rm -f "$dir/server.pid" "$dir/epmd.pid"
 }
 
 # Beside a broker that has an owner: nobody is left to stop it when a test was killed. Ends with the
