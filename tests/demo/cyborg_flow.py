@@ -50,7 +50,7 @@ class CyborgFlow(Stage):
     def start(self):
         self.start_worker("[listener]\nexchanges = nova,cyborg\n")
         self.api = api_node.ApiNode(self.programs, self.services, os.path.join(self.folder, "api"))
-        self.api.start(debug=False, tied=not self.arguments.keep)
+        self.api.start(debug=False)
         self.services.register_endpoint("accelerator-cleaning", self.api.url)
         self.worker.wait_field(self.cleaned, "device_state", "available")
         self.worker.wait_field(self.left, "device_state", "allocated")
@@ -154,7 +154,6 @@ class CyborgFlow(Stage):
         uuid = self.worker.field(self.cleaned, "uuid")
         keeping.keep(self.screen, self, [
             "openstack --os-cloud reclaim accelerator device list",
-            "curl -s -H \"X-Auth-Token: $(openstack token issue -f value -c id)\" "
-            "-H 'OpenStack-API-Version: accelerator 2.5' $API/v2/devices/$DEVICE"],
-            {**self.cloud(), "API": self.api.url, "DEVICE": uuid,
-             "PROVIDER": self.providers[self.cleaned]})
+            "curl -s -H \"X-Auth-Token: $(openstack token issue -f value -c id)\" \\\n"
+            "  -H 'OpenStack-API-Version: accelerator 2.5' $API/v2/devices/$DEVICE"],
+            {**self.cloud(), "API": self.api.url, "DEVICE": uuid})

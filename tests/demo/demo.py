@@ -58,10 +58,9 @@ def main():
     demo = FLOWS[arguments.flow](arguments, screen)
     try:
         demo.run()
-        code = 0
         if arguments.keep:
             demo.keep()
-            return code
+        code = 0
     except Interrupted as interrupted:
         code = 128 + interrupted.number
         screen.line()
@@ -77,7 +76,7 @@ def main():
             screen.working("Clean up", "stopping the services")
             gone = demo.clean_up()
             screen.clear()
-    if code == 0:
+    if code == 0 and not arguments.keep:
         if not gone:
             screen.line(screen.red("demo failed: ") + "processes were left behind and killed")
             return 1

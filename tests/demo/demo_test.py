@@ -1,55 +1,18 @@
 #!/usr/bin/python3
 """The demo itself: it ends well, fails when it has to, and leaves nothing behind."""
-import glob
 import os
 import re
 import signal
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration", "e2e"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import check  # noqa: E402
-from keeping import processes_of  # noqa: E402
+from demo_run import Run  # noqa: E402
 
 DIGEST = {"sha256": "aa", "tenant_blocks": "10", "tenant_blocks_kept": "10"}
 ERASED = {"sha256": "bb", "tenant_blocks": "10", "tenant_blocks_kept": "0"}
-
-
-class Run:
-    """One demo with a folder of its own for temporary files, so that what it leaves is seen."""
-
-    def __init__(self, *words):
-        self.folder = tempfile.TemporaryDirectory(prefix="demo-test-")
-        self.process = subprocess.Popen(
-            ["/usr/bin/python3", os.path.join(HERE, "demo.py"), *words], text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, "TMPDIR": self.folder.name, "COLUMNS": "80"})
-
-    def end(self):
-        text, _ = self.process.communicate(timeout=600)
-        return self.process.returncode, text
-
-    def wait_for_folder(self):
-        end = time.monotonic() + 300
-        while not glob.glob(self.folder.name + "/reclaim-demo-*/services/rabbitmq/server.pid"):
-            if time.monotonic() > end:
-                raise AssertionError("it does not start")
-            time.sleep(0.02)
-
-    def left_behind(self):
-        """What was killed may take its time to be gone."""
-        end = time.monotonic() + 60
-        while processes_of(self.folder.name) and time.monotonic() < end:
-            time.sleep(0.05)
-        folders = glob.glob("/run/reclaim-demo-%d-*" % self.process.pid)
-        return os.listdir(self.folder.name) + folders + [
-            str(pid) for pid in processes_of(self.folder.name)]
 
 
 class Demo(unittest.TestCase):

@@ -123,4 +123,4 @@ class NovaFlow(Stage):
     def keep(self):
         keeping.keep(self.screen, self, [
             "openstack resource provider list",
-            "openstack resource provider inventory list " + self.providers[self.cleaned]])
+            "openstack resource provider inventory list $PROVIDER"])

@@ -1,11 +1,8 @@
-"""What both flows of the demo share: the services, an emulated host, the worker on it, following
+"""What the flows of the demo share: the services, an emulated host, the worker on it, following
 one cleaning, and what is to be seen from outside before and after."""
-import contextlib
 import glob
 import json
 import os
-import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -37,7 +34,8 @@ class Stage:
     def __init__(self, arguments, screen):
         self.arguments, self.screen = arguments, screen
         self.folder = tempfile.mkdtemp(prefix="reclaim-demo-")
-        self.services = Services(os.path.join(self.folder, "services"))
+        self.folders = [self.folder]  # all that are removed in the end
+        self.services = Services(os.path.join(self.folder, "services"), tied=not arguments.keep)
         self.programs = Programs()
         self.host = None
         self.worker = None
@@ -55,7 +53,7 @@ class Stage:
             if waiting:
                 self.screen.working("Services", "waiting for " + ", ".join(waiting))
         self.screen.working("Services", "starting " + ", ".join(waiting))
-        self.services.start(said, tied=not self.arguments.keep)
+        self.services.start(said)
         self.screen.step("Services", " · ".join(
             "%s %s" % (name, version_of(package)) for name, package in (
                 ("RabbitMQ", "rabbitmq-server"), ("Redis", "redis-server"),
@@ -89,7 +87,7 @@ class Stage:
         self.worker = Worker(self.programs, self.services, self.host, HOST,
                              os.path.join(self.folder, "reclaim"), survey_s=60, samples=256)
         self.worker.write_config(more)
-        self.worker.start(debug=False, tied=not self.arguments.keep)
+        self.worker.start(debug=False)
 
     def follow(self, story, ended):
         """Tells what the log says, from where it was told last, until ended() is true."""
@@ -210,17 +208,12 @@ class Stage:
             if process:
                 process.kill()
         self.services.stop()
-        # A service that was told to stop takes its moment, and may write until it has ended.
+        # A service that was told to stop takes its moment.
         until = time.monotonic() + 15
         while (left := keeping.processes_of(self.folder)) and time.monotonic() < until:
             time.sleep(0.1)
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):  # it may end by itself meanwhile
-                os.kill(pid, signal.SIGKILL)
-        until = time.monotonic() + 15
-        while os.path.exists(self.folder) and time.monotonic() < until:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            time.sleep(0.1)
+        keeping.kill(left)
+        keeping.remove(*self.folders)
         return not left
 
 

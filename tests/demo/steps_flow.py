@@ -37,10 +37,6 @@ class StepsFlow(Stage):
         "0000:03:00.0": Tenant("vm6", "0d6c1f0e-5b0a-4a51-9c9e-8a6f5f1b3c77", "DEMO-0003", 6),
     }
 
-    def __init__(self, arguments, screen):
-        super().__init__(arguments, screen)
-        self.steps = None
-
     def run(self):
         if os.geteuid() != 0:
             raise AssertionError("the command of a step belongs to root: run this flow as root")
@@ -71,6 +67,7 @@ class StepsFlow(Stage):
     def make_steps(self):
         # Nobody but root may be able to write a command, or a directory above it.
         self.steps = tempfile.mkdtemp(prefix="reclaim-demo-%d-" % os.getpid(), dir="/run")
+        self.folders.append(self.steps)
         os.chmod(self.steps, 0o755)
         command = shutil.copy(EXAMPLE, self.steps)
         self.write("mstflint", TOOL, 0o755)
@@ -189,12 +186,6 @@ class StepsFlow(Stage):
         wrong += check.wrong_with_steps(certificate, steps)
         if wrong:
             raise AssertionError("; ".join(wrong))
-
-    def clean_up(self):
-        gone = super().clean_up()
-        if self.steps:
-            shutil.rmtree(self.steps, ignore_errors=True)
-        return gone
 
     def keep(self):
         keeping.keep(self.screen, self, ["openstack resource provider list"])

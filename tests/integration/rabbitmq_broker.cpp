@@ -66,8 +66,8 @@ std::string RabbitMqBroker::script(const std::string& command) const {
 }
 
 bool RabbitMqBroker::start() {
-  const auto answer =
-      json::parse(run(fmt::format("{} {} {}", script("start"), ::getpid(), first_node_)), 65536);
+  const auto answer = json::parse(
+      run(fmt::format("{} --owner-pid {} {}", script("start"), ::getpid(), first_node_)), 65536);
   if (!answer) return false;
   port_ = static_cast<int>(json::get_int(*answer, "port").value());
   tls_port_ = static_cast<int>(json::get_int(*answer, "tls_port").value());

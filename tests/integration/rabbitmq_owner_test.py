@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A private RabbitMQ (stack/rabbitmq.sh) ends with the process that it was started for, even when
-that was killed and could stop nothing."""
+that was killed and could stop nothing; what is killed while it starts leaves nothing either."""
+import glob
 import json
 import os
 import shutil
@@ -35,7 +36,7 @@ class Owner(unittest.TestCase):
                               text=True, check=True, stdin=subprocess.DEVNULL).stdout
 
     def started(self):
-        server = json.loads(self.script("start", str(self.owner.pid)))["pid"]
+        server = json.loads(self.script("start", "--owner-pid", str(self.owner.pid)))["pid"]
         with open(os.path.join(self.folder, "epmd.pid"), encoding="ascii") as file:
             return {server, int(file.read())}
 
@@ -60,6 +61,36 @@ class Owner(unittest.TestCase):
         self.owner.kill()
         self.owner.wait()
         self.wait_until_gone(started)
+
+    def test_one_that_is_killed_while_it_starts_leaves_nothing(self):
+        # As on a machine that does much else: its processes are there before they have begun.
+        late = os.path.join(self.folder, "setsid")
+        with open(late, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nsleep 1\nexec %s "$@"\n' % shutil.which("setsid"))
+        os.chmod(late, 0o755)
+        starting = subprocess.Popen(
+            [SCRIPT, "start", self.folder], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            env={**os.environ, "PATH": self.folder + ":" + os.environ["PATH"]})
+        self.addCleanup(starting.wait)
+        self.addCleanup(starting.kill)
+        deadline = time.monotonic() + DEADLINE_S
+        while not os.path.exists(os.path.join(self.folder, "server.pid")):
+            self.assertLess(time.monotonic(), deadline, "it does not start")
+            time.sleep(0.01)
+        while starting.poll() is None:
+            self.script("kill")
+        self.script("kill")
+        home = os.fsencode("HOME=%s/home" % self.folder)
+        self.assertEqual([path for path in glob.glob("/proc/[0-9]*/environ") if home in read(path)],
+                         [])
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ WITHOUT_PRIVILEGES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no
 
 class ApiNode(Process):
     def __init__(self, programs, services, folder, db=0, port=None):
-        super().__init__(programs, folder, "api.conf")
-        self.services, self.db = services, db
+        super().__init__(programs, services, folder, "api.conf")
+        self.db = db
         self.redis_user = services.redis_user_of_api()
         self.port = port or free_port()
         self.url = "http://127.0.0.1:%d" % self.port

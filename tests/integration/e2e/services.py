@@ -10,8 +10,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STACK = os.path.join(os.path.dirname(HERE), "stack")
@@ -34,12 +34,12 @@ REDIS = os.path.join(STACK, "redis.sh")
 class RedisServer:
     """One that stack/redis.sh starts in a folder."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, tied=True):
+        self.folder, self.tied = folder, tied
         os.makedirs(folder, exist_ok=True)
 
     def start(self, *options):
-        run([REDIS, "start", self.folder, *options])
+        run([REDIS, "start", self.folder, *owner_words(self.tied), *options])
 
     def stop(self):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -77,48 +77,42 @@ class RedisServer:
 
 
 class Services:
-    """RabbitMQ, Redis, Keystone and Placement under one folder."""
+    """RabbitMQ, Redis, Keystone and Placement under one folder. Tied, they and the `reclaim` that
+    uses them end when this process has, also where it was killed; else they run until stopped."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, tied=True):
+        self.folder, self.tied = folder, tied
         self.broker = None
-        self.redis_server = RedisServer(self.path("redis"))
+        self.redis_server = RedisServer(self.path("redis"), tied)
         self.endpoints = None
         self._placement = None
         self._placement_since = 0.0
-        self._tied = True  # they end when this process has, as far as they can be told to
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
-    def start(self, said=lambda name: None, tied=True):
+    def start(self, said=lambda name: None):
         """All at the same time; `said` is called with the name of each that answers. Interrupted by
         an exception, it has started nothing that stop() does not find."""
-        self._tied = tied
         os.makedirs(self.folder, exist_ok=True)
-        failures = []
 
-        def run(name, function):
+        def begin(name, function):
+            function()
+            said(name)
+        with ThreadPoolExecutor() as pool:
+            begun = {name: pool.submit(begin, name, function) for name, function in (
+                ("RabbitMQ", self.start_broker), ("Redis", self.start_redis),
+                ("Keystone and Placement", self.start_openstack))}
             try:
-                function()
-                said(name)
-            except BaseException as problem:  # told by the thread that waits
-                failures.append("%s: %s" % (name, problem))
-        threads = [threading.Thread(target=run, args=pair) for pair in (
-            ("RabbitMQ", self.start_broker), ("Redis", self.start_redis),
-            ("Keystone and Placement", self.start_openstack))]
-        for thread in threads:
-            thread.start()
-        try:
-            for thread in threads:
-                thread.join()
-        except BaseException:
-            # What is still starting finds its service gone and gives up.
-            while any(thread.is_alive() for thread in threads):
-                self.stop()
-                for thread in threads:
-                    thread.join(0.5)
-            raise
+                wait(begun.values())
+            except BaseException:
+                # What is still starting finds its service gone and gives up. An interrupted join()
+                # of Python 3.11 takes its thread for ended, which is why none is called here.
+                while wait(begun.values(), timeout=0.1).not_done:
+                    self.stop()
+                raise
+        failures = ["%s: %s" % (name, future.exception()) for name, future in begun.items()
+                    if future.exception()]
         if failures:
             raise RuntimeError("; ".join(failures))
 
@@ -132,7 +126,7 @@ class Services:
     def start_broker(self):
         self.broker = json.loads(run([os.path.join(STACK, "rabbitmq.sh"), "start",
                                       self.path("rabbitmq"),
-                                      str(os.getpid())]).splitlines()[-1])
+                                      *owner_words(self.tied)]).splitlines()[-1])
 
     def stop_broker(self):
         run([os.path.join(STACK, "rabbitmq.sh"), "stop", self.path("rabbitmq")])
@@ -194,8 +188,8 @@ class Services:
 
     def start_openstack(self):
         run([openstack.PYTHON, os.path.join(STACK, "openstack.py"), "start",
-             self.path("openstack"), "--template", os.path.join(BUILD, "openstack-template")] +
-            (["--owner-pid", str(os.getpid())] if self._tied else []))
+             self.path("openstack"), "--template", os.path.join(BUILD, "openstack-template"),
+             *owner_words(self.tied)])
         self.endpoints = openstack.read_endpoints(self.path("openstack"))
 
     def stop_openstack(self):
@@ -270,6 +264,10 @@ class Services:
                 if match:
                     found.append((match.group(1), match.group(2), int(match.group(3))))
         return found
+
+
+def owner_words(tied):
+    return ["--owner-pid", str(os.getpid())] if tied else []
 
 
 def run(command, **more):

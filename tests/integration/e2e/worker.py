@@ -107,8 +107,8 @@ class EmulatedHost:
 class Process:
     """`reclaim` with a configuration of its own, as it runs until it is stopped."""
 
-    def __init__(self, programs, folder, name):
-        self.programs, self.folder = programs, folder
+    def __init__(self, programs, services, folder, name):
+        self.programs, self.services, self.folder = programs, services, folder
         self.config = os.path.join(folder, name)
         self.process = None
         self.runs = 0
@@ -122,7 +122,7 @@ class Process:
     def environment(self, **more):
         return {**os.environ, **more}
 
-    def launch(self, command, before=(), debug=True, tied=True, **environment):
+    def launch(self, command, before=(), debug=True, **environment):
         self.runs += 1
         self.log = os.path.join(self.folder, "%s-%d.log" % (command, self.runs))
         with open(self.log, "wb") as log:
@@ -130,7 +130,7 @@ class Process:
                 [*before, self.programs.reclaim, "--config-file", self.config,
                  *(["--debug"] if debug else []), command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                preexec_fn=die_with_parent if tied else None,
+                preexec_fn=die_with_parent if self.services.tied else None,
                 env=self.environment(**environment))
 
     def stop(self, deadline_s=DEADLINE_S):
@@ -181,8 +181,8 @@ class Worker(Process):
     """`reclaim serve` as an operator runs it on one emulated host."""
 
     def __init__(self, programs, services, host, name, folder, **settings):
-        super().__init__(programs, folder, "reclaim.conf")
-        self.services, self.host, self.name = services, host, name
+        super().__init__(programs, services, folder, "reclaim.conf")
+        self.host, self.name = host, name
         self.db = settings.pop("db", 0)
         os.makedirs(os.path.join(folder, "state"), exist_ok=True)
         self.settings = {

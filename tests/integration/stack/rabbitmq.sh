@@ -3,12 +3,12 @@
 # free loopback ports, with an epmd of its own, so that the system's broker is neither used nor
 # disturbed.
 #
-#   rabbitmq.sh start DIR [OWNER [PEER]]
+#   rabbitmq.sh start DIR [--owner-pid PID] [PEER]
 #                                   starts it (again, on the same ports, if DIR holds one) and
 #                                   prints a line of JSON: port, tls_port, user, password, pid,
 #                                   ca_file, cert_file, key_file, log; it is killed once the
-#                                   process OWNER (a pid) is gone. PEER: the folder of the node
-#                                   whose cluster it joins, DIR itself for the first one
+#                                   process PID is gone. PEER: the folder of the node whose
+#                                   cluster it joins, DIR itself for the first one
 #   rabbitmq.sh stop DIR            stops it and its epmd; DIR stays
 #   rabbitmq.sh kill DIR            the same without giving it time to say goodbye
 #   rabbitmq.sh ctl DIR WORD...     rabbitmqctl of the one that runs there
@@ -17,11 +17,16 @@ set -euo pipefail
 usage() { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -ge 2 ] || usage
 command=$1
-[ "$command" = ctl ] || [ $# -le 4 ] || usage
-owner=${3-}
-peer=${4-}
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
+shift 2
+owner=
+if [ "${1-}" = --owner-pid ]; then
+  owner=$2
+  shift 2
+fi
+[ "$command" = ctl ] || [ $# -le 1 ] || usage
+peer=${1-}
 
 # Below those that the kernel gives away by itself: the broker listens only seconds later, and
 # somebody's connection would have one of them by then.
@@ -136,7 +141,8 @@ ctl() {
 
 start_epmd() {
   [ -e "$dir/epmd.pid" ] && kill -0 "$(cat "$dir/epmd.pid")" 2>/dev/null && return
-  setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
+  HOME=$dir/home setsid epmd -port "$epmd_port" -address 127.0.0.1 \
+    > "$dir/log/epmd.log" 2>&1 < /dev/null &
   echo $! > "$dir/epmd.pid"
 }
 
@@ -148,9 +154,8 @@ start_once() {
   beam_arguments+=" -kernel inet_dist_use_interface {127,0,0,1}"
   # A node that says nothing is given up after seconds: no test waits for the minute it is.
   [ -z "$peer" ] || beam_arguments+=" -kernel net_ticktime 8"
-  export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1
   if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd; fi
-  env -u RABBITMQ_HOME \
+  env -u RABBITMQ_HOME HOME="$dir/home" ERL_EPMD_PORT="$epmd_port" ERL_EPMD_ADDRESS=127.0.0.1 \
     RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_NODENAME="reclaim$port@localhost" \
     RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" RABBITMQ_DIST_PORT="$dist_port" \
     RABBITMQ_BASE="$dir" RABBITMQ_MNESIA_BASE="$dir/mnesia" RABBITMQ_LOG_BASE="$dir/log" \
@@ -190,24 +195,32 @@ alive() {
     awk -v group="$1" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'
 }
 
-# The server leads a process group of its own; what is left of it after a while is killed.
+# What runs for DIR, but for this script: all of it has this HOME. A pid file may be written before
+# that process leads its group, and Erlang starts an epmd by itself where it finds none.
+processes() { grep -lzxsF "HOME=$dir/home" /proc/[0-9]*/environ | cut -d/ -f3; }
+
+# The server leads a process group of its own; what is left after a while is killed.
 stop() {
-  local signal=$1 pid
-  for who in server epmd; do
-    [ -e "$dir/$who.pid" ] || continue
-    pid=$(cat "$dir/$who.pid")
-    kill -"$signal" -- -"$pid" 2>/dev/null || true
+  local pid left
+  if [ "$1" = TERM ] && [ -e "$dir/server.pid" ]; then
+    pid=$(cat "$dir/server.pid")
+    kill -TERM -- -"$pid" 2>/dev/null || true
     for _ in $(seq 300); do
       alive "$pid" || break
       sleep 0.1
     done
-    kill -KILL -- -"$pid" 2>/dev/null || true
-    rm -f "$dir/$who.pid"
+  fi
+  for _ in $(seq 300); do
+    mapfile -t left < <(processes)
+    [ ${#left[@]} -gt 0 ] || break
+    kill -KILL "${left[@]}" 2>/dev/null || true
+    sleep 0.1
   done
+  rm -f "$dir/server.pid" "$dir/epmd.pid"
 }
 
-# Beside a broker that was started for OWNER: nobody is left to stop it when a test was killed. Ends
-# with the broker, too.
+# Beside a broker that has an owner: nobody is left to stop it when a test was killed. Ends with the
+# broker, too.
 watch_owner() {
   local server
   server=$(cat "$dir/server.pid")
@@ -221,12 +234,12 @@ case $command in
   start)
     start
     if [ -n "$owner" ]; then
-      setsid "$0" watch "$dir" "$owner" > /dev/null 2>&1 < /dev/null &
+      setsid "$0" watch "$dir" --owner-pid "$owner" > /dev/null 2>&1 < /dev/null &
     fi
     ;;
   watch) watch_owner ;;
   stop) stop TERM ;;
   kill) stop KILL ;;
-  ctl) shift 2; ctl "$@" ;;
+  ctl) ctl "$@" ;;
   *) usage ;;
 esac

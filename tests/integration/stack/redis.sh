@@ -2,8 +2,9 @@
 # A Redis of one's own in a folder: an append-only file, a free loopback port, a unix socket;
 # nothing of the system's configuration, nothing outside of the folder.
 #
-#   redis.sh start DIR [redis-server options...]     in the background, returns once it answers; it
-#                                                    ends with the process that asked for it
+#   redis.sh start DIR [--owner-pid PID] [redis-server options...]
+#                                                    in the background, returns once it answers; it
+#                                                    is killed once the process PID is gone
 #   redis.sh run DIR [redis-server options...]       in the foreground
 #   redis.sh sentinel DIR PORT QUORUM [options...]   in the foreground: a Redis Sentinel instead,
 #                                                    which knows the master at PORT as "cloud"
@@ -16,7 +17,7 @@
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-    sed -n '5,10s/^# *//p' "$0" >&2
+    sed -n '5,11s/^# *//p' "$0" >&2
     exit 2
 fi
 command=$1
@@ -96,7 +97,7 @@ is_server() {
 # The server $1 ends when $2 has, also where that was killed.
 end_with() {
     while is_server "$1"; do
-        kill -0 "$2" 2>/dev/null || kill -KILL "$1"
+        [[ $(ps -o stat= -p "$2") =~ ^[^Z] ]] || kill -KILL "$1" # a zombie is gone
         sleep 1
     done
 }
@@ -109,6 +110,11 @@ sentinel)
     sentinel "$@"
     ;;
 start)
+    owner=
+    if [ "${1-}" = --owner-pid ]; then
+        owner=$2
+        shift 2
+    fi
     mkdir -p "$dir"
     for choice in 1 2 3; do
         chosen=no
@@ -117,7 +123,7 @@ start)
         run "$@" </dev/null >>"$dir/redis.log" 2>&1 &
         for ((tries = 0; tries < 1200; tries++)); do
             if answers; then
-                end_with $! $PPID </dev/null >/dev/null 2>&1 &
+                if [ -n "$owner" ]; then end_with $! "$owner" </dev/null >/dev/null 2>&1 & fi
                 exit 0
             fi
             kill -0 $! 2>/dev/null || break
