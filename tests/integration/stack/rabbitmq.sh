@@ -126,18 +126,28 @@ sys.exit("rabbitmq-server did not answer in time")
 PY
 }
 
+# Where no epmd answers, Erlang starts one that belongs to nobody and stays.
+no_epmd="-start_epmd false"
+
 # rabbitmqctl of the node of this DIR, which is found by way of its own epmd.
 ctl() {
   eval "$(cat "$dir/ports")"
   local ctls=(/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmqctl)
-  HOME=$dir/home ERL_EPMD_PORT=$epmd_port RABBITMQ_CONF_ENV_FILE="$dir/none" \
+  HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_FLAGS="$no_epmd" RABBITMQ_CONF_ENV_FILE="$dir/none" \
     RABBITMQ_NODENAME="reclaim$port@localhost" "${ctls[-1]}" "$@"
 }
 
+# Returns once it answers.
 start_epmd() {
+  local pid
   [ -e "$dir/epmd.pid" ] && kill -0 "$(cat "$dir/epmd.pid")" 2>/dev/null && return
   setsid epmd -port "$epmd_port" -address 127.0.0.1 > "$dir/log/epmd.log" 2>&1 < /dev/null &
-  echo $! > "$dir/epmd.pid"
+  pid=$!
+  echo $pid > "$dir/epmd.pid"
+  until epmd -port "$epmd_port" -names > /dev/null 2>&1; do
+    kill -0 $pid 2>/dev/null || { echo "epmd ended while starting" >&2; return 1; }
+    sleep 0.05
+  done
 }
 
 # Starts what DIR is configured for; fails when it does not come up.
@@ -148,8 +158,8 @@ start_once() {
   beam_arguments+=" -kernel inet_dist_use_interface {127,0,0,1}"
   # A node that says nothing is given up after seconds: no test waits for the minute it is.
   [ -z "$peer" ] || beam_arguments+=" -kernel net_ticktime 8"
-  export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1
-  if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd; fi
+  export HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_EPMD_ADDRESS=127.0.0.1 ERL_FLAGS=$no_epmd
+  if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd || return 1; fi
   env -u RABBITMQ_HOME \
     RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_NODENAME="reclaim$port@localhost" \
     RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" RABBITMQ_DIST_PORT="$dist_port" \
@@ -161,6 +171,10 @@ start_once() {
     setsid "${servers[-1]}" > "$dir/log/console.log" 2>&1 < /dev/null &
   local pid=$!
   echo $pid > "$dir/server.pid"
+  # Already now: OWNER may end while it waits.
+  if [ -n "$owner" ]; then
+    setsid "$0" watch "$dir" "$owner" > /dev/null 2>&1 < /dev/null &
+  fi
   wait_ready $pid || return 1
   printf '{"port": %d, "tls_port": %d, "user": "reclaim", "password": "s3cret@:pw", "pid": %d, ' \
     "$port" "$tls_port" "$pid"
@@ -195,7 +209,7 @@ stop() {
   local signal=$1 pid
   for who in server epmd; do
     [ -e "$dir/$who.pid" ] || continue
-    pid=$(cat "$dir/$who.pid")
+    pid=$(cat "$dir/$who.pid" 2>/dev/null) || continue  # the watcher was faster
     kill -"$signal" -- -"$pid" 2>/dev/null || true
     for _ in $(seq 300); do
       alive "$pid" || break
@@ -218,12 +232,7 @@ watch_owner() {
 }
 
 case $command in
-  start)
-    start
-    if [ -n "$owner" ]; then
-      setsid "$0" watch "$dir" "$owner" > /dev/null 2>&1 < /dev/null &
-    fi
-    ;;
+  start) start ;;
   watch) watch_owner ;;
   stop) stop TERM ;;
   kill) stop KILL ;;
