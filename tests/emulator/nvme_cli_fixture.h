@@ -15,6 +15,7 @@
 #include "state/base/json.h"
 #include "tests/emulator/host/digest.h"
 #include "tests/emulator/host/host.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::emulator {
 
@@ -26,9 +27,6 @@ class NvmeCliTest : public ::testing::Test {
     if (std::system("command -v nvme >/dev/null 2>&1") != 0) {
       GTEST_SKIP() << "nvme-cli is not installed (package nvme-cli), so there is no witness";
     }
-    char folder[] = "/tmp/reclaim-nvme-cli-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(folder), nullptr);
-    root_ = folder;
     auto made = Host::create(
         root_, {"address=0000:01:00.0,serial=WITNESS,model=Model X,size=8M,duration_ms=600000,"
                 "estimate_crypto_s=2,sanicap=crypto+block,percent_used=33,media_errors=5",
@@ -36,10 +34,6 @@ class NvmeCliTest : public ::testing::Test {
     ASSERT_TRUE(made.ok()) << made.error().what;
     host_ = std::move(*made);
     ASSERT_TRUE(host_->fill(kAddress, 7).ok());
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    if (!root_.empty()) std::filesystem::remove_all(root_, ignored);
   }
 
   struct Answer {
@@ -89,7 +83,8 @@ class NvmeCliTest : public ::testing::Test {
     ASSERT_TRUE(host_->set(kAddress, key, value).ok());
   }
 
-  std::filesystem::path root_;
+  const TempFolder folder_;
+  const std::filesystem::path& root_ = folder_.path();
   std::unique_ptr<Host> host_;
 };
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +23,7 @@
 #include "tests/emulator/host/digest.h"
 #include "tests/emulator/host/host.h"
 #include "tests/emulator/shim/kernel.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::emulator {
 
@@ -51,9 +51,6 @@ inline std::string line_of(const fs::path& path) {
 class ShimTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char folder[] = "/tmp/reclaim-emulator-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(folder), nullptr);
-    root_ = folder;
     auto made = Host::create(root_, {"address=0000:01:00.0,serial=S1,size=8M,duration_ms=50",
                                      "address=0000:C1:00.0,serial=S2,size=4M,disk=7,cmic=2"});
     ASSERT_TRUE(made.ok()) << made.error().what;
@@ -61,11 +58,7 @@ class ShimTest : public ::testing::Test {
     ASSERT_TRUE(host_->fill(kAddress, 7).ok());
     set_emulator_root(root_);
   }
-  void TearDown() override {
-    set_emulator_root({});
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
+  void TearDown() override { set_emulator_root({}); }
 
   [[nodiscard]] int open_node(const std::string& name, int flags) const {
     return ::open((root_ / "dev" / name).c_str(), flags | O_CLOEXEC);
@@ -88,7 +81,8 @@ class ShimTest : public ::testing::Test {
   // Moves the drive's time, so that no test waits.
   void finish() const { set("advance_ms", "60000"); }
 
-  fs::path root_;
+  const TempFolder folder_;
+  const fs::path& root_ = folder_.path();
   std::unique_ptr<Host> host_;
 };
 

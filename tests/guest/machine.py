@@ -14,7 +14,12 @@ import re
 import socket
 import struct
 import subprocess
+import sys
 import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../integration/stack"))
+from service_process import die_with_parent  # noqa: E402
 
 MEBI = 1 << 20
 
@@ -163,7 +168,7 @@ class Machine:
              "-serial", "stdio", "-serial", f"unix:{folder / 'asks'}",
              "-qmp", f"unix:{folder / 'qmp'},server=on,wait=off", *drive_arguments(folder),
              *card_arguments(folder)],
-            stdin=None if shell else subprocess.DEVNULL,
+            stdin=None if shell else subprocess.DEVNULL, preexec_fn=die_with_parent,
             stdout=None if shell else subprocess.PIPE, stderr=subprocess.STDOUT)
         self._answers = threading.Thread(target=self._answer, daemon=True)
         self._answers.start()

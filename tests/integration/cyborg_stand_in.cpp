@@ -3,9 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "state/base/json.h"
 #include "tests/integration/run_program.h"
 #include "tests/source_path.h"
@@ -31,20 +28,16 @@ std::string member_of(const std::string& text, const std::string& member) {
 }  // namespace
 
 Result<std::unique_ptr<CyborgStandIn>> CyborgStandIn::start(std::vector<std::string> arguments) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "reclaim-cyborg.XXXXXX");
-  if (mkdtemp(pattern.data()) == nullptr) return Error{Errc::failed, "mkdtemp", errno};
-  std::unique_ptr<CyborgStandIn> made(new CyborgStandIn(pattern));
+  std::unique_ptr<CyborgStandIn> made(new CyborgStandIn);
   arguments.insert(arguments.end(), {"--owner-pid", std::to_string(getpid())});
-  auto started = run_program(command_line("start", pattern, arguments));
+  auto started = run_program(command_line("start", made->directory_, arguments));
   if (!started.ok()) return std::move(started).error();
   made->endpoint_ = member_of(*started, "endpoint");
   return made;
 }
 
 CyborgStandIn::~CyborgStandIn() {
-  if (!run_program(command_line("stop", directory_, {})).ok()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  (void)run_program(command_line("stop", directory_, {}));
 }
 
 std::string CyborgStandIn::run(const std::string& command,

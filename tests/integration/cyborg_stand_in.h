@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "state/base/result.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::testing {
 
@@ -29,8 +30,9 @@ class CyborgStandIn final {
   [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
 
  private:
-  explicit CyborgStandIn(std::string directory) : directory_(std::move(directory)) {}
-  std::string directory_;
+  CyborgStandIn() = default;
+  const TempFolder folder_;
+  const std::string directory_ = folder_.path();
   std::string endpoint_;
 };
 

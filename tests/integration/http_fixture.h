@@ -11,6 +11,7 @@
 
 #include "state/base/uv_timers.h"
 #include "tests/integration/http_harness.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::testing {
 
@@ -75,7 +76,7 @@ class HttpTest : public ::testing::Test {
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
   [[nodiscard]] int port() const { return std::stoi(url().substr(url().rfind(':') + 1)); }
   [[nodiscard]] const LogLines& log() const { return log_; }
-  [[nodiscard]] const Folder& folder() const { return folder_; }
+  [[nodiscard]] const TempFolder& folder() const { return folder_; }
   [[nodiscard]] LoopThread& thread() { return thread_; }
   listener::HttpServerCounters server_counters() {
     listener::HttpServerCounters out;
@@ -148,7 +149,7 @@ class HttpTest : public ::testing::Test {
     }
   }
 
-  Folder folder_;
+  TempFolder folder_;
   LogLines log_;
   SystemClock clock_;
   LoopThread thread_;

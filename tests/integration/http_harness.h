@@ -11,7 +11,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -202,22 +201,5 @@ inline Ran run(const std::string& command) {
 inline Ran curl(const std::string& arguments) {
   return run("curl --noproxy '*' -sS --max-time 30 " + arguments);
 }
-
-// A folder of the test's own, gone with it.
-class Folder final {
- public:
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "reclaim-http-XXXXXX";
-    CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace reclaim::testing

@@ -17,6 +17,7 @@
 #include "tests/emulator/host/digest.h"
 #include "tests/emulator/host/host.h"
 #include "tests/emulator/shim/kernel.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::nvme {
 
@@ -26,9 +27,6 @@ class NvmeFixture : public ::testing::Test {
   static constexpr std::uint64_t kSeed = 7;
 
   void SetUp() override {
-    std::string folder = (std::filesystem::temp_directory_path() / "reclaim-nvme-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-    root_ = folder;
     options_.sysfs_root = root_ / "sys";
     options_.dev_root = root_ / "dev";
     options_.proc_root = root_ / "proc";
@@ -51,8 +49,6 @@ class NvmeFixture : public ::testing::Test {
     drive_.reset();  // it may have to give the drive back, to a host that is still there
     emulator::set_emulator_root("");
     host_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
   }
 
   // Drives as `reclaim-emulator create` takes them; the first is filled with tenant data.
@@ -148,7 +144,8 @@ class NvmeFixture : public ::testing::Test {
     EXPECT_NE(result.error().what.find(says), std::string::npos) << result.error().what;
   }
 
-  std::filesystem::path root_;
+  const TempFolder folder_;
+  const std::filesystem::path& root_ = folder_.path();
   std::unique_ptr<emulator::Host> host_;
   Options options_;
   ClaimRequest request_;

@@ -6,6 +6,7 @@
 
 #include "nvme/erase/zero_mark.h"
 #include "tests/integration/nvme_fixture.h"
+#include "tests/test_seed.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -298,11 +299,7 @@ TEST_P(ZeroResumeTest, AGuardThatRefusesWhileItReadsBackStopsItBeforeItWrites) {
 // Random writes by another between mark and resumption, wherever and however many, told by the
 // counter or past it: what is skipped reads as zeroes, and all does at the end.
 TEST_P(ZeroResumeTest, WhatAnotherWroteIsNeverSkipped) {
-  std::random_device entropy;
-  const auto seed = entropy();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::cout << "seed " << seed << "\n";
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   for (int round = 0; round < 6; ++round) {
     SCOPED_TRACE(round);
     marks_.clear();

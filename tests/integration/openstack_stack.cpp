@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -27,9 +25,7 @@ std::vector<std::string> command_line(const std::string& command, const std::str
 }  // namespace
 
 Result<std::unique_ptr<OpenStackStack>> OpenStackStack::start(std::vector<std::string> arguments) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "reclaim-openstack.XXXXXX");
-  if (mkdtemp(pattern.data()) == nullptr) return Error{Errc::failed, "mkdtemp", errno};
-  std::unique_ptr<OpenStackStack> stack(new OpenStackStack(pattern));
+  std::unique_ptr<OpenStackStack> stack(new OpenStackStack);
   arguments.insert(arguments.end(),
                    {"--owner-pid", std::to_string(getpid()), "--template", RECLAIM_STACK_TEMPLATE});
   auto started = stack->run("start", arguments);
@@ -40,9 +36,7 @@ Result<std::unique_ptr<OpenStackStack>> OpenStackStack::start(std::vector<std::s
 }
 
 OpenStackStack::~OpenStackStack() {
-  if (!run("stop", {}).ok()) return;  // leave the folder: its logs say why
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  (void)run("stop", {});
 }
 
 Result<std::string> OpenStackStack::run(const std::string& command,

@@ -8,6 +8,7 @@
 
 #include "placement/options.h"
 #include "state/base/result.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::testing {
 
@@ -44,8 +45,9 @@ class OpenStackStack final {
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
  private:
-  explicit OpenStackStack(std::string directory) : directory_(std::move(directory)) {}
-  std::string directory_;
+  OpenStackStack() = default;
+  const TempFolder folder_;
+  const std::string directory_ = folder_.path();
   std::string endpoints_;  // the text of endpoints.json
 };
 

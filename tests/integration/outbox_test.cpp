@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "state/certificate/outbox_seal.h"
 #include "tests/integration/store_on_redis.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::test {
 namespace {
@@ -20,9 +19,6 @@ constexpr const char* kOutbox = "reclaim:{compute-1}:outbox";
 class Outbox : public testing::Test {
  protected:
   Outbox() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "outbox_XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     seal_.emplace("compute-1", *MacKey::load_or_create(default_host_key(folder_)));
     redis_.options.outbox.host = "compute-1";
     redis_.options.outbox.length_max = 3;
@@ -38,7 +34,6 @@ class Outbox : public testing::Test {
     redis_.open();
     EXPECT_TRUE(redis_.connected());
   }
-  ~Outbox() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] bool save(std::uint64_t epoch) {
     return contract::save(world_, contract::record_of(world_, 1, epoch, Stage::error)).ok();
@@ -58,7 +53,8 @@ class Outbox : public testing::Test {
   void cli(const std::vector<std::string>& words) { redis_.server.cli(words); }
 
   int each_ = 1;
-  std::string folder_;
+  const TempFolder temp_;
+  const std::string folder_ = temp_.path();
   std::optional<OutboxSeal> seal_;
   StoreOnRedis redis_;
   contract::World world_ = redis_.world("compute-1");

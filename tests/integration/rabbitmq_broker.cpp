@@ -2,12 +2,10 @@
 
 #include <fmt/core.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
 
 #include "listener/amqp/connection.h"
 #include "state/base/json.h"
@@ -44,20 +42,12 @@ std::string percent_encoded(const std::string& text) {
 
 }  // namespace
 
-RabbitMqBroker::RabbitMqBroker() {
-  std::string pattern =
-      std::filesystem::temp_directory_path().string() + "/reclaim-rabbitmq-XXXXXX";
-  CHECK(::mkdtemp(pattern.data()) != nullptr);
-  directory_ = pattern;
-}
+RabbitMqBroker::RabbitMqBroker() : folder_(std::in_place), directory_(folder_->path()) {}
 
 RabbitMqBroker::RabbitMqBroker(int port) : port_(port), user_("reclaim"), password_("s3cret@:pw") {}
 
 RabbitMqBroker::~RabbitMqBroker() {
-  if (directory_.empty()) return;
-  kill();
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
+  if (folder_) kill();
 }
 
 std::string RabbitMqBroker::script(const std::string& command) const {

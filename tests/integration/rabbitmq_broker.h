@@ -11,6 +11,7 @@
 
 #include "listener/amqp/library.h"
 #include "listener/amqp/options.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::testing {
 
@@ -53,6 +54,7 @@ class RabbitMqBroker final {
   explicit RabbitMqBroker(int port);
   [[nodiscard]] std::string script(const std::string& command) const;
 
+  std::optional<TempFolder> folder_;
   std::string directory_;
   std::string first_node_;  // directory of a cluster's first node; empty: it is none's
   int port_ = 0;

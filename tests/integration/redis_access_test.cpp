@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/integration/documented_acl.h"
 #include "tests/integration/store_on_redis.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim {
 namespace {
@@ -196,13 +196,6 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
 // believed.
 class SealedRecords : public testing::Test {
  protected:
-  SealedRecords() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "host_key_XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  ~SealedRecords() override { std::filesystem::remove_all(folder_); }
-
   // As a worker's start does.
   void start() {
     redis_.options.seal.emplace("compute-1", *MacKey::load_or_create(default_host_key(folder_)));
@@ -216,7 +209,8 @@ class SealedRecords : public testing::Test {
 
   const std::string kKey = "reclaim:{compute-1}:device:0000:01:01.0";
   StoreOnRedis redis_;
-  std::string folder_;
+  const TempFolder temp_;
+  const std::string folder_ = temp_.path();
 };
 
 TEST_F(SealedRecords, KeepTheContract) {

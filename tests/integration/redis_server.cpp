@@ -8,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -42,16 +41,11 @@ pid_t spawn(const std::vector<std::string>& words, int output_fd) {
 
 RedisServer::RedisServer(std::vector<std::string> options, std::string command)
     : command_(std::move(command)), options_(std::move(options)) {
-  std::string pattern = std::filesystem::temp_directory_path() / "reclaim-redis-XXXXXX";
-  CHECK(mkdtemp(pattern.data()) != nullptr);
-  folder_ = pattern;
   start();
 }
 
 RedisServer::~RedisServer() {
   kill_hard();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 void RedisServer::start() {

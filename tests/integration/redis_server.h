@@ -10,6 +10,7 @@
 
 #include "state/base/uv.h"
 #include "state/redis/options.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::test {
 
@@ -34,7 +35,8 @@ class RedisServer final {
   std::string cli(const std::vector<std::string>& words) const;
 
  private:
-  std::string folder_;
+  const TempFolder temp_;
+  const std::string folder_ = temp_.path();
   std::string command_;
   std::vector<std::string> options_;
   pid_t pid_ = -1;

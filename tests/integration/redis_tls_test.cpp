@@ -18,6 +18,7 @@
 #include "tests/integration/redis_server.h"
 #include "tests/integration/store_on_redis.h"
 #include "tests/source_path.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim {
 namespace {
@@ -31,13 +32,12 @@ using testing::Not;
 class RedisTlsTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::string pattern = std::filesystem::temp_directory_path() / "reclaim-redis-tls-XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder = pattern;
+    temp = std::make_unique<TempFolder>();
+    folder = temp->path();
     CHECK(std::system(
               (source_path("tests/integration/stack/redis_tls.sh") + " " + folder).c_str()) == 0);
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+  static void TearDownTestSuite() { temp.reset(); }
 
   static std::string file(const std::string& name) { return folder + "/" + name; }
 
@@ -94,11 +94,13 @@ class RedisTlsTest : public testing::Test {
     return failing->state().last_error;
   }
 
+  static std::unique_ptr<TempFolder> temp;
   static std::string folder;
   NullLogger logger_;
   uv::Loop loop_;
 };
 
+std::unique_ptr<TempFolder> RedisTlsTest::temp;
 std::string RedisTlsTest::folder;
 
 TEST_F(RedisTlsTest, AServerIsTrustedByItsNameOrItsAddress) {

@@ -1,8 +1,8 @@
 // The simulator as a program: thousands of worlds, or one of them with its trace.
-//   sim --fresh COUNT [--seeds-file FILE] [--jobs N]   worlds that nobody has seen, from a base
-//   that
-//                                                      is drawn and printed; exit status 1 and the
-//                                                      seed on failure
+//   sim --fresh COUNT [--seeds-file FILE] [--jobs N]   worlds that nobody has seen; their base is
+//                                                     printed, and comes from RECLAIM_TEST_SEED
+//                                                     or the machine; exit status 1 and the seed
+//                                                     on failure
 //   sim --seeds FIRST COUNT [--random]                 these worlds, and one that is drawn
 //   sim --seed N --trace                               one world, told step by step
 //   sim --breaks TEXT --expect-caught FIRST COUNT      a mutant: some seed has to fail
@@ -18,12 +18,12 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/seed.h"
 #include "tests/sim/world.h"
 
 namespace {
@@ -99,10 +99,8 @@ void print_trace_end(std::uint64_t seed) {
 }
 
 // Far from the seeds that are remembered, and short enough to be typed.
-std::uint64_t fresh_base() {
-  std::random_device entropy;
-  const std::uint64_t drawn = (static_cast<std::uint64_t>(entropy()) << 32U) | entropy();
-  return 1'000'000'000ULL + drawn % 1'000'000'000'000'000ULL;
+std::uint64_t fresh_base(const std::string& run) {
+  return 1'000'000'000ULL + reclaim::seed_of("sim " + run) % 1'000'000'000'000'000ULL;
 }
 
 // How many worlds: instrumented builds are slow; they run a part, and the last line says how many.
@@ -216,7 +214,9 @@ int usage() {
              "usage: sim --seed N [--trace]\n"
              "       sim [--fresh COUNT] [--seeds FIRST COUNT] [--seeds-file FILE] [--random]\n"
              "           [--all] [--jobs N]\n"
-             "       sim --breaks TEXT --expect-caught FIRST COUNT\n");
+             "       sim --breaks TEXT --expect-caught FIRST COUNT\n"
+             "RECLAIM_TEST_SEED=N in the environment chooses the worlds of --fresh and --random;\n"
+             "without it the machine does.\n");
   return 2;
 }
 
@@ -250,10 +250,10 @@ int main(int argc, char** argv) {
       fmt::print("mutant: {}\n", argv[++i]);
       (void)std::fflush(stdout);
     } else if (arg == "--random") {
-      append(fresh_base(), 1);
+      append(fresh_base(arg), 1);
     } else if (arg == "--fresh" && i + 1 < argc) {
+      const std::uint64_t base = fresh_base(arg + " " + argv[i + 1]);
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
-      const std::uint64_t base = fresh_base();
       // Every third has an operator with clean steps of his own, half of these devices that are no
       // drives; in every sixth Cyborg writes to Placement, in another sixth an operator disowns
       // devices and names clean steps.

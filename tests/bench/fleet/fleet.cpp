@@ -29,13 +29,8 @@ constexpr std::size_t kSentinels = 3;
 
 // In memory where there is such a folder: the ledgers of a thousand hosts are on a thousand disks,
 // and here they would share one.
-std::string make_folder() {
-  const bool memory = ::access("/dev/shm", W_OK) == 0;
-  std::string pattern =
-      (memory ? std::string("/dev/shm") : std::filesystem::temp_directory_path().string()) +
-      "/reclaim-fleet-XXXXXX";
-  CHECK(::mkdtemp(pattern.data()) != nullptr);
-  return pattern;
+std::filesystem::path parent_folder() {
+  return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
 }
 
 // The deletion of an instance as Nova sent it once.
@@ -68,7 +63,7 @@ void wait_until(const std::function<bool()>& holds) {
 
 Fleet::Fleet(const FleetOptions& options)
     : options_(options),
-      folder_(make_folder()),
+      temp_(parent_folder()),
       redis_({"--appendfsync", "everysec", "--repl-diskless-sync-delay", "0"}),
       shelf_(Shelf::make(folder_ + "/shelf", options.hosts * options.drives)),
       deleted_ms_(options.hosts * options.drives),
@@ -93,8 +88,6 @@ Fleet::Fleet(const FleetOptions& options)
 Fleet::~Fleet() {
   for (std::size_t i = 0; i < pids_.size(); ++i) end(i, SIGKILL);
   placement_.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 std::size_t Fleet::number_of(const Place& place) const {

@@ -18,6 +18,7 @@
 #include "tests/bench/fleet/shelf.h"
 #include "tests/integration/rabbitmq_cluster.h"
 #include "tests/integration/redis_sentinels.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::fleet {
 
@@ -92,7 +93,8 @@ class Fleet final {
   void write_config() const;
 
   FleetOptions options_;
-  std::string folder_;
+  const TempFolder temp_;
+  const std::string folder_ = temp_.path();
   test::RedisSentinels redis_;
   // Once the master was killed: what it and its replica had done by then.
   struct Failover {

@@ -37,9 +37,11 @@ def services():
 def tear_down_services():
     if "services" in _shared:
         _shared["services"].stop()
-        tell_slow_requests(_shared["services"])
-        shutil.rmtree(_shared["folder"], ignore_errors=True)
-        _shared.clear()
+        try:
+            tell_slow_requests(_shared["services"])
+        finally:
+            shutil.rmtree(_shared["folder"], ignore_errors=True)
+            _shared.clear()
 
 
 def tell_slow_requests(services_of_test):

@@ -24,6 +24,7 @@ from case import FIRST, LONG_MS, SECOND, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, new_uuid
 from placement_door import PlacementDoor
 from services import openstack_api, openstack_tls, wait_until
+from service_process import die_with_parent  # stack/, which services.py has put on the path
 from worker import EmulatedHost, Programs, Worker
 
 GPU = "0000:05:00.0"
@@ -660,7 +661,7 @@ class Metrics(DeviceApi):
             process = subprocess.Popen(
                 ["prometheus", "--config.file", path, "--storage.tsdb.path",
                  os.path.join(folder, "data"), "--web.listen-address", "127.0.0.1:%d" % port],
-                stdout=log, stderr=log)
+                stdout=log, stderr=log, preexec_fn=die_with_parent)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
 

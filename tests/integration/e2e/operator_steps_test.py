@@ -5,12 +5,12 @@ import json
 import os
 import shutil
 import signal
-import tempfile
 import time
 import unittest
 
 from case import FIRST, EndToEnd, tear_down_services
 from services import wait_until
+from worker import commands_folder
 
 EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "examples", "steps")
 # The tool that mlx-firmware asks, as far as it asks: a card is a file with a version.
@@ -38,10 +38,7 @@ def tearDownModule():
 
 class OwnSteps(EndToEnd):
     def setUp(self):
-        # Nobody but root may write a directory above a command.
-        self.folder = tempfile.mkdtemp(prefix="reclaim-steps-", dir="/run")
-        os.chmod(self.folder, 0o755)
-        self.addCleanup(shutil.rmtree, self.folder)
+        self.folder = commands_folder(self)
 
     def script(self, name, body):
         path = os.path.join(self.folder, name)

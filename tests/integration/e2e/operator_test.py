@@ -328,7 +328,7 @@ class Many(EndToEnd):
         self.assertIn("it takes effect when that is over", out)
         drain = subprocess.Popen(
             [made.worker.programs.reclaim, "--config-file", made.worker.config, "host", "drain",
-             made.name, "--yes"], stdout=subprocess.PIPE, text=True,
+             made.name, "--yes"], stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent,
             env=made.worker.environment())
         self.addCleanup(drain.kill)
         for line in drain.stdout:

@@ -4,11 +4,10 @@ tenant changed is written again by the operator's step and given back; what the 
 right is quarantined; what the host uses, or no entry lists, is left alone."""
 import json
 import os
-import shutil
-import tempfile
 import unittest
 
 from case import DELETED, EndToEnd, Setting, has_allocation, tear_down_services
+from worker import commands_folder
 
 CARD = "0000:3b:00.0"
 VENDOR, PRODUCT = "8086", "1572"
@@ -26,10 +25,7 @@ def tearDownModule():
 
 class OtherDevices(EndToEnd):
     def setUp(self):
-        # Nobody but root may write a directory above a command.
-        self.folder = tempfile.mkdtemp(prefix="reclaim-other-", dir="/run")
-        os.chmod(self.folder, 0o755)
-        self.addCleanup(shutil.rmtree, self.folder)
+        self.folder = commands_folder(self)
 
     def card(self, entry=None, driver="none", body=None, **more):
         """A card in use by the instance DELETED, and a worker whose operator writes its ROM again

@@ -9,6 +9,7 @@ import xml.etree.ElementTree
 
 from case import DELETED, FIRST, LONG_MS, SECOND, SEED, EndToEnd, Setting, domain
 from services import DEADLINE_S, ROOT, wait_until
+from service_process import die_with_parent  # stack/, which services.py has put on the path
 
 
 class Qualify(EndToEnd):
@@ -142,7 +143,7 @@ class Qualify(EndToEnd):
             process = subprocess.Popen(
                 [made.worker.programs.reclaim, "--config-file", made.worker.config, *words],
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                env=made.worker.environment())
+                preexec_fn=die_with_parent, env=made.worker.environment())
         self.addCleanup(process.kill)
         return process, log
 

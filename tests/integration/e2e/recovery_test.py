@@ -14,6 +14,7 @@ from black_hole import BlackHole
 from case import DELETED, FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
 from placement_door import PlacementDoor
 from services import ROOT, STACK, wait_until
+from service_process import die_with_parent  # stack/, which services.py has put on the path
 
 
 def tearDownModule():
@@ -350,7 +351,8 @@ class Failover(EndToEnd):
     def start_redis(self, name, *words):
         folder = os.path.join(self.made.folder, name)
         os.makedirs(folder)
-        process = subprocess.Popen([os.path.join(STACK, "redis.sh"), words[0], folder, *words[1:]])
+        process = subprocess.Popen([os.path.join(STACK, "redis.sh"), words[0], folder, *words[1:]],
+                                   preexec_fn=die_with_parent)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         redis = Redis(folder, process)

@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 
+import seed
 from api_clients import curl
 from api_node import ApiNode
 from case import LONG_MS, services, tear_down_services
@@ -18,6 +19,7 @@ from worker import Programs
 
 CLIENTS = 200
 HEAD = b"GET /v2/devices HTTP/1.1\r\nHost: api\r\nX-Auth-Token: gAAAAAnobody\r\n"
+RANDOM = seed.stream("slow_clients_test")
 
 
 def tearDownModule():
@@ -29,9 +31,9 @@ KINDS = {
     "says nothing": lambda count: None,
     "a byte at a time": lambda count: (HEAD * 40)[count:count + 1],
     "a header that never ends": lambda count: HEAD if count == 0 else b"X-%d: y\r\n" % count,
-    "garbage": lambda count: os.urandom(700),
+    "garbage": lambda count: RANDOM.randbytes(700),
     "TLS where there is none": lambda count: b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" +
-                                             os.urandom(200),
+                                             RANDOM.randbytes(200),
     "a body that never comes": lambda count: b"POST /v2/devices/x/clean HTTP/1.1\r\nHost: api\r\n"
                                              b"Content-Length: 60000\r\n\r\n" if count == 0
                                              else b"x",

@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -257,3 +258,13 @@ class Worker(Process):
 def temporary_folder():
     """Short, because a unix socket's path has 107 bytes."""
     return tempfile.mkdtemp(prefix="reclaim-e2e-")
+
+
+def commands_folder(test):
+    """Gone with the test. Nobody but root may write a directory above a command, so it is not in
+    the temporary folder; by that one's name in its own leftovers.py knows whose it is."""
+    folder = tempfile.mkdtemp(prefix="reclaim-%s-" % os.path.basename(tempfile.gettempdir()),
+                              dir="/run")
+    test.addCleanup(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    return folder

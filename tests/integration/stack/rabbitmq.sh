@@ -14,7 +14,7 @@
 #   rabbitmq.sh ctl DIR WORD...     rabbitmqctl of the one that runs there
 set -euo pipefail
 
-usage() { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -ge 2 ] || usage
 command=$1
 mkdir -p "$2"
@@ -131,19 +131,29 @@ sys.exit("rabbitmq-server did not answer in time")
 PY
 }
 
+# Where no epmd answers, Erlang starts one that belongs to nobody and stays.
+no_epmd="-start_epmd false"
+
 # rabbitmqctl of the node of this DIR, which is found by way of its own epmd.
 ctl() {
   eval "$(cat "$dir/ports")"
   local ctls=(/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmqctl)
-  HOME=$dir/home ERL_EPMD_PORT=$epmd_port RABBITMQ_CONF_ENV_FILE="$dir/none" \
+  HOME=$dir/home ERL_EPMD_PORT=$epmd_port ERL_FLAGS="$no_epmd" RABBITMQ_CONF_ENV_FILE="$dir/none" \
     RABBITMQ_NODENAME="reclaim$port@localhost" "${ctls[-1]}" "$@"
 }
 
+# Returns once it answers.
 start_epmd() {
+  local pid
   [ -e "$dir/epmd.pid" ] && kill -0 "$(cat "$dir/epmd.pid")" 2>/dev/null && return
   HOME=$dir/home setsid epmd -port "$epmd_port" -address 127.0.0.1 \
     > "$dir/log/epmd.log" 2>&1 < /dev/null &
-  echo $! > "$dir/epmd.pid"
+  pid=$!
+  echo $pid > "$dir/epmd.pid"
+  until epmd -port "$epmd_port" -names > /dev/null 2>&1; do
+    kill -0 $pid 2>/dev/null || { echo "epmd ended while starting" >&2; return 1; }
+    sleep 0.05
+  done
 }
 
 # Starts what DIR is configured for; fails when it does not come up.
@@ -154,8 +164,9 @@ start_once() {
   beam_arguments+=" -kernel inet_dist_use_interface {127,0,0,1}"
   # A node that says nothing is given up after seconds: no test waits for the minute it is.
   [ -z "$peer" ] || beam_arguments+=" -kernel net_ticktime 8"
-  if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd; fi
+  if [ -z "$peer" ] || [ "$peer" = "$dir" ]; then start_epmd || return 1; fi
   env -u RABBITMQ_HOME HOME="$dir/home" ERL_EPMD_PORT="$epmd_port" ERL_EPMD_ADDRESS=127.0.0.1 \
+    ERL_FLAGS="$no_epmd" \
     RABBITMQ_CONF_ENV_FILE="$dir/none" RABBITMQ_NODENAME="reclaim$port@localhost" \
     RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" RABBITMQ_DIST_PORT="$dist_port" \
     RABBITMQ_BASE="$dir" RABBITMQ_MNESIA_BASE="$dir/mnesia" RABBITMQ_LOG_BASE="$dir/log" \
@@ -166,6 +177,10 @@ start_once() {
     setsid "${servers[-1]}" > "$dir/log/console.log" 2>&1 < /dev/null &
   local pid=$!
   echo $pid > "$dir/server.pid"
+  # Already now: OWNER may end while it waits.
+  if [ -n "$owner" ]; then
+    setsid "$0" watch "$dir" --owner-pid "$owner" > /dev/null 2>&1 < /dev/null &
+  fi
   wait_ready $pid || return 1
   printf '{"port": %d, "tls_port": %d, "user": "reclaim", "password": "s3cret@:pw", "pid": %d, ' \
     "$port" "$tls_port" "$pid"
@@ -181,7 +196,7 @@ start() {
     chosen=no
     [ -e "$dir/ports" ] || { configure; chosen=yes; }
     start_once && return
-    tail -n 40 "$dir/log/console.log" >&2
+    tail -n 40 "$dir/log/console.log" >&2 || true
     stop KILL
     [ $chosen = yes ] && [ "$try" -lt 3 ] || exit 1
     echo "retried ($try of 2): rabbitmq-server on other ports" >&2
@@ -202,8 +217,7 @@ processes() { grep -lzxsF "HOME=$dir/home" /proc/[0-9]*/environ | cut -d/ -f3; }
 # The server leads a process group of its own; what is left after a while is killed.
 stop() {
   local pid left
-  if [ "$1" = TERM ] && [ -e "$dir/server.pid" ]; then
-    pid=$(cat "$dir/server.pid")
+  if [ "$1" = TERM ] && pid=$(cat "$dir/server.pid" 2>/dev/null); then  # else a watcher was faster
     kill -TERM -- -"$pid" 2>/dev/null || true
     for _ in $(seq 300); do
       alive "$pid" || break
@@ -231,12 +245,7 @@ watch_owner() {
 }
 
 case $command in
-  start)
-    start
-    if [ -n "$owner" ]; then
-      setsid "$0" watch "$dir" --owner-pid "$owner" > /dev/null 2>&1 < /dev/null &
-    fi
-    ;;
+  start) start ;;
   watch) watch_owner ;;
   stop) stop TERM ;;
   kill) stop KILL ;;

@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "config/settings.h"
 #include "state/base/unique_fd.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::cli {
 namespace {
@@ -109,8 +109,7 @@ TEST(DoctorCluster, WhoHasTheSlotsAndWhoWouldTakeOver) {
 }
 
 TEST(DoctorUdev, RulesThatListNothingOrNotAllAreNoOk) {
-  std::string folder = (std::filesystem::temp_directory_path() / "reclaim-udev-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const TempFolder folder;
   const config::Settings settings =
       settings_of("[nvme]\ndevice_spec = {\"vendor_id\": \"144d\"}\n");
   nvme::DriveFacts ours;
@@ -121,9 +120,9 @@ TEST(DoctorUdev, RulesThatListNothingOrNotAllAreNoOk) {
   other.address = *parse_pci_address("0000:01:00.0");
   other.vendor_id = 0x8086;
   const auto look = [&](const std::string& rules) {
-    if (!rules.empty()) std::ofstream(folder + "/59-reclaim.rules") << rules;
+    if (!rules.empty()) std::ofstream(folder / "59-reclaim.rules") << rules;
     Chart chart;
-    check_udev_rules(settings, {ours, other}, chart, {folder + "/none", folder});
+    check_udev_rules(settings, {ours, other}, chart, {folder / "none", folder.path()});
     return lines(chart);
   };
   EXPECT_THAT(look(""), ElementsAre("udev rules warning: 59-reclaim.rules is installed nowhere"));
@@ -133,11 +132,11 @@ TEST(DoctorUdev, RulesThatListNothingOrNotAllAreNoOk) {
               ElementsAre(HasSubstr("does not list 0000:c1:00.0")));
   EXPECT_THAT(look("ENV{.RECLAIM_IDS}==\"*0x144d:0xa80a*\", ENV{RECLAIM_OWNED}=\"1\"\n"),
               ElementsAre(HasSubstr("lists all 1 of our drives")));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(DoctorContainer, SaysWhatOfTheHostIsKeptFromIt) {
-  const std::string root = testing::TempDir() + "doctor-container";
+  const TempFolder folder;
+  const std::string root = folder.path();
   std::filesystem::create_directories(root + "/proc/1/ns");
   nvme::Options options;
   options.proc_root = root + "/proc";
@@ -151,7 +150,6 @@ TEST(DoctorContainer, SaysWhatOfTheHostIsKeptFromIt) {
   };
   EXPECT_THAT(look("pid:[4026531836]"), ElementsAre(HasSubstr("processes ok: ")));
   EXPECT_THAT(look("pid:[4026532000]"), ElementsAre(HasSubstr("processes error: ")));
-  std::filesystem::remove_all(root);
 }
 
 // A loopback port that somebody listens at, who never says a word.
@@ -244,15 +242,10 @@ TEST(DoctorTimeout, TheLargestDriveThatIsZeroedIsNamed) {
 // A sysfs with no drive, at first.
 class SmallSysfs final {
  public:
-  SmallSysfs() : path_(testing::TempDir() + "reclaim-sysfs-" + std::to_string(::getpid())) {
-    std::filesystem::create_directories(path_ + kDevices);
-  }
-  SmallSysfs(const SmallSysfs&) = delete;
-  SmallSysfs& operator=(const SmallSysfs&) = delete;
-  ~SmallSysfs() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  SmallSysfs() { std::filesystem::create_directories(folder_ / kDevices); }
+  [[nodiscard]] std::string path() const { return folder_.path(); }
   void add_drive() const {
-    const std::string folder = path_ + kDevices + "/0000:c1:00.0";
+    const std::string folder = folder_ / kDevices + "/0000:c1:00.0";
     std::filesystem::create_directories(folder);
     for (const auto& [name, text] :
          {std::pair("class", "0x010802"), {"vendor", "0x144d"}, {"device", "0xa80a"}}) {
@@ -261,8 +254,8 @@ class SmallSysfs final {
   }
 
  private:
-  static constexpr const char* kDevices = "/bus/pci/devices";
-  std::string path_;
+  static constexpr const char* kDevices = "bus/pci/devices";
+  TempFolder folder_;
 };
 
 TEST(DoctorClaims, ADriveThatIsClaimedTwiceIsAnError) {

@@ -11,6 +11,7 @@
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
 #include "tests/source_path.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::cli {
 namespace {
@@ -102,7 +103,8 @@ TEST(Explain, ATableForPeople) {
 }
 
 TEST(Explain, AFileThatCannotBeReadIsNamed) {
-  const std::string good = ::testing::TempDir() + "explain_good.jsonl";
+  const TempFolder folder;
+  const std::string good = folder / "good.jsonl";
   std::ofstream(good) << kDelete << '\n';
   ExplainOptions options;
   options.files = {"/nonexistent/file", good, "/tmp", "-"};
@@ -117,7 +119,8 @@ TEST(Explain, AFileThatCannotBeReadIsNamed) {
 }
 
 TEST(Explain, AnEmptyFileIsNoError) {
-  const std::string empty = ::testing::TempDir() + "explain_empty.jsonl";
+  const TempFolder folder;
+  const std::string empty = folder / "empty.jsonl";
   std::ofstream(empty).close();
   ExplainOptions options;
   options.files = {empty};

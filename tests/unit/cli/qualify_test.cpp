@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <pugixml.hpp>
@@ -12,6 +11,7 @@
 #include "cli/qualify_stages.h"
 #include "cli/qualify_state.h"
 #include "nvme/qualify/judgement.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::cli {
 namespace {
@@ -118,14 +118,8 @@ TEST(QualifyStages, BeforeEachItIsLookedAgainAndARefusalEndsThem) {
 
 class QualifyStateTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string folder =
-        (std::filesystem::temp_directory_path() / "reclaim-qualify-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-    folder_ = folder;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  const TempFolder temp_;
+  const std::filesystem::path& folder_ = temp_.path();
 };
 
 TEST_F(QualifyStateTest, ALaterRunFindsWhatWasSavedOfThatSerial) {

@@ -5,9 +5,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/temp_folder.h"
 
 namespace reclaim::config {
 namespace {
@@ -20,13 +21,10 @@ using testing::IsEmpty;
 class Load : public testing::Test {
  protected:
   Load() {
-    std::string pattern = testing::TempDir() + "reclaim-load-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     request_.default_file = root_ + "/reclaim.conf";
     request_.default_dir = root_ + "/reclaim.conf.d";
     request_.purpose = Purpose::tool;
   }
-  ~Load() override { std::filesystem::remove_all(root_); }
 
   std::string write(const std::string& name, const std::string& text, mode_t mode = 0640) {
     const std::filesystem::path path = std::filesystem::path(root_) / name;
@@ -52,7 +50,8 @@ class Load : public testing::Test {
     return out;
   }
 
-  std::string root_;
+  const TempFolder folder_;
+  const std::string root_ = folder_.path();
   LoadRequest request_;
 };
 

@@ -7,10 +7,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
+#include "tests/temp_folder.h"
 #include "tests/unit/config/settings_fixture.h"
 
 namespace reclaim::config {
@@ -161,12 +160,6 @@ TEST(EveryDrive, WithManageProvidersIsAnErrorUnlessItIsMeant) {
 
 class FileRemarks : public testing::Test {
  protected:
-  FileRemarks() {
-    std::string pattern = testing::TempDir() + "reclaim-security-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~FileRemarks() override { std::filesystem::remove_all(root_); }
-
   std::string make(const std::string& name, mode_t mode) {
     const std::string path = root_ + "/" + name;
     std::ofstream(path) << "x";
@@ -174,7 +167,8 @@ class FileRemarks : public testing::Test {
     return path;
   }
 
-  std::string root_;
+  const TempFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(FileRemarks, KeysThatOthersReadAreToldEach) {

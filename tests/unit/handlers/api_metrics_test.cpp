@@ -8,6 +8,7 @@
 
 #include "handlers/metrics/worker_metrics.h"
 #include "tests/source_path.h"
+#include "tests/test_seed.h"
 #include "tests/unit/handlers/api_fixture.h"
 
 namespace reclaim::api {
@@ -114,10 +115,7 @@ TEST_F(ApiMetricsTest, AHostThatCannotBeReadIsNoFleet) {
 
 // In pieces, and each of them all the same: any number of hosts, whatever they call themselves.
 TEST_F(ApiMetricsTest, EveryMetricHasOneHeadAndALineOfEveryHost) {
-  std::random_device entropy;
-  const unsigned seed = entropy();
-  fmt::print("random hosts from seed {}\n", seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   constexpr std::string_view kLetters = "ab\"\\\n\x01\xff{}";
   for (const std::size_t hosts :
        {std::size_t{0}, std::size_t{1}, std::size_t{128}, std::size_t{100} + random() % 400}) {

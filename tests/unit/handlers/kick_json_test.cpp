@@ -11,6 +11,7 @@
 #include "state/base/json.h"
 #include "state/base/rapidjson.h"
 #include "tests/source_path.h"
+#include "tests/test_seed.h"
 
 namespace reclaim {
 namespace {
@@ -159,9 +160,7 @@ TEST(JsonRead, ANulEndsNoText) {
 }
 
 TEST(JsonRead, UndoesAppend) {
-  const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     for (auto i = random() % 40; i > 0; --i) text += static_cast<char>(random() % 128);
@@ -241,9 +240,7 @@ TEST(JsonRead, SeesWhatADocumentHoldsInTheRecordedTraffic) {
 
 TEST(JsonRead, AgreesWithRapidJsonOnDamagedTexts) {
   std::ifstream in(source_path("tests/data/nova-2026.2/notifications.jsonl"));
-  const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   const std::string bytes = "{}[]\":,\\u0e1tfn \n\t-+.Ed\x80\xc3\xff";
   int accepted = 0;
   for (std::string line; std::getline(in, line);) {

@@ -10,6 +10,7 @@
 #include "handlers/bus/notification.h"
 #include "state/base/json.h"
 #include "tests/source_path.h"
+#include "tests/test_seed.h"
 #include "tests/unit/handlers/kick_messages.h"
 
 namespace reclaim {
@@ -87,9 +88,7 @@ TEST(Storage, EveryTruncationIsClean) {
 
 TEST(Storage, DamagedTextsStayClean) {
   const std::string body = enveloped(message("x", "y", "{}"));
-  const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   const std::string bytes = "{}[]\":,\\u";
   const std::size_t name = body.find("_context");
   for (int round = 0; round < 3000; ++round) {

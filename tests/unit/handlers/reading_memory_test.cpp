@@ -8,6 +8,8 @@
 #include <random>
 #include <set>
 
+#include "tests/test_seed.h"
+
 namespace reclaim {
 namespace {
 
@@ -229,9 +231,7 @@ TEST_F(Memory, WherePlacementTellsNoTimeCyborgsAreReadEachTime) {
 // What is remembered is what Placement has, whatever Nova, Cyborg and operators did in between, and
 // whichever of its servers they asked.
 TEST_F(Memory, HidesNoFreedAndNoDirtyDevice) {
-  const std::uint32_t seed = std::random_device()();
-  std::mt19937 draw(seed);
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 draw(test_seed());
   books.cyborgs = {2};
   const std::vector<std::string> consumers{"a", "b", "c"};
   std::size_t spared = 0;

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <random>
 #include <set>
-#include <string>
 #include <vector>
+
+#include "tests/test_seed.h"
 
 namespace reclaim::listener {
 namespace {
@@ -61,9 +62,7 @@ TEST(AckWindow, ANewChannelBeginsAtOne) {
 }
 
 TEST(AckWindow, NeverAcksWhatIsNotSettled) {
-  const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   for (int round = 0; round < 200; ++round) {
     AckWindow window;
     std::vector<std::uint64_t> out;

@@ -18,6 +18,7 @@
 #include "nvme/command/file.h"
 #include "nvme/command/run_command.h"
 #include "state/base/unique_fd.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -43,17 +44,10 @@ class Lines final : public Logger {
 
 struct CommandTest : ::testing::Test {
   void SetUp() override {
-    // Every directory above a command has to be its owner's, which /tmp is not: root's home is.
-    std::string name =
-        (fs::path(::geteuid() == 0 ? "/root" : fs::current_path().string()) / "reclaim-step-XXXXXX")
-            .string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
     options.owner = ::geteuid();
     options.grace_ms = 200;
     if (::geteuid() != 0) GTEST_SKIP() << "directories above the test's are root's: run it as root";
   }
-  void TearDown() override { fs::remove_all(folder); }
 
   std::string script(std::string_view body, std::string_view interpreter = "/bin/sh") {
     const fs::path path = folder / ("step" + std::to_string(scripts++));
@@ -100,7 +94,9 @@ struct CommandTest : ::testing::Test {
     return ::kill(pid, 0) != 0;
   }
 
-  fs::path folder;
+  // Every directory above a command has to be its owner's, which /tmp is not: root's home is.
+  const TempFolder temp{::geteuid() == 0 ? fs::path("/root") : fs::current_path()};
+  const fs::path& folder = temp.path();
   int scripts = 0;
   std::string input = R"({"protocol":1,"address":"0000:c1:00.0"})";
   CommandOptions options;
@@ -281,12 +277,12 @@ TEST_F(CommandTest, WhatOthersCouldHaveWrittenIsRefused) {
   EXPECT_THAT(refusal(folder.string()), HasSubstr("is not a regular file"));
   EXPECT_THAT(refusal((folder / "gone").string()), HasSubstr("No such file or directory"));
   // A link counts as what it leads to.
-  const fs::path open = "/tmp/reclaim-step-" + std::to_string(::getpid());
+  const TempFolder others{"/tmp"};
+  const fs::path open = others / "step";
   std::ofstream(open) << "#!/bin/sh\n";
   fs::permissions(open, fs::perms(0700));
   fs::create_symlink(open, folder / "link");
   EXPECT_THAT(refusal((folder / "link").string()), HasSubstr("`chmod go-w /tmp`"));
-  fs::remove(open);
 }
 
 TEST_F(CommandTest, WithoutAnInterpreterItCannotBeRun) {

@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "nvme/controller/buffer.h"
 #include "nvme/firmware/image.h"
 #include "nvme/firmware/plan.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::nvme {
 namespace {
@@ -138,14 +138,10 @@ TEST(FirmwarePieces, AreAsTheDriveWantsThem) {
 
 struct FirmwareImageTest : ::testing::Test {
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "reclaim-image-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
     options.owner = ::geteuid();
     image.path = folder / "x.bin";
     write("12345678");
   }
-  void TearDown() override { fs::remove_all(folder); }
   void write(const std::string& text) {
     std::ofstream(image.path, std::ios::binary) << text;
     ASSERT_EQ(::chmod(image.path.c_str(), 0644), 0);
@@ -156,7 +152,8 @@ struct FirmwareImageTest : ::testing::Test {
     return read ? "accepted" : std::string(to_string(read.error().code)) + ": " + read.error().what;
   }
 
-  fs::path folder;
+  const TempFolder temp;
+  const fs::path& folder = temp.path();
   FirmwareOptions options;
   FirmwareImage image;
 };

@@ -11,15 +11,13 @@
 #include "nvme/host/guards.h"
 #include "nvme/host/sysfs.h"
 #include "nvme/options.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::nvme {
 
 class HostTree final {
  public:
   HostTree() {
-    std::string folder = (std::filesystem::temp_directory_path() / "reclaim-host-XXXXXX").string();
-    CHECK(::mkdtemp(folder.data()) != nullptr);
-    root = folder;
     options.sysfs_root = root / "sys";
     options.dev_root = root / "dev";
     options.proc_root = root / "proc";
@@ -39,10 +37,6 @@ class HostTree final {
     link("proc/1/ns/pid", "pid:[4026531836]");
     std::filesystem::create_directories(root / "proc/1/fd");
     write("proc/swaps", "Filename\t\t\t\tType\t\tSize\n/dev/sda3   partition\t999\n");
-  }
-  ~HostTree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root, ignored);
   }
   HostTree(const HostTree&) = delete;
   HostTree& operator=(const HostTree&) = delete;
@@ -89,7 +83,8 @@ class HostTree final {
   static constexpr const char* kDisk =
       "sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.0/nvme/nvme5/nvme3n1";
 
-  std::filesystem::path root;
+  const TempFolder folder;
+  const std::filesystem::path& root = folder.path();
   Options options;
   ClaimRequest request;
 

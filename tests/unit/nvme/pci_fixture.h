@@ -14,6 +14,7 @@
 #include "state/base/log.h"
 #include "tests/emulator/host/host.h"
 #include "tests/emulator/shim/kernel.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::nvme {
 
@@ -22,9 +23,6 @@ class PciFixture : public ::testing::Test {
   static constexpr const char* kCard = "0000:3b:00.0";
 
   void SetUp() override {
-    std::string folder = (std::filesystem::temp_directory_path() / "reclaim-pci-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-    root_ = folder;
     options_.sysfs_root = root_ / "sys";
     options_.dev_root = root_ / "dev";
     options_.proc_root = root_ / "proc";
@@ -45,8 +43,6 @@ class PciFixture : public ::testing::Test {
     claim_.reset();
     emulator::set_emulator_root("");
     host_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
   }
 
   void set(const std::string& key, const std::string& value) const {
@@ -108,7 +104,8 @@ class PciFixture : public ::testing::Test {
     EXPECT_NE(result.error().what.find(says), std::string::npos) << result.error().what;
   }
 
-  std::filesystem::path root_;
+  const TempFolder folder_;
+  const std::filesystem::path& root_ = folder_.path();
   std::unique_ptr<emulator::Host> host_;
   Options options_;
   PciClaimRequest request_;

@@ -8,6 +8,8 @@
 #include <functional>
 #include <random>
 
+#include "tests/test_seed.h"
+
 namespace reclaim::nvme {
 namespace {
 
@@ -52,9 +54,7 @@ TEST(SanitizePace, TheLimitsOfAPause) {
 }
 
 TEST(SanitizePace, SeesTheEndOfASteadySanitizeWithinAMoment) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   std::uniform_int_distribution<std::int64_t> lengths(2'000, 7'200'000);
   for (int i = 0; i < 300; ++i) {
     const std::int64_t length_ms = lengths(random);

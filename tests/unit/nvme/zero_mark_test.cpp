@@ -6,6 +6,8 @@
 #include <functional>
 #include <random>
 
+#include "tests/test_seed.h"
+
 namespace reclaim::nvme {
 namespace {
 
@@ -135,10 +137,7 @@ TEST_P(ZeroMarkRefusal, BeginsWithTheFirstByte) {
 
 // Whatever is different: never the same judgement as of the same drive.
 TEST(ZeroMark, AnyOneDifferenceIsEnough) {
-  std::random_device entropy;
-  const auto seed = entropy();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   for (int round = 0; round < 2'000; ++round) {
     const ZeroMark mark = a_mark();
     Now now;

@@ -23,6 +23,7 @@
 #include "state/base/uuid.h"
 #include "state/base/uv.h"
 #include "state/base/visible.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim {
 namespace {
@@ -153,8 +154,8 @@ TEST(Visible, WhatWouldBeObeyedIsShown) {
 }
 
 TEST(Log, ForeignTextBeginsNoLineOfItsOwn) {
-  std::string path = (std::filesystem::temp_directory_path() / "reclaim-log-XXXXXX").string();
-  ::close(::mkstemp(path.data()));
+  const TempFolder folder;
+  const std::string path = folder / "log";
   for (const bool json : {false, true}) {
     LogOptions options;
     options.file = path;
@@ -167,7 +168,6 @@ TEST(Log, ForeignTextBeginsNoLineOfItsOwn) {
   std::ifstream file(path);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
-  std::filesystem::remove(path);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_NE(lines[0].find("[req-1\\x5d\\x20forged\\x0a2026"), std::string::npos) << lines[0];
   EXPECT_NE(lines[0].find("text\\x0a2026 INFO"), std::string::npos) << lines[0];
@@ -176,8 +176,8 @@ TEST(Log, ForeignTextBeginsNoLineOfItsOwn) {
 }
 
 TEST(Log, AnEmptyFieldIsLeftOut) {
-  std::string path = (std::filesystem::temp_directory_path() / "reclaim-log-XXXXXX").string();
-  ::close(::mkstemp(path.data()));
+  const TempFolder folder;
+  const std::string path = folder / "log";
   for (const bool json : {false, true}) {
     LogOptions options;
     options.file = path;
@@ -188,17 +188,16 @@ TEST(Log, AnEmptyFieldIsLeftOut) {
   }
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::filesystem::remove(path);
   EXPECT_NE(text.find("INFO a [-] text why=full\n"), std::string::npos) << text;
   EXPECT_NE(text.find(R"("why":"full")"), std::string::npos) << text;
   EXPECT_EQ(text.find("instance"), std::string::npos) << text;
 }
 
 TEST(Log, AFileThatWasMovedAwayIsOpenedAgain) {
-  std::string folder = (std::filesystem::temp_directory_path() / "reclaim-log-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const TempFolder folder;
+  const std::string moved = folder / "reclaim.log.1";
   LogOptions options;
-  options.file = folder + "/reclaim.log";
+  options.file = folder / "reclaim.log";
   const auto logger = make_spdlog_logger(options);
   ASSERT_TRUE(logger.ok());
   const auto text_of = [](const std::string& path) {
@@ -206,10 +205,10 @@ TEST(Log, AFileThatWasMovedAwayIsOpenedAgain) {
     return std::string{std::istreambuf_iterator<char>(file), {}};
   };
   (*logger)->info("a", "before");
-  std::filesystem::rename(options.file, folder + "/reclaim.log.1");
+  std::filesystem::rename(options.file, moved);
   (*logger)->reopen();
   (*logger)->info("a", "after");
-  EXPECT_NE(text_of(folder + "/reclaim.log.1").find("before"), std::string::npos);
+  EXPECT_NE(text_of(moved).find("before"), std::string::npos);
   const std::string text = text_of(options.file);
   EXPECT_NE(text.find("after"), std::string::npos);
   EXPECT_EQ(text.find("before"), std::string::npos);
@@ -217,7 +216,6 @@ TEST(Log, AFileThatWasMovedAwayIsOpenedAgain) {
   EXPECT_TRUE(std::regex_search(
       text, std::regex(R"(^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d \d+ INFO a )")))
       << text;
-  std::filesystem::remove_all(folder);
 }
 
 // The journal takes a line's priority from its beginning, and has time and process by itself.

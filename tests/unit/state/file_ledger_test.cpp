@@ -22,6 +22,7 @@
 #include "state/device/record.h"
 #include "state/ledger/host_lock.h"
 #include "state/ledger/ledger_file.h"
+#include "tests/temp_folder.h"
 
 namespace {
 
@@ -54,15 +55,7 @@ class Lines final : public Logger {
 
 class FileLedgerTest : public testing::Test {
  protected:
-  FileLedgerTest() {
-    std::string pattern = fs::temp_directory_path() / "reclaim-ledger-XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    options_.state_path = pattern;
-  }
-  ~FileLedgerTest() override {
-    std::error_code ignored;
-    fs::remove_all(options_.state_path, ignored);
-  }
+  FileLedgerTest() { options_.state_path = folder_.path(); }
 
   std::string path() const { return options_.state_path + "/ledger"; }
 
@@ -93,6 +86,7 @@ class FileLedgerTest : public testing::Test {
   }
   void write(const std::string& text) const { std::ofstream(path()) << text; }
 
+  const TempFolder folder_;
   Lines logger_;
   uv::Loop loop_;
   FileLedgerOptions options_;

@@ -4,9 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -15,21 +13,15 @@
 #include "state/base/check.h"
 #include "state/certificate/chain.h"
 #include "state/device/record.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim::proof {
 
 class ProofTest : public testing::Test {
  protected:
   ProofTest() {
-    std::string pattern = std::filesystem::temp_directory_path() / "reclaim-proof-XXXXXX";
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    state_path_ = pattern;
     folder_ = state_path_ + "/certificates";
     key_path_ = state_path_ + "/certificate.key";
-  }
-  ~ProofTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(state_path_, ignored);
   }
 
   static std::string id_of(int number) {
@@ -102,7 +94,8 @@ class ProofTest : public testing::Test {
     return lines;
   }
 
-  std::string state_path_;
+  const TempFolder temp_;
+  const std::string state_path_ = temp_.path();
   std::string folder_;
   std::string key_path_;
 };

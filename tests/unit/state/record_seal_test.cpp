@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "state/certificate/order_seal.h"
+#include "tests/temp_folder.h"
 
 namespace reclaim {
 namespace {
@@ -17,13 +18,6 @@ using testing::HasSubstr;
 using SealCheck = RecordSeal::SealCheck;
 
 struct KeyFolder : testing::Test {
-  KeyFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "mac_key_XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  ~KeyFolder() override { std::filesystem::remove_all(folder); }
-
   [[nodiscard]] std::string path() const { return default_host_key(folder); }
   void write(const std::string& text, std::filesystem::perms mode) const {
     std::ofstream(path()) << text;
@@ -31,7 +25,8 @@ struct KeyFolder : testing::Test {
   }
   [[nodiscard]] MacKey key() const { return *MacKey::load_or_create(path()); }
 
-  std::string folder;
+  const TempFolder temp;
+  const std::string folder = temp.path();
 };
 
 constexpr auto kOwnerOnly = std::filesystem::perms::owner_read;
