@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STACK = os.path.join(os.path.dirname(HERE), "stack")
 ROOT = os.path.abspath(os.path.join(HERE, "../../.."))
 # Where the build put what is tested; ctest says it (CMakeLists.txt beside this).
-BUILD = os.path.abspath(os.environ.get("RECLAIM_BUILD", os.path.join(ROOT, "build/dev")))
+BUILD = os.path.abspath(os.environ.get("RECLAIM_BUILD", os.path.join(ROOT, "build/test")))
 sys.path.insert(0, STACK)
 
 import openstack  # noqa: E402  (stack/openstack.py)
