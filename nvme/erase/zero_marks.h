@@ -25,8 +25,8 @@ class ZeroMarks final {
   // Before the first byte behind `position_bytes` is written.
   void begin(std::uint64_t position_bytes);
   // What is done up to `position_bytes`, once it is flushed. `ended`: nothing is in flight any
-  // more, and nothing more is written. None: nothing can be marked, or nothing was written since
-  // the last mark, which allows for more of our writes than another one would now.
+  // more, and nothing more is written. None: nothing can be marked, or the mark before holds:
+  // nothing was written since, and it allows for more of our writes than one of now would.
   [[nodiscard]] std::optional<std::string> take(std::uint64_t position_bytes, bool ended);
 
  private:
