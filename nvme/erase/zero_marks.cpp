@@ -54,8 +54,9 @@ Result<ZeroMark> ZeroMarks::marked(std::uint64_t position_bytes, bool ended) {
   }
   auto now = host_writes();
   const bool moved = !now || *now != host_writes_ || position_bytes != position_bytes_;
-  if (!moved && !(ended && counts_))
+  if (!moved && !(ended && counts_)) {
     return Error{Errc::busy, "nothing was written since the last mark"};
+  }
   if (now && !counts_ && *now == host_writes_) now = counted_write();
   if (!now) return std::move(now).error();
   if (*now < host_writes_) return Error{Errc::not_found, "the drive's counter went back"};
