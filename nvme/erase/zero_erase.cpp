@@ -155,7 +155,7 @@ class Zeroing final {
   }
 
   Status run(const ReportProgress& on_progress) {
-    if (request_.on_mark) marks_.begin();
+    if (request_.on_mark) marks_.begin(verified_bytes_);
     while (true) {
       const SweepResult swept = zero_from(verified_bytes_, on_progress);
       begun_ = begun_ || swept.bytes_begun > 0;

@@ -27,12 +27,13 @@ ZeroTarget zero_target(const DriveContext& drive) {
   return target;
 }
 
-void ZeroMarks::begin() {
+void ZeroMarks::begin(std::uint64_t position_bytes) {
   if (auto provable = check_provable(zero_target(drive_)); !provable) {
     return give_up(provable.error());
   }
   const auto now = host_writes();
   if (!now) return give_up(now.error());
+  position_bytes_ = position_bytes;
   host_writes_ = *now;
 }
 
@@ -52,6 +53,10 @@ Result<ZeroMark> ZeroMarks::marked(std::uint64_t position_bytes, bool ended) {
     if (auto flushed = flush(ns.fd.get()); !flushed) return std::move(flushed).error();
   }
   auto now = host_writes();
+  const bool moved = !now || *now != host_writes_ || position_bytes != position_bytes_;
+  if (!moved && !(ended && counts_)) {
+    return Error{Errc::busy, "nothing was written since the last mark"};
+  }
   if (now && !counts_ && *now == host_writes_) now = counted_write();
   if (!now) return std::move(now).error();
   if (*now < host_writes_) return Error{Errc::not_found, "the drive's counter went back"};
@@ -62,6 +67,7 @@ Result<ZeroMark> ZeroMarks::marked(std::uint64_t position_bytes, bool ended) {
   mark.position_bytes = position_bytes;
   mark.host_writes = *now;
   mark.host_writes_max = *now + (ended ? 0 : 2 * (*now - host_writes_));
+  position_bytes_ = position_bytes;
   host_writes_ = *now;
   return mark;
 }

@@ -22,10 +22,11 @@ class ZeroMarks final {
   ZeroMarks(const DriveContext& drive, EraseMethod method, std::span<const std::byte> zeros)
       : drive_(drive), method_(method), zeros_(zeros) {}
 
-  // Before the first byte is written, of the whole or of what is left of it.
-  void begin();
+  // Before the first byte behind `position_bytes` is written.
+  void begin(std::uint64_t position_bytes);
   // What is done up to `position_bytes`, once it is flushed. `ended`: nothing is in flight any
-  // more, and nothing more is written. None: nothing can be marked.
+  // more, and nothing more is written. None: nothing can be marked, or the mark before holds:
+  // nothing was written since, and it allows for more of our writes than one of now would.
   [[nodiscard]] std::optional<std::string> take(std::uint64_t position_bytes, bool ended);
 
  private:
@@ -38,8 +39,9 @@ class ZeroMarks final {
   const EraseMethod method_;
   const std::span<const std::byte> zeros_;
   bool marks_ = true;
-  bool counts_ = false;            // the drive has counted one of our writes
-  std::uint64_t host_writes_ = 0;  // at the last mark, or at the beginning
+  bool counts_ = false;               // the drive has counted one of our writes
+  std::uint64_t position_bytes_ = 0;  // of the last mark, or at the beginning
+  std::uint64_t host_writes_ = 0;     // then
 };
 
 }  // namespace reclaim::nvme

@@ -21,7 +21,7 @@ from cyborg_case import CyborgSetting, new_uuid  # noqa: E402
 from sanitize_bench import Cleanups  # noqa: E402
 
 LOOK_S = 0.01
-WITHIN_S = 90
+WITHIN_S = 300
 
 
 def seconds_to_reserved(made, instance, notify):

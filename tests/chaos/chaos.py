@@ -35,7 +35,7 @@ from watchers import Watchers  # noqa: E402
 
 PROGRESS_S = 10
 SURVEY_S = 15
-CERTIFIED_S = 30  # from the last release until its certificate is sealed
+CERTIFIED_S = 300  # from the last release until its certificate is sealed
 BOUND_S = 240  # from the end of all faults until every device is back
 
 

@@ -34,7 +34,7 @@ class DriveThreadTest : public GuestTest {
     return answer ? *std::move(answer) : Result<T>(Error{Errc::unknown, "no answer"});
   }
   void turn_until(const std::function<bool()>& done) {
-    const std::int64_t deadline = clock_.now().mono.ms + 120'000;
+    const std::int64_t deadline = clock_.now().mono.ms + 300'000;
     uv::Timer tick(loop_.raw());
     tick.start(20, 20, [] {});
     while (!done() && clock_.now().mono.ms < deadline) loop_.run_once();

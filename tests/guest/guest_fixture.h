@@ -108,7 +108,7 @@ class GuestTest : public ::testing::Test {
     return std::string("/sys/bus/pci/devices/") + address;
   }
   static bool eventually(const std::function<bool()>& done) {
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 3'000; ++i) {
       if (done()) return true;
       ::usleep(100'000);
     }

@@ -47,7 +47,7 @@ class Consumer final {
   [[nodiscard]] bool wait(const std::function<bool()>& done) {
     bool late = false;
     uv::Timer patience(loop_.raw());
-    patience.start(60'000, 0, [&] { late = true; });
+    patience.start(300'000, 0, [&] { late = true; });
     uv::Timer tick(loop_.raw());
     tick.start(20, 20, [] {});
     while (!done() && !late) loop_.run_once();

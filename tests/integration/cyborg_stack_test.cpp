@@ -169,7 +169,7 @@ TEST_F(CyborgStack, AnArqThatCannotBeReadFailsTheWholeRead) {
 
 TEST_F(CyborgStack, FaultsOnTheWay) {
   CyborgOptions made = options();
-  made.session.timeout_ms = 5'000;
+  made.session.timeout_ms = 60'000;
   CyborgBench bench(made);
   ASSERT_TRUE(bench.read("bind-host").ok());
   (void)cyborg_->run("fault", {"kind=503", "path=/v2/devices"});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <fmt/core.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,7 +27,7 @@
 namespace reclaim::testing {
 
 // How long a test waits for what must come; a slow machine keeps it.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kPatience{300};
 
 class LogLines final : public Logger {
  public:
@@ -199,7 +200,7 @@ inline Ran run(const std::string& command) {
 }
 
 inline Ran curl(const std::string& arguments) {
-  return run("curl --noproxy '*' -sS --max-time 30 " + arguments);
+  return run(fmt::format("curl --noproxy '*' -sS --max-time {} ", kPatience.count()) + arguments);
 }
 
 }  // namespace reclaim::testing

@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "tests/integration/http_crowd.h"
 #include "tests/integration/http_fixture.h"
@@ -31,10 +33,10 @@ class HttpHostile : public HttpTest {
     static_cast<void>(wire.say(text));
     return wire.hear_all();
   }
-  static HttpServerOptions hasty() {
+  // Hasty in one thing alone: a slow machine may be late with any other.
+  static HttpServerOptions hasty(std::int64_t HttpServerOptions::*timeout_ms) {
     HttpServerOptions hasty = options();
-    hasty.head_timeout_ms = hasty.idle_timeout_ms = hasty.write_timeout_ms = 300;
-    hasty.answer_timeout_ms = 300;
+    hasty.*timeout_ms = 300;
     return hasty;
   }
 };
@@ -95,16 +97,11 @@ TEST_F(HttpHostile, AByteAtATimeIsServedAndSoIsAReset) {
   EXPECT_TRUE(eventually([&] { return connections() == 0; }));
 }
 
-TEST_F(HttpHostile, SlowHeadsAndBodiesTimeOutAndSilenceIsClosed) {
-  serve(hasty());
+TEST_F(HttpHostile, SlowHeadsAndBodiesTimeOut) {
+  serve(hasty(&HttpServerOptions::head_timeout_ms));
   EXPECT_THAT(said("GET / HT"), AllOf(StartsWith("HTTP/1.1 408 "), HasSubstr("head")));
   EXPECT_THAT(said("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nabc"),
               AllOf(StartsWith("HTTP/1.1 408 "), HasSubstr("body")));
-  EXPECT_EQ(said(""), "");
-  Wire idle = Wire::tcp(port());
-  ASSERT_TRUE(idle.say(kGet));
-  EXPECT_THAT(idle.hear_answer(), StartsWith("HTTP/1.1 200 "));
-  EXPECT_EQ(idle.hear_all(), "");
   EXPECT_TRUE(eventually([&] { return connections() == 0; }));
   // One byte now and then does not move the limit.
   Wire slow = Wire::tcp(port());
@@ -117,8 +114,21 @@ TEST_F(HttpHostile, SlowHeadsAndBodiesTimeOutAndSilenceIsClosed) {
   }));
 }
 
+TEST_F(HttpHostile, SilenceIsClosed) {
+  serve(hasty(&HttpServerOptions::idle_timeout_ms));
+  EXPECT_EQ(said(""), "");
+  // A slow machine may be idle for too long before it asks; then it asks again.
+  std::optional<Wire> idle;
+  ASSERT_TRUE(eventually([&] {
+    idle.emplace(Wire::tcp(port()));
+    return idle->say(kGet) && idle->hear_answer().starts_with("HTTP/1.1 200 ");
+  }));
+  EXPECT_EQ(idle->hear_all(), "");
+  EXPECT_TRUE(eventually([&] { return connections() == 0; }));
+}
+
 TEST_F(HttpHostile, AHandlerThatNeverAnswersIsAnsweredFor) {
-  serve(hasty());
+  serve(hasty(&HttpServerOptions::answer_timeout_ms));
   Wire wire = Wire::tcp(port());
   ASSERT_TRUE(wire.say(std::string("GET /held HTTP/1.1\r\nHost: h\r\n\r\n") + kGet));
   const std::string heard = wire.hear_all();
@@ -171,9 +181,11 @@ TEST_F(HttpHostile, WithoutAnIdleOneTheNewcomerIsTurnedAway) {
   Wire held_one = Wire::tcp(port());
   ASSERT_TRUE(held_one.say("GET /held HTTP/1.1\r\nHost: h\r\n\r\n"));
   Wire half = Wire::tcp(port());
-  ASSERT_TRUE(half.say("GET /"));
+  ASSERT_TRUE(
+      half.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n"
+               "Expect: 100-continue\r\n\r\n"));
+  EXPECT_THAT(half.hear_head(), StartsWith("HTTP/1.1 100 "));
   ASSERT_TRUE(eventually([&] { return held() == 1 && connections() == 2; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // half's bytes are read
   EXPECT_THAT(said(kGet), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: 1\r\n"),
                                 HasSubstr("too many connections")));
   EXPECT_EQ(server_counters().turned_away, 1U);
@@ -182,7 +194,7 @@ TEST_F(HttpHostile, WithoutAnIdleOneTheNewcomerIsTurnedAway) {
 }
 
 TEST_F(HttpHostile, AClientThatReadsNothingLosesItsConnection) {
-  serve(hasty());
+  serve(hasty(&HttpServerOptions::write_timeout_ms));
   Wire deaf = Wire::tcp(port(), 4'096);
   ASSERT_TRUE(deaf.say("GET /large?bytes=30000000 HTTP/1.1\r\nHost: h\r\n\r\n"));
   ASSERT_TRUE(eventually([&] { return server_counters().requests == 1; }));
@@ -240,13 +252,19 @@ TEST_F(HttpHostile, WithoutDescriptorsAcceptingWaits) {
   for (int fd = dup(0); fd >= 0; fd = dup(0)) taken.emplace_back(fd);
   ASSERT_FALSE(taken.empty());
   taken.pop_back();  // for the client's own end
+  const auto began = std::chrono::steady_clock::now();
   Wire wire = Wire::tcp(port());
   ASSERT_TRUE(wire.say(kGet));
-  EXPECT_TRUE(eventually(
-      [&] { return log().text().find("cannot accept a connection") != std::string::npos; }));
-  // It rests between its tries, rather than to try all the time.
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  EXPECT_LT(log().text().size(), 10'000U);
+  // It rests between its tries, for a tick of at least 10 ms, rather than to try all the time.
+  const auto tries = [&] {
+    const std::string text = log().text();
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_TRUE(eventually([&] { return tries() > 2; }));
+  const std::int64_t tried = tries();
+  EXPECT_THAT(log().text(), HasSubstr("cannot accept a connection"));
+  const auto took = std::chrono::steady_clock::now() - began;
+  EXPECT_LE(tried, took / std::chrono::milliseconds(10) + 2);
   taken.clear();
   EXPECT_THAT(wire.hear_answer(), HasSubstr("GET /x"));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -254,7 +272,7 @@ TEST_F(HttpHostile, WithoutDescriptorsAcceptingWaits) {
 
 TEST_F(HttpHostile, TlsThatIsBrokenOffOrNeverBegunIsClosed) {
   make_certificate();
-  HttpServerOptions wanted = hasty();
+  HttpServerOptions wanted = hasty(&HttpServerOptions::head_timeout_ms);
   wanted.tls_cert_file = cert_file();
   wanted.tls_key_file = key_file();
   serve(wanted);
@@ -263,7 +281,11 @@ TEST_F(HttpHostile, TlsThatIsBrokenOffOrNeverBegunIsClosed) {
   EXPECT_THAT(said("\x16\x03\x01\xff\xff garbage that is not a record at all"),
               Not(HasSubstr("SILENCE")));
   EXPECT_TRUE(eventually([&] { return connections() == 0; }));
-  EXPECT_THAT(curl("--cacert " + cert_file() + " '" + url() + "/x'").output, HasSubstr("GET /x"));
+  // A slow machine may be late with a good handshake, too.
+  EXPECT_TRUE(eventually([&] {
+    const testing::Ran got = curl("--cacert " + cert_file() + " '" + url() + "/x'");
+    return got.output.find("GET /x") != std::string::npos;
+  }));
 }
 
 // No time is asserted: what is printed is read by people, and by the end-to-end test.

@@ -68,10 +68,10 @@ class NotifierTest : public ::testing::Test {
   NotifierTest() { start(); }
   ~NotifierTest() override { stop(); }
 
-  void start() {
+  void start(int connect_timeout_ms = 60'000) {
     NotifierOptions options;
     options.amqp = broker_->options("unused");
-    options.amqp.connect_timeout_ms = 3'000;  // a broker that says nothing is soon given up
+    options.amqp.connect_timeout_ms = connect_timeout_ms;
     options.exchange = exchange();
     notifier_ = std::make_unique<Notifier>(
         loop_.raw(), options, outbox_,
@@ -219,6 +219,8 @@ TEST_F(NotifierTest, WhatNobodyListensToIsPublishedAndCounted) {
 TEST_F(NotifierTest, NotificationsWaitForABrokerThatIsAway) {
   RabbitMqClient client(*broker_);
   bind(client);
+  stop();
+  start(3'000);  // a broker that says nothing is soon given up
   broker_->pause();
   for (int i = 0; i < 3; ++i) post(Stage::rechecking, Trigger::still_burned, Stage::preparing);
   ASSERT_TRUE(run_until(loop_, [&] { return notifier_->counters().failed > 0; }));

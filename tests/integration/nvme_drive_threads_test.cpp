@@ -44,7 +44,7 @@ class DriveThreadsTest : public NvmeFixture {
   }
   template <typename Done>
   void run_until(const Done& done) {
-    const std::int64_t deadline = clock_.now().mono.ms + 60'000;
+    const std::int64_t deadline = clock_.now().mono.ms + 300'000;
     uv::Timer tick(loop_.raw());
     tick.start(5, 5, [] {});
     while (!done() && clock_.now().mono.ms < deadline) loop_.run_once();

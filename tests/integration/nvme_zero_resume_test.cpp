@@ -1,7 +1,9 @@
 // A zeroing that was stopped, or whose worker died, over the emulated controller: the next claim
 // goes on behind the last mark where nobody else can have written, and begins with the first byte
 // otherwise. Whichever it is, all is zero at the end.
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <random>
 
 #include "nvme/erase/zero_mark.h"
@@ -12,6 +14,44 @@ namespace reclaim::nvme {
 namespace {
 
 constexpr const char* kBeginsAgain = "begins with the first byte: ";
+
+// The clock of a rate limit that lets so many chunks through as the test says, however slow the
+// machine is. Whoever asks for one more waits for the test, for minutes if need be. Once it is
+// closed he has to wait for an hour, which a stop ends.
+class Sluice final : public Clock {
+ public:
+  [[nodiscard]] Now now() const override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::minutes(5), [this] { return closed_ || passed_ < let_; });
+    if (passed_ < let_) ++passed_;
+    return {WallMs{0}, MonoMs{passed_ * kHourMs}};
+  }
+  void let(std::int64_t more) {
+    change([&] { let_ += more; });
+  }
+  void close() {
+    change([&] { closed_ = true; });
+  }
+  [[nodiscard]] std::shared_ptr<RateLimit> rate(std::uint64_t chunk_bytes) const {
+    return std::make_shared<RateLimit>(chunk_bytes / kHourS, *this);
+  }
+
+ private:
+  static constexpr std::int64_t kHourS = 3'600;
+  static constexpr std::int64_t kHourMs = 1'000 * (kHourS + 60);  // more than a chunk takes
+
+  void change(const std::function<void()>& what) {
+    const std::lock_guard lock(mutex_);
+    what();
+    changed_.notify_all();
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable std::int64_t passed_ = 0;
+  std::int64_t let_ = 0;
+  bool closed_ = false;
+};
 
 class ZeroResumeTest : public NvmeFixture, public ::testing::WithParamInterface<EraseMethod> {
  protected:
@@ -42,36 +82,43 @@ class ZeroResumeTest : public NvmeFixture, public ::testing::WithParamInterface<
     ASSERT_TRUE(claimed.ok()) << claimed.error().what;
     drive_ = *std::move(claimed);
   }
-  // Zeroes until `enough` says so of its last mark, then stops: marks_ are what it told, the last
-  // one when all had come to rest.
+  // Zeroes a chunk a mark until `enough` says so of its last mark, then stops: marks_ are what it
+  // told, the last one when all had come to rest.
   void zero_until(const std::function<bool(const ZeroMark&)>& enough) {
-    request_.rules.zero_bytes_per_s_max = 8 * kMiB;
-    claim_anew();
+    claim_behind_sluice();
     auto baseline = drive_->take_baseline(stop_);
     ASSERT_TRUE(baseline.ok()) << baseline.error().what;
     baseline_ = *std::move(baseline);
+    stop_when(enough, by());
+    drive_.reset();
+    host_rate_.reset();
+    ASSERT_GE(marks_.size(), 2U);
+  }
+  void claim_behind_sluice(std::uint64_t chunks = 1) {
+    sluice_.emplace();
+    sluice_->let(static_cast<std::int64_t>(chunks));
+    host_rate_ = sluice_->rate(kMiB);
+    claim_anew();
+  }
+  void stop_when(const std::function<bool(const ZeroMark&)>& enough, EraseRequest request) {
     StopFlag early;
-    EraseRequest request = by();
     request.on_mark = [&](const std::string& mark) {
       marks_.push_back(mark);
-      if (enough(*decode_mark(mark))) early.request();
+      if (!enough(*decode_mark(mark))) return sluice_->let(1);
+      early.request();
+      sluice_->close();
     };
     const auto stopped = drive_->erase(
         request, [](EraseProgress) {}, early);
     expect_error(stopped, Errc::unknown, "stopped while zeroing");
-    drive_.reset();
-    request_.rules.zero_bytes_per_s_max = 0;
-    ASSERT_GE(marks_.size(), 2U);
   }
   void zero_a_part() {
     zero_until([](const ZeroMark& mark) { return mark.position_bytes >= kAll / 4; });
   }
-  // What a worker that was killed has left: the last mark before all came to rest. However busy the
-  // machine is, what was written behind it is within what the mark allows.
-  [[nodiscard]] std::string of_a_crash() {
-    ZeroMark mark = *decode_mark(marks_[marks_.size() - 2]);
-    mark.host_writes_max = std::max(mark.host_writes_max, host_writes());
-    return encode_mark(mark);
+  // What a worker that was killed has left: the last mark before all came to rest. One more chunk
+  // was written behind it, unless it is the first.
+  [[nodiscard]] const std::string& of_a_crash() const {
+    return marks_[marks_.size() > 2 ? marks_.size() - 3 : 0];
   }
   [[nodiscard]] const std::string& of_a_stop() const { return marks_.back(); }
 
@@ -123,6 +170,7 @@ class ZeroResumeTest : public NvmeFixture, public ::testing::WithParamInterface<
     if (counted) set("host_writes", std::to_string(host_writes() + 1));
   }
 
+  std::optional<Sluice> sluice_;
   std::vector<std::string> marks_;
   bool mounted_ = false;
 };
@@ -152,21 +200,44 @@ TEST_P(ZeroResumeTest, AfterACrashOnlyTheRestIsWritten) {
 TEST_P(ZeroResumeTest, ItIsStoppedAgainAndGoesOnOnceMore) {
   make_drive();
   zero_until([](const ZeroMark& mark) { return mark.position_bytes >= kAll / 8; });
-  request_.rules.zero_bytes_per_s_max = 8 * kMiB;
-  claim_anew();
+  const std::string mark = of_a_stop();
+  // What is read back is bounded by the same rate.
+  claim_behind_sluice(decode_mark(mark)->position_bytes / kMiB + 1);
   EraseRequest request = by();
   request.adopt_ours = true;
-  request.mark = of_a_stop();
-  StopFlag early;
-  request.on_mark = [&](const std::string& mark) {
-    marks_.push_back(mark);
-    if (decode_mark(mark)->position_bytes >= kAll / 4) early.request();
-  };
-  const auto stopped = drive_->erase(
-      request, [](EraseProgress) {}, early);
-  expect_error(stopped, Errc::unknown, "stopped while zeroing");
-  request_.rules.zero_bytes_per_s_max = 0;
+  request.mark = mark;
+  stop_when([](const ZeroMark& at) { return at.position_bytes >= kAll / 4; }, request);
+  host_rate_.reset();
   expect_goes_on(of_a_stop());
+}
+
+// Its threads are nice: beside others, none may have written when the next mark is due.
+TEST_P(ZeroResumeTest, UntilSomethingIsWrittenTheMarkBeforeHolds) {
+  make_drive();
+  zero_a_part();
+  const std::string mark = of_a_stop();
+  marks_.clear();
+  claim_behind_sluice(decode_mark(mark)->position_bytes / kMiB);  // it is read back, and no more
+  const std::uint64_t before = host_writes();
+  EraseRequest request = by();
+  request.adopt_ours = true;
+  request.mark = mark;
+  StopFlag early;
+  int looks = 0;
+  const auto stopped = drive_->erase(
+      request,
+      [&](EraseProgress progress) {
+        // The reading's last look says it too; each later one is followed by the next mark's turn.
+        if (progress.percent < 25 || ++looks < 5) return;
+        early.request();
+        sluice_->close();
+      },
+      early);
+  expect_error(stopped, Errc::unknown, "stopped while zeroing");
+  host_rate_.reset();
+  EXPECT_TRUE(marks_.empty());
+  EXPECT_EQ(host_writes(), before);
+  expect_goes_on(mark);
 }
 
 TEST_P(ZeroResumeTest, AfterAStopOneWriteCommandByAnotherIsEnough) {
@@ -215,13 +286,14 @@ TEST_P(ZeroResumeTest, AnotherSerialBeginsAgain) {
 
 TEST_P(ZeroResumeTest, ACounterThatStandsStillMarksNothing) {
   make_drive("counts_no_writes=1");
-  request_.rules.zero_bytes_per_s_max = 8 * kMiB;
-  claim_anew();
+  claim_behind_sluice(4);
   StopFlag early;
   const auto stopped = drive_->erase(
       by(),
       [&](EraseProgress progress) {
-        if (progress.percent >= 25) early.request();
+        if (progress.percent < 25) return;
+        early.request();
+        sluice_->close();
       },
       early);
   expect_error(stopped, Errc::unknown, "stopped while zeroing");

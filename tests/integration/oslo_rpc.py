@@ -27,7 +27,7 @@ def client(transport, exchange, server, operations):
     for operation in json.loads(operations):
         target = oslo_messaging.Target(exchange=exchange, topic=exchange + "-agent", server=server,
                                        version=operation["version"])
-        caller = oslo_messaging.RPCClient(transport, target, timeout=operation.get("timeout", 30))
+        caller = oslo_messaging.RPCClient(transport, target, timeout=operation.get("timeout", 300))
         arguments = {"device": primitive(operation["device"])} if "device" in operation else {}
         context = {"auth_token": "gAAAAABsecret", "request_id": "req-oslo"}
         try:

@@ -64,7 +64,7 @@ bool RabbitMqCluster::wait_whole(std::size_t as_seen_by) const {
 
 bool RabbitMqCluster::wait_answer(std::size_t index, const std::string& expression,
                                   const std::string& answer) const {
-  constexpr int kTries = 60;
+  constexpr int kTries = 300;
   for (int i = 0; i < kTries; ++i) {
     if (nodes_.at(index).ctl(fmt::format("-t 10 eval '{}'", expression)) == answer + "\n") {
       return true;

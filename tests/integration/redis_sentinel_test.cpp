@@ -94,7 +94,7 @@ TEST_F(RedisSentinelTest, AMasterThatLivesOnIsLeftWhenTheSentinelsNameAnother) {
   redis_.sentinel(0).cli({"SENTINEL", "REMOVE", "cloud"});
   redis_.sentinel(0).cli({"SENTINEL", "MONITOR", "cloud", "127.0.0.1", port_of(other), "1"});
   ASSERT_TRUE(run_until(
-      loop_, [&] { return one->state().connects == 2; }, kFailoverMs));
+      loop_, [&] { return one->state().connects >= 2; }, kFailoverMs));
   ASSERT_TRUE(writes(*one, "after"));
   EXPECT_THAT(other.cli({"GET", "key"}), HasSubstr("after"));
   EXPECT_THAT(redis_.master().cli({"GET", "key"}), HasSubstr("before"));
@@ -110,7 +110,7 @@ TEST_F(RedisSentinelTest, AServerThatBecomesAReplicaIsLeft) {
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().what, HasSubstr("READONLY"));
   EXPECT_THAT(one->state().last_error, HasSubstr("it has become a replica"));
-  ASSERT_TRUE(run_until(loop_, [&] { return one->state().connects == 2; }));
+  ASSERT_TRUE(run_until(loop_, [&] { return one->state().connects >= 2; }));
 }
 
 TEST_F(RedisSentinelTest, WhatIsCalledTheMasterIsAskedWhetherItIs) {

@@ -55,7 +55,7 @@ void RedisServer::start() {
   words.insert(words.end(), options_.begin(), options_.end());
   pid_ = spawn(words, -1);
   bool answers = false;
-  for (int i = 0; i < 600 && !answers; ++i) {
+  for (int i = 0; i < 6'000 && !answers; ++i) {
     const std::string answer = cli({"PING"});
     answers = answer.find("PONG") != std::string::npos ||
               answer.find("NOAUTH") != std::string::npos ||
@@ -124,7 +124,7 @@ RedisAddress address_of(const RedisServer& server) {
 }
 
 void wait_for(const std::function<bool()>& holds) {
-  for (int i = 0; i < 2'400; ++i) {
+  for (int i = 0; i < 6'000; ++i) {
     if (holds()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -52,7 +52,7 @@ class RedisServer final {
 // Looks now and then until it holds; a check fails when it does not within two minutes.
 void wait_for(const std::function<bool()>& holds);
 // Turns the loop until `holds`, for at most `within_ms`; false when it never did.
-bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms = 60'000);
+bool run_until(uv::Loop& loop, const std::function<bool()>& holds, int within_ms = 300'000);
 // Turns the loop for a while.
 void run_for(uv::Loop& loop, int ms);
 

@@ -31,7 +31,7 @@ class SurfacesTest : public NvmeFixture {
     request.enrolment = enrolment;
     request.method = method;
     request.accept_found = accept_found_;
-    request.timeout_ms = 20'000;
+    request.timeout_ms = 300'000;
     return drive_->run_step(
         request, [this](EraseProgress p) { progress_.push_back(p); }, stop_);
   }

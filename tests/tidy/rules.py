@@ -106,6 +106,29 @@ BANNED = [
 ]
 _BANNED = [(re.compile(p), instead, homes) for p, instead, homes in BANNED]
 
+# What makes a test red on a busy machine: (files, pattern, what to use instead, where it is needed)
+_CPP_TESTS = r"tests/.*\.(cpp|h)$"
+_PYTHON_TESTS = r"(tests/(?!tidy/)|clients/python/tests/).*\.py$"
+_END_TO_END = r"tests/integration/e2e/.*\.py$"
+_TIME_PASSED = r"(?:elapsed|took|passed)\w*"
+IMPATIENT = [
+    (_CPP_TESTS, rf"\b(EXPECT|ASSERT)_L[ET]\(\s*([\w:]*_clock::now\(\) - |{_TIME_PASSED}\b)[^,;]*,",
+     "an event that is waited for, or a clock that the test sets",
+     # A wait of two minutes is to be told from none, and no event ends either.
+     ("tests/unit/listener/amqp_stop_test.cpp",)),
+    (_CPP_TESTS, r"\b(sleep_for|u?sleep)\([^;]*\);\s*(EXPECT|ASSERT)_\w+",
+     "a wait for what is then asserted", ()),
+    (_PYTHON_TESTS, rf"\bassertLess(Equal)?\(\s*(time\.monotonic\(\) - |{_TIME_PASSED}\b)[^,]*,",
+     "an event that is waited for, or a bound that grows with the time that passed", ()),
+    (_END_TO_END, r"\btime\.sleep\(", "wait_until()",
+     # wait_until() itself, and the pace of clients that go on all the time.
+     ("tests/integration/e2e/services.py", "tests/integration/e2e/slow_clients_test.py")),
+    (_END_TO_END, r"\b(\w+_)?(timeout|deadline_s)=[1-5]?\d\b",
+     "DEADLINE_S: a busy machine makes a minute of a second", ()),
+]
+_IMPATIENT = [(re.compile(files), re.compile(pattern), instead, homes)
+              for files, pattern, instead, homes in IMPATIENT]
+
 # Spelled in two halves, so that the checker does not find itself.
 _LEFT_UNDONE = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 _MACHINE_PATH = re.compile(r"(?<![\w.$}{/-])/(wor" + r"k/|roo" + r"t/|hom" + r"e/[a-z])")
@@ -196,6 +219,16 @@ def check_banned_words(path, text):
         yield Finding(path, line_of(text, offset), "block comment; use //")
 
 
+def check_tests_are_patient(path, text):
+    code = code_only(text) if path.endswith(CPP) else text
+    for files, pattern, instead, homes in _IMPATIENT:
+        if path in homes or not files.match(path):
+            continue
+        for match in pattern.finditer(code):
+            yield Finding(path, line_of(code, match.start()),
+                          f'"{match.group(0).strip()}" is red on a busy machine; use {instead}')
+
+
 def check_shorthands_are_used(path, text):
     """clang-tidy looks for these only in a file that it reads by itself."""
     if not path.endswith(".cpp"):
@@ -262,8 +295,8 @@ def check_markdown(path, text):
                       f'{len(titles)} titles ("# "), exactly one is wanted')
 
 
-FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_shorthands_are_used,
-              check_header, check_layout, check_markdown)
+FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_tests_are_patient,
+              check_shorthands_are_used, check_header, check_layout, check_markdown)
 
 
 def check_file(path, text):

@@ -120,6 +120,49 @@ class BannedWords(unittest.TestCase):
                 self.assertEqual(file_findings("handlers/a.cpp", cpp(line)), [])
 
 
+class PatientTests(unittest.TestCase):
+    CPP, PYTHON = "tests/unit/a_test.cpp", "tests/integration/e2e/a_test.py"
+    BAD = [
+        (CPP, "EXPECT_LT(std::chrono::steady_clock::now() - begun, kSecond);"),
+        (CPP, "ASSERT_LE(\n    elapsed_ms, 300);"),
+        (CPP, "std::this_thread::sleep_for(std::chrono::milliseconds(300));\n  EXPECT_EQ(a, 1);"),
+        (CPP, "::usleep(1'000);\nASSERT_TRUE(done);"),
+        (PYTHON, "self.assertLess(time.monotonic() - began, 5)"),
+        (PYTHON, "self.assertLessEqual(took_s, 2 * 3)"),
+        (PYTHON, "time.sleep(1.1)"),
+        (PYTHON, "thing.connect(timeout=5)"),
+        (PYTHON, "wait_until(seen, what, deadline_s=30)"),
+        (PYTHON, "Connection(read_timeout=30)"),
+    ]
+    GOOD = [
+        (CPP, "EXPECT_LE(tries, took / kRest + 2);"),
+        (CPP, "EXPECT_GE(std::chrono::steady_clock::now() - begun, kSecond);"),
+        (CPP, "EXPECT_LT(passes, 3);"),
+        (CPP, "sleep_for(kPause);\nreturn seen;"),
+        ("state/a.cpp", "EXPECT_LT(elapsed_ms, 300);"),
+        (PYTHON, "self.assertLessEqual(looks, passed_s / 2 + 2)"),
+        (PYTHON, "run(command, timeout=DEADLINE_S)"),
+        (PYTHON, "run(command, timeout=300)"),
+        ("tests/chaos/chaos.py", "time.sleep(1)"),
+    ]
+
+    def test_what_a_busy_machine_breaks_is_found(self):
+        for path, line in self.BAD:
+            with self.subTest(line=line):
+                self.assertIn("on a busy machine", "\n".join(file_findings(path, cpp(line))))
+
+    def test_what_it_does_not_is_left_alone(self):
+        for path, line in self.GOOD:
+            with self.subTest(line=line):
+                self.assertNotIn("busy", "\n".join(file_findings(path, cpp(line))))
+
+    def test_each_exception_is_needed(self):
+        for _, pattern, _, homes in rules.IMPATIENT:
+            for home in homes:
+                with open(os.path.join(ROOT, home), encoding="utf-8") as file:
+                    self.assertRegex(file.read(), pattern, home)
+
+
 class IncludeDirections(unittest.TestCase):
     def test_nothing_points_back(self):
         for top, target in (("state", "nvme/a.h"), ("state", "config/a.h"),

@@ -44,7 +44,7 @@ class Bus:
     def __init__(self, broker):
         self.connection = amqp.Connection(
             host="127.0.0.1:%d" % broker["port"], userid=broker["user"],
-            password=broker["password"], connect_timeout=10, read_timeout=30, write_timeout=30)
+            password=broker["password"], connect_timeout=300, read_timeout=300, write_timeout=300)
         self.connection.connect()
         self.channel = self.connection.channel()
 

@@ -6,7 +6,7 @@ import uuid
 
 import bus
 from case import DELETED, FIRST, SECOND, SEED, EndToEnd, Setting
-from services import STACK, run, wait_until
+from services import STACK, openstack_api, run, wait_until
 
 PYTHON = "/usr/bin/python3"
 
@@ -100,6 +100,24 @@ class CyborgEndToEnd(EndToEnd):
         """Nova's scheduler gives the drive to an instance; nobody has said anything yet."""
         instance = instance or new_uuid()
         made.allocate(address, instance)
+        return instance
+
+    def bind_behind(self, made):
+        """Somebody un-reserves a drive that is not to be had, and an instance gets it. The worker
+        looks every two seconds, and may have reserved it again in between: then both are done
+        again."""
+        instance = new_uuid()
+
+        def bound():
+            made.services.reserve(made.providers[FIRST], 0)
+            try:
+                self.bind(made, instance)
+            except openstack_api.HttpError as error:
+                if error.status != 409:
+                    raise
+                return False
+            return True
+        wait_until(bound, "%s is bound (see %s)" % (FIRST, made.worker.log))
         return instance
 
     def wait_reserved(self, made, address=FIRST, reserved=1):

@@ -121,9 +121,7 @@ class Guarded(CyborgEndToEnd):
 
     def test_an_allocation_while_it_is_cleaned_is_an_error(self):
         made = self.cleaning(survey_s=5)
-        # Nobody can be scheduled there, unless somebody un-reserves it behind our back.
-        made.services.reserve(made.providers[FIRST], 0)
-        instance = self.bind(made)
+        instance = self.bind_behind(made)
         made.worker.wait_field(FIRST, "device_state", "error")
         self.wait_reserved(made)
         made.free(instance)
@@ -136,8 +134,7 @@ class Guarded(CyborgEndToEnd):
         made.free(instance)
         made.tell_nova(instance, "delete.end")
         made.worker.wait_field(FIRST, "device_state", "error")
-        made.services.reserve(made.providers[FIRST], 0)
-        late = self.bind(made)
+        late = self.bind_behind(made)
         made.tell_nova(late, "create.end")
         self.wait_reserved(made)
         made.worker.wait_log(r"ERROR.*%s.*(bound|allocat)" % FIRST)

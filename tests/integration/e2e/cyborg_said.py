@@ -65,7 +65,7 @@ def send(transport, host, kind, name, version, content):
             "cyborg_object.name": "ExtARQPayload", "cyborg_object.namespace": "cyborg",
             "cyborg_object.version": "1.0", "cyborg_object.data": content})
     client = oslo_messaging.RPCClient(
-        transport, oslo_messaging.Target(topic="cyborg-agent", version="1.0"), timeout=30)
+        transport, oslo_messaging.Target(topic="cyborg-agent", version="1.0"), timeout=300)
     return getattr(client.prepare(server=host, version=version), kind)(
         {"request_id": "req-cyborg"}, name, **content)
 

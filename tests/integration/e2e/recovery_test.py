@@ -133,9 +133,9 @@ class InterruptedSteps(EndToEnd):
         return json.dumps({"vendor_id": "144d", "product_id": "a80a", **rules})
 
     def zeroing(self, until):
-        """A slow zeroing, as far as `until` says."""
+        """A zeroing of minutes, as far as `until` says."""
         made = self.setting(fault=",sanicap=none",
-                            device_spec=self.spec(clear_action="zero", zero_rate="512K"))
+                            device_spec=self.spec(clear_action="zero", zero_rate="128K"))
         self.delete(made)
         made.worker.wait_field(FIRST, "clean_step", "nvme.write_zeroes")
         wait_until(lambda: until(made), "it zeroes")

@@ -99,7 +99,7 @@ class Startup(EndToEnd):
         self.assertEqual(node.stop(), 0)
         self.assertRegex(node.log_text(), r"connections: \d+; requests: \d+, 0 bad")
         with self.assertRaises(OSError):
-            socket.create_connection(("127.0.0.1", node.port), timeout=5)
+            socket.create_connection(("127.0.0.1", node.port), timeout=DEADLINE_S)
 
     def test_doctor_reaches_cyborg_and_says_when_it_does_not(self):
         made = self.setting(start=False)
