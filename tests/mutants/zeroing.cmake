@@ -30,6 +30,10 @@ unit_mutant(standing_counter_counts claim nvme/erase/zero_marks.cpp
   *ZeroResumeTest.ACounterThatStandsStill*
   "a drive that counts no write is believed that nobody wrote"
   [[  if (now && *now == host_writes_) {]] [[  if (false) {]])
+unit_mutant(nothing_written_is_marked claim nvme/erase/zero_marks.cpp
+  *ZeroResumeTest.UntilSomethingIsWritten*
+  "a zeroing on a busy host writes blocks for nothing, and begins again after a crash"
+  [[  if (!moved && !(ended && counts_)) {]] [[  if (false) {]])
 unit_mutant(marked_is_verified claim nvme/erase/zero_erase.cpp *ZeroResumeTest.What*
   "a zeroing goes on behind what another wrote, where no counter shows it"
   [[    if (!read_back || *read_back == mark->position_bytes) return read_back;]]
