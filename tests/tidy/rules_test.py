@@ -143,6 +143,7 @@ class PatientTests(unittest.TestCase):
         (PYTHON, "self.assertLessEqual(looks, passed_s / 2 + 2)"),
         (PYTHON, "run(command, timeout=DEADLINE_S)"),
         (PYTHON, "run(command, timeout=300)"),
+        (PYTHON, "while wait(begun, timeout=0.1).not_done:"),
         ("tests/chaos/chaos.py", "time.sleep(1)"),
     ]
 
