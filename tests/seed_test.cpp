@@ -11,9 +11,9 @@
 namespace reclaim {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-struct Seed : testing::Test {
+struct Seed : ::testing::Test {
   ~Seed() override {
     if (kept != nullptr) {
       set(before.c_str());
@@ -48,15 +48,15 @@ TEST_F(Seed, ThatNobodySetIsDrawnOnce) {
 TEST_F(Seed, ThatIsNoNumberEndsTheProgram) {
   for (const char* bad : {"", " 7", "7 ", "-7", "+7", "0x7", "7.0", "18446744073709551616"}) {
     set(bad);
-    EXPECT_EXIT((void)seed_of("a"), testing::ExitedWithCode(2), "RECLAIM_TEST_SEED is \"") << bad;
+    EXPECT_EXIT((void)seed_of("a"), ::testing::ExitedWithCode(2), "RECLAIM_TEST_SEED is \"") << bad;
   }
 }
 
 TEST_F(Seed, OfATestIsThatOfItsNameAndTellsHowToRepeatIt) {
   set("7");
-  testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStdout();
   const std::uint64_t seed = test_seed();
-  const std::string said = testing::internal::GetCapturedStdout();
+  const std::string said = ::testing::internal::GetCapturedStdout();
   EXPECT_EQ(seed, seed_of("Seed.OfATestIsThatOfItsNameAndTellsHowToRepeatIt"));
   EXPECT_THAT(said, HasSubstr("again: RECLAIM_TEST_SEED=7 "));
   EXPECT_THAT(said, HasSubstr("seed_test --gtest_filter=Seed.OfATestIsThatOfItsNameAndTells"));

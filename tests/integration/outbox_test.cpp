@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr const char* kOutbox = "reclaim:{compute-1}:outbox";
 
-class Outbox : public testing::Test {
+class Outbox : public ::testing::Test {
  protected:
   Outbox() {
     seal_.emplace("compute-1", *MacKey::load_or_create(default_host_key(folder_)));

@@ -16,7 +16,7 @@ namespace {
 
 using test::documented_acl;
 using test::StoreOnRedis;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(RedisAccess, AForeignMachineIsToldHowToEndIt) {
   StoreOnRedis redis;
@@ -177,8 +177,8 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
            {"CONFIG", "SET", "appendonly", "no"},
            {"ACL", "LIST"},
            {"KEYS", "*"}}) {
-    EXPECT_THAT(evil(words), testing::AnyOf(HasSubstr("NOPERM"), HasSubstr("No permissions"),
-                                            HasSubstr("can't access")))
+    EXPECT_THAT(evil(words), ::testing::AnyOf(HasSubstr("NOPERM"), HasSubstr("No permissions"),
+                                              HasSubstr("can't access")))
         << words[0] << " " << (words.size() > 1 ? words[1] : "");
   }
   EXPECT_EQ(evil({"HGET", device, "serial"}), "S1");
@@ -194,7 +194,7 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
 
 // The worker's store: what it saves carries the code of its host's key, and what does not is not
 // believed.
-class SealedRecords : public testing::Test {
+class SealedRecords : public ::testing::Test {
  protected:
   // As a worker's start does.
   void start() {

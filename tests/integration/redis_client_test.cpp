@@ -16,7 +16,7 @@ using test::RedisServer;
 using test::run_for;
 using test::run_until;
 
-class RedisClientTest : public testing::Test {
+class RedisClientTest : public ::testing::Test {
  protected:
   std::unique_ptr<RedisClient> client(const RedisOptions& options) {
     auto created = RedisClient::create(loop_.raw(), options, logger_);

@@ -21,8 +21,8 @@ using test::RedisNodes;
 using test::RedisServer;
 using test::run_until;
 using test::StoreOn;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr int kFailoverMs = 240'000;  // some seconds, and as long as a busy machine makes of it
 
@@ -55,7 +55,7 @@ std::string error_of(const RedisOptions& options) {
 }
 
 // What needs a cluster and does it no harm.
-class RedisClusterTest : public testing::Test {
+class RedisClusterTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { nodes = std::make_unique<RedisNodes>(0); }
   static void TearDownTestSuite() { nodes.reset(); }
@@ -307,7 +307,7 @@ TEST_F(RedisClusterTest, AUserThatMayNotAskForTheSlotsIsTold) {
 }
 
 // Of a cluster that is killed in parts; each test has its own.
-class RedisFailover : public testing::Test {
+class RedisFailover : public ::testing::Test {
  protected:
   static Record record_of(const contract::World& world, std::uint64_t epoch) {
     return contract::record_of(world, 1, epoch, Stage::error);
@@ -407,7 +407,7 @@ TEST_F(RedisFailover, WhatAMasterThatHangsWasSentIsUnknownAndNotSentAgain) {
   ASSERT_TRUE(run_until(
       redis.loop, [&] { return redis.store->state().connected; }, kFailoverMs));
   test::run_for(redis.loop, 1'000);
-  EXPECT_THAT(kicks(), testing::AnyOf("0", "1"));
+  EXPECT_THAT(kicks(), ::testing::AnyOf("0", "1"));
 }
 
 TEST_F(RedisFailover, WithoutMastersEverythingIsUnavailableUntilTheyAreBack) {

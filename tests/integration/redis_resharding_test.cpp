@@ -17,11 +17,11 @@ namespace {
 using test::RedisNodes;
 using test::run_until;
 using test::StoreOn;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kTag = "{compute-1}";
 
-class RedisResharding : public testing::Test {
+class RedisResharding : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     nodes = std::make_unique<RedisNodes>(0);

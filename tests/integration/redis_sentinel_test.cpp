@@ -18,11 +18,11 @@ using test::port_of;
 using test::RedisSentinels;
 using test::RedisServer;
 using test::run_until;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int kFailoverMs = 120'000;  // a second, and as long as a busy machine makes of it
 
-class RedisSentinelTest : public testing::Test {
+class RedisSentinelTest : public ::testing::Test {
  protected:
   std::unique_ptr<RedisClient> client(const RedisOptions& options) {
     auto created = RedisClient::create(loop_.raw(), options, logger_);

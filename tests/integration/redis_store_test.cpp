@@ -12,9 +12,9 @@ namespace reclaim {
 namespace {
 
 using test::StoreOnRedis;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class RedisStoreContract : public testing::TestWithParam<contract::Check> {};
+class RedisStoreContract : public ::testing::TestWithParam<contract::Check> {};
 
 TEST_P(RedisStoreContract, Holds) {
   StoreOnRedis redis;
@@ -22,7 +22,7 @@ TEST_P(RedisStoreContract, Holds) {
   GetParam().run(redis.world("compute-1"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RedisStoreContract, testing::ValuesIn(contract::kChecks),
+INSTANTIATE_TEST_SUITE_P(All, RedisStoreContract, ::testing::ValuesIn(contract::kChecks),
                          [](const auto& check) { return std::string(check.param.name); });
 
 // The second call is that of a worker whose first one was carried out and its answer lost: it has
@@ -81,7 +81,7 @@ TEST(RedisStore, KeysAreAsDocumented) {
             std::to_string(encode_record(Record{}).size()));
   EXPECT_EQ(cli({"SCARD", "reclaim:{compute-1}:devices"}), "2");
   EXPECT_THAT(cli({"GET", "reclaim:{compute-1}:lock:0000:01:01.0"}),
-              testing::StartsWith("worker-1 "));
+              ::testing::StartsWith("worker-1 "));
   EXPECT_EQ(cli({"XLEN", "reclaim:{compute-1}:journal"}), "2");
   const std::string journal = cli({"XRANGE", "reclaim:{compute-1}:journal", "-", "+"});
   EXPECT_THAT(journal, HasSubstr("pending_cleaning"));

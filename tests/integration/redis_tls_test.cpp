@@ -25,11 +25,11 @@ namespace {
 
 using test::RedisServer;
 using test::run_until;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
-class RedisTlsTest : public testing::Test {
+class RedisTlsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     temp = std::make_unique<TempFolder>();

@@ -85,6 +85,7 @@ class BannedWords(unittest.TestCase):
         ("handlers/a.cpp", "f(NULL);", "nullptr"),
         ("handlers/a.cpp", "auto f = [=] { return x; };", "capture"),
         ("handlers/a.cpp", "using namespace std;", "namespace"),
+        ("tests/a_test.cpp", "using testing::Not;", "::testing"),
         ("handlers/a.cpp", '#include "../state/device/record.h"', "root"),
         ("handlers/a.cpp", "std::cout << 1;", "Logger"),
         ("handlers/a.cpp", "/* a block\n comment */", "block comment"),

@@ -9,7 +9,7 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class FleetCertificates : public proof::ProofTest {
  protected:

@@ -16,8 +16,8 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string page_of(const std::string& certificate) {
   const auto document = json::parse(certificate, 100'000);

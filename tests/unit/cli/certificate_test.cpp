@@ -12,9 +12,9 @@ namespace reclaim::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class CertificateCommands : public proof::ProofTest {
  protected:

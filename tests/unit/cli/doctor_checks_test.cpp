@@ -17,9 +17,9 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 config::Settings settings_of(const std::string& text) {
   config::CheckedSettings checked = config::build_settings(

@@ -9,7 +9,7 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr std::size_t kAnyWidth = 0;
 

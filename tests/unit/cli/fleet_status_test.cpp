@@ -9,11 +9,11 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pair;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 constexpr WallMs kNow{1'800'000'000'000};
 constexpr std::int64_t kSilenceMs = 200'000;
@@ -115,12 +115,12 @@ TEST(FleetStatus, TheLastDayIsCountedFromTheJournal) {
   EXPECT_THAT(render(status, 0), HasSubstr("2 cleaned (3.8 TB given back), 1 ended in error; time "
                                            "to clean: mean 20.0 s, p95 30.0 s"));
   const Fields fields = status_fields(status);
-  EXPECT_THAT(fields, testing::Contains(Pair("clean_seconds_p95", Cell(30.0))));
+  EXPECT_THAT(fields, ::testing::Contains(Pair("clean_seconds_p95", Cell(30.0))));
   EXPECT_THAT(fields,
-              testing::Contains(Pair(
+              ::testing::Contains(Pair(
                   "devices", Cell(RawJson{R"({"available":1,"allocated":0,)"
                                           R"("pending_cleaning":0,"cleaning":0,"error":0})"}))));
-  EXPECT_THAT(status_fields(look({})), testing::Contains(Pair("clean_seconds_mean", Cell())));
+  EXPECT_THAT(status_fields(look({})), ::testing::Contains(Pair("clean_seconds_mean", Cell())));
 }
 
 TEST(FleetStatus, ProgressIsDrawnAndLinesFitTheScreen) {

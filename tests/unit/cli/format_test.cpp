@@ -9,7 +9,7 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Table devices() {
   return {{"Address", "Progress", "Ok", "Note"},

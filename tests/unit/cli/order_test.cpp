@@ -9,7 +9,7 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Record with(const FoundDrive& found) {
   Record record;

@@ -9,8 +9,8 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::Contains;
-using testing::Pair;
+using ::testing::Contains;
+using ::testing::Pair;
 
 Record record() {
   Record record;

@@ -7,8 +7,8 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr const char* kDevice = "0000:c1:00.0";
 constexpr std::int64_t kBegin = 1'780'000'000'000;

@@ -9,8 +9,8 @@
 namespace reclaim::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 using Stored = Result<std::optional<std::string>>;
 

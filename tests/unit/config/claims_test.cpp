@@ -9,10 +9,10 @@
 namespace reclaim::config {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const PciAddress kAddress{0, 0xc1, 0, 0};
 

@@ -9,8 +9,8 @@ namespace reclaim::config {
 namespace {
 
 using nvme::VerifyLevel;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const Location kAt{"reclaim.conf", 7};
 

@@ -9,11 +9,11 @@
 namespace reclaim::config {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 const Location kAt{"reclaim.conf", 7};
 
@@ -212,8 +212,8 @@ TEST(DeviceSpec, NovasKeysAreAccepted) {
       "resource_class": "my-nvme", "traits": "CUSTOM_A,HW_B", "physical_network": null,
       "remote_managed": "no", "live_migratable": "yes"})");
   EXPECT_EQ(spec.resource_class, "CUSTOM_MY_NVME");
-  EXPECT_THAT(spec.ignored, testing::Contains(Pair("one_time_use", "true")));
-  EXPECT_THAT(spec.ignored, testing::Contains(Pair("traits", "\"CUSTOM_A,HW_B\"")));
+  EXPECT_THAT(spec.ignored, ::testing::Contains(Pair("one_time_use", "true")));
+  EXPECT_THAT(spec.ignored, ::testing::Contains(Pair("traits", "\"CUSTOM_A,HW_B\"")));
   EXPECT_THAT(error(R"({"one_time_use": "perhaps"})"), HasSubstr("'one_time_use' 'perhaps' is no"));
   EXPECT_THAT(error(R"({"traits": ["A"]})"), HasSubstr("'traits' must be a string"));
   EXPECT_THAT(error(R"({"resource_class": ""})"), HasSubstr("'resource_class' must be a string"));

@@ -9,10 +9,10 @@
 namespace reclaim::config {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::vector<std::string> values(const IniFile& file) {
   std::vector<std::string> out;
@@ -108,7 +108,7 @@ TEST(Ini, AllThatIsWrongIsSeenAtOnce) {
 
 TEST(Ini, NeverQuotesALineThatMayHoldAPassword) {
   for (const Problem& problem : parse_ini("[a]\nhunter2\n\n hunter2\n=hunter2\n", "f").problems) {
-    EXPECT_THAT(problem.text, testing::Not(HasSubstr("hunter2")));
+    EXPECT_THAT(problem.text, ::testing::Not(HasSubstr("hunter2")));
   }
 }
 

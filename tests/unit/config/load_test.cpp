@@ -13,12 +13,12 @@
 namespace reclaim::config {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class Load : public testing::Test {
+class Load : public ::testing::Test {
  protected:
   Load() {
     request_.default_file = root_ + "/reclaim.conf";
@@ -159,9 +159,9 @@ TEST_F(Load, WarnsOfSecretsEverybodyCanRead) {
               Contains(root_ + "/reclaim.conf:2: everybody on this host can read the file, and "
                                "it holds a secret: chmod 640 it"));
   write("reclaim.conf", secret, 0640);
-  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("everybody"))));
+  EXPECT_THAT(warnings(), ::testing::Not(Contains(HasSubstr("everybody"))));
   write("reclaim.conf", "[DEFAULT]\ntransport_url = rabbit://h/\n", 0644);
-  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("everybody"))));
+  EXPECT_THAT(warnings(), ::testing::Not(Contains(HasSubstr("everybody"))));
   write("reclaim.conf", "[DEFAULT]\ntransport_url = rabbit://u:p@h/\n", 0644);
   EXPECT_THAT(warnings(), Contains(HasSubstr("everybody")));
 }
@@ -175,7 +175,7 @@ TEST_F(Load, ThePolicyFileIsReadFromWhereItIsNamed) {
   const auto loaded = load_settings(request_);
   ASSERT_TRUE(loaded.ok()) << loaded.error().what;
   EXPECT_THAT(loaded->settings.policy_rules,
-              ElementsAre(testing::Pair("cyborg:device:clean", "role:cleaner")));
+              ElementsAre(::testing::Pair("cyborg:device:clean", "role:cleaner")));
   EXPECT_THAT(loaded->files, ElementsAre(own, policy));
 }
 
@@ -207,7 +207,7 @@ TEST_F(Load, ThePolicyFileAloneIsReadAnew) {
   write("p.yaml", "\"cyborg:device:clean\": \"@\"\n");
   const auto anew = load_policy(loaded->settings);
   ASSERT_TRUE(anew.ok()) << anew.error().what;
-  EXPECT_THAT(anew->rules, ElementsAre(testing::Pair("cyborg:device:clean", "@")));
+  EXPECT_THAT(anew->rules, ElementsAre(::testing::Pair("cyborg:device:clean", "@")));
   EXPECT_EQ(anew->warnings.size(), 1U);
   write("p.yaml", "\"cyborg:device:clean\": \"role:\n");
   EXPECT_THAT(load_policy(loaded->settings).error().what, HasSubstr(policy + ":2: no YAML"));
@@ -244,7 +244,7 @@ TEST_F(Load, APolicyThatLetsEverybodyCleanIsWarnedOf) {
         << rule;
   }
   write("p.yaml", "\"cyborg:device:clean\": \"role:cleaner\"\n\"cyborg:device:get_all\": \"@\"\n");
-  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("every user with a token"))));
+  EXPECT_THAT(warnings(), ::testing::Not(Contains(HasSubstr("every user with a token"))));
 }
 
 TEST_F(Load, APolicyFileThatOthersMayWriteIsWarnedOf) {
@@ -254,7 +254,7 @@ TEST_F(Load, APolicyFileThatOthersMayWriteIsWarnedOf) {
     EXPECT_THAT(warnings(), Contains(HasSubstr(policy + ": others than its owner may write")));
   }
   write("p.yaml", "\"cyborg:device:clean\": \"role:x\"\n", 0644);
-  EXPECT_THAT(warnings(), testing::Not(Contains(HasSubstr("others than its owner"))));
+  EXPECT_THAT(warnings(), ::testing::Not(Contains(HasSubstr("others than its owner"))));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace reclaim::config {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 bool matches(std::string_view pattern, std::string_view text) {
   const auto made = Pattern::create(pattern);

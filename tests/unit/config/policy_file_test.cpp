@@ -7,11 +7,11 @@
 namespace reclaim::config {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::vector<std::string> rules(std::string_view text) {
   const PolicyFile file = parse_policy_file(text, "p");

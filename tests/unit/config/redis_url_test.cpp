@@ -7,8 +7,8 @@
 namespace reclaim::config {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 RedisOptions redis(std::string_view url) {
   RedisOptions settings;

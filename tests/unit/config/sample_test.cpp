@@ -14,9 +14,9 @@
 namespace reclaim::config {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kSample = "config/reclaim.conf.sample";
 

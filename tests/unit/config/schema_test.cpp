@@ -9,7 +9,7 @@
 namespace reclaim::config {
 namespace {
 
-using testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAre;
 
 TEST(Schema, IsSound) {
   std::vector<std::string> names;

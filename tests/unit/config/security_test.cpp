@@ -15,11 +15,11 @@
 namespace reclaim::config {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // As they are printed, a line each.
 std::vector<std::string> lines(const std::vector<Remark>& remarks) {
@@ -158,7 +158,7 @@ TEST(EveryDrive, WithManageProvidersIsAnErrorUnlessItIsMeant) {
   EXPECT_THAT(problems("[nvme]\ndevice_spec = {\"address\": \"*:*:*.*\"}\n"), IsEmpty());
 }
 
-class FileRemarks : public testing::Test {
+class FileRemarks : public ::testing::Test {
  protected:
   std::string make(const std::string& name, mode_t mode) {
     const std::string path = root_ + "/" + name;

@@ -7,12 +7,12 @@
 namespace reclaim::config {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::string_view kLogin =
     "auth_type = password\nauth_url = http://k\nuser_id = u\npassword = p\nproject_id = x\n";

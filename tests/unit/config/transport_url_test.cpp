@@ -7,10 +7,10 @@
 namespace reclaim::config {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
 
 TransportUrl good(std::string_view text) {
   auto url = parse_transport_url(text);

@@ -7,9 +7,9 @@
 namespace reclaim::config {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::vector<DeviceSpec> specs_of(const std::string& json) {
   std::vector<Problem> problems;

@@ -6,9 +6,9 @@
 namespace reclaim::api {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ApiAccessTest : public ApiTest {};
 

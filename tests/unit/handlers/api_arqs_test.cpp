@@ -8,10 +8,10 @@
 namespace reclaim::api {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kInstance = "a11a5487-696b-4d4e-a487-6b9ec9d7e458";
 constexpr const char* kFirst = "2f59e9d8-5a17-4607-83c5-e2ff83cce2c7";

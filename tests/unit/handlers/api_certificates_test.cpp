@@ -8,10 +8,10 @@
 namespace reclaim::api {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string id_of(int number) {
   return fmt::format("5f0f7f0e-8f0c-4b51-9a55-{:012}", number);
@@ -123,7 +123,7 @@ TEST_F(ApiCertificatesTest, FiltersSelectByHostDeviceAndSerialOfTheCertificate) 
   EXPECT_THAT(ids("?device_uuid=" + cyborgs), ElementsAre(id_of(2)));
   EXPECT_THAT(ids("?serial=S1"), ElementsAre(id_of(1)));
   EXPECT_THAT(ids("?serial=S9"), IsEmpty());
-  EXPECT_THAT(ids("?serial="), testing::SizeIs(3));
+  EXPECT_THAT(ids("?serial="), ::testing::SizeIs(3));
 }
 
 TEST_F(ApiCertificatesTest, PagesHaveEachOnce) {

@@ -6,7 +6,7 @@
 namespace reclaim::api {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class ApiDevicesTest : public ApiTest {
  protected:
@@ -56,16 +56,16 @@ TEST_F(ApiDevicesTest, OlderMicroversionsAreByteForByteWithoutTheNewFields) {
 TEST_F(ApiDevicesTest, CyborgsFiltersAndOursSelect) {
   examples();
   EXPECT_THAT(uuids(get("/v2/devices?type=NVME", "2.0")),
-              testing::UnorderedElementsAre(available, error));
-  EXPECT_THAT(uuids(get("/v2/devices?vendor=144d", "2.0")), testing::ElementsAre(error));
+              ::testing::UnorderedElementsAre(available, error));
+  EXPECT_THAT(uuids(get("/v2/devices?vendor=144d", "2.0")), ::testing::ElementsAre(error));
   EXPECT_THAT(uuids(get("/v2/devices?hostname=compute-2", "2.0")),
-              testing::UnorderedElementsAre(error, gpu));
+              ::testing::UnorderedElementsAre(error, gpu));
   EXPECT_THAT(uuids(get("/v2/devices?hostname=compute-2&type=GPU", "2.0")),
-              testing::ElementsAre(gpu));
-  EXPECT_THAT(uuids(get("/v2/devices?device_state=error")), testing::ElementsAre(error));
-  EXPECT_THAT(uuids(get("/v2/devices?status=maintaining")), testing::ElementsAre(gpu));
-  EXPECT_THAT(uuids(get("/v2/devices?type=FPGA")), testing::IsEmpty());
-  EXPECT_THAT(uuids(get("/v2/devices?type=")), testing::SizeIs(3));
+              ::testing::ElementsAre(gpu));
+  EXPECT_THAT(uuids(get("/v2/devices?device_state=error")), ::testing::ElementsAre(error));
+  EXPECT_THAT(uuids(get("/v2/devices?status=maintaining")), ::testing::ElementsAre(gpu));
+  EXPECT_THAT(uuids(get("/v2/devices?type=FPGA")), ::testing::IsEmpty());
+  EXPECT_THAT(uuids(get("/v2/devices?type=")), ::testing::SizeIs(3));
 }
 
 TEST_F(ApiDevicesTest, MaintenanceShowsAsMaintaining) {
@@ -94,9 +94,9 @@ TEST_F(ApiDevicesTest, WhyItWaitsOrFailedIsOnlyForThoseWhoMaySeeTheCleaning) {
   for (const std::string& seen :
        {get(path, "2.6", "manager").body, get("/v2/devices", "2.6", "manager").body,
         get("/v2/devices?limit=9", "2.6", "manager").body}) {
-    EXPECT_THAT(seen, testing::Not(HasSubstr("sanitize failed")));
-    EXPECT_THAT(seen, testing::Not(HasSubstr("last_error")));
-    EXPECT_THAT(seen, testing::Not(HasSubstr("waiting_for")));
+    EXPECT_THAT(seen, ::testing::Not(HasSubstr("sanitize failed")));
+    EXPECT_THAT(seen, ::testing::Not(HasSubstr("last_error")));
+    EXPECT_THAT(seen, ::testing::Not(HasSubstr("waiting_for")));
     EXPECT_THAT(seen, HasSubstr(R"("tags":["db","tier=1"])"));
   }
 }
@@ -121,7 +121,7 @@ TEST_F(ApiDevicesTest, StatusIsIndependentOfTheState) {
       EXPECT_THAT(get("/v2/devices/" + record.uuid).body,
                   HasSubstr(R"("status":")" + status + R"(","device_state":")" + state + '"'));
       EXPECT_THAT(uuids(get("/v2/devices?status=" + status + "&device_state=" + state)),
-                  testing::ElementsAre(record.uuid));
+                  ::testing::ElementsAre(record.uuid));
     }
   }
 }
@@ -280,7 +280,7 @@ TEST_F(ApiCleanTest, AcceptedIs202WithoutABodyAndAnOrderToTheDevicesHost) {
   EXPECT_EQ(order.order, "clean");
   EXPECT_EQ(order.address, "0000:02:00.0");
   EXPECT_EQ(order.request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
-  EXPECT_THAT(order.who, testing::MatchesRegex("keystone user .+ of project .+"));
+  EXPECT_THAT(order.who, ::testing::MatchesRegex("keystone user .+ of project .+"));
   EXPECT_EQ(order.issued_at, clock.now().wall);
 }
 
@@ -367,7 +367,7 @@ TEST_F(ApiCleanTest, ConflictWhenAllocatedNamesTheAcceleratorRequest) {
   EXPECT_THAT(fault_of(heard_of), HasSubstr("`reclaim device clean 0000:01:00.0`"));
   // In the Nova flow no ARQ holds anything.
   record.flow = Flow::nova;
-  EXPECT_THAT(fault_of(clean(record.uuid)), testing::Not(HasSubstr("accelerator request")));
+  EXPECT_THAT(fault_of(clean(record.uuid)), ::testing::Not(HasSubstr("accelerator request")));
 }
 
 TEST_F(ApiCleanTest, OneInMaintenanceIsAcceptedAndWaitsAtItsHost) {

@@ -16,7 +16,7 @@
 namespace reclaim::api {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string read(const std::string& path) {
   std::ostringstream text;

@@ -239,7 +239,7 @@ inline placement::Identity person(const std::string& name, std::vector<std::stri
 inline constexpr const char* kOurProject = "4e01a8e0-52b4-42e4-be67-20dd82f0ef77";
 inline constexpr const char* kOtherProject = "8ffbe1f6-8d30-4c48-8a3e-5d1f5c44a0aa";
 
-class ApiTest : public testing::Test {
+class ApiTest : public ::testing::Test {
  protected:
   ApiTest() {
     tokens.known["admin"] = person("admin", {"admin", "member", "reader"}, kOurProject);

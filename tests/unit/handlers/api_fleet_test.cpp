@@ -8,9 +8,9 @@
 namespace reclaim::api {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ApiFleetTest : public ApiTest {
  protected:

@@ -7,7 +7,7 @@
 namespace reclaim::api {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class ApiWordsTest : public ApiTest {
  protected:

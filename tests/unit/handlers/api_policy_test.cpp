@@ -11,8 +11,8 @@
 namespace reclaim::api {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 placement::Identity with_roles(std::vector<std::string> roles) {
   placement::Identity who;

@@ -9,7 +9,7 @@
 namespace reclaim::api {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(ApiVersionTest, TheHeaderIsReadAsMicroversionParseDoes) {
   const std::vector<std::pair<std::string, std::string>> table{

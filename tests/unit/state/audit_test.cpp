@@ -8,9 +8,9 @@
 namespace reclaim::proof {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 AuditEntry entry(AuditEvent event, const std::string& instance, std::int64_t at_s) {
   AuditEntry made;
@@ -174,7 +174,7 @@ TEST_F(AuditTest, EntriesStandInTheChainOfTheCertificates) {
   std::string changed = text;
   changed.replace(changed.find("because"), 7, "Because");
   write(path, changed);
-  EXPECT_THAT(problems(), testing::Contains(HasSubstr("its signature does not fit")));
+  EXPECT_THAT(problems(), ::testing::Contains(HasSubstr("its signature does not fit")));
   // An entry passed off as a certificate.
   std::string renamed = text;
   renamed.replace(renamed.find("\"audit\":"), 8, "\"certificate\":");

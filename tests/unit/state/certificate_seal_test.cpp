@@ -9,7 +9,7 @@
 namespace reclaim::proof {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class SealTest : public ProofTest {
  protected:

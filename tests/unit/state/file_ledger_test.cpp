@@ -42,7 +42,7 @@ namespace reclaim {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class Lines final : public Logger {
  public:
@@ -53,7 +53,7 @@ class Lines final : public Logger {
   std::vector<std::string> lines;
 };
 
-class FileLedgerTest : public testing::Test {
+class FileLedgerTest : public ::testing::Test {
  protected:
   FileLedgerTest() { options_.state_path = folder_.path(); }
 

@@ -17,7 +17,7 @@
 
 namespace reclaim::proof {
 
-class ProofTest : public testing::Test {
+class ProofTest : public ::testing::Test {
  protected:
   ProofTest() {
     folder_ = state_path_ + "/certificates";

@@ -14,10 +14,10 @@
 namespace reclaim {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using SealCheck = RecordSeal::SealCheck;
 
-struct KeyFolder : testing::Test {
+struct KeyFolder : ::testing::Test {
   [[nodiscard]] std::string path() const { return default_host_key(folder); }
   void write(const std::string& text, std::filesystem::perms mode) const {
     std::ofstream(path()) << text;
@@ -97,7 +97,8 @@ TEST_F(KeyFolder, EveryFieldOfARecordIsCoveredButTheProgressOfItsStep) {
     changed[name] += "x";
     if (seal.judge(changed) == SealCheck::fits) free.push_back(name);
   }
-  EXPECT_THAT(free, testing::ElementsAre("clean_step", "progress", "progress_eta_s", "updated_at"));
+  EXPECT_THAT(free,
+              ::testing::ElementsAre("clean_step", "progress", "progress_eta_s", "updated_at"));
   Fields more = sealed;
   more["another"] = "field";
   EXPECT_EQ(seal.judge(more), SealCheck::forged);

@@ -13,7 +13,7 @@
 namespace reclaim {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 RedisReply number(std::int64_t value) {
   RedisReply reply;

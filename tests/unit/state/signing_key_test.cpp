@@ -11,7 +11,7 @@
 namespace reclaim::proof {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class SigningKeyTest : public ProofTest {
  protected:
