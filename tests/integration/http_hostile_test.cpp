@@ -13,15 +13,15 @@
 namespace reclaim::listener {
 namespace {
 
+using reclaim::testing::curl;
+using reclaim::testing::eventually;
+using reclaim::testing::HttpCrowd;
+using reclaim::testing::HttpTest;
+using reclaim::testing::Wire;
 using ::testing::AllOf;
-using testing::curl;
-using testing::eventually;
 using ::testing::HasSubstr;
-using testing::HttpCrowd;
-using testing::HttpTest;
 using ::testing::Not;
 using ::testing::StartsWith;
-using testing::Wire;
 
 constexpr const char* kGet = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
 

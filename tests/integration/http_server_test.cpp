@@ -10,16 +10,16 @@
 namespace reclaim::listener {
 namespace {
 
+using reclaim::testing::curl;
+using reclaim::testing::eventually;
+using reclaim::testing::HttpTest;
+using reclaim::testing::Ran;
+using reclaim::testing::run;
+using reclaim::testing::Wire;
 using ::testing::AllOf;
-using testing::curl;
-using testing::eventually;
 using ::testing::HasSubstr;
-using testing::HttpTest;
 using ::testing::Not;
-using testing::Ran;
-using testing::run;
 using ::testing::StartsWith;
-using testing::Wire;
 
 TEST_F(HttpTest, AGetIsAnsweredByTheHandler) {
   serve(options());

@@ -99,7 +99,7 @@ BANNED = [
     (r"\[=[\],]", "a capture list that names what it captures", ()),
     (r"\busing namespace (?!std::(chrono_|string_view_|string_)?literals|reclaim\b)",
      "names with their namespace (only std literals and our own may be opened)", ()),
-    (r"\busing testing::", "using ::testing::, for in a batch reclaim::testing may be there", ()),
+    (r"\busing testing::", "::testing:: or reclaim::testing::, which are both there in a batch", ()),
     (r"#\s*include \"\.\.?/", "an include relative to the root of the repository", ()),
     (r"\bstd::(cout|cerr)\b", "the Logger, or fmt::print in cli/",
      ("cli/", "listener/main.cpp", "listener/command_line", "listener/certificate_commands.cpp",

@@ -18,12 +18,12 @@
 namespace reclaim {
 namespace {
 
+using reclaim::testing::enveloped;
+using reclaim::testing::message;
+using reclaim::testing::versioned_payload;
 using ::testing::ElementsAre;
-using testing::enveloped;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::message;
-using testing::versioned_payload;
 
 constexpr std::string_view kUuid = "7e88a0a5-6dd9-497e-a7e0-fa2d75728a3b";
 

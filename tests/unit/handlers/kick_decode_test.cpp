@@ -9,12 +9,12 @@
 namespace reclaim {
 namespace {
 
+using reclaim::testing::enveloped;
+using reclaim::testing::legacy_payload;
+using reclaim::testing::message;
+using reclaim::testing::versioned_payload;
 using ::testing::ElementsAre;
-using testing::enveloped;
 using ::testing::HasSubstr;
-using testing::legacy_payload;
-using testing::message;
-using testing::versioned_payload;
 
 Decision decide_body(std::string_view body) {
   KickDecider decider;

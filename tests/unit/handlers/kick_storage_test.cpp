@@ -16,10 +16,10 @@
 namespace reclaim {
 namespace {
 
-using testing::enveloped;
+using reclaim::testing::enveloped;
+using reclaim::testing::legacy_payload;
+using reclaim::testing::message;
 using ::testing::HasSubstr;
-using testing::legacy_payload;
-using testing::message;
 using ::testing::Not;
 
 constexpr std::size_t kMax = 65536;

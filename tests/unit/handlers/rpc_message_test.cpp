@@ -11,7 +11,7 @@
 namespace reclaim {
 namespace {
 
-using testing::enveloped;
+using reclaim::testing::enveloped;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
