@@ -166,11 +166,11 @@ build() {
 }
 
 # Most tests wait for services rather than compute: as many at once as have room, and no more than
-# four for each processor. Services of one test take half a gigabyte.
+# three for each processor. Services of one test take half a gigabyte.
 tests_at_once() {
   local room
   room=$(awk '/^MemAvailable:/ { print int($2 / 1024 / 600) }' /proc/meminfo)
-  ((room < jobs * 4)) || room=$((jobs * 4))
+  ((room < jobs * 3)) || room=$((jobs * 3))
   ((room > jobs)) || room=$jobs
   echo "$room"
 }

@@ -16,6 +16,7 @@ set -euo pipefail
 
 usage() { sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -ge 2 ] || usage
+here=$(cd "$(dirname "$0")" && pwd)
 command=$1
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
@@ -233,15 +234,10 @@ stop() {
   rm -f "$dir/server.pid" "$dir/epmd.pid"
 }
 
-# Beside a broker that has an owner: nobody is left to stop it when a test was killed. Ends with the
-# broker, too.
+# Beside a broker that has an owner: nobody is left to stop it when a test was killed.
 watch_owner() {
-  local server
-  server=$(cat "$dir/server.pid")
-  while [ "$(cat "$dir/server.pid" 2>/dev/null)" = "$server" ]; do
-    [[ $(ps -o stat= -p "$owner") =~ ^[^Z] ]] || { stop KILL; return; }  # a zombie is gone
-    sleep 1
-  done
+  "$here/await_owner.py" "$owner"
+  stop KILL
 }
 
 case $command in

@@ -20,6 +20,7 @@ if [ $# -lt 2 ]; then
     sed -n '5,11s/^# *//p' "$0" >&2
     exit 2
 fi
+here=$(cd "$(dirname "$0")" && pwd)
 command=$1
 dir=$2
 shift 2
@@ -96,10 +97,7 @@ is_server() {
 
 # The server $1 ends when $2 has, also where that was killed.
 end_with() {
-    while is_server "$1"; do
-        [[ $(ps -o stat= -p "$2") =~ ^[^Z] ]] || kill -KILL "$1" # a zombie is gone
-        sleep 1
-    done
+    "$here/await_owner.py" "$2" "$1" && kill -KILL "$1"
 }
 
 case $command in
