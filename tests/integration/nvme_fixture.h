@@ -49,6 +49,7 @@ class NvmeFixture : public ::testing::Test {
     drive_.reset();  // it may have to give the drive back, to a host that is still there
     emulator::set_emulator_root("");
     host_.reset();
+    folder_.empty();  // for a test that makes one host after another
   }
 
   // Drives as `reclaim-emulator create` takes them; the first is filled with tenant data.

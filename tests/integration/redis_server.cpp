@@ -85,8 +85,8 @@ RedisOptions RedisServer::options() const {
   std::ifstream(folder_ + "/redis.port") >> port;
   options.port = static_cast<std::uint16_t>(port);
   // Generous, since the machine may be busy; the tests of deadlines set their own.
-  options.connect_timeout_ms = 20'000;
-  options.command_timeout_ms = 20'000;
+  options.connect_timeout_ms = 120'000;
+  options.command_timeout_ms = 120'000;
   options.reconnect_min_ms = 10;
   options.reconnect_max_ms = 100;
   return options;
