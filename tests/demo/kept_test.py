@@ -64,7 +64,9 @@ class Kept(unittest.TestCase):
         self.addCleanup(run.stop)
         code, text = run.end()
         self.assertEqual(code, 0, text)
-        self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
+        # As it is where a person runs it: the tests' own folder has a longer name.
+        shown_there = text.replace(run.folder.name, "/tmp")
+        self.assertEqual([line for line in shown_there.splitlines() if len(line) > 80], [])
         self.shell = Shell(run, text)
         self.assertTrue(self.shell.source.startswith("source "), text)
         for command in shown:
