@@ -234,10 +234,10 @@ stop() {
   rm -f "$dir/server.pid" "$dir/epmd.pid"
 }
 
-# Beside a broker that has an owner: nobody is left to stop it when a test was killed.
+# Beside a broker that has an owner: nobody is left to stop it when a test was killed. Ends with the
+# broker, too.
 watch_owner() {
-  "$here/await_owner.py" "$owner"
-  stop KILL
+  ! "$here/await_owner.py" "$owner" "$(cat "$dir/server.pid")" || stop KILL
 }
 
 case $command in
