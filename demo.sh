@@ -90,15 +90,16 @@ left() {
 # counted NUMBER NAME: shows ninja's "[n/m]" from standard input; where the output is no terminal,
 # twice a minute.
 counted() {
-  local line shown='' told=$SECONDS
+  local line seen='' shown told=$SECONDS
   while IFS= read -r line; do
     printf '%s\n' "$line" >> "$log"
-    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] && ${BASH_REMATCH[0]} != "$shown" ]] || continue
-    shown=${BASH_REMATCH[0]}
-    working "$1" "$2" "$shown$(left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] && ${BASH_REMATCH[0]} != "$seen" ]] || continue
+    seen=${BASH_REMATCH[0]}
+    shown=$seen$(left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")
+    working "$1" "$2" "$shown"
     if [[ $terminal == no && $((SECONDS - told)) -ge 30 ]]; then
       told=$SECONDS
-      step "$1" "$2" "$shown$(left "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
+      step "$1" "$2" "$shown"
     fi
   done
 }

@@ -14,8 +14,8 @@ Installs missing Debian packages (root or sudo), builds Reclaim and runs its tes
   --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, and
                 clang-tidy
   --long        also: what tests an engine for minutes (Redis and RabbitMQ that fail over in every
-                stage), all tests under TSan, the fuzzers for a bounded time, clang-tidy over the
-                tests
+                stage), all tests of what ships (optimised, compiled file by file) and under TSan,
+                the fuzzers for a bounded time, clang-tidy over the tests
   --search MINUTES
                 only: worlds, inputs and faults that nobody has seen, until something is found or
                 the time is over
@@ -279,17 +279,18 @@ fi
 # The sanitizers' build comes first: its tests mostly wait, and run while the rest is compiled.
 stage "asan build" build asan && begin "asan tests" run_ctest asan "${short[@]}"
 stage "tsan build" build tsan --target threads_tests
-stage "dev build" build dev --target all mutants_tests
+stage "test build" build test --target all mutants_tests
 if [[ -n ${beside["asan tests"]-} ]]; then
   await "asan tests"
   close asan
 fi
 stage "tsan tests" run_ctest tsan --label-regex '^threads$' "${short[@]}"
 close tsan
-stage "dev tests" run_ctest dev "${short[@]}"
-close dev
+stage "test tests" run_ctest test "${short[@]}"
+close test
 
 if [[ $mode == long ]]; then
+  check dev
   check tsan
   check fuzz fuzz
 fi

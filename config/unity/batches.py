@@ -2,7 +2,7 @@
 """Which sources may be read as one translation unit: much quicker than each by itself.
 
 usage: batches.py LIST FOLDER BYTES   writes a source for each batch of at most so many bytes, and
-                                      prints "TARGET|SOURCE" a line, also for what stays alone
+                                      prints "TARGET|SOURCE" a line
 
 LIST has a line "TARGET;SOURCE;SOURCE..." for each target (unity.cmake), by paths in the tree.
 
@@ -150,10 +150,8 @@ def main():
     for line in read(targets).splitlines():
         target, *sources = line.split(";")
         for number, batch in enumerate(batches(sources, int(bytes_max), headers)):
-            path = os.path.join(ROOT, batch[0].path)
-            if len(batch) > 1:
-                path = os.path.join(folder, f"{target}_{number}.cpp")
-                write_if_new(path, text_of(batch))
+            path = os.path.join(folder, f"{target}_{number}.cpp")
+            write_if_new(path, text_of(batch))
             print(f"{target}|{path}")
     return 0
 

@@ -25,7 +25,7 @@ found() {
 
 over() { ((SECONDS >= until)); }
 
-# Half of a turn's time are worlds: what is wrong is mostly found there.
+# So many that worlds are a good part of each turn: what is wrong is mostly found there.
 play_worlds() {
   local text
   text=$(build/test/tests/sim/sim --fresh 10000 --jobs "$jobs" 2>&1) ||

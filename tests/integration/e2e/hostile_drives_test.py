@@ -5,7 +5,6 @@ ends as its row says; what ends in `error` stays reserved, was never asked to be
 has no new certificate."""
 import concurrent.futures
 import contextlib
-import glob
 import hashlib
 import json
 import os

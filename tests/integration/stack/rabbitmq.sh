@@ -212,7 +212,7 @@ alive() {
 }
 
 # What runs for DIR, but for this script: all of it has this HOME. A pid file may be written before
-# that process leads its group, and Erlang starts an epmd by itself where it finds none.
+# that process leads its group.
 processes() { grep -lzxsF "HOME=$dir/home" /proc/[0-9]*/environ | cut -d/ -f3; }
 
 # The server leads a process group of its own; what is left after a while is killed.

@@ -83,8 +83,8 @@ class HostTree final {
   static constexpr const char* kDisk =
       "sys/devices/pci0000:c0/0000:c0:01.1/0000:c1:00.0/nvme/nvme5/nvme3n1";
 
-  const TempFolder folder;
-  const std::filesystem::path& root = folder.path();
+  const TempFolder temporary;
+  const std::filesystem::path& root = temporary.path();
   Options options;
   ClaimRequest request;
 
