@@ -18,7 +18,8 @@ sys.path[:0] = [HERE] + [os.path.join(os.path.dirname(HERE), "integration", fold
 
 from case import SEED, Setting, tear_down_services  # noqa: E402
 from sanitize_bench import Cleanups, addresses  # noqa: E402
-from services import RESOURCE_CLASS, wait_until  # noqa: E402
+from services import RESOURCE_CLASS  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 SURVEY_S = 5       # for the bench; what is told is a minute at the default
 DEFAULT_S = 60     # [reclaim] survey_interval_s

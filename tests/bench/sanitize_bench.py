@@ -26,7 +26,8 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), "integration", folder)
 
 import openstack_api  # noqa: E402
 from case import SEED, Setting, tear_down_services  # noqa: E402
-from services import DEADLINE_S, RESOURCE_CLASS, wait_until  # noqa: E402
+from services import RESOURCE_CLASS  # noqa: E402
+from waiting import DEADLINE_S, wait_until  # noqa: E402
 from worker import EmulatedHost, Programs  # noqa: E402
 
 POLL_S = 1.0  # the worker's own default too, where much is left

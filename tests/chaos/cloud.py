@@ -17,10 +17,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 E2E = os.path.join(os.path.dirname(HERE), "integration/e2e")
 sys.path.insert(0, E2E)
 
-from services import Services, is_zombie, wait_until  # noqa: E402  (puts stack/ on the path)
+from services import Services  # noqa: E402  (puts stack/ on the path)
 import bus  # noqa: E402
 import openstack  # noqa: E402  (stack/)
 import service_process  # noqa: E402
+from waiting import is_zombie, wait_until  # noqa: E402
 from worker import EmulatedHost, Programs, Worker  # noqa: E402
 
 from disk import Disk  # noqa: E402  (beside this file)

@@ -7,8 +7,8 @@ import api_node
 import check
 import cyborg_said
 import keeping
-from services import wait_until
 from stage import HOST, Stage, Tenant
+from waiting import wait_until
 
 
 class CyborgFlow(Stage):

@@ -16,7 +16,8 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration", "e2e"))
 
 from demo_run import Run  # noqa: E402
-from services import DEADLINE_S, ROOT, Bus, Services, openstack  # noqa: E402
+from services import ROOT, Bus, Services, openstack  # noqa: E402
+from waiting import DEADLINE_S  # noqa: E402
 
 # Longer than whoever watches a process that is gone looks away.
 ASKED_S = 5

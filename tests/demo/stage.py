@@ -9,8 +9,9 @@ import time
 
 import check
 import keeping
-from services import DEADLINE_S, Services
+from services import Services
 from story import Story
+from waiting import DEADLINE_S
 from worker import EmulatedHost, Programs, Worker
 
 HOST = "compute-2"

@@ -28,7 +28,8 @@ import bare_debian  # noqa: E402
 import bus  # noqa: E402  (tests/integration/e2e)
 import documents  # noqa: E402
 from guest import ADDRESS, DRIVE_BYTES, PRODUCT, VENDOR, Guest  # noqa: E402
-from services import Services, openstack_api, wait_until  # noqa: E402
+from services import Services, openstack_api  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 HOST = "compute-2"
 HOME = "/home/" + bare_debian.USER

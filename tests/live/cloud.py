@@ -11,8 +11,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests/integration/e2e"))
 
-from services import Services, wait_until  # noqa: E402  (e2e/services.py)
+from services import Services  # noqa: E402  (e2e/services.py)
 from service_process import die_with_parent, wait_until_it_answers  # noqa: E402
+from waiting import wait_until  # noqa: E402
 from worker import EmulatedHost, Programs, Worker  # noqa: E402
 import mariadb  # noqa: E402
 import openstack_api as api  # noqa: E402

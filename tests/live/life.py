@@ -4,7 +4,7 @@ import time
 import cloud  # noqa: F401  (puts what the end-to-end tests share on the path)
 import openstack_api as api
 from serve_ids import IMAGE
-from services import wait_until
+from waiting import wait_until
 
 LONG_S = 300
 

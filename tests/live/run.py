@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from cloud import ADDRESSES, UNMANAGED, Cloud  # noqa: E402
 from scenarios import SCENARIOS, Live, passed  # noqa: E402
-from services import wait_until  # noqa: E402
+from waiting import wait_until  # noqa: E402
 from watcher import Watcher  # noqa: E402
 
 CLASS, CLASS_UNMANAGED = "CUSTOM_NVME_144D_A80A", "CUSTOM_NVME_144D_A80B"

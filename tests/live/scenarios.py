@@ -10,7 +10,7 @@ import time
 from cloud import ADDRESSES, UNMANAGED
 import openstack_api as api
 from life import LONG_S, Life
-from services import wait_until
+from waiting import wait_until
 
 MANAGED = ADDRESSES[:3]
 WINDOW_S = 10  # the close watch looks every 2 s; a busy machine and Placement's time come to it

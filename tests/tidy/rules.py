@@ -124,7 +124,7 @@ IMPATIENT = [
      "an event that is waited for, or a bound that grows with the time that passed", ()),
     (_END_TO_END, r"\btime\.sleep\(", "wait_until()",
      # wait_until() itself, and the pace of clients that go on all the time.
-     ("tests/integration/e2e/services.py", "tests/integration/e2e/slow_clients_test.py")),
+     ("tests/integration/e2e/waiting.py", "tests/integration/e2e/slow_clients_test.py")),
     # Of a fraction of a second it is a poll's pause.
     (_END_TO_END, r"\b(\w+_)?(timeout|deadline_s)=[1-5]?\d\b(?!\.)",
      "DEADLINE_S: a busy machine makes a minute of a second", ()),

@@ -5,7 +5,7 @@ import socket
 import uuid
 
 from case import FIRST, SEED, EndToEnd
-from services import DEADLINE_S, wait_until
+from waiting import DEADLINE_S, wait_until
 
 
 class Login:

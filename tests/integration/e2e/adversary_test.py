@@ -19,7 +19,8 @@ from adversary_case import Adversary, Login
 from case import DELETED, FIRST, LONG_MS, SEED, domain, services, tear_down_services
 from cyborg_case import CyborgEndToEnd
 from placement_door import PlacementDoor
-from services import RESOURCE_CLASS, ROOT, run, wait_until
+from services import RESOURCE_CLASS, ROOT, run
+from waiting import wait_until
 from worker import EmulatedHost, Programs, temporary_folder
 
 LAST_ID = "18446744073709551615-18446744073709551615"

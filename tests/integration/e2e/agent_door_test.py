@@ -13,7 +13,7 @@ import unittest
 
 from case import FIRST, LONG_MS, tear_down_services
 from cyborg_case import CyborgEndToEnd, CyborgSetting
-from services import wait_until
+from waiting import wait_until
 
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../clients/python")
 sys.path[:0] = [PACKAGE, os.path.join(PACKAGE, "tests")]

@@ -12,7 +12,7 @@ import tempfile
 
 import yaml
 
-from services import DEADLINE_S
+from waiting import DEADLINE_S
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"

@@ -9,7 +9,8 @@ import unittest
 import uuid
 
 import bus
-from services import Services, wait_until
+from services import Services
+from waiting import wait_until
 from worker import EmulatedHost, Programs, Worker, temporary_folder
 
 FIRST, SECOND = "0000:01:00.0", "0000:02:00.0"

@@ -6,7 +6,8 @@ import uuid
 
 import bus
 from case import DELETED, FIRST, SECOND, SEED, EndToEnd, Setting
-from services import STACK, openstack_api, run, wait_until
+from services import STACK, openstack_api, run
+from waiting import wait_until
 
 PYTHON = "/usr/bin/python3"
 

@@ -6,7 +6,7 @@ import unittest
 
 from case import FIRST, LONG_MS, SEED, tear_down_services
 from cyborg_case import CyborgEndToEnd
-from services import wait_until
+from waiting import wait_until
 
 
 def tearDownModule():

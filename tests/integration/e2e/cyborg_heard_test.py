@@ -8,7 +8,7 @@ import unittest
 import cyborg_said
 from case import FIRST, LONG_MS, services, tear_down_services
 from cyborg_case import CyborgApi, CyborgEndToEnd, new_uuid
-from services import wait_until
+from waiting import wait_until
 
 CYBORG = """\
 [cyborg]

@@ -23,8 +23,9 @@ from api_node import ApiNode
 from case import FIRST, LONG_MS, SECOND, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, new_uuid
 from placement_door import PlacementDoor
-from services import openstack_api, openstack_tls, wait_until
+from services import openstack_api, openstack_tls
 from service_process import die_with_parent  # stack/, which services.py has put on the path
+from waiting import wait_until
 from worker import EmulatedHost, Programs, Worker
 
 GPU = "0000:05:00.0"

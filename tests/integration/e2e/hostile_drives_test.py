@@ -18,7 +18,8 @@ import uuid
 from case import SEED, EndToEnd, Programs, Setting, domain, services, tear_down_services
 from hostile_table import ERROR, IMAGED, RELEASED, ROWS, WAITS
 from placement_door import PlacementDoor
-from services import RESOURCE_CLASS, wait_until
+from services import RESOURCE_CLASS
+from waiting import wait_until
 
 PARALLEL = 64
 # Of the guest on the drive with that number.

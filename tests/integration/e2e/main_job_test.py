@@ -10,7 +10,7 @@ import unittest
 
 import bus
 from case import (DELETED, FIRST, SECOND, SEED, EndToEnd, Setting, STAYING, tear_down_services)
-from services import wait_until
+from waiting import wait_until
 
 REQUESTS_MAX = 8
 CLOSE_WATCH_S = 2

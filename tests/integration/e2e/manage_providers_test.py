@@ -8,7 +8,7 @@ import unittest
 from case import FIRST, SECOND, SEED, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, CyborgSetting
 from placement_door import PlacementDoor
-from services import DEADLINE_S, wait_until
+from waiting import DEADLINE_S, wait_until
 
 MANAGE = "[nvme]\nmanage_providers = true\n"
 

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from case import FIRST, EndToEnd, tear_down_services
-from services import wait_until
+from waiting import wait_until
 from worker import commands_folder
 
 EXAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "examples", "steps")

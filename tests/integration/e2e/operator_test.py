@@ -15,8 +15,8 @@ from case import (DELETED, FIRST, LONG_MS, SECOND, SEED, EndToEnd, domain, servi
                   tear_down_services)
 from placement_door import PlacementDoor
 from qualify_case import Qualify  # noqa: F401  (its tests run here, with the same services)
-from services import DEADLINE_S, wait_until
 from service_process import die_with_parent  # stack/, which services.py has put on the path
+from waiting import DEADLINE_S, wait_until
 
 
 def tearDownModule():

@@ -8,8 +8,9 @@ import subprocess
 import xml.etree.ElementTree
 
 from case import DELETED, FIRST, LONG_MS, SECOND, SEED, EndToEnd, Setting, domain
-from services import DEADLINE_S, ROOT, wait_until
+from services import ROOT
 from service_process import die_with_parent  # stack/, which services.py has put on the path
+from waiting import DEADLINE_S, wait_until
 
 
 class Qualify(EndToEnd):

@@ -7,7 +7,7 @@ import uuid
 from email.utils import parsedate_to_datetime
 
 from case import FIRST, SECOND, EndToEnd, Setting, services, tear_down_services
-from services import wait_until
+from waiting import wait_until
 
 VCPU = "VCPU"
 

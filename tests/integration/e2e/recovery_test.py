@@ -13,8 +13,9 @@ import bus
 from black_hole import BlackHole
 from case import DELETED, FIRST, LONG_MS, SEED, EndToEnd, domain, services, tear_down_services
 from placement_door import PlacementDoor
-from services import ROOT, STACK, wait_until
+from services import ROOT, STACK
 from service_process import die_with_parent  # stack/, which services.py has put on the path
+from waiting import wait_until
 
 
 def tearDownModule():

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from case import FIRST, LONG_MS, SEED, EndToEnd, tear_down_services
 from redis_nodes import RedisNodes
-from services import wait_until
+from waiting import wait_until
 
 
 def tearDownModule():

@@ -2,7 +2,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from replicated_redis import ReplicatedRedis
-from services import RedisServer, wait_until
+from services import RedisServer
+from waiting import wait_until
 
 MASTERS = 3
 SLOTS = 16384

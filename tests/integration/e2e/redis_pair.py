@@ -5,7 +5,8 @@ import subprocess
 
 from replicated_redis import ReplicatedRedis
 from service_process import die_with_parent  # stack/, which services.py has put on the path
-from services import REDIS, RedisServer, wait_until
+from services import REDIS, RedisServer
+from waiting import wait_until
 
 
 class RedisPair(ReplicatedRedis):

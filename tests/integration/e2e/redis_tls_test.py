@@ -10,7 +10,8 @@ import unittest
 
 from api_clients import free_port
 from case import DELETED, FIRST, EndToEnd, tear_down_services
-from services import STACK, run, wait_until
+from services import STACK, run
+from waiting import wait_until
 
 METRIC = "reclaim_redis_tls_not_after_timestamp_seconds"
 

@@ -4,7 +4,7 @@ import re
 import signal
 import socket
 
-from services import wait_until
+from waiting import wait_until
 
 # Of a server that is not, or not yet, the one to ask.
 ASK_LATER = ("CLUSTERDOWN", "LOADING", "MASTERDOWN", "MOVED", "READONLY")

@@ -24,9 +24,9 @@ import openstack  # noqa: E402  (stack/openstack.py)
 import openstack_api  # noqa: E402, F401
 import openstack_tls  # noqa: E402, F401
 from bus import Bus  # noqa: E402
+from waiting import DEADLINE_S, is_zombie, takes_part, wait_until  # noqa: E402
 
 VENDOR, PRODUCT = "144d", "a80a"
-DEADLINE_S = 300  # of whatever is waited for: a slow machine that does much else meets it
 RESOURCE_CLASS = "CUSTOM_PCI_144D_A80A"
 REDIS = os.path.join(STACK, "redis.sh")
 
@@ -40,6 +40,8 @@ class RedisServer:
 
     def start(self, *options):
         run([REDIS, "start", self.folder, *owner_words(self.tied), *options])
+        takes_part("Redis on port %d" % self.port, os.path.join(self.folder, "redis.log"),
+                   lambda: self.number("redis.pid"))
 
     def stop(self):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -127,6 +129,8 @@ class Services:
         self.broker = json.loads(run([os.path.join(STACK, "rabbitmq.sh"), "start",
                                       self.path("rabbitmq"),
                                       *owner_words(self.tied)]).splitlines()[-1])
+        takes_part("RabbitMQ", self.path("rabbitmq", "log", "console.log"),
+                   lambda: self.broker["pid"])
 
     def stop_broker(self):
         run([os.path.join(STACK, "rabbitmq.sh"), "stop", self.path("rabbitmq")])
@@ -191,14 +195,17 @@ class Services:
              self.path("openstack"), "--template", os.path.join(BUILD, "openstack-template"),
              *owner_words(self.tied)])
         self.endpoints = openstack.read_endpoints(self.path("openstack"))
+        for service in ("keystone", "placement"):
+            takes_part(service.capitalize(), self.path("openstack", service + ".out"),
+                       lambda service=service: self.openstack_pid(service))
 
     def stop_openstack(self):
         run([openstack.PYTHON, os.path.join(STACK, "openstack.py"), "stop",
              self.path("openstack")])
 
-    def placement_pid(self):
+    def openstack_pid(self, service):
         with open(self.path("openstack", "pids.json"), encoding="ascii") as file:
-            return json.load(file)["placement"]
+            return json.load(file)[service]
 
     def placement(self):
         if self._placement is None or time.monotonic() - self._placement_since > 1800:
@@ -280,25 +287,3 @@ def run(command, **more):
         raise RuntimeError("%s ended with %d: %s" % (" ".join(command), done.returncode,
                                                     (done.stderr or done.stdout)[-2000:]))
     return done.stdout
-
-
-def is_zombie(pid):
-    try:
-        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-def wait_until(condition, what, deadline_s=DEADLINE_S):
-    """Polls; a test waits for what it wants to see and never for a time to pass. What takes longer
-    is looked at less often, for each look may be a process."""
-    began = time.monotonic()
-    while True:
-        found = condition()
-        if found:
-            return found
-        waited = time.monotonic() - began
-        if waited > deadline_s:
-            raise AssertionError("not within %d s: %s" % (deadline_s, what))
-        time.sleep(min(0.05 + waited / 20, 0.5))

@@ -14,7 +14,7 @@ from api_clients import curl
 from api_node import ApiNode
 from case import LONG_MS, services, tear_down_services
 from cyborg_case import CyborgEndToEnd
-from services import wait_until
+from waiting import wait_until
 from worker import Programs
 
 CLIENTS = 200

@@ -12,7 +12,8 @@ import urllib.parse
 from api_clients import free_port
 from api_node import ApiNode
 from case import FIRST, SECOND, EndToEnd, Setting, tear_down_services
-from services import DEADLINE_S, run
+from services import run
+from waiting import DEADLINE_S
 from worker import Programs
 
 STAND_IN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../stack/cyborg.py")

@@ -6,7 +6,7 @@ import unittest
 from case import FIRST, LONG_MS, SECOND, SEED, services, tear_down_services
 from cyborg_case import CyborgEndToEnd, CyborgSetting, new_uuid
 from placement_door import PlacementDoor
-from services import wait_until
+from waiting import wait_until
 
 THIRD, FOURTH, FIFTH = "0000:03:00.0", "0000:04:00.0", "0000:05:00.0"
 BOTH_OWNERS = {"owner": "nova", "traits": ["OWNER_CYBORG"]}

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import tempfile
 
-from services import BUILD, DEADLINE_S, run, wait_until
+from services import BUILD, run
 from service_process import die_with_parent  # stack/, which services.py has put on the path
+from waiting import DEADLINE_S, takes_part, wait_until
 
 CONFIG = """\
 [DEFAULT]
@@ -133,6 +134,8 @@ class Process:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 preexec_fn=die_with_parent if self.services.tied else None,
                 env=self.environment(**environment))
+        takes_part("reclaim %s in %s" % (command, self.folder), self.log,
+                   lambda: self.process.pid)
 
     def stop(self, deadline_s=DEADLINE_S):
         """SIGTERM, and its exit code."""
