@@ -11,8 +11,8 @@ usage: ./test.sh [--ci | --long | --search MINUTES | --packages | --first-hour] 
 
 Installs missing Debian packages (root or sudo), builds Reclaim and runs its tests.
 
-  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, and
-                clang-tidy
+  --ci          also: ASan+UBSan (clang), TSan for tests with threads, the mutants, the
+                benchmarks, and clang-tidy
   --long        also: what tests an engine for minutes (Redis and RabbitMQ that fail over in every
                 stage), all tests of what ships (optimised, compiled file by file) and under TSan,
                 the fuzzers for a bounded time, clang-tidy over the tests
@@ -279,7 +279,7 @@ fi
 # The sanitizers' build comes first: its tests mostly wait, and run while the rest is compiled.
 stage "asan build" build asan && begin "asan tests" run_ctest asan "${short[@]}"
 stage "tsan build" build tsan --target threads_tests
-stage "test build" build test --target all mutants_tests
+stage "test build" build test --target all mutants_tests bench_tests
 if [[ -n ${beside["asan tests"]-} ]]; then
   await "asan tests"
   close asan
@@ -290,7 +290,8 @@ stage "test tests" run_ctest test "${short[@]}"
 close test
 
 if [[ $mode == long ]]; then
-  check dev
+  stage "dev build" build dev --target all bench_tests && stage "dev tests" run_ctest dev
+  close dev
   check tsan
   check fuzz fuzz
 fi
