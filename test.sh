@@ -87,6 +87,13 @@ retried=()
 
 duration() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
+# Seconds that this machine's processors have worked, whoever for: services of tests are nobody's
+# children.
+worked() {
+  awk -v ticks="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4) / ticks) }' /proc/stat
+}
+worked_before=$(worked)
+
 log_of() { echo "$logs/${1// /-}.log"; }
 
 # told NAME RESULT SECONDS: adds a line to the report.
@@ -221,7 +228,8 @@ finish() {
   local line
   printf '\n==== stages\n'
   for line in "${report[@]}"; do echo "$line"; done
-  printf '%-22s %6s\n\n' total "$(duration "$SECONDS")"
+  printf '%-22s %6s  (the processors worked %s)\n\n' total "$(duration "$SECONDS")" \
+    "$(duration $(($(worked) - worked_before)))"
   slowest
   if [[ ${#failed[@]} -gt 0 ]]; then
     printf 'failed: %s\n' "${failed[@]}"
