@@ -4,8 +4,6 @@ what it started goes on without it, and ends with --stop."""
 import glob
 import os
 import re
-import signal
-import subprocess
 import sys
 import time
 import unittest
@@ -16,46 +14,12 @@ sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration", "e2e"))
 
 from demo_run import Run  # noqa: E402
-from services import ROOT, Bus, Services, openstack  # noqa: E402
-from waiting import DEADLINE_S  # noqa: E402
+from services import Bus, Services, openstack  # noqa: E402
+from shell import Shell  # noqa: E402
 
 # Longer than whoever watches a process that is gone looks away.
 ASKED_S = 5
 FOLLOWING = ("tail -f ", "reclaim watch ")  # until they are interrupted
-
-
-class Shell:
-    """Where a person types what the screen says."""
-
-    def __init__(self, run, text):
-        self.run = run
-        shown, _, ending = text.partition("Kept running ")[2].partition("To end it:")
-        # A line that ends with a backslash goes on in the next.
-        self.source, *self.commands = re.findall(r"\n {6}(\S(?:.*\\\n)*.*)", shown)
-        self.stop = ending.strip()
-
-    def start(self, command, **more):
-        # Nothing of the cloud that this shell may speak to already.
-        environment = {name: value for name, value in self.run.environment.items()
-                       if not name.startswith("OS_") and not name.lower().endswith("_proxy")}
-        return subprocess.Popen(["bash", "-c", self.source + "\n" + command], cwd=ROOT, text=True,
-                                env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                start_new_session=True, **more)
-
-    def type(self, command):
-        """(exit code, what it printed)."""
-        process = self.start(command, stderr=subprocess.STDOUT)
-        text, _ = process.communicate(timeout=DEADLINE_S)
-        return process.returncode, text
-
-    def follow(self, command):
-        """The same, interrupted once it has printed something; then the code is None."""
-        with self.start(command) as process:
-            line = process.stdout.readline()
-            code = process.poll() if line else process.wait()
-            if code is None:
-                os.killpg(process.pid, signal.SIGTERM)
-            return code, line
 
 
 class Kept(unittest.TestCase):

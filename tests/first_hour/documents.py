@@ -15,13 +15,47 @@ def _section(document, heading):
 
 
 def _blocks(section, language):
-    return re.findall(r"^```%s\n(.*?)^```" % language, section, re.M | re.S)
+    return re.findall(r"^ *```%s\n(.*?)^ *```" % language, section, re.M | re.S)
+
+
+def _lines(block):
+    """(what is typed, what is said beside it); one that goes on in the next line is whole."""
+    whole = re.sub(r"\\\n|(?<=&&)\n", " ", block)
+    whole = re.sub(r"^for .*?^done", lambda loop: loop[0].replace("\n", " "), whole,
+                   flags=re.M | re.S)
+    for line in whole.splitlines():
+        typed, _, said = re.sub(r"(^|\s)#\s", "\n", line, count=1).partition("\n")
+        if typed.strip():
+            yield " ".join(typed.split()), said.strip()
 
 
 def commands(block):
     """Its lines without what is only said beside them."""
-    lines = [re.sub(r"\s+#.*", "", line).strip() for line in block.splitlines()]
-    return [line for line in lines if line]
+    return [typed for typed, _ in _lines(block)]
+
+
+def every_command():
+    """{document: [(what a block tells to type, what it says beside it)], in their order}."""
+    paths = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")),
+             *sorted((ROOT / "clients").rglob("*.md"))]
+    found = {}
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        lines = [line for block in _blocks(text, "sh") if not block.startswith("#!")
+                 for line in _lines(block)]
+        if lines:
+            found[str(path.relative_to(ROOT))] = lines
+    return found
+
+
+def named_commands():
+    """(document, `reclaim ...`) wherever a sentence or a table names one."""
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        text = re.sub(r"^ *```.*?^ *```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for span in re.findall(r"`([^`]+)`", text):
+            command = " ".join(span.split()).removeprefix("sudo ")
+            if command.startswith("reclaim "):
+                yield str(path.relative_to(ROOT)), command
 
 
 def ten_lines():

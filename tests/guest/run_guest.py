@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs test binaries in a QEMU guest: a real kernel with its nvme and vfio-pci drivers, emulated
 PCI NVMe drives and an IOMMU. Nothing of this machine is touched but a cache folder.
 

@@ -37,12 +37,16 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
 
 def last_words():
     """The state and the last lines of all that takes part."""
-    return "\n".join("  %s%s\n%s" % (name, state(pid()), "\n".join(
+    return "\n".join("  %s%s\n%s" % (name, state(pid), "\n".join(
         "    " + line for line in last_lines(log))) for name, (log, pid) in _parts.items()
         if os.path.exists(log))
 
 
-def state(pid):
+def state(its_pid):
+    try:
+        pid = its_pid()
+    except (OSError, ValueError):  # its file went with it
+        return " (gone)"
     if pid is None:
         return ""
     return " (%s)" % ("gone" if is_zombie(pid) else "runs")

@@ -32,7 +32,7 @@ peer=${1-}
 # Below those that the kernel gives away by itself: the broker listens only seconds later, and
 # somebody's connection would have one of them by then.
 free_ports() {
-  python3 - "$1" <<'PY'
+  /usr/bin/python3 - "$1" <<'PY'
 import random, socket, sys
 ports = []
 for port in random.sample(range(10000, 32768), 1000):
@@ -110,7 +110,7 @@ EOF
 
 # Waits until the broker answers an AMQP header; fails when its process is gone.
 wait_ready() {
-  python3 - "$port" "$1" <<'PY'
+  /usr/bin/python3 - "$port" "$1" <<'PY'
 import os, socket, sys, time
 port, pid = int(sys.argv[1]), int(sys.argv[2])
 deadline = time.time() + 240

@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+"""Each command that the README and the documents tell to type succeeds in a demo that is kept, or
+something else is known to do it; and each `reclaim ...` that they name is one that there is."""
+import glob
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+for folder in (HERE, os.path.join(HERE, "../integration/e2e"), os.path.join(HERE, "../first_hour"),
+               os.path.join(HERE, "../setup")):
+    sys.path.insert(0, folder)
+
+import documents  # noqa: E402
+from demo_run import Run  # noqa: E402
+from elsewhere import ELSEWHERE  # noqa: E402
+from manual_test import walk  # noqa: E402
+from services import BUILD, ROOT  # noqa: E402
+from shell import Session, Shell  # noqa: E402
+from waiting import wait_until  # noqa: E402
+
+EXAMPLES = os.path.join(ROOT, "docs/examples")
+OPTION = re.compile(r"--[a-z][\w-]*")
+
+
+def program(command):
+    """The repository's own program in a command, or nothing."""
+    for word in command.split():
+        if re.match(r"(\./)?(tests/|build/test/|test\.sh|demo\.sh)", word):
+            return word
+    return None
+
+
+class Elsewhere(unittest.TestCase):
+    """Of what is not typed in a demo."""
+
+    def test_each_row_is_for_a_command_and_names_a_file(self):
+        every = [line for lines in documents.every_command().values() for line, _ in lines]
+        for beginning, where in ELSEWHERE.items():
+            with self.subTest(beginning):
+                self.assertTrue([line for line in every if line.startswith(beginning)])
+                self.assertTrue(where is None or os.path.exists(os.path.join(ROOT, where)), where)
+
+    def test_a_program_of_ours_is_there_and_knows_the_options(self):
+        for lines in documents.every_command().values():
+            for command, _ in lines:
+                with self.subTest(command):
+                    self.look_at(program(command), command)
+
+    def look_at(self, path, command):
+        # Mutants and benchmarks are built in some runs only.
+        if not path or re.match("build/test/tests/(mutants|bench)/", path):
+            return
+        found = glob.glob(os.path.join(ROOT, path.replace("build/test", BUILD)))
+        self.assertTrue(found, path + " is not there")
+        if path.endswith((".sh", ".py")):
+            with open(found[0], encoding="utf-8") as file:
+                text = file.read()
+            for option in OPTION.findall(command.partition(path)[2].partition(" -- ")[0]):
+                self.assertTrue(re.search(option + r"(?![\w-])", text), option)
+
+    def test_no_other_block_hides_a_command(self):
+        for path in [os.path.join(ROOT, "README.md"),
+                     *glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True)]:
+            with open(path, encoding="utf-8") as file:
+                blocks = re.findall(r"^ *```\n(.*?)^ *```", file.read(), re.M | re.S)
+            for block in blocks:
+                self.assertNotRegex(
+                    block, r"(?m)^\s*(\$ |sudo |reclaim |openstack |redis-cli |curl )",
+                    path + ": a block of commands begins with ```sh")
+
+
+class Named(unittest.TestCase):
+    def test_each_command_is_one_that_there_is(self):
+        known = dict(walk(os.path.join(BUILD, "reclaim")))
+        for document, text in documents.named_commands():
+            with self.subTest(text, document=document):
+                words = re.split(r"\s+", text.partition(" | ")[0].partition(" > ")[0])[1:]
+                of = [" ".join(words[:count]) for count in range(1, len(words) + 1)]
+                commands = [command for command in known
+                            if command in of or command.startswith(of[-1] + " ")]
+                self.assertTrue(commands, "there is no such command")
+                for option in OPTION.findall(text):
+                    self.assertTrue(any(option in known[command] for command in commands), option)
+
+
+class Typed(unittest.TestCase):
+    def test_each_command_succeeds(self):
+        run = Run("--flow", "cyborg", "--keep")
+        self.addCleanup(run.folder.cleanup)
+        self.addCleanup(run.stop)
+        code, text = run.end()
+        self.assertEqual(code, 0, text)
+        self.shell = Shell(run, text)
+        self.scratch = os.path.join(run.folder.name, "scratch")
+        os.mkdir(self.scratch)
+        self.here = self.read_here(run)
+        for document, lines in documents.every_command().items():
+            with Session(self.shell, self.scratch) as session:
+                for command, said in lines:
+                    if not command.startswith(tuple(ELSEWHERE)):
+                        with self.subTest(command, document=document):
+                            self.check(session, command, said, document)
+
+    def read_here(self, run):
+        """The documents' examples, and what stands here in their place."""
+        folder, = glob.glob(run.folder.name + "/reclaim-demo-*/reclaim")
+        state = os.path.join(folder, "state")
+        shown = " ".join(self.shell.commands)
+        port = re.search(r"redis-cli -p (\d+)", shown).group(1)
+        cleaned = re.search(r"device show (\S+)", shown).group(1)
+        code, certificate = self.shell.type("reclaim certificate list -f value -c ID")
+        self.assertEqual(code, 0, certificate)
+        chain = os.path.join(state, "certificates")
+        return (
+            ("compute-1", "compute-2"), ("0000:c1:00.0", cleaned),
+            ("redis-cli", "redis-cli -p " + port), ("source .demo/env", self.shell.source),
+            ("https://reclaim.example.org:6667", "$API"), ("$UUID", "$DEVICE"),
+            ("show UUID", "show $DEVICE"), ("password …", "password $OS_PASSWORD"),
+            ("verify-certificate.sh", os.path.join(EXAMPLES, "verify-certificate.sh")),
+            ("HOST.pub", os.path.join(state, "certificate.key.pub")), ("COPY", chain),
+            ("FOLDER", chain), ("FILE", sorted(glob.glob(chain + "/*.json"))[0]),
+            ("show ID", "show " + certificate.split()[0]),
+            ("verify ID", "verify " + certificate.split()[0]),
+            # What curl takes for a success would hide a refusal.
+            ("curl ", "curl --no-progress-meter --fail-with-body "))
+
+    def check(self, session, command, said, document):
+        # Each document registers the API, and a name that two services have finds neither.
+        of_its_own = "cleaning-in-" + os.path.basename(document)
+        typed = command
+        for example, own in (*self.here, ("accelerator-cleaning", of_its_own)):
+            typed = typed.replace(example, own)
+
+        def succeeds():
+            code, text = session.type(typed)
+            if "-X POST" in command:  # of a drive that is on offer
+                self.assertIn("it is clean already", text)
+            else:
+                self.assertEqual(code, 0, "%s\n%s" % (typed, text))
+            return text.strip()
+        if command.endswith("-c device_state"):  # which the next survey sees
+            state = said.split()[-1]
+            wait_until(lambda: succeeds() == state, "%s: %s" % (command, state))
+        else:
+            succeeds()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
