@@ -211,6 +211,14 @@ struct ConfigUdevOptions {};
 [[nodiscard]] int run_config_udev(Session& session, const ConfigUdevOptions& options,
                                   std::ostream& out, std::ostream& err);
 
+// The line that a host's [security] order_key_file holds, out of the master that this machine's
+// names. It is a secret.
+struct OrderKeyOptions {
+  std::string host;
+};
+[[nodiscard]] int run_order_key(Session& session, const OrderKeyOptions& options, std::ostream& out,
+                                std::ostream& err);
+
 // As the process of that purpose would read the files.
 [[nodiscard]] int run_config_check(const config::LoadRequest& request, std::ostream& out,
                                    std::ostream& err);

@@ -85,7 +85,7 @@ class DeviceOrderRun final {
       for (Sent& one : orders) {
         const auto pushed = session_.wait<Ok>(
             [&, &to = host](auto done) { store_.push_order(to, one.order, std::move(done)); });
-        if (!pushed) fail(one, "not sent: " + pushed.error().what);
+        if (!pushed) fail(one, "not sent: " + with_login_remedy(pushed.error()).what);
       }
     }
   }

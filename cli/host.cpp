@@ -127,13 +127,7 @@ int run_host_delete(Session& session, const HostDeleteOptions& options, std::ost
                                            "or wait until `reclaim host list` shows it silent",
                                            options.host)});
   }
-  if (!forgotten && forgotten.error().what.find("NOPERM") != std::string::npos) {
-    return complain(err, Error{Errc::refused,
-                               forgotten.error().what +
-                                   ": [redis] url has to name an operator's user, as docs/redis.md "
-                                   "describes it (reclaim-operator)"});
-  }
-  if (!forgotten) return complain(err, forgotten.error());
+  if (!forgotten) return complain(err, with_login_remedy(forgotten.error()));
   out << fmt::format("host {} is deleted\n", options.host);
   return 0;
 }

@@ -34,9 +34,10 @@ std::string user_and_machine() {
 }
 
 // A key that is not there, or that this user may not read, is none; the other orders need none.
-std::optional<MacKey> key_at(const std::string& path) {
+template <typename Key>
+std::optional<Key> key_at(const std::string& path) {
   if (path.empty()) return std::nullopt;
-  auto key = MacKey::load(path);
+  auto key = Key::load(path);
   if (!key) return std::nullopt;
   return *std::move(key);
 }
@@ -62,13 +63,13 @@ Result<Order> new_order(Session& session, const std::string& host, OrderKind kin
   order.hardware = said.accepts.hardware;
   order.reason = said.reason;
   order.steps = said.steps;
-  OrderSeal(settings.host, key_at(default_host_key(settings.state_path)),
-            key_at(settings.order_key_file))
+  OrderSeal(settings.host, key_at<MacKey>(default_host_key(settings.state_path)),
+            key_at<OrderKey>(settings.order_key_file))
       .seal(host, order);
   if (accepts_something(order) && order.mac.empty()) {
     return Error{Errc::refused,
-                 fmt::format("{}{} has to be authenticated: run it as root on host {}, or set "
-                             "[security] order_key_file to the same key here and there",
+                 fmt::format("{}{} has to be authenticated: run it as root on host {}, or where "
+                             "[security] order_key_file names the master key",
                              to_string(kind), order.steps.empty() ? "" : " with steps", host)};
   }
   return order;

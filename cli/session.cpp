@@ -74,4 +74,13 @@ nvme::DriveThreads& Session::drives() {
   return *drives_;
 }
 
+Error with_login_remedy(Error error) {
+  if (error.what.find("NOPERM") != std::string::npos) {
+    error.what +=
+        ": [redis] url has to name an operator's user, as docs/redis.md describes it "
+        "(reclaim-operator)";
+  }
+  return error;
+}
+
 }  // namespace reclaim::cli

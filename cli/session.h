@@ -77,4 +77,8 @@ class Session final {
   std::unique_ptr<nvme::DriveThreads> drives_;
 };
 
+// Of a command that only an operator's login to Redis may carry out: with the remedy, where it was
+// refused.
+[[nodiscard]] Error with_login_remedy(Error error);
+
 }  // namespace reclaim::cli

@@ -193,10 +193,12 @@ inline constexpr std::array kHostOptions = {
         {.name = "order_key_file",
          .fallback = "",
          .help =
-             "A key (64 hexadecimal digits, `openssl rand -hex 32`, readable by its owner alone) "
-             "that operators' machines and the hosts share. An order that accepts something, as "
-             "`device set --enrol` does, is taken from another machine only with it; root on the "
-             "host itself needs none. Default: only the host itself may say such a thing.",
+             "The key of orders that come from other machines. On operators' machines and nodes of "
+             "the API: the fleet's master (64 hexadecimal digits, `openssl rand -hex 32`). On a "
+             "host: its own line, as `reclaim security order-key --host NAME` prints it there. "
+             "Readable by its owner alone. An order that accepts something, as `device set "
+             "--enrol` does, is taken from another machine only with it; root on the host itself "
+             "needs none. Default: only the host itself may say such a thing.",
          .form = Form::path}),
     // ------------------------------------------------------------------------------------- metrics
     kMetrics.option<&Settings::metrics_textfile>(

@@ -88,7 +88,18 @@ inline constexpr std::array kStepOptions = {
          .help = "Of a hold: how many different operators have to say `reclaim device unhold`.",
          .range = Range{1, 10}}),
     kStep.option<&OperatorStep::args>(
-        {.name = "args", .fallback = "{}", .help = "A JSON object that the command is told."}),
+        {.name = "args",
+         .fallback = "{}",
+         .help = "A JSON object that the command is told. An order cannot change it, but for what "
+                 "order_args names."}),
+    kStep.option<&OperatorStep::order_args>(
+        {.name = "order_args",
+         .fallback = "{}",
+         .help = "Which args an order that names the step may set, as a JSON object: for each the "
+                 "regular expression (RE2) that the whole text has to match, or the list of the "
+                 "texts that are accepted, such as {\"bus\": \"[0-9a-f]{2}\", \"mode\": "
+                 "[\"fast\", \"full\"]}. The command runs as root: let no order name a command, a "
+                 "path or an image."}),
 };
 
 }  // namespace reclaim::config

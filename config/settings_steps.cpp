@@ -10,6 +10,7 @@
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/device/order_args.h"
 
 namespace reclaim::config {
 namespace {
@@ -59,6 +60,24 @@ void check_args(const Reading& reading, std::string_view group, OperatorStep& st
   }
 }
 
+// Who may name steps in an order would name files of the host, for a command that runs as root.
+void check_what_orders_set(const Reading& reading, std::string_view group, OperatorStep& step) {
+  if (Status good = check_order_args(step.order_args); !good) {
+    reading.read.complain(group, "order_args", ": " + good.error().what);
+    step.order_args = "{}";
+  }
+  if (step.is_hold() && reading.read.given(group, "order_args")) {
+    reading.read.complain(group, "order_args", " is set, and a hold is told nothing: leave it out");
+  }
+  for (const std::string& name : paths_in_order_args(step.order_args, step.args)) {
+    reading.warn(group, "order_args",
+                 fmt::format(": an order could set '{}' to a path, for a command that runs as "
+                             "root: name what is accepted in a list, or let the command choose "
+                             "the file by a word",
+                             printable_excerpt(name, 40)));
+  }
+}
+
 StepSection read_step(const Reading& reading, Settings& settings, const IniSection& section) {
   const std::string& group = section.group;
   StepSection out;
@@ -91,6 +110,7 @@ StepSection read_step(const Reading& reading, Settings& settings, const IniSecti
     check_command(reading, group, step, section.at);
   }
   check_args(reading, group, step);
+  check_what_orders_set(reading, group, step);
   if (reading.read.given(group, "devices")) {
     out.devices = parse_device_match(reading.read.string(group, "devices"),
                                      fmt::format("[{}] devices", group),
@@ -237,11 +257,13 @@ void read_steps(const Reading& reading, Settings& settings) {
   std::size_t args_bytes = 0;
   for (const IniSection& section : sections) {
     settings.steps.push_back(read_step(reading, settings, section));
-    args_bytes += settings.steps.back().step.args.size();
+    const OperatorStep& step = settings.steps.back().step;
+    args_bytes += step.args.size() + step.order_args.size();
     if (args_bytes > kAllArgsBytesMax) {
       reading.read.complain(section.group, "args",
                             fmt::format(": with it the [step:NAME] sections have more than {} "
-                                        "bytes of args together: give long ones in a file",
+                                        "bytes of args and order_args together: give long ones "
+                                        "in a file",
                                         kAllArgsBytesMax));
       args_bytes = 0;
     }

@@ -30,9 +30,10 @@ struct OperatorStep {
   // What the device is bound to while the step runs: kKeepDriver, "none", or a driver's name.
   std::string driver{kKeepDriver};
   bool abortable = true;
-  bool verifies = false;  // its success shows that nothing of the tenant's is left
-  int approvals = 1;      // of a hold: how many operators have to agree
-  std::string args;       // a JSON object as text, handed to the command
+  bool verifies = false;   // its success shows that nothing of the tenant's is left
+  int approvals = 1;       // of a hold: how many operators have to agree
+  std::string args;        // a JSON object as text, handed to the command
+  std::string order_args;  // which of them an order may set (state/device/order_args.h)
 
   [[nodiscard]] bool is_hold() const { return interface == kHoldInterface; }
   friend bool operator==(const OperatorStep&, const OperatorStep&) = default;

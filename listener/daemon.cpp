@@ -91,13 +91,17 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
   redis.redis = settings_.redis;
   auto key = MacKey::load_or_create(default_host_key(settings_.state_path));
   if (!key) return key.error().wrap("the key that records in Redis are authenticated with");
-  std::optional<MacKey> shared;
+  std::optional<OrderKey> of_orders;
   if (!settings_.order_key_file.empty()) {
-    auto loaded = MacKey::load(settings_.order_key_file);
+    auto loaded = OrderKey::load(settings_.order_key_file);
     if (!loaded) return loaded.error().wrap("[security] order_key_file");
-    shared = *std::move(loaded);
+    if (const std::string why = why_not_of_host(*loaded, host_); !why.empty()) {
+      return Error{Errc::invalid,
+                   fmt::format("[security] order_key_file: {}: {}", settings_.order_key_file, why)};
+    }
+    of_orders = *std::move(loaded);
   }
-  order_seal_ = std::make_shared<const OrderSeal>(host_, *key, std::move(shared));
+  order_seal_ = std::make_shared<const OrderSeal>(host_, *key, std::move(of_orders));
   const OutboxSeal outbox_seal(host_, *key);
   redis.outbox = outbox_options(settings_, outbox_seal, [this] { notifier_->wake(); });
   redis.seal.emplace(host_, *std::move(key));

@@ -14,10 +14,10 @@ namespace {
 
 using Seal = std::function<void(const std::string& host, Order& order)>;
 
-// With the key that this node shares with the hosts; none: nothing is sealed.
+// With this node's key of orders, usually the master; none: nothing is sealed.
 Result<Seal> order_seal(const config::Settings& settings) {
   if (settings.order_key_file.empty()) return Seal(nullptr);
-  auto key = MacKey::load(settings.order_key_file);
+  auto key = OrderKey::load(settings.order_key_file);
   if (!key) return std::move(key).error();
   const auto seal = std::make_shared<const OrderSeal>(settings.host, std::nullopt, *std::move(key));
   return Seal([seal](const std::string& host, Order& order) { seal->seal(host, order); });

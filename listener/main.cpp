@@ -189,6 +189,17 @@ void add_config(CLI::App& app, CommandLine& line) {
   });
 }
 
+void add_security(CLI::App& app, CommandLine& line) {
+  CLI::App* security = app.add_subcommand("security", "Keys: of orders, for a host");
+  security->require_subcommand(1);
+  CLI::App* order_key = security->add_subcommand(
+      "order-key",
+      "Print what a host's [security] order_key_file holds, out of the fleet's master key");
+  const auto options = std::make_shared<cli::OrderKeyOptions>();
+  order_key->add_option("--host", options->host, "The host, as `host list` shows it")->required();
+  runs(order_key, line, options, cli::run_order_key);
+}
+
 // As OpenStack's own programs have it: `reclaim-status upgrade check` is a name of this one.
 void add_upgrade(CLI::App& app, CommandLine& line) {
   CLI::App* upgrade = app.add_subcommand("upgrade", "Before the worker is upgraded: check");
@@ -257,6 +268,7 @@ int parse(int argc, char** argv, CommandLine& line) {
   add_explain(app, line);
   add_config(app, line);
   add_machine(app, line);
+  add_security(app, line);
   add_upgrade(app, line);
   listener::add_completion(app, std::cout);
   try {

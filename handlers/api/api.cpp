@@ -47,15 +47,6 @@ struct Call {
 };
 using CallPtr = std::shared_ptr<Call>;
 
-// Of an order's steps, as the record has them.
-std::string names_of_steps(const std::string& steps) {
-  const auto plan = decode_plan(steps);
-  if (steps.empty() || !plan) return {};
-  std::string names;
-  for (const CleanStep& step : *plan) names += (names.empty() ? "" : ",") + name_of(step);
-  return names;
-}
-
 Response json_response(int status, std::string body) {
   Response response;
   response.status = status;
@@ -288,23 +279,28 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                                     "should be {}; {} was asked for",
                                     to_string(needed), to_string(call.negotiated->version)));
     }
-    const std::string rule(rule_of(resource));
-    // As the scope_types of Cyborg's rules have it: an admin of a domain, or of the system, is none
-    // of the fleet's.
+    const std::string_view rule = rule_of(resource);
+    // As Cyborg's scope_types: an admin of a domain, or of the system, is none of the fleet's.
     if (options_.authenticate && call.who.project_id.empty()) {
       return fault(403,
                    fmt::format("{} is for tokens of a project, and this one has another scope: get "
                                "one with --os-project-name",
                                rule));
     }
-    if (!policy_.allows(rule, call.who, own(call.who))) {
-      return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
+    if (auto denied = why_denied(rule, call)) return denied;
+    if (resource == Resource::clean && names_steps(call.request.body)) {
+      if (auto denied = why_denied(kRuleOfSteps, call)) return denied;
     }
     if (!takes_parameters(resource) && !call.route.parameters.empty()) {
       return fault(400, fmt::format("Unknown argument: '{}'; none is accepted here",
                                     printable_excerpt(call.route.parameters[0].first, 40)));
     }
     return std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<Response> why_denied(std::string_view rule, const Call& call) const {
+    if (policy_.allows(std::string(rule), call.who, own(call.who))) return std::nullopt;
+    return fault(403, fmt::format("Access was denied to the following resource: {}", rule));
   }
 
   // What rules may judge by: as in Cyborg, the caller's own project and user. A fact that a token
@@ -403,8 +399,9 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (!why) why = why_not_order(kind, order, found, now, options_.heartbeat_max_ms);
     if (!why && kind.kind == OrderKind::enrol) why = name_drive(found.record, order);
     if (why) return answer(*call, fault(why->status, why->detail));
-    order.who = fmt::format("keystone user {} of project {}", word(call->who.user_id),
-                            word(call->who.project_id));
+    // Tokens of two projects are one person: who approves is counted.
+    order.who = fmt::format("keystone user {} of domain {}", word(call->who.user_id),
+                            word(call->who.user_domain_id));
     order.request_id = call->request.request_id;
     order.issued_at = now;
     const bool to_be_sealed = accepts_something(order);
@@ -412,7 +409,7 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
     if (to_be_sealed && order.mac.empty()) return answer(*call, no_key(kind));
     call->accepts = order.serial.empty() ? order.hardware : order.serial;
     call->reason = order.reason;
-    call->steps = names_of_steps(order.steps);
+    call->steps = names_of_steps(order);
     ports_.store.push_order(
         found.record.host, order,
         [weak = weak_from_this(), call, status = kind.accepted](Result<Ok> pushed) {
@@ -436,8 +433,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
   static Response no_key(const OrderCall& kind) {
     return fault(503,
                  fmt::format("this node of the API has no key that the worker would believe: set "
-                             "[security] order_key_file to the same key here and on the hosts, or "
-                             "run `reclaim device {}` as root on the host",
+                             "[security] order_key_file to the master key here and to each host's "
+                             "own there, or run `reclaim device {}` as root on the host",
                              command_of(kind.kind)));
   }
 

@@ -160,6 +160,10 @@ const OrderCall* order_call(Resource resource) {
   return nullptr;
 }
 
+bool names_steps(std::string_view body) {
+  return !says_nothing(body);
+}
+
 std::optional<Fault> read_body(const OrderCall& call, std::string_view body, const Record& record,
                                Order& order) {
   if (call.kind == OrderKind::disown) {
@@ -182,6 +186,14 @@ std::optional<Fault> read_body(const OrderCall& call, std::string_view body, con
                                   order_name(call.resource))};
   }
   return std::nullopt;
+}
+
+std::string names_of_steps(const Order& order) {
+  const auto plan = decode_plan(order.steps);
+  if (order.steps.empty() || !plan) return {};
+  std::string names;
+  for (const CleanStep& step : *plan) names += (names.empty() ? "" : ",") + name_of(step);
+  return names;
 }
 
 std::optional<Fault> why_not_order(const OrderCall& call, const Order& order,

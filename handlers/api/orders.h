@@ -27,10 +27,16 @@ struct OrderCall {
 // Null: the resource orders nothing.
 [[nodiscard]] const OrderCall* order_call(Resource resource);
 
+// Whether the body of a call that orders `clean` names clean steps, however badly.
+[[nodiscard]] bool names_steps(std::string_view body);
+
 // Puts into the order what the call's body says; a fault: it says what it may not, also of clean
 // steps that the device does not have.
 [[nodiscard]] std::optional<Fault> read_body(const OrderCall& call, std::string_view body,
                                              const Record& record, Order& order);
+
+// Of the clean steps that the order names, for the audit.
+[[nodiscard]] std::string names_of_steps(const Order& order);
 
 // Why the device does not take it now; nothing: it does.
 [[nodiscard]] std::optional<Fault> why_not_order(const OrderCall& call, const Order& order,

@@ -38,6 +38,7 @@ constexpr Default kDefaults[] = {
     {"cyborg:device:get_all", "rule:project_manager_or_admin"},
     {"cyborg:device:get_one", "rule:project_manager_or_admin"},
     {"cyborg:device:clean", "role:admin"},
+    {"cyborg:device:clean_steps", "role:admin"},
     {"cyborg:device:cleaning_steps", "role:admin"},
     {"cyborg:device:unhold", "role:admin"},
     {"cyborg:device:disown", "role:admin"},

@@ -12,6 +12,9 @@ namespace reclaim::api {
 // What a cleaning found, and why it does not go on: serials, errors of the host.
 inline constexpr std::string_view kRuleOfReasons = "cyborg:device:cleaning_steps";
 
+// Beside the rule of `clean`, for an order that names clean steps: their commands run as root.
+inline constexpr std::string_view kRuleOfSteps = "cyborg:device:clean_steps";
+
 // Empty: there is none, and the resource is open or does not exist.
 [[nodiscard]] std::string_view rule_of(Resource resource);
 [[nodiscard]] Microversion needed_by(Resource resource);

@@ -147,7 +147,7 @@ std::string OrderDesk::why_not_accepted(const Order& order) const {
   }
   if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {
     return "it is not authenticated: issue it as root on the host itself, or set [security] "
-           "order_key_file to the same key here and there";
+           "order_key_file to the master key there, and to this host's own here";
   }
   const WallMs now = context_.ports.clock.now().wall;
   if (now.ms - order.issued_at.ms > kOrderLifeMs ||

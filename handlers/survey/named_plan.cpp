@@ -8,6 +8,7 @@
 #include "handlers/survey/function_plan.h"
 #include "handlers/survey/plan.h"
 #include "state/device/named_steps.h"
+#include "state/device/order_args.h"
 
 namespace reclaim {
 namespace {
@@ -47,8 +48,8 @@ std::vector<CleanStep> offered_steps(const DevicePolicy& policy, const Conductor
   std::vector<CleanStep> offered = built_in(policy, options, by_steps);
   for (CleanStep& step : offered) step.args = "{}";
   for (const OperatorStep& step : policy.steps) {
-    offered.push_back(
-        {step.interface, step.name, step.priority, step.args.empty() ? "{}" : step.args});
+    offered.push_back({step.interface, step.name, step.priority,
+                       step.order_args.empty() ? "{}" : step.order_args});
   }
   return offered;
 }

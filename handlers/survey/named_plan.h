@@ -10,12 +10,13 @@
 namespace reclaim {
 
 // Every built-in step and every step of the operator's own that is for the device, also those with
-// priority 0, with the arguments that may be given; not the erase, which the plan has anyway.
+// priority 0, with its order_args as args; not the erase, which the plan has anyway.
 [[nodiscard]] std::vector<CleanStep> offered_steps(const DevicePolicy& policy,
                                                    const ConductorOptions& options, bool by_steps);
 
 // `named` as they are defined today, their arguments over the configured ones. Errc::invalid: one
-// is not offered, or has no such argument. Errc::limit: together they do not fit into a record
+// is not offered, or an
+// argument is not one that an order may set. Errc::limit: together they do not fit into a record
 // (kNamedPlanBytesMax).
 [[nodiscard]] Result<std::vector<CleanStep>> named_part(const std::vector<CleanStep>& named,
                                                         const DevicePolicy& policy,

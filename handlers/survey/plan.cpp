@@ -10,6 +10,7 @@
 #include "state/base/check.h"
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
+#include "state/device/order_args.h"
 
 namespace reclaim {
 namespace {
@@ -212,7 +213,11 @@ std::optional<OperatorStep> definition_of(const CleanStep& step,
   const auto args = step.by_hand ? json::parse(step.args, kArgsBytesMax) : json::parse("{}", 2);
   const rapidjson::Value* given = args ? json::find(*args, kGiven) : nullptr;
   for (OperatorStep defined : own) {
-    if (given != nullptr) defined.args = json::to_text(*given);
+    if (given != nullptr) {
+      const std::string args = json::to_text(*given);
+      if (!check_planned_args(args, defined.args, defined.order_args)) continue;
+      defined.args = args;
+    }
     CleanStep now = as_plan_step(defined);
     now.by_hand = step.by_hand;
     if (now == without_digest(step)) return defined;

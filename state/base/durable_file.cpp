@@ -66,6 +66,14 @@ Result<std::string> File::read_all(std::size_t bytes_max) const {
   }
 }
 
+bool is_secret(unsigned mode, unsigned owner, unsigned group, unsigned own_user,
+               unsigned own_group) {
+  constexpr unsigned kGroupReads = 0040;
+  if ((mode & 0077U) == 0) return true;
+  // Of root's own group others may be members, who are no service.
+  return (mode & 0077U) == kGroupReads && owner == 0 && own_user != 0 && group == own_group;
+}
+
 Result<std::string> read_secret(const std::string& path) {
   const Result<File> file = File::open(path, O_RDONLY);
   if (!file.ok()) {
@@ -73,10 +81,13 @@ Result<std::string> read_secret(const std::string& path) {
     return file.error();
   }
   struct stat info {};
-  if (::fstat(file->fd(), &info) == 0 && (info.st_mode & 0077U) != 0) {
-    return Error{Errc::invalid, fmt::format("{}: others than its owner may read this private key "
-                                            "(mode {:04o}): chmod 600 it, and consider a new one",
-                                            path, info.st_mode & 07777U)};
+  const bool known = ::fstat(file->fd(), &info) == 0;
+  if (known && !is_secret(info.st_mode, info.st_uid, info.st_gid, ::geteuid(), ::getegid())) {
+    return Error{Errc::invalid,
+                 fmt::format("{}: others than its owner may read this private key (mode {:04o}): "
+                             "chmod 600 it (640 where it is root's, and its group the service's "
+                             "own), and consider a new one",
+                             path, info.st_mode & 07777U)};
   }
   return file->read_all(kSecretBytesMax);
 }

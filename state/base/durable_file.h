@@ -1,5 +1,5 @@
-// Writing files so that they are there, whole, after a crash, and reading those that only their
-// owner may. Blocks: for the ledger's own thread and for the start.
+// Writing files so that they are there, whole, after a crash, and reading secrets. Blocks: for the
+// ledger's own thread and for the start.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,14 @@ class File final {
   std::string path_;
 };
 
-// A file that only its owner may read: one that others may is refused (Errc::invalid), one that is
-// not there is Errc::not_found.
+// A file that only its owner may read, or root and the one service that is to have it, by a group
+// of that service's own (0640): one that others may is refused (Errc::invalid), one that is not
+// there is Errc::not_found.
 [[nodiscard]] Result<std::string> read_secret(const std::string& path);
+
+// Whether a file of that mode, owner and group is such a secret of the process's user and group.
+[[nodiscard]] bool is_secret(unsigned mode, unsigned owner, unsigned group, unsigned own_user,
+                             unsigned own_group);
 
 // Makes `folder`/`name` hold `bytes`, or what it held before: written beside, fsynced, renamed, and
 // the folder fsynced.

@@ -25,14 +25,20 @@ constexpr std::size_t kSecretBytes = 32;
 Result<MacKey> MacKey::load(const std::string& path) {
   Result<std::string> text = durable_file::read_secret(path);
   if (!text.ok()) return std::move(text).error();
-  if (text->ends_with('\n')) text->pop_back();
-  auto secret = bytes_of_hex(*text);
-  if (!secret || secret->size() != kSecretBytes || lower(*text) != *text) {
-    return Error{Errc::invalid,
-                 fmt::format("{} holds no key, which is {} hexadecimal digits in lower case; make "
-                             "one with `openssl rand -hex {}`",
-                             path, 2 * kSecretBytes, kSecretBytes)};
-  }
+  auto key = parse(*text);
+  if (key) return *std::move(key);
+  return Error{
+      Errc::invalid,
+      fmt::format("{} holds no key, which is {} hexadecimal digits in lower case; make one "
+                  "with `openssl rand -hex {}`",
+                  path, 2 * kSecretBytes, kSecretBytes)};
+}
+
+std::optional<MacKey> MacKey::parse(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  auto secret = bytes_of_hex(text);
+  const bool whole = secret && secret->size() == kSecretBytes && lower(text) == text;
+  if (!whole) return std::nullopt;
   return MacKey(*std::move(secret));
 }
 

@@ -1,10 +1,11 @@
 // A secret key by which texts are authenticated (HMAC-SHA256): this host's own, which its records
-// in Redis and its local command line's orders carry, or one that an operator shares between hosts.
-// A file of 64 hexadecimal digits, readable by its owner alone. Blocks while the file is read or
-// written; otherwise pure, any thread.
+// in Redis and its local command line's orders carry, or that of orders from elsewhere
+// (order_key.h). A file of 64 hexadecimal digits, readable by its owner alone. Blocks while the
+// file is read or written; otherwise pure, any thread.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ class MacKey final {
  public:
   // Errc::not_found: there is no such file. Errc::invalid names what is wrong with it.
   [[nodiscard]] static Result<MacKey> load(const std::string& path);
+  // Out of such a file's text.
+  [[nodiscard]] static std::optional<MacKey> parse(std::string_view text);
   // As load(); where there is no such file, makes one (mode 0600, durable).
   [[nodiscard]] static Result<MacKey> load_or_create(const std::string& path);
 

@@ -16,14 +16,15 @@ std::map<std::string, std::string> sealed_part(const std::string& host, const Or
 
 void OrderSeal::seal(const std::string& host, Order& order) const {
   const bool local = own_ && host == host_;
-  if (!local && !shared_) return;
-  order.mac = (local ? *own_ : *shared_).mac(kPurpose, sealed_part(host, order));
+  const auto key = local ? own_ : of_orders_ ? of_orders_->key_of(host) : std::nullopt;
+  if (key) order.mac = key->mac(kPurpose, sealed_part(host, order));
 }
 
 bool OrderSeal::fits(const std::string& host, const Order& order) const {
   const auto fields = sealed_part(host, order);
-  return (own_ && host == host_ && own_->fits(kPurpose, fields, order.mac)) ||
-         (shared_ && shared_->fits(kPurpose, fields, order.mac));
+  if (own_ && host == host_ && own_->fits(kPurpose, fields, order.mac)) return true;
+  const auto key = of_orders_ ? of_orders_->key_of(host) : std::nullopt;
+  return key && key->fits(kPurpose, fields, order.mac);
 }
 
 }  // namespace reclaim

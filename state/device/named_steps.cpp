@@ -8,11 +8,11 @@
 #include "state/base/embedded_json.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
+#include "state/device/order_args.h"
 
 namespace reclaim {
 namespace {
 
-constexpr std::size_t kArgsBytesMax = std::size_t{32} * 1024;
 constexpr const char* kList = "clean_steps";
 
 std::string at(std::size_t index) {
@@ -63,27 +63,6 @@ std::string names(const std::vector<CleanStep>& steps) {
   out.reserve(steps.size());
   for (const CleanStep& step : steps) out.push_back(name_of(step));
   return fmt::to_string(fmt::join(out, ", "));
-}
-
-Status check_args(const CleanStep& step, const CleanStep& offered, const std::string& where) {
-  const auto given = json::parse(step.args, kArgsBytesMax);
-  const auto known = json::parse(offered.args, kArgsBytesMax);
-  if (!given || !given->IsObject()) return wrong(where + ".args is not an object");
-  std::vector<std::string> accepted;
-  if (known && known->IsObject()) {
-    for (const auto& member : known->GetObject()) {
-      accepted.emplace_back(member.name.GetString(), member.name.GetStringLength());
-    }
-  }
-  for (const auto& member : given->GetObject()) {
-    const std::string name(member.name.GetString(), member.name.GetStringLength());
-    if (std::find(accepted.begin(), accepted.end(), name) != accepted.end()) continue;
-    return wrong(fmt::format(
-        "{}.args: {} has no argument '{}'; it has {}", where, name_of(offered),
-        printable_excerpt(name, 40),
-        accepted.empty() ? std::string("none") : fmt::to_string(fmt::join(accepted, ", "))));
-  }
-  return Ok{};
 }
 
 }  // namespace
@@ -139,25 +118,12 @@ Status check_named_steps(const std::vector<CleanStep>& named,
                       "{} (the plan erases and verifies by itself)",
                       at(i), printable_excerpt(name_of(named[i]), 80), names(offered)));
     }
-    if (Status good = check_args(named[i], *known, at(i)); !good) return good;
+    if (Status good = check_ordered_args(named[i].args, known->args); !good) {
+      return Error{good.error().code,
+                   fmt::format("{}.args of {}: {}", at(i), name_of(*known), good.error().what)};
+    }
   }
   return Ok{};
-}
-
-std::string merged_args(const std::string& configured, const std::string& given) {
-  rapidjson::Document document(rapidjson::kObjectType);
-  auto& allocator = document.GetAllocator();
-  if (const auto base = json::parse(configured, kArgsBytesMax); base && base->IsObject()) {
-    document.CopyFrom(*base, allocator);
-  }
-  const auto over = json::parse(given, kArgsBytesMax);
-  if (!over || !over->IsObject()) return json::to_text(document);
-  for (const auto& member : over->GetObject()) {
-    document.RemoveMember(member.name);
-    document.AddMember(rapidjson::Value(member.name, allocator),
-                       rapidjson::Value(member.value, allocator), allocator);
-  }
-  return json::to_text(document);
 }
 
 }  // namespace reclaim

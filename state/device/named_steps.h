@@ -22,12 +22,10 @@ inline constexpr std::size_t kNamedPlanBytesMax = 49'152;
 // given. Errc::invalid or Errc::limit names the element.
 [[nodiscard]] Result<std::vector<CleanStep>> parse_named_steps(std::string_view json_text);
 
-// Whether `offered` (Record::steps_offered) has each of them, and each argument. Errc::invalid
-// names the first that is not there, and what there is.
+// Whether `offered` (Record::steps_offered) has each of them, and its arguments are what the step's
+// order_args accept, which stand there as its args. Errc::invalid names the first that is not
+// there, and what there is.
 [[nodiscard]] Status check_named_steps(const std::vector<CleanStep>& named,
                                        const std::vector<CleanStep>& offered);
-
-// `given` over what is `configured`, both JSON objects as text.
-[[nodiscard]] std::string merged_args(const std::string& configured, const std::string& given);
 
 }  // namespace reclaim

@@ -11,6 +11,7 @@
 #include "state/base/check.h"
 #include "state/device/named_steps.h"
 #include "state/device/order.h"
+#include "state/device/order_args.h"
 #include "state/device/record.h"
 #include "state/redis/keys.h"
 
@@ -66,8 +67,14 @@ void check_steps(std::string_view text) {
   }
   CHECK(decode_plan(encode_plan(*steps)).ok());
   for (const CleanStep& step : *steps) {
-    CHECK(check_named_steps({step}, {step}).ok());
+    CleanStep bare = step;
+    bare.args = "{}";
+    CHECK(check_named_steps({bare}, {step}).ok());
     (void)merged_args(step.args, step.args);
+    (void)check_order_args(step.args);
+    (void)check_ordered_args(step.args, step.args);
+    (void)check_planned_args(step.args, step.args, "{}");
+    (void)paths_in_order_args(step.args, step.args);
   }
 }
 

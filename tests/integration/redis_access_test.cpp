@@ -171,6 +171,7 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
            {"SET", "reclaim:{compute-1}:lock:0000:01:01.0", "x 1"},
            {"XADD", "reclaim:{compute-1}:journal", "*", "a", "b"},
            {"XDEL", "reclaim:{compute-1}:kicks", "1-1"},
+           {"XADD", "reclaim:{compute-1}:orders", "*", "order", "abort"},
            {"DEL", "reclaim:hosts"},
            {"SREM", "reclaim:hosts", "compute-1"},
            {"FLUSHALL"},

@@ -328,6 +328,23 @@ unit_mutant(named_steps_are_not_run conductor handlers/survey/named_plan.cpp Nam
 unit_mutant(named_arguments_are_lost conductor handlers/survey/named_plan.cpp NamedSteps.*
   "a step that an operator named runs with the configured arguments, and not with his"
   [[given.args = merged_args(own->args, named.args);]] [[given.args = own->args;]])
+unit_mutant(an_order_sets_every_argument conductor state/device/named_steps.cpp
+  NamedSteps.AnUnknownStep*
+  "whoever may order a cleaning says which command root runs"
+  [[    if (Status good = check_ordered_args(named[i].args, known->args); !good) {]]
+  [[    if (Status good = check_ordered_args(named[i].args, known->args); false) {]])
+unit_mutant(steps_need_no_rule_of_their_own handlers handlers/api/api.cpp
+  ApiNamedStepsTest.WhoMayHave*
+  "whoever may have drives cleaned says what root runs"
+  [[    if (resource == Resource::clean && names_steps(call.request.body)) {]] [[    if (false) {]])
+unit_mutant(one_user_is_two_persons handlers handlers/api/api.cpp ApiUnholdTest.OneUser*
+  "one operator with tokens of two projects approves twice"
+  [[word(call->who.user_domain_id));]] [[word(call->who.project_id));]])
+unit_mutant(a_plan_sets_every_argument conductor handlers/survey/plan.cpp
+  NamedSteps.APlanThatWasChanged*
+  "whoever writes a plan into Redis says which command root runs"
+  [[      if (!check_planned_args(args, defined.args, defined.order_args)) continue;]]
+  [[      if (false) continue;]])
 unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
   "steps that were named for one cleaning are run after the next tenant"
   [[        record.clean_start = CleanStart::automatic;

@@ -58,6 +58,12 @@ class Adversary(EndToEnd):
         self.addCleanup(login.close)
         return made, lambda what: "reclaim:{%s}:%s" % (made.name, what), login
 
+    def who_may_order(self, made):
+        """The login of a node of the API: a host's may not write another's orders."""
+        login = Login(made, made.services.redis_user_of_api())
+        self.addCleanup(login.close)
+        return login
+
     def assert_hears(self, made, login, key):
         """A kick and an order are taken, and what the bus says is. One may go with its stream."""
         word = "kick-" + uuid.uuid4().hex

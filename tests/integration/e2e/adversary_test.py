@@ -38,13 +38,14 @@ class OfAnotherHost(Adversary):
     def test_its_streams_are_poisoned_and_the_worker_hears_on(self):
         made, key, evil = self.attacked("evil")
         kicks, orders = key("kicks"), key("orders")
+        writer = {kicks: evil, orders: self.who_may_order(made)}
         # Longer than a reply may be: read again with each connection, it would end each.
         for stream in (kicks, orders):
-            evil("XADD", stream, "*", "reason", b"x" * (17 * MEGABYTE))
+            writer[stream]("XADD", stream, "*", "reason", b"x" * (17 * MEGABYTE))
         self.assert_hears(made, evil, key)
         # The last ID there is: no entry can be added after it.
         for stream in (kicks, orders):
-            evil("XADD", stream, "MAXLEN", "0", LAST_ID, "reason", "x")
+            writer[stream]("XADD", stream, "MAXLEN", "0", LAST_ID, "reason", "x")
         with self.assertRaisesRegex(RuntimeError, "exhausted"):
             evil("XADD", kicks, "*", "reason", "x")
         made.publish(made.delete_messages())
@@ -52,10 +53,10 @@ class OfAnotherHost(Adversary):
         self.assert_hears(made, evil, key)
         # IDs of a far day, and the streams made again: what comes now is before them.
         for stream in (kicks, orders):
-            evil("XADD", stream, FAR_ID, "reason", "far")
+            writer[stream]("XADD", stream, FAR_ID, "reason", "far")
         made.worker.wait_log("kick: far")
         for stream in (kicks, orders):
-            evil("PEXPIRE", stream, "1")
+            writer[stream]("PEXPIRE", stream, "1")
         self.assert_hears(made, evil, key)
         # Looks in a far future, each at another second, and words of a megabyte.
         for number in range(200):
@@ -103,6 +104,8 @@ class OfAnotherHost(Adversary):
                       ("EXPIRE", record, 1), ("RENAME", record, "x"), ("FLUSHALL",),
                       ("CLIENT", "KILL", "TYPE", "normal"), ("CONFIG", "SET", "maxmemory", "1"),
                       ("SCRIPT", "FLUSH"), ("SREM", "reclaim:hosts", made.name),
+                      ("XADD", key("orders"), "*", "order", "abort", "address", FIRST, "who",
+                       "alice@operators"), ("XADD", key("orders"), "MAXLEN", "0", "*", "a", "b"),
                       ("SET", key("alive"), "{}"), ("HSET", key("arqs"), "a", "{}"),
                       ("EVAL", "return redis.call('DEL', KEYS[1])", 1, record),
                       ("EVAL", "return redis.call('DEL', '%s')" % record, 0)):
@@ -238,8 +241,9 @@ class OnTheBus(Adversary):
         made.publish(made.delete_messages() * 20)
         evil("XADD", key("kicks"), "*", "reason", "cyborg-agent.cleanup_device", "command",
              "cleanup_device", "address", FIRST, "mark_allocated", "true")
+        forger = self.who_may_order(made)
         for order in ("clean", "enrol", "abort"):
-            evil("XADD", key("orders"), "*", "order", order, "address", FIRST, "who", "evil@evil",
+            forger("XADD", key("orders"), "*", "order", order, "address", FIRST, "who", "evil@evil",
                  "request_id", "forged-" + order, "issued_at", "2099-01-01T00:00:00.000Z",
                  "nonce", "1", "serial", "SERIAL1", "mac", "0" * 64)
         self.assert_hears(made, evil, key)
@@ -445,9 +449,11 @@ class Orders(Adversary):
         later = list(own)
         later[later.index("issued_at") + 1] = "2099-01-01T00:00:00.000Z"
 
+        forger = self.who_may_order(made)
+
         def answer(fields, wanted):
             made_id = fields[fields.index("request_id") + 1]
-            evil("XADD", key("orders"), "*", *fields)
+            forger("XADD", key("orders"), "*", *fields)
             wait_until(lambda: wanted in (evil("GET", key("order:" + made_id)) or ""), wanted)
         for _ in range(2):
             answer(theirs, "not authenticated")
@@ -457,10 +463,10 @@ class Orders(Adversary):
             made.worker.start()
 
     def test_a_flood_of_orders_delays_a_cleaning_and_no_more(self):
-        made, key, evil = self.attacked("evil", duration_ms=LONG_MS)
+        made, key, _ = self.attacked("evil", duration_ms=LONG_MS)
         self.delete(made)
         self.wait_erasing(made)
-        evil.all_at_once([
+        self.who_may_order(made).all_at_once([
             ("XADD", key("orders"), "*", "order", ("clean", "abort")[number % 2], "address", FIRST,
              "who", "evil", "request_id", "flood-%d" % number) for number in range(10_000)])
         wait_until(lambda: made.services.redis("xlen", key("orders"), db=made.db) == "0",

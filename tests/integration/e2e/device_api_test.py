@@ -25,7 +25,7 @@ from cyborg_case import CyborgEndToEnd, new_uuid
 from placement_door import PlacementDoor
 from services import openstack_api, openstack_tls
 from service_process import die_with_parent  # stack/, which services.py has put on the path
-from waiting import wait_until
+from waiting import DEADLINE_S, wait_until
 from worker import EmulatedHost, Programs, Worker
 
 GPU = "0000:05:00.0"
@@ -467,18 +467,43 @@ class RemoteHand(DeviceApi):
         return self.get("/v2/devices/" + uuid, version="2.6").json()
 
     def with_order_key(self):
-        """A host and a node of the API that share the key for orders that accept something."""
+        """A node of the API with the master key of orders, and a host with its own."""
         made = self.cyborg(drives=2, start=False)
-        path = os.path.join(made.folder, "order.key")
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w",
-                  encoding="ascii") as file:
-            file.write(os.urandom(32).hex())
+        path = self.order_key(made, "master", os.urandom(32).hex())
         made.worker.write_config("[security]\norder_key_file = %s\n" % path)
+        code, line, err = made.worker.command("security", "order-key", "--host", made.name)
+        self.assertEqual(code, 0, err)
+        made.worker.write_config("[security]\norder_key_file = %s\n" %
+                                 self.order_key(made, "own", line))
         made.worker.start()
         for address in made.providers:
             made.worker.wait_field(address, "device_state", "available")
         self.answer(made, more="[security]\norder_key_file = %s\n" % path)
         return made
+
+    @staticmethod
+    def order_key(made, name, text):
+        path = os.path.join(made.folder, name + ".key")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+    def test_a_host_holds_its_own_key_of_orders_and_no_other(self):
+        made = self.cyborg(start=False)
+        master = self.order_key(made, "master", os.urandom(32).hex())
+        made.worker.write_config("[security]\norder_key_file = %s\n" % master)
+        code, line, err = made.worker.command("security", "order-key", "--host", "compute-9")
+        self.assertEqual((code, line.split()[0]), (0, "compute-9"), err)
+        for path, why in ((master, "holds the fleet's master key"),
+                          (self.order_key(made, "other", line), "the key of host compute-9")):
+            made.worker.write_config("[security]\norder_key_file = %s\n" % path)
+            made.worker.start(wait=False)
+            self.assertNotEqual(made.worker.process.wait(DEADLINE_S), 0)
+            self.assertIn(why, made.worker.log_text())
+            self.assertIn("reclaim security order-key --host " + made.name,
+                          made.worker.log_text())
+        code, _, err = made.worker.command("security", "order-key", "--host", "compute-9")
+        self.assertEqual((code, "and not the fleet's master" in err), (1, True), err)
 
     def test_disable_and_enable_are_maintenance_of_the_worker(self):
         made = self.serving()

@@ -246,7 +246,8 @@ class OwnSteps(EndToEnd):
         told = os.path.join(self.folder, "told")
         path = self.script("flash", "cat >> %s\n" % told)
         made = self.with_steps(self.section("flash", path, 0, interface="card",
-                                            args=json.dumps({"image": "x", "psid": "MT"})))
+                                            args=json.dumps({"image": "x", "psid": "MT"}),
+                                            order_args=json.dumps({"image": "[a-z]"})))
         self.delete(made)
         self.assert_released(made)
         self.assertFalse(os.path.exists(told))
@@ -262,7 +263,10 @@ class OwnSteps(EndToEnd):
         self.assertIn("steps.json: clean_steps[0]: 'card.burn' is not a step", err)
         code, _, err = named({"interface": "card", "step": "flash", "args": {"force": True}})
         self.assertEqual(code, 1)
-        self.assertIn("card.flash has no argument 'force'; it has image, psid", err)
+        self.assertIn("an order may not set 'force'; it may set image", err)
+        code, _, err = named({"interface": "card", "step": "flash", "args": {"image": path}})
+        self.assertEqual(code, 1)
+        self.assertIn("'image' may not be '%s'; accepted is what matches [a-z]" % path, err)
         code, _, err = made.worker.command("device", "clean", FIRST)
         self.assertEqual((code, "with --steps FILE" in err), (1, True), err)
         self.assertEqual(made.reserved(FIRST), 0)

@@ -49,6 +49,44 @@ TEST(StepSections, AreReadWhole) {
   EXPECT_THAT(checked.settings.conductor.clean_interfaces, ElementsAre("firmware", "nvme"));
 }
 
+TEST(StepSections, SayWhatAnOrderMaySet) {
+  const auto read = [](const std::string& args, const std::string& order_args) {
+    return build(with(std::string(kReflash) + "args = " + args + "\norder_args = " + order_args));
+  };
+  CheckedSettings checked = read(R"({"bus": "01"})", R"({"bus": "[0-9a-f]{2}", "mode": ["fast"]})");
+  EXPECT_THAT(texts(checked.problems), IsEmpty());
+  EXPECT_THAT(texts(checked.warnings), Not(Contains(HasSubstr("order_args"))));
+  EXPECT_EQ(checked.settings.steps[0].step.order_args,
+            R"({"bus": "[0-9a-f]{2}", "mode": ["fast"]})");
+  const auto problem = [&](const std::string& order_args) {
+    return texts(read("{}", order_args).problems);
+  };
+  EXPECT_THAT(problem("[1]"), Contains(HasSubstr("[step:reflash] order_args: it is not a JSON")));
+  EXPECT_THAT(problem(R"({"bus": 1})"), Contains(HasSubstr("'bus' has neither a pattern nor")));
+  EXPECT_THAT(problem(R"({"bus": "("})"), Contains(HasSubstr("a pattern that cannot be read")));
+  EXPECT_THAT(problem(R"({"bus": []})"), Contains(HasSubstr("a list without a text")));
+  EXPECT_THAT(
+      texts(build(with("[step:x]\ninterface = hold\npriority = 60\norder_args = {\"a\": \"b\"}\n"))
+                .problems),
+      Contains(HasSubstr("[step:x] order_args is set, and a hold is told nothing")));
+}
+
+// Its command runs as root.
+TEST(StepSections, WarnWhereAnOrderCouldNameAFile) {
+  const auto warnings = [](const std::string& args, const std::string& order_args) {
+    return texts(
+        build(with(std::string(kReflash) + "args = " + args + "\norder_args = " + order_args))
+            .warnings);
+  };
+  const auto warned = Contains(
+      HasSubstr("[step:reflash] order_args: an order could set 'image' to a path, for a command"));
+  EXPECT_THAT(warnings("{}", R"({"image": ".*"})"), warned);
+  EXPECT_THAT(warnings("{}", R"({"image": "/var/lib/firmware/[a-z]+"})"), warned);
+  EXPECT_THAT(warnings("{}", R"({"image": ["a", "/x"]})"), warned);
+  EXPECT_THAT(warnings(R"({"image": "/x.bin"})", R"({"image": "[a-z]+"})"), warned);
+  EXPECT_THAT(warnings(R"({"image": "a"})", R"({"image": "[a-z]+"})"), Not(warned));
+}
+
 // A plan that has them all fits into a record.
 TEST(StepSections, TheirArgumentsAreBoundedTogether) {
   std::string text;
@@ -59,7 +97,7 @@ TEST(StepSections, TheirArgumentsAreBoundedTogether) {
   const CheckedSettings checked = build(with(text));
   EXPECT_THAT(texts(checked.problems),
               ElementsAre(HasSubstr("[step:c] args: with it the [step:NAME] sections have more "
-                                    "than 32768 bytes of args together")));
+                                    "than 32768 bytes of args and order_args together")));
 }
 
 TEST(StepSections, AreForTheDevicesThatTheyOrTheirEntriesName) {

@@ -232,6 +232,22 @@ TEST_F(ApiUnholdTest, AcceptedIsAnOrderWithTheNodesCode) {
   EXPECT_THAT(store.orders[0].second.who, HasSubstr("keystone user "));
 }
 
+// A hold of two approvals waits for two persons.
+TEST_F(ApiUnholdTest, OneUserIsOnePersonInWhateverProject) {
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  tokens.known["elsewhere"] = tokens.known["admin"];
+  tokens.known["elsewhere"].project_id = kOtherProject;
+  tokens.known["elsewhere"].service_roles = {"service"};
+  tokens.known["namesake"] = tokens.known["admin"];
+  tokens.known["namesake"].user_domain_id = "another";
+  for (const std::string token : {"admin", "elsewhere", "namesake"}) {
+    EXPECT_EQ(unhold("hold.eyes", token).status, 202) << token;
+  }
+  ASSERT_EQ(store.orders.size(), 3U);
+  EXPECT_EQ(store.orders[0].second.who, store.orders[1].second.who);
+  EXPECT_NE(store.orders[0].second.who, store.orders[2].second.who);
+}
+
 TEST_F(ApiUnholdTest, WithoutAKeyTheNodeSaysWhatToDo) {
   const Response response = unhold("hold.eyes");
   EXPECT_EQ(response.status, 503);
@@ -280,7 +296,7 @@ TEST_F(ApiCleanTest, AcceptedIs202WithoutABodyAndAnOrderToTheDevicesHost) {
   EXPECT_EQ(order.order, "clean");
   EXPECT_EQ(order.address, "0000:02:00.0");
   EXPECT_EQ(order.request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
-  EXPECT_THAT(order.who, ::testing::MatchesRegex("keystone user .+ of project .+"));
+  EXPECT_THAT(order.who, ::testing::MatchesRegex("keystone user .+ of domain .+"));
   EXPECT_EQ(order.issued_at, clock.now().wall);
 }
 

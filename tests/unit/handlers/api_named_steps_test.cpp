@@ -101,16 +101,17 @@ class ApiNamedStepsTest : public ApiWordsTest {
   Record& offering(Stage stage) {
     Record& record = drive("compute-1", "0000:01:00.0", stage);
     record.steps_offered = {{"nvme", "check_health", 90, "{}"},
-                            {"card", "reflash", 0, R"({"image":"x.bin","psid":"MT"})"}};
+                            {"card", "reflash", 0, R"({"image":"[xy]","psid":["MT","DL"]})"}};
     return record;
   }
-  Response clean(const Record& record, const std::string& steps) {
-    return send(record, "clean", R"({"clean_steps": )" + steps + "}");
+  Response clean(const Record& record, const std::string& steps,
+                 const std::string& token = "admin") {
+    return send(record, "clean", R"({"clean_steps": )" + steps + "}", token);
   }
 };
 
 constexpr const char* kReflash =
-    R"([{"interface": "card", "step": "reflash", "args": {"image": "y.bin"}},
+    R"([{"interface": "card", "step": "reflash", "args": {"image": "y"}},
         {"interface": "nvme", "step": "check_health"}])";
 
 TEST_F(ApiNamedStepsTest, ADeviceInThePoolTakesThemInTheOrderGiven) {
@@ -122,7 +123,7 @@ TEST_F(ApiNamedStepsTest, ADeviceInThePoolTakesThemInTheOrderGiven) {
   const auto steps = decode_plan(order.steps);
   ASSERT_TRUE(steps.ok()) << steps.error().what;
   ASSERT_EQ(steps->size(), 2U);
-  EXPECT_EQ(steps->at(0), (CleanStep{"card", "reflash", 0, R"({"image":"y.bin"})", true}));
+  EXPECT_EQ(steps->at(0), (CleanStep{"card", "reflash", 0, R"({"image":"y"})", true}));
   EXPECT_EQ(steps->at(1), (CleanStep{"nvme", "check_health", 0, "{}", true}));
   EXPECT_THAT(logger.lines.back(), HasSubstr("steps=card.reflash,nvme.check_health"));
 }
@@ -163,12 +164,35 @@ TEST_F(ApiNamedStepsTest, AnUnknownStepOrArgumentIsNamed) {
                                    {"interface": "card", "step": "reflash",
                                     "args": {"force": 1}}])"),
                  400,
-                 "clean_steps[1].args: card.reflash has no argument 'force'; it has image, psid");
+                 "clean_steps[1].args of card.reflash: an order may not set 'force'; it may set "
+                 "image, psid");
   expect_refused(clean(record, R"([{"interface": "nvme", "step": "check_health",
                                     "args": {"fast": true}}])"),
-                 400, "nvme.check_health has no argument 'fast'; it has none");
+                 400, "nvme.check_health: an order may not set 'fast'; it may set nothing");
   expect_refused(clean(record, R"([{"interface": "nvme", "step": "sanitize_block"}])"), 400,
                  "the plan erases and verifies by itself");
+}
+
+// The step's command runs as root.
+TEST_F(ApiNamedStepsTest, AnArgumentIsWhatTheSectionAcceptsAndNothingElse) {
+  const Record& record = offering(Stage::available);
+  const auto with = [&](const std::string& args) {
+    return clean(record, R"([{"interface": "card", "step": "reflash", "args": )" + args + "}]");
+  };
+  for (const char* image : {"\"/bin/sh\"", "\"xy\"", "\"x\\n\"", "\"\"", "[\"x\"]", "1", "null"}) {
+    expect_refused(with(std::string(R"({"image": )") + image + "}"), 400, "'image'");
+  }
+  expect_refused(with(R"({"image": "x", "image": "/bin/sh"})"), 400, "'image' may not be");
+  expect_refused(with(R"({"psid": "XX"})"), 400, "'psid' may not be 'XX'; accepted is MT, DL");
+  EXPECT_EQ(with(R"({"image": "x", "psid": "DL"})").status, 202);
+}
+
+TEST_F(ApiNamedStepsTest, WhoMayHaveItCleanedMayNotForThatNameSteps) {
+  start({{"cyborg:device:clean", "role:reader"}}, {});
+  const Record& record = offering(Stage::error);
+  expect_refused(clean(record, kReflash, "reader"), 403, "cyborg:device:clean_steps");
+  expect_refused(send(record, "clean", "nonsense", "reader"), 403, "cyborg:device:clean_steps");
+  EXPECT_EQ(send(record, "clean", "{}", "reader").status, 202);
 }
 
 TEST_F(ApiNamedStepsTest, WhatIsNoListOfStepsIsNamedToo) {

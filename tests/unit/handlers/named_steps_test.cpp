@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "handlers/conductor/conductor.h"
+#include "handlers/survey/named_plan.h"
 #include "handlers/survey/plan.h"
 #include "state/device/step.h"
 #include "tests/sim/world.h"
@@ -24,6 +25,7 @@ OperatorStep step(const std::string& name, int priority) {
   out.command = "/steps/" + name;
   out.priority = priority;
   out.args = R"({"image":"x.bin","psid":"MT"})";
+  out.order_args = R"({"image":"[a-z]\\.bin"})";
   return out;
 }
 
@@ -276,11 +278,35 @@ TEST_F(NamedSteps, AnUnknownStepOrArgumentIsNamed) {
               HasSubstr("'firmware.burn' is not a step"));
   EXPECT_THAT(order(R"([{"interface":"firmware","step":"reflash","priority":0,)"
                     R"("args":{"force":1}}])"),
-              HasSubstr("no argument 'force'; it has image, psid"));
+              HasSubstr("an order may not set 'force'; it may set image"));
+  EXPECT_THAT(order(R"([{"interface":"firmware","step":"reflash","priority":0,)"
+                    R"("args":{"image":"/bin/sh"}}])"),
+              HasSubstr("'image' may not be '/bin/sh'"));
   EXPECT_THAT(order("[]"), HasSubstr("1 to 16 are accepted"));
   EXPECT_THAT(order("nonsense"), Not(HasSubstr("no answer")));
   expect_untouched(Stage::available);
   EXPECT_EQ(reserved(), 0);
+}
+
+// Its record lies in Redis until the step is run.
+TEST_F(NamedSteps, APlanThatWasChangedIsNotRun) {
+  const std::vector<OperatorStep>& own = world->own_steps;
+  const auto named = decode_plan(kReflash);
+  ASSERT_TRUE(named);
+  DevicePolicy policy;
+  policy.steps = own;
+  const auto plan = named_part(*named, policy, {}, false);
+  ASSERT_TRUE(plan) << plan.error().what;
+  CleanStep step = plan->at(0);
+  ASSERT_TRUE(definition_of(step, own));
+  EXPECT_EQ(definition_of(step, own)->args, R"({"psid":"MT","image":"y.bin"})");
+  const auto with_image = [&step](const std::string& image) {
+    CleanStep changed = step;
+    changed.args.replace(changed.args.find("y.bin"), 5, image);
+    return changed;
+  };
+  EXPECT_TRUE(definition_of(with_image("z.bin"), own));
+  EXPECT_FALSE(definition_of(with_image("/bin/sh"), own));
 }
 
 TEST_F(NamedSteps, TheyHaveToBeAuthenticated) {

@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "state/base/durable_file.h"
 #include "state/certificate/order_seal.h"
 #include "tests/temp_folder.h"
 
 namespace reclaim {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using SealCheck = RecordSeal::SealCheck;
 
@@ -55,6 +57,20 @@ TEST_F(KeyFolder, AFileThatIsNoKeyIsRefused) {
   }
   write(std::string(64, 'a'), kOwnerOnly | std::filesystem::perms::group_read);
   EXPECT_THAT(MacKey::load(path()).error().what, HasSubstr("chmod 600"));
+}
+
+// reclaim-api.service asks for root:reclaim-api, 0640.
+TEST(Secrets, AreTheOwnersOrRootsAndOneServices) {
+  using durable_file::is_secret;
+  constexpr unsigned kService = 998;
+  EXPECT_TRUE(is_secret(0600, 0, 0, 0, 0));
+  EXPECT_TRUE(is_secret(0100400, kService, kService, kService, kService));
+  EXPECT_TRUE(is_secret(0100640, 0, kService, kService, kService));
+  EXPECT_FALSE(is_secret(0640, 0, kService, kService, 100)) << "another group's";
+  EXPECT_FALSE(is_secret(0640, kService, kService, kService, kService)) << "not root's";
+  EXPECT_FALSE(is_secret(0640, 0, 0, 0, 0)) << "root's group may have members";
+  EXPECT_FALSE(is_secret(0660, 0, kService, kService, kService));
+  EXPECT_FALSE(is_secret(0644, 0, kService, kService, kService));
 }
 
 // Computed by openssl's command line.
@@ -146,23 +162,59 @@ TEST_F(KeyFolder, AnOrderIsBoundToEveryWordOfItAndToItsHost) {
   EXPECT_TRUE(seal.fits("compute-1", elsewhere)) << "the id is Redis's";
 }
 
-TEST_F(KeyFolder, AHostsOwnKeyIsGoodForItsOrdersAloneAndASharedOneForAll) {
+// Root on one host has that host's keys, and orders on no other.
+TEST_F(KeyFolder, AHostsKeysAreGoodForItsOrdersAloneAndTheMasterForAll) {
   const MacKey own = key();
-  std::filesystem::remove(path());
-  const MacKey shared = key();
-  const OrderSeal worker("compute-1", own, shared);
-  const OrderSeal remote("controller-1", std::nullopt, shared);
-  const OrderSeal thief("compute-2", own, std::nullopt);
-  Order order{"",  "enrol", "0000:01:00.0", "alice",     "req-1", WallMs{1'000},
-              "n", "",      "S1",           "dsn=00-01", "",      ""};
-  remote.seal("compute-1", order);
-  EXPECT_TRUE(worker.fits("compute-1", order));
-  order.mac.clear();
-  thief.seal("compute-1", order);
-  EXPECT_EQ(order.mac, "") << "a host's key signs nothing for another host";
-  OrderSeal("compute-1", own, std::nullopt).seal("compute-1", order);
-  EXPECT_TRUE(worker.fits("compute-1", order));
-  EXPECT_FALSE(remote.fits("compute-1", order));
+  write(std::string(64, 'a') + "\n", kOwnerOnly);
+  const OrderKey master = *OrderKey::load(path());
+  const auto key_of_host = [&](const std::string& host) {
+    write(master.line_for(host) + "\n", kOwnerOnly);
+    return *OrderKey::load(path());
+  };
+  const OrderSeal worker("compute-1", own, key_of_host("compute-1"));
+  const OrderSeal operators("controller-1", std::nullopt, master);
+  const OrderSeal thief("compute-2", own, key_of_host("compute-2"));
+  const Order plain{"",  "enrol", "0000:01:00.0", "alice",     "req-1", WallMs{1'000},
+                    "n", "",      "S1",           "dsn=00-01", "",      ""};
+  const auto sealed_by = [&plain](const OrderSeal& seal) {
+    Order order = plain;
+    seal.seal("compute-1", order);
+    return order;
+  };
+  EXPECT_TRUE(worker.fits("compute-1", sealed_by(operators)));
+  EXPECT_TRUE(worker.fits("compute-1", sealed_by(worker)));
+  EXPECT_FALSE(operators.fits("compute-1", sealed_by(worker))) << "the host's own key is its own";
+  EXPECT_EQ(sealed_by(thief).mac, "") << "it has no key that would do";
+  // What he makes with what he has, in the name of the other host.
+  write(std::string(master.line_for("compute-2")).replace(0, 9, "compute-1"), kOwnerOnly);
+  EXPECT_FALSE(worker.fits("compute-1", sealed_by({"x", std::nullopt, *OrderKey::load(path())})));
+}
+
+TEST_F(KeyFolder, AKeyOfOrdersIsTheMasterOrAHosts) {
+  write(std::string(64, 'a') + "\n", kOwnerOnly);
+  const auto master = OrderKey::load(path());
+  ASSERT_TRUE(master) << master.error().what;
+  EXPECT_EQ(master->host(), "");
+  // printf '19:reclaim order key 1\n4:host=9:compute-1\n' |
+  //   openssl dgst -sha256 -mac HMAC -macopt hexkey:aa..aa
+  EXPECT_EQ(master->line_for("compute-1"),
+            "compute-1 40639209a17b8da68fe77c803889b87d3637e2d42f3ae786e4bcdcd4dbf0b5ff");
+  EXPECT_THAT(why_not_of_host(*master, "compute-1"),
+              AllOf(HasSubstr("the fleet's master key"),
+                    HasSubstr("`reclaim security order-key --host compute-1`"),
+                    HasSubstr("make a new master")));
+  write(master->line_for("compute-1") + "\n", kOwnerOnly);
+  const auto of_host = OrderKey::load(path());
+  ASSERT_TRUE(of_host) << of_host.error().what;
+  EXPECT_EQ(of_host->host(), "compute-1");
+  EXPECT_EQ(why_not_of_host(*of_host, "compute-1"), "");
+  EXPECT_THAT(why_not_of_host(*of_host, "compute-2"), HasSubstr("the key of host compute-1"));
+  EXPECT_FALSE(of_host->key_of("compute-2"));
+  for (const std::string& text : {std::string("compute-1"), " " + std::string(64, 'a'),
+                                  "compute-1 " + std::string(63, 'a'), std::string()}) {
+    write(text, kOwnerOnly);
+    EXPECT_THAT(OrderKey::load(path()).error().what, HasSubstr("holds no key of orders")) << text;
+  }
 }
 
 TEST(Orders, WrittenByHandLackWhatNobodyWrote) {
