@@ -173,6 +173,7 @@ ConductorPolicies Daemon::policies() const {
   policies.order_fits = [seal = order_seal_, host = host_](const Order& order) {
     return seal->fits(host, order);
   };
+  policies.orders_are_sealed = !settings_.order_key_file.empty();
   policies.digest = [](const std::string& text) { return sha256_of(text); };
   policies.function_policy = config::function_policy_lookup(in_force_);
   policies.one_claimant = [this](std::uint16_t vendor, std::uint16_t product,

@@ -404,9 +404,8 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
                             word(call->who.user_domain_id));
     order.request_id = call->request.request_id;
     order.issued_at = now;
-    const bool to_be_sealed = accepts_something(order);
-    if (to_be_sealed && ports_.seal) ports_.seal(found.record.host, order);
-    if (to_be_sealed && order.mac.empty()) return answer(*call, no_key(kind));
+    if (ports_.seal) ports_.seal(found.record.host, order);
+    if (accepts_something(order) && order.mac.empty()) return answer(*call, no_key(kind));
     call->accepts = order.serial.empty() ? order.hardware : order.serial;
     call->reason = order.reason;
     call->steps = names_of_steps(order);

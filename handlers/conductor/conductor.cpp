@@ -401,6 +401,7 @@ void Conductor::after_survey(Result<Survey>&& survey,
     if (!device.quarantined) certificates_.keep(device.record);
   }
   orders_.carry_out_waiting();
+  device_orders_.end_unproven_maintenance();
   watch_.attend();
   schedule_.ended();
 }

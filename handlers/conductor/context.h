@@ -43,6 +43,8 @@ struct ConductorPolicies {
   // Whether an order for this host is authenticated (state/certificate/order_seal.h); none: no
   // order is.
   std::function<bool(const Order& order)> order_fits;
+  // Every order has to be ([security] order_key_file is set); else those that accept something.
+  bool orders_are_sealed = false;
   // SHA-256, of a baseline.
   std::function<std::string(const std::string& text)> digest;
   // Of PCI functions that are no drives; none: they are only shown.

@@ -15,6 +15,7 @@ namespace reclaim {
 namespace {
 
 constexpr std::int64_t kCleanupAgeMaxMs = 600'000;
+constexpr std::int64_t kUnprovenMaintenanceMs = 86'400'000;
 // Each is carried out by itself, and recorded: more than an operator gives is a flood.
 constexpr std::size_t kEventsWaitingMax = 8;
 constexpr std::string_view kUnreserve = "an operator holds it; un-reserve it first";
@@ -97,10 +98,12 @@ bool DeviceOrders::waits_for_survey(const Order& order, const PciAddress& addres
   return (!assessor_.is_surveyed(address) && !device.quarantined && asks) || is_written;
 }
 
-void DeviceOrders::carry_out(const Order& order, const PciAddress& address, const Done& done) {
+void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddress& address,
+                             const Done& done) {
   const Device& device = context_.devices.at(address);
   Facts facts;
-  facts.detail = "operator " + printable_excerpt(order.who, kOrderWordBytesMax);
+  facts.detail = (is_proven ? "operator " : "said to be by ") +
+                 printable_excerpt(order.who, kOrderWordBytesMax);
   if (has_request_id(order)) facts.request_id = order.request_id;
   const auto kind = kind_of(order);
   if (!kind) {
@@ -125,8 +128,13 @@ void DeviceOrders::carry_out(const Order& order, const PciAddress& address, cons
           fmt::format("{}: {}", facts.detail, printable_excerpt(order.reason, kOrderWordBytesMax)),
           [done] { done(""); });
     case OrderKind::maintenance_on:
-    case OrderKind::maintenance_off:
-      maintenance_wanted_[address] = *kind == OrderKind::maintenance_on;
+    case OrderKind::maintenance_off: {
+      Maintenance wanted{*kind == OrderKind::maintenance_on, {}, facts.detail};
+      if (wanted.on && !is_proven) {
+        wanted.until.ms = context_.ports.clock.now().wall.ms + kUnprovenMaintenanceMs;
+      }
+      maintenance_wanted_[address] = std::move(wanted);
+    }
   }
   if (is_busy(device.record.stage)) {
     context_.ports.log.warning(log_name::kConductor,
@@ -297,8 +305,23 @@ void DeviceOrders::settle_maintenance(const PciAddress& address) {
   set_maintenance(address, maintenance_wanted_.extract(wanted).mapped());
 }
 
+// Who may write orders could keep drives out of the pool for good.
+void DeviceOrders::end_unproven_maintenance() {
+  const std::int64_t now = context_.ports.clock.now().wall.ms;
+  const bool first = !std::exchange(looked_at_maintenance_, true);
+  for (const auto& [address, device] : context_.devices) {
+    const LedgerEntry* line = context_.on_ledger(address);
+    if (line == nullptr || !line->maintenance || line->maintenance_until.ms == 0) continue;
+    const bool is_over = first || now >= line->maintenance_until.ms;
+    if (!is_over || maintenance_wanted_.contains(address)) continue;
+    maintenance_wanted_[address] = {
+        false, {}, "nobody is known to have ordered it, and it lasts a day, or until a start"};
+    inbox_.pump(address);
+  }
+}
+
 // The ledger first: what is there survives Redis, and admission looks there too.
-void DeviceOrders::set_maintenance(const PciAddress& address, bool on) {
+void DeviceOrders::set_maintenance(const PciAddress& address, const Maintenance& wanted) {
   const Device& device = context_.devices.at(address);
   const auto& entries = context_.ports.ledger.entries();
   LedgerEntry remembered = entries.contains(address) ? entries.at(address) : LedgerEntry{};
@@ -307,24 +330,26 @@ void DeviceOrders::set_maintenance(const PciAddress& address, bool on) {
       !ledger_.is_dirty_durable(address)) {
     remembered = ledger_.dirty_now(device.record);
   }
-  remembered.maintenance = on;
+  remembered.maintenance = wanted.on;
+  remembered.maintenance_until = wanted.until;
   writer_.hold(address);
-  ledger_.put(address, remembered, [this, address, on](Status kept) {
+  ledger_.put(address, remembered, [this, address, wanted](Status kept) {
     if (context_.stopping) return;
     if (!kept) {
       context_.ports.log.error(log_name::kConductor, "the ledger cannot be written, trying again",
                                {{"why", kept.error().what}});
-      context_.ports.timers.after(context_.backoff(address), [this, address, on] {
-        if (!context_.stopping) set_maintenance(address, on);
+      context_.ports.timers.after(context_.backoff(address), [this, address, wanted] {
+        if (!context_.stopping) set_maintenance(address, wanted);
       });
       return;
     }
     Record next = context_.record_of(address);
-    next.maintenance = on;
+    next.maintenance = wanted.on;
     next.updated_at = context_.ports.clock.now().wall;
-    audits_.keep(address, {audit_entry(AuditEvent::maintenance, next, on ? "begun" : "ended")});
-    writer_.save_note(next, on ? "maintenance_on" : "maintenance_off", "set by an operator", "",
-                      IfUnsaved::try_again);
+    const std::string what = (wanted.on ? "begun: " : "ended: ") + wanted.by;
+    audits_.keep(address, {audit_entry(AuditEvent::maintenance, next, what)});
+    writer_.save_note(next, wanted.on ? "maintenance_on" : "maintenance_off", "it was ordered",
+                      wanted.by, IfUnsaved::try_again);
     // A free device is reserved, or given back, by what the survey sees.
     context_.want_survey(0);
   });

@@ -48,17 +48,20 @@ class DeviceOrders final : public OrderDesk::Devices {
 
   [[nodiscard]] std::string why_refused(const Order& order) const override;
   [[nodiscard]] bool waits_for_survey(const Order& order, const PciAddress& address) const override;
-  void carry_out(const Order& order, const PciAddress& address,
+  void carry_out(const Order& order, bool is_proven, const PciAddress& address,
                  const OrderDesk::Done& done) override;
   // Cyborg's conductor asks for a cleaning: at an unbind, which a survey tells by itself, or for an
   // administrator, whose word it is where the device is in error.
   void cleanup_device(const Kick& kick);
   // Maintenance that was ordered begins or ends now, unless the device is being cleaned.
   void settle_maintenance(const PciAddress& address);
+  // With each survey: ends the maintenance that nobody is known to have ordered, after a day, or
+  // where an earlier run began it.
+  void end_unproven_maintenance();
   // It was ordered, and its record does not say so yet.
   [[nodiscard]] bool maintenance_begins(const PciAddress& address) const {
     const auto wanted = maintenance_wanted_.find(address);
-    return wanted != maintenance_wanted_.end() && wanted->second;
+    return wanted != maintenance_wanted_.end() && wanted->second.on;
   }
 
  private:
@@ -73,7 +76,12 @@ class DeviceOrders final : public OrderDesk::Devices {
                  const std::function<void(const std::string& why)>& refused);
   void refuse_enrolment(const PciAddress& address, const std::string& reason);
   [[nodiscard]] bool stands_unopened(const Record& record) const;
-  void set_maintenance(const PciAddress& address, bool on);
+  struct Maintenance {
+    bool on = false;
+    WallMs until;    // as in the ledger
+    std::string by;  // for the journal
+  };
+  void set_maintenance(const PciAddress& address, const Maintenance& wanted);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;
@@ -86,7 +94,8 @@ class DeviceOrders final : public OrderDesk::Devices {
   OperatorSteps& own_;
   AuditKeeper& audits_;
   Disowning& disowning_;
-  std::map<PciAddress, bool> maintenance_wanted_;
+  std::map<PciAddress, Maintenance> maintenance_wanted_;
+  bool looked_at_maintenance_ = false;  // with a survey of this run
 };
 
 }  // namespace reclaim

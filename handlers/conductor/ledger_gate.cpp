@@ -140,6 +140,8 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   entry.accepted = false;
   entry.cleaning = CleaningOnLedger{};
   entry.certificate_pending.clear();
+  // That reservation ended with the release. What is reserved from now on may be an operator's.
+  if (!entry.maintenance) entry.reserved_for_maintenance = false;
   Line& line = lines_[address];
   line.dirty_durable = false;
   line.strikes += 1;

@@ -23,18 +23,26 @@ void OrderDesk::take(const Order& order) {
   context_.ports.log.info(
       log_name::kConductor, fmt::format("order: {}", name),
       {{"who", printable_excerpt(order.who, kOrderWordBytesMax)},
+       {"authenticated", is_proven(order) ? "true" : "false"},
        {"request_id", printable_excerpt(order.request_id, kOrderWordBytesMax)}});
   judge(order);
 }
 
 void OrderDesk::judge(const Order& order, bool again) {
+  const bool to_be_proven = has_to_be_proven(order);
+  if (to_be_proven) {
+    if (const std::string why = why_not_believed(order); !why.empty()) return answer(order, why);
+  }
   std::string refusal = why_not(order);
   if (refusal.empty() && has_to_wait(order)) return let_wait(order, again);
   if (refusal.empty()) refusal = devices_.why_refused(order);
+  const auto address = parse_pci_address(order.address);
+  if (to_be_proven && address && may_pass_later(*address)) {
+    return use_up(*address, order, refusal);
+  }
   if (!refusal.empty()) return answer(order, refusal);
-  const PciAddress address = parse_pci_address(order.address).value();
-  if (accepts_something(order)) return accept(address, order);
-  devices_.carry_out(order, address, [this, order](const std::string& why) { answer(order, why); });
+  devices_.carry_out(order, is_proven(order), *address,
+                     [this, order](const std::string& why) { answer(order, why); });
 }
 
 // Behind another order for the same device, or for a survey of this run.
@@ -131,21 +139,28 @@ std::string OrderDesk::why_not(const Order& order) const {
            "it, "
            "and issue the order again";
   }
-  return accepts_something(order) ? why_not_accepted(order) : std::string();
-}
-
-// An order that accepts something would let a stranger's drive, or a tenant's leavings, into the
-// pool: it has to be an operator's, of now, and not one that was heard before.
-std::string OrderDesk::why_not_accepted(const Order& order) const {
   const auto at = parse_pci_address(order.address);
   const auto device = at ? context_.devices.find(*at) : context_.devices.end();
   const bool by_steps = device != context_.devices.end() && device->second.record.by_steps;
-  if (kind_of(order) == OrderKind::enrol &&
-      !names_a_drive(order.serial, order.hardware, by_steps)) {
+  if (kind == OrderKind::enrol && !names_a_drive(order.serial, order.hardware, by_steps)) {
     return "it names no drive: issue it again with this version's `reclaim device set ADDRESS "
            "--enrol`, which names the one it accepts, or with --serial as printed on the drive";
   }
-  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {
+  return {};
+}
+
+bool OrderDesk::is_proven(const Order& order) const {
+  return context_.policies.order_fits && context_.policies.order_fits(order);
+}
+
+// One that accepts something would let a stranger's drive, or a tenant's leavings, into the pool.
+bool OrderDesk::has_to_be_proven(const Order& order) const {
+  return accepts_something(order) || context_.policies.orders_are_sealed;
+}
+
+// It has to be an operator's, of now, and not one that was heard before.
+std::string OrderDesk::why_not_believed(const Order& order) const {
+  if (!is_proven(order)) {
     return "it is not authenticated: issue it as root on the host itself, or set [security] "
            "order_key_file to the master key there, and to this host's own here";
   }
@@ -154,30 +169,40 @@ std::string OrderDesk::why_not_accepted(const Order& order) const {
       order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
     return "it was not issued within the last hour by this host's clock; issue it again";
   }
+  const auto at = parse_pci_address(order.address);
   const LedgerEntry* known = at ? context_.on_ledger(*at) : nullptr;
   if (known != nullptr && order.issued_at <= known->ordered_at) {
-    return "this order, or a later one for the device, was carried out before; issue it again";
+    return "this order, or a later one for the device, was judged before; issue it again";
   }
   return {};
 }
 
+// Of an order that is refused now. What is none of Reclaim's has no line in the ledger.
+bool OrderDesk::may_pass_later(const PciAddress& address) const {
+  const auto device = context_.devices.find(address);
+  return device != context_.devices.end() &&
+         (device->second.record.cleanable() || context_.on_ledger(address) != nullptr);
+}
+
+// Whatever is decided: what was refused now must not be put back by somebody else, and pass later.
 // The ledger first, so that the same order is not heard twice, though this worker dies meanwhile.
-void OrderDesk::accept(const PciAddress& address, const Order& order) {
+void OrderDesk::use_up(const PciAddress& address, const Order& order, const std::string& refusal) {
   const LedgerEntry* known = context_.on_ledger(address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
   entry.ordered_at = order.issued_at;
   accepting_.insert(address);
-  const Done done = [this, address, order](const std::string& refusal) {
+  const Done done = [this, address, order](const std::string& why) {
     accepting_.erase(address);
-    answer(order, refusal);
+    answer(order, why);
     carry_out_waiting();
   };
-  const auto carry_out = [this, address, order, done](const Status& kept) {
-    const std::string refusal = kept ? devices_.why_refused(order) : kept.error().what;
-    if (!refusal.empty()) return done(refusal);
-    devices_.carry_out(order, address, done);
+  const auto decide = [this, address, order, refusal, done](const Status& kept) {
+    std::string why = kept ? refusal : kept.error().what;
+    if (why.empty()) why = devices_.why_refused(order);
+    if (!why.empty()) return done(why);
+    devices_.carry_out(order, true, address, done);
   };
-  ledger_.put(address, entry, context_.stopping.unless_begun(carry_out));
+  ledger_.put(address, entry, context_.stopping.unless_begun(decide));
 }
 
 }  // namespace reclaim

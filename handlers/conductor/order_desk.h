@@ -26,8 +26,10 @@ class OrderDesk final {
     // A survey of this run has to be asked first: is the device clean, which drive is there?
     [[nodiscard]] virtual bool waits_for_survey(const Order& order,
                                                 const PciAddress& address) const = 0;
-    // Of a device that does not refuse it.
-    virtual void carry_out(const Order& order, const PciAddress& address, const Done& done) = 0;
+    // Of a device that does not refuse it. `is_proven`: it is authenticated; else anybody may have
+    // put that name into it.
+    virtual void carry_out(const Order& order, bool is_proven, const PciAddress& address,
+                           const Done& done) = 0;
 
    protected:
     ~Devices() = default;
@@ -50,16 +52,20 @@ class OrderDesk final {
   void answer(const Order& order, const std::string& refusal);
   [[nodiscard]] bool has_to_wait(const Order& order) const;
   void let_wait(const Order& order, bool again);
+  [[nodiscard]] bool is_proven(const Order& order) const;
+  // Whether it is believed only if it is proven.
+  [[nodiscard]] bool has_to_be_proven(const Order& order) const;
+  [[nodiscard]] std::string why_not_believed(const Order& order) const;
   [[nodiscard]] std::string why_not(const Order& order) const;
-  [[nodiscard]] std::string why_not_accepted(const Order& order) const;
-  void accept(const PciAddress& address, const Order& order);
+  [[nodiscard]] bool may_pass_later(const PciAddress& address) const;
+  void use_up(const PciAddress& address, const Order& order, const std::string& refusal);
 
   const ConductorContext& context_;
   LedgerGate& ledger_;
   Devices& devices_;
   std::deque<Order> waiting_;
-  // Devices for which an order that accepts something is on its way through ledger and Placement:
-  // until it is done, those that follow wait.
+  // Devices for which an order is on its way through ledger and Placement: until it is done, those
+  // that follow wait.
   std::set<PciAddress> accepting_;
 };
 

@@ -42,6 +42,9 @@ struct LedgerEntry {
   // version.
   bool reserved_at_bind = false;
   bool reserved_for_maintenance = false;
+  // Nobody is known to have ordered its maintenance, which ends then, or with the next start; none:
+  // an operator ends it. Absent in lines of an older version.
+  WallMs maintenance_until;
   std::string serial;    // of the drive meant; empty: not known when it was written
   std::string provider;  // its provider's UUID when last written
   std::string enrolled_serial;
@@ -60,7 +63,8 @@ struct LedgerEntry {
   bool accepted =
       false;  // an operator accepted the drive as it is found, and no tenant had it since
   std::uint64_t epoch = 0;  // of the record, when this was written: an older one was put back
-  WallMs ordered_at;  // when the last order was issued that accepted something: older ones are over
+  WallMs
+      ordered_at;  // when the last authenticated order was issued that was judged: older are over
   CleaningOnLedger cleaning;
   // The text of the certificate of the release that was asked for last, from before it was asked
   // for until the certificate is kept. Only this text is ever sealed.

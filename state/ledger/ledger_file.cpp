@@ -42,6 +42,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
   visit("reserved_for_maintenance", entry.reserved_for_maintenance, sparse);
+  visit("maintenance_until", entry.maintenance_until, sparse);
   visit("serial", entry.serial);
   visit("provider", entry.provider);
   visit("enrolled_serial", entry.enrolled_serial);

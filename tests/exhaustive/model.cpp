@@ -62,7 +62,8 @@ void tell(const Record& record, Told& told) {
 }
 
 void tell(const LedgerEntry& entry, Told& told) {
-  for (const WallMs at : {entry.dirty_since, entry.certificate_at, entry.ordered_at}) {
+  for (const WallMs at :
+       {entry.dirty_since, entry.certificate_at, entry.ordered_at, entry.maintenance_until}) {
     told.times.push_back(at.ms);
   }
   told.epochs.push_back(static_cast<std::int64_t>(entry.epoch));

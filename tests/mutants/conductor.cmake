@@ -211,7 +211,7 @@ unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/drive_cla
   [[Ok{};]])
 unit_mutant(anyone_may_enrol conductor handlers/conductor/order_desk.cpp Orders.OneThatAccepts*
   "a stranger who has Redis lets a drive of his own into the pool"
-  [[  if (!context_.policies.order_fits || !context_.policies.order_fits(order)) {]]
+  [[  if (!is_proven(order)) {]]
   [[  if (false) {]])
 unit_mutant(orders_accept_any_drive conductor handlers/survey/identity.cpp
   Managed/OrdersOfAnyDrive.AcceptNoDriveThatWas*
@@ -333,6 +333,28 @@ unit_mutant(an_order_sets_every_argument conductor state/device/named_steps.cpp
   "whoever may order a cleaning says which command root runs"
   [[    if (Status good = check_ordered_args(named[i].args, known->args); !good) {]]
   [[    if (Status good = check_ordered_args(named[i].args, known->args); false) {]])
+unit_mutant(refused_orders_are_heard_again conductor handlers/conductor/order_desk.cpp
+  Orders.OneThatWasRefused*
+  "an approval that came too early is put back by another, and passes the next hold"
+  [[  entry.ordered_at = order.issued_at;]]
+  [[  if (devices_.why_refused(order).empty()) entry.ordered_at = order.issued_at;]])
+unit_mutant(a_key_is_for_some_orders conductor handlers/conductor/order_desk.cpp
+  Orders.WhereAKeyIs*
+  "who may write orders aborts cleanings in another's name, though the host has a key"
+  [[  return accepts_something(order) || context_.policies.orders_are_sealed;]]
+  [[  return accepts_something(order);]])
+unit_mutant(every_name_is_believed conductor handlers/conductor/device_orders.cpp Orders.ANameThat*
+  "the signed journal says that an operator did what somebody did in his name"
+  [[(is_proven ? "operator " : "said to be by ")]] [[("operator ")]])
+unit_mutant(a_maintenance_outlives_its_cleaning conductor handlers/conductor/ledger_gate.cpp
+  MaintenanceReservation.AHandAfter*
+  "what an operator reserves right after a cleaning is put on offer, for a maintenance before it"
+  [[  if (!entry.maintenance) entry.reserved_for_maintenance = false;]] [[]])
+unit_mutant(unproven_maintenance_lasts conductor handlers/conductor/device_orders.cpp
+  Orders.MaintenanceThat*
+  "who may write orders keeps drives out of the pool for good"
+  [[    const bool is_over = first || now >= line->maintenance_until.ms;]]
+  [[    const bool is_over = first && now >= line->maintenance_until.ms;]])
 unit_mutant(steps_need_no_rule_of_their_own handlers handlers/api/api.cpp
   ApiNamedStepsTest.WhoMayHave*
   "whoever may have drives cleaned says what root runs"

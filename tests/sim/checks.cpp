@@ -55,6 +55,13 @@ void World::wire_checks() {
     check_saved(record);
     check_disowned(record, entry.trigger);
   };
+  store.on_refused = [this](const Order& order) {
+    const auto address = parse_pci_address(order.address);
+    if (order.order != "enrol" || !address) return;
+    Slot& slot = slot_at(*address);
+    slot.enrols.erase(order.issued_at.ms);
+    if (slot.enrols.empty()) slot.ordered_serial.clear();
+  };
 }
 
 // An enrol that was said before he reserved it may be carried out after; one that was said while he
@@ -70,6 +77,7 @@ void World::accepted(Slot& slot, const LedgerEntry& entry) {
   const bool meant = entry.enrolled_serial.empty() || entry.enrolled_serial == slot.ordered_serial;
   if (slot.ordered_serial.empty() || !meant) return;
   slot.expected_serial = std::exchange(slot.ordered_serial, "");
+  slot.enrols.clear();
   // What he held is another drive than the one he accepts.
   if (slot.displaced) slot.displaced = slot.held = false;
 }

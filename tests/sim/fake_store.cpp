@@ -273,6 +273,7 @@ void FakeStore::orders_left(const std::string& host, Callback<std::vector<Order>
 
 void FakeStore::answer_order(const std::string& host, const Order& order,
                              const std::string& refusal, Callback<Ok> done) {
+  if (!refusal.empty() && on_refused) on_refused(order);
   command<Ok>(
       [this, host, order, refusal]() -> Result<Ok> {
         std::erase_if(orders_taken_[host], [&](const Order& one) { return one.id == order.id; });

@@ -88,6 +88,7 @@ class FakeStore final : public Store {
   std::map<std::string, std::string> order_answers;
   // Called whenever a record was written, with its journal line.
   std::function<void(const Record&, const JournalEntry&)> on_saved;
+  std::function<void(const Order&)> on_refused;
 
  private:
   std::set<PciAddress> damaged_;

@@ -239,6 +239,8 @@ ConductorPolicies World::policies() {
                                capabilities);
   };
   policies.order_fits = [this](const Order& order) { return order.mac == order_code; };
+  // So it is in every second world.
+  policies.orders_are_sealed = orders_are_sealed || (!options_.scripted && options_.seed % 2 == 0);
   policies.digest = [](const std::string& text) { return text; };
   policies.make_id = [this] { return fmt::format("certificate-{}", next_certificate_++); };
   return policies;
@@ -334,6 +336,7 @@ void World::command(const std::string& what, const PciAddress& address, const st
   // Never two at once: the later one counts.
   order.issued_at = last_order_at_ =
       WallMs{std::max(scheduler.now().wall.ms, last_order_at_.ms + 1)};
+  if (what == "enrol") slot.enrols.insert(order.issued_at.ms);
   conductor->take(order);
 }
 

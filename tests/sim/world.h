@@ -79,13 +79,14 @@ struct Slot {
   bool ours_for_maintenance = false;  // the worker reserved it since, and nobody else did
   bool given = false;                 // to a tenant, since its last release
   bool had_data = false;
-  std::string own_serial;       // of the drive that its tenant was given
-  std::string expected_serial;  // empty: the worker had no chance to learn it yet
-  std::string ordered_serial;   // of the drive whose enrolment is ordered, and not on the ledger
-  bool swapped = false;         // and not enrolled
-  bool displaced = false;       // its drive came from another address, and no --enrol since
-  std::string home_serial;      // and that of the drive which stood there before
-  bool tellable = false;        // and the worker can know that
+  std::string own_serial;         // of the drive that its tenant was given
+  std::string expected_serial;    // empty: the worker had no chance to learn it yet
+  std::string ordered_serial;     // of the drive whose enrolment is ordered, and not on the ledger
+  std::set<std::int64_t> enrols;  // when those orders were issued that are not refused
+  bool swapped = false;           // and not enrolled
+  bool displaced = false;         // its drive came from another address, and no --enrol since
+  std::string home_serial;        // and that of the drive which stood there before
+  bool tellable = false;          // and the worker can know that
   std::int64_t displaced_dirty_since_ms = 0;
   std::int64_t release_asked_ms = 0;
   std::set<std::string> approved_by;   // at a hold of the cleaning that goes on
@@ -184,6 +185,7 @@ class World final {
   ConductorOptions conductor_options;
   bool started = false;                   // the worker has loaded its records
   std::string order_code = "of the key";  // by which orders are known for an operator's
+  bool orders_are_sealed = false;         // a key of orders is configured
   std::optional<std::string> failure;
   std::uint64_t releases = 0;
   std::uint64_t erases = 0;

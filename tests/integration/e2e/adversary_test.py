@@ -458,7 +458,7 @@ class Orders(Adversary):
         for _ in range(2):
             answer(theirs, "not authenticated")
             answer(later, "not authenticated")
-            answer(own, "was carried out before")
+            answer(own, "was judged before")
             made.worker.kill()
             made.worker.start()
 

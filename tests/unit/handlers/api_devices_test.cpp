@@ -264,13 +264,14 @@ TEST_F(ApiUnholdTest, OfWhatWaitsAtNoHoldIsAConflict) {
   EXPECT_TRUE(store.orders.empty());
 }
 
-TEST_F(ApiUnholdTest, ACleanOrderIsNotSealed) {
+// Where the host has a key of orders it believes no other.
+TEST_F(ApiUnholdTest, ACleanOrderIsSealedToo) {
   seal = [](const std::string& host, Order& order) { order.mac = host; };
   Record& record = drive("compute-1", "0000:01:00.0", Stage::pending_cleaning);
   record.clean_start = CleanStart::awaited;
   EXPECT_EQ(post("/v2/devices/" + record.uuid + "/clean", "2.5").status, 202)
       << "an operator starts it";
-  EXPECT_EQ(store.orders.at(0).second.mac, "");
+  EXPECT_EQ(store.orders.at(0).second.mac, "compute-1");
 }
 
 class ApiCleanTest : public ApiDevicesTest {

@@ -60,7 +60,7 @@ TEST_F(ApiOrdersTest, EachIsAnOrderForTheDevicesHostAndHasNoBody) {
     EXPECT_EQ(ordered().request_id, "req-3b5b4a5e-6d6f-4a0c-8c59-0d8d1f0f2f5a");
     EXPECT_EQ(ordered().issued_at, clock.now().wall);
     EXPECT_THAT(ordered().who, ::testing::MatchesRegex("keystone user .+ of domain .+"));
-    EXPECT_EQ(ordered().mac, std::string(kind.name) == "enrol" ? "of compute-1" : "") << kind.name;
+    EXPECT_EQ(ordered().mac, "of compute-1") << kind.name;
   }
 }
 

@@ -62,6 +62,24 @@ struct MaintenanceReservation : ::testing::Test {
   std::uint64_t erases = 0;
 };
 
+// Found by the simulation: no survey came between.
+TEST_F(MaintenanceReservation, AHandAfterTheCleaningThatEndedItIsTheOperators) {
+  begin(true, false);
+  maintenance("on");
+  ASSERT_TRUE(is_marked());
+  world->command("maintenance_off", address());
+  const auto is_given_back = [this] {
+    return world->releases > releases && world->record().stage == Stage::available;
+  };
+  for (int ms = 0; ms < kHourMs && !is_given_back(); ++ms) world->pass(1);
+  ASSERT_TRUE(is_given_back()) << "it had no certificate, and was cleaned";
+  while (world->disk.entries[address()].dirty) world->pass(1);
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->slots[0].reserved_by_hand = world->slots[0].held = true;
+  look();
+  EXPECT_EQ(reserved(), 1);
+}
+
 TEST_F(MaintenanceReservation, AFreeDriveIsReservedAtOnceAndGivenBackWithoutACleaning) {
   for (const bool cyborg : {false, true}) {
     begin(cyborg);

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Orders : ::testing::Test {
   explicit Orders(bool managed = true) {
@@ -35,6 +36,7 @@ struct Orders : ::testing::Test {
     order.issued_at = world->scheduler.now().wall;
     order.id = std::to_string(order.issued_at.ms) + "-0";
     order.mac = world->order_code;
+    world->slots[0].maintained |= what == "maintenance_on";
     if (accepts_something(order)) {
       world->name_drive(world->slots[0], order);
       world->slots[0].expected_serial = world->drive().serial;
@@ -98,15 +100,95 @@ TEST_F(Orders, OneThatAcceptsSomethingIsHeardOnceThoughTheWorkerRestarts) {
   EXPECT_EQ(answer(order), "");
   world->pass(10 * kMinuteMs);
   ASSERT_EQ(world->releases, 1U);
-  EXPECT_THAT(answer(order), HasSubstr("was carried out before"));
+  EXPECT_THAT(answer(order), HasSubstr("was judged before"));
   world->kill_worker();
   world->start_worker();
   world->pass(kMinuteMs);
   Order again = order;
   again.id = std::to_string(world->scheduler.now().wall.ms) + "-0";
-  EXPECT_THAT(answer(again), HasSubstr("was carried out before"));
+  EXPECT_THAT(answer(again), HasSubstr("was judged before"));
   EXPECT_EQ(world->releases, 1U);
   EXPECT_EQ(answer(issued("enrol")), "") << "a later one is another one";
+}
+
+// Somebody who may write to the stream puts it back, when it would pass.
+TEST_F(Orders, OneThatWasRefusedIsUsedUpToo) {
+  const Order early = issued("unhold");
+  EXPECT_THAT(answer(early), HasSubstr("hold"));
+  for (const bool restart : {false, true}) {
+    if (restart) {
+      world->kill_worker();
+      world->start_worker();
+      world->pass(kMinuteMs);
+    }
+    Order again = early;
+    again.id = std::to_string(world->scheduler.now().wall.ms) + "-0";
+    EXPECT_THAT(answer(again), HasSubstr("was judged before"));
+  }
+  EXPECT_THAT(answer(issued("unhold")), Not(HasSubstr("was judged before")));
+}
+
+TEST_F(Orders, WhereAKeyIsConfiguredEachHasToBeAuthenticated) {
+  world->orders_are_sealed = true;
+  world->reload();
+  fail();
+  Order order = issued("clean");
+  order.mac.clear();
+  EXPECT_THAT(answer(order), HasSubstr("not authenticated"));
+  EXPECT_EQ(world->record().stage, Stage::error);
+  order = issued("clean");
+  EXPECT_EQ(answer(order), "");
+  world->pass(10 * kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_THAT(answer(order), HasSubstr("was judged before"));
+  order = issued("maintenance_on");
+  order.mac = "of another key";
+  EXPECT_THAT(answer(order), HasSubstr("not authenticated"));
+  EXPECT_FALSE(world->record().maintenance);
+}
+
+// The journal is signed: it does not say who did it where nobody knows.
+TEST_F(Orders, ANameThatNothingProvesIsMarked) {
+  fail();
+  EXPECT_THAT(world->record().last_error, HasSubstr("operator alice@controller-1"));
+  world->drive().sanitize_ms = 10 * kMinuteMs;
+  EXPECT_EQ(answer(issued("clean")), "");
+  Order forged = issued("abort");
+  forged.mac.clear();
+  EXPECT_EQ(answer(forged), "");
+  ASSERT_EQ(world->record().stage, Stage::error);
+  EXPECT_THAT(world->record().last_error, AllOf(HasSubstr("said to be by alice@controller-1"),
+                                                Not(HasSubstr("operator alice"))));
+}
+
+// Who may write orders could keep drives out of the pool for good.
+TEST_F(Orders, MaintenanceThatNobodyProvedEndsWithADayOrAStart) {
+  constexpr std::int64_t kDayMs = 24 * kHourMs;
+  const auto begin = [this](bool is_proven) {
+    Order order = issued("maintenance_on");
+    if (!is_proven) order.mac.clear();
+    EXPECT_EQ(answer(order), "");
+    EXPECT_TRUE(world->record().maintenance);
+  };
+  const auto start_again = [this] {
+    world->kill_worker();
+    world->start_worker();
+    world->pass(10 * kMinuteMs);
+  };
+  begin(false);
+  world->pass(kDayMs - kHourMs);
+  EXPECT_TRUE(world->record().maintenance);
+  world->pass(2 * kHourMs);
+  EXPECT_FALSE(world->record().maintenance);
+  begin(false);
+  start_again();
+  EXPECT_FALSE(world->record().maintenance);
+  begin(true);
+  world->pass(2 * kDayMs);
+  start_again();
+  EXPECT_TRUE(world->record().maintenance);
+  EXPECT_EQ(answer(issued("maintenance_off")), "");
+  EXPECT_FALSE(world->record().maintenance);
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -128,6 +128,7 @@ TEST_F(FileLedgerTest, WhatAReleaseRestsOnIsKeptToTheByte) {
   entry.accepted = true;
   entry.epoch = 77;
   entry.ordered_at = WallMs{1'763'640'000'123};
+  entry.maintenance_until = WallMs{1'763'640'000'124};
   entry.cleaning = CleaningOnLedger{"a-nonce", std::string(64, 'a'), R"({"nvme.check_health":[]})",
                                     R"({"position_bytes":4096})"};
   entry.certificate_pending = R"({"id":"x", "evidence" : {"quoted":"\""}})";
