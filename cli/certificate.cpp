@@ -113,11 +113,7 @@ Status verify_folder(const std::string& folder, const std::vector<PublicKey>& ke
   if (!report.ok()) return report.error();
   for (const ChainProblem& problem : report->problems) verdicts.bad(problem.file, problem.what);
   if (report->problems.empty()) {
-    verdicts.good(folder, report->count == 0
-                              ? std::string("no certificate yet")
-                              : fmt::format("certificates {} to {}, whole and signed; the "
-                                            "newest has SHA-256 {}",
-                                            report->first, report->last, report->last_sha256));
+    verdicts.good(folder, extent_of(*report));
   }
   const auto events = drive_events(folder);
   if (!events.ok()) return events.error();

@@ -27,7 +27,7 @@ ChainState state_of(const std::string& folder, const Result<std::vector<PublicKe
     return state;
   }
   if (checked->count == 0 && checked->problems.empty()) {
-    state.text = "no certificate yet";
+    state.text = extent_of(*checked);
     return state;
   }
   for (const ChainProblem& problem : checked->problems) {
@@ -35,8 +35,7 @@ ChainState state_of(const std::string& folder, const Result<std::vector<PublicKe
   }
   if (state.problems.empty()) {
     state.verdict = ChainState::Verdict::verified;
-    state.text = fmt::format("certificates {} to {}, whole and signed; the newest has SHA-256 {}",
-                             checked->first, checked->last, checked->last_sha256);
+    state.text = extent_of(*checked);
   } else {
     state.verdict = ChainState::Verdict::broken;
     state.text = fmt::format("{} wrong, first: {}", state.problems.size(), state.problems.front());

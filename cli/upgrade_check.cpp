@@ -102,7 +102,8 @@ UpgradeResult judge_schema(const Result<std::optional<std::string>>& stored) {
     return result;
   }
   if (!*stored) {
-    return {result.check, Readiness::success, "there is none yet; the first worker writes it"};
+    return {result.check, Readiness::success,
+            "there is none yet; the first command with an operator's login writes it"};
   }
   const std::string& text = **stored;
   const auto version = parse_number<int>(text);

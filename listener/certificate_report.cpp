@@ -43,8 +43,8 @@ void report_certificates(const config::Settings& settings, Logger& log) {
   }
   log.info(
       log_name::kService,
-      fmt::format("certificates: the newest is number {}, signed with key {}; "
-                  "{} problems with the newest {}",
+      fmt::format("certificates: the newest entry is number {}, signed with key {}; "
+                  "{} problems with the newest {} entries",
                   report->last, key->public_key().id(), report->problems.size(), report->count));
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # verify-certificate.sh PUBLIC_KEY FILE|FOLDER...
 #
-# Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain.
+# Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain,
+# from its oldest key on. An entry that endorses the host's next key puts it in its place.
 # Needs openssl (3.0 or later), sha256sum, base64, sed, grep and cmp. Exits with 0 when all is well,
 # or with 1 and a line that says what is wrong at the first error.
 set -eu
@@ -30,6 +31,26 @@ verify_file() {
     refuse "$1" "the signature does not fit: the file was changed"
 }
 
+# The key that the files from here on are signed with.
+use_key() {
+  key=$1
+  openssl pkey -pubin -in "$key" -outform DER -out "$work/der" 2> "$work/said" ||
+    refuse "$key" "is no public key"
+  key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
+  form='\{"sequence":[1-9][0-9]*,"previous":"[0-9a-f]{64}","key_id":"'$key_id'",'
+  form=$form'"(certificate|audit)":\{.*\}\}'
+}
+
+# Of an entry of the audit that endorses a key, the key; its text holds no quote of its own.
+follow_key() {
+  endorses='^[^{]*{[^{]*"audit":{"schema":1,"id":"[0-9a-f-]*","event":"key_endorsed",'
+  grep -aq "$endorses" "$work/signed" || return 0
+  sed -n 's/^.*,"public_key":"\([^"]*\)","at":"[^"]*"}}$/\1/p' "$work/signed" |
+    sed 's/\\n/\n/g' > "$work/next"
+  mv "$work/next" "$work/key"
+  use_key "$work/key"
+}
+
 # Every file: its name, its place, its predecessor; and the newest, which `head` names.
 verify_folder() {
   before=$(printf '%064d' 0)
@@ -43,6 +64,7 @@ verify_folder() {
       refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||
       refuse "$file" "is not chained to the file before"
+    follow_key
     before=$(sha256sum < "$file" | cut -d' ' -f1)
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"
   done
@@ -51,14 +73,11 @@ verify_folder() {
 }
 
 test $# -ge 2 || refuse "usage" "$0 PUBLIC_KEY FILE|FOLDER..."
-key=$1
+given=$1
 shift
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
-openssl pkey -pubin -in "$key" -outform DER -out "$work/key"
-key_id=$(sha256sum < "$work/key" | cut -d' ' -f1)
-form='\{"sequence":[1-9][0-9]*,"previous":"[0-9a-f]{64}","key_id":"'$key_id'",'
-form=$form'"(certificate|audit)":\{.*\}\}'
 for each in "$@"; do
+  use_key "$given"
   if test -d "$each"; then verify_folder "$each"; else verify_file "$each"; fi
 done

@@ -6,10 +6,11 @@
 #include <array>
 
 #include "handlers/api/json.h"
-#include "state/base/json.h"
+#include "state/base/embedded_json.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
 #include "state/base/uuid.h"
+#include "state/base/visible.h"
 
 namespace reclaim::api {
 namespace {
@@ -41,15 +42,15 @@ void put_handle(JsonWriter& writer, const ArqRow& row, Microversion version) {
     put_member(writer, "device", fmt::format("{:02x}", arq.address->slot));
     put_member(writer, "function", fmt::format("{:x}", arq.address->function));
   }
-  const auto other = json::parse(arq.other_info, kArqBytesMax);
+  const auto other = parse_shallow(arq.other_info, kArqBytesMax);
   if (other && other->IsObject()) {
     for (const auto& member : other->GetObject()) {
       const std::string_view name(member.name.GetString(), member.name.GetStringLength());
       const bool ours =
           std::find(kHandleMembers.begin(), kHandleMembers.end(), name) != kHandleMembers.end();
       if (ours) continue;
-      put_key(writer, name);
-      member.value.Accept(writer);
+      put_key(writer, reclaim::visible(name));
+      put_value(writer, member.value);
     }
   }
   if (version >= kVersionManaged && arq.attach_handle_type == "PCI") {

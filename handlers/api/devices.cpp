@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "handlers/api/json.h"
-#include "state/base/json.h"
+#include "state/base/embedded_json.h"
 #include "state/base/log.h"
 #include "state/device/tagged_device.h"
 
@@ -85,9 +85,9 @@ void put_cleaning(JsonWriter& writer, const Record& record) {
 // What is in Redis as a JSON text; an empty object when there is none that can be read.
 void put_json(JsonWriter& writer, std::string_view key, const std::string& text) {
   put_key(writer, key);
-  const auto parsed = json::parse(text, kFindingsBytesMax);
+  const auto parsed = parse_shallow(text, kFindingsBytesMax);
   if (parsed && parsed->IsObject()) {
-    parsed->Accept(writer);
+    put_value(writer, *parsed);
   } else {
     writer.StartObject();
     writer.EndObject();

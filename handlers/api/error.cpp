@@ -5,7 +5,7 @@
 
 #include "state/base/log.h"
 #include "state/base/rapidjson.h"
-#include "state/base/text.h"
+#include "state/base/visible.h"
 
 namespace reclaim::api {
 namespace {
@@ -49,8 +49,8 @@ void put(Writer& writer, std::string_view text) {
 }
 
 std::string bounded(std::string_view text) {
-  if (text.size() <= kFaultBytesMax && is_utf8(text)) return std::string(text);
-  return printable_excerpt(text, kFaultBytesMax);
+  std::string shown = reclaim::visible(text);
+  return shown.size() <= kFaultBytesMax ? shown : printable_excerpt(shown, kFaultBytesMax);
 }
 
 }  // namespace

@@ -109,8 +109,9 @@ void put(Arqs& arqs, const std::shared_ptr<const ArqRow>& row) {
 }
 
 // A hand may have written anything there, and it goes into links as it is.
+// Whatever the record says: a host's login may have written another's there.
 std::string uuid_of(const Record& record) {
-  return looks_like_uuid(record.uuid) ? record.uuid : device_uuid(record.host, record.address);
+  return device_uuid(record.host, record.address);
 }
 
 }  // namespace

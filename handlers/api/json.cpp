@@ -1,8 +1,7 @@
 #include "handlers/api/json.h"
 
-#include "state/base/log.h"
 #include "state/base/rapidjson.h"
-#include "state/base/text.h"
+#include "state/base/visible.h"
 
 namespace reclaim::api {
 namespace {
@@ -14,12 +13,26 @@ rapidjson::SizeType size_of(std::string_view text) {
 }  // namespace
 
 void put(JsonWriter& writer, std::string_view text) {
-  if (is_utf8(text)) {
-    writer.String(text.data(), size_of(text));
-    return;
+  const std::string shown = reclaim::visible(text);
+  writer.String(shown.data(), size_of(shown));
+}
+
+void put_value(JsonWriter& writer, const rapidjson::Value& value) {
+  if (value.IsString()) return put(writer, {value.GetString(), value.GetStringLength()});
+  if (value.IsArray()) {
+    writer.StartArray();
+    for (const rapidjson::Value& each : value.GetArray()) put_value(writer, each);
+    writer.EndArray();
+  } else if (value.IsObject()) {
+    writer.StartObject();
+    for (const auto& member : value.GetObject()) {
+      put_key(writer, reclaim::visible({member.name.GetString(), member.name.GetStringLength()}));
+      put_value(writer, member.value);
+    }
+    writer.EndObject();
+  } else {
+    value.Accept(writer);
   }
-  const std::string printable = printable_excerpt(text, text.size());
-  writer.String(printable.data(), size_of(printable));
 }
 
 void put_or_null(JsonWriter& writer, std::string_view text) {

@@ -1,5 +1,6 @@
 // Writing the API's answers: a JSON writer that what is in Redis cannot make write anything but
-// UTF-8. Pure; thread: any.
+// UTF-8 of one line, which moves no cursor on a caller's terminal (state/base/visible.h). Pure;
+// thread: any.
 #pragma once
 
 #include <string>
@@ -11,8 +12,10 @@ namespace reclaim::api {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
 
-// A string; bytes that are not UTF-8 are made printable.
+// A string, made visible.
 void put(JsonWriter& writer, std::string_view text);
+// A value of a foreign JSON text, with all strings and names in it made visible.
+void put_value(JsonWriter& writer, const rapidjson::Value& value);
 // The same, or null for an empty one.
 void put_or_null(JsonWriter& writer, std::string_view text);
 void put_key(JsonWriter& writer, std::string_view key);

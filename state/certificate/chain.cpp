@@ -128,20 +128,54 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   return end;
 }
 
-// Of an entry that vouches for the host's next key; `sealed` was found good.
-void learn_key(const Sealed& sealed, std::vector<PublicKey>& keys) {
-  if (sealed.kind != SealedKind::audit) return;
+// The host's next key, of an entry that vouches for one.
+std::optional<PublicKey> endorsed_by(const Sealed& sealed) {
+  if (sealed.kind != SealedKind::audit) return std::nullopt;
   const auto entry = decode_audit(sealed.content);
-  if (!entry.ok() || entry->event != AuditEvent::key_endorsed) return;
+  if (!entry.ok() || entry->event != AuditEvent::key_endorsed) return std::nullopt;
   auto key = PublicKey::parse(entry->public_key);
-  if (key.ok()) keys.push_back(*std::move(key));
+  return key.ok() ? std::optional(*std::move(key)) : std::nullopt;
 }
+
+// Whose turn it is to sign: a key counts until another is put in its place, by its own word or by
+// the other's first entry. Who finds an old one signs nothing with it.
+class Succession final {
+ public:
+  explicit Succession(std::vector<PublicKey> keys) : keys_(std::move(keys)) {}
+
+  [[nodiscard]] const std::vector<PublicKey>& keys() const { return keys_; }
+
+  // Of each entry in the chain's order whose signature is good. Errc::refused: its key signs
+  // nothing any more.
+  [[nodiscard]] Status take(const Sealed& sealed) {
+    if (const auto over = retired_.find(sealed.key_id); over != retired_.end()) {
+      return Error{Errc::refused, fmt::format("is signed with key {}, in whose place entry {} put "
+                                              "another: it may sign nothing behind that",
+                                              sealed.key_id, over->second)};
+    }
+    if (!current_.empty() && current_ != sealed.key_id) {
+      retired_.emplace(current_, sealed.sequence);
+    }
+    current_ = sealed.key_id;
+    if (auto next = endorsed_by(sealed); next && next->id() != sealed.key_id) {
+      retired_.emplace(sealed.key_id, sealed.sequence);
+      retired_.erase(next->id());
+      keys_.push_back(*std::move(next));
+    }
+    return Ok{};
+  }
+
+ private:
+  std::vector<PublicKey> keys_;
+  std::string current_;
+  std::map<std::string, std::uint64_t> retired_;  // by the entry that put another in its place
+};
 
 // What check_chain has seen so far.
 class Walk final {
  public:
   Walk(const std::string& folder, std::vector<PublicKey> keys, bool from_the_first)
-      : folder_(folder), keys_(std::move(keys)), from_the_first_(from_the_first) {}
+      : folder_(folder), succession_(std::move(keys)), from_the_first_(from_the_first) {}
 
   void visit(const ChainFile& file) {
     place(file);
@@ -199,14 +233,12 @@ class Walk final {
   }
 
   void content(const ChainFile& file, const std::string& text) {
-    const auto sealed = check_sealed(text, keys_);
-    if (sealed.ok()) {
-      learn_key(*sealed, keys_);
-    } else {
-      complain(file.name, sealed.error().what);
-    }
+    const auto sealed = check_sealed(text, succession_.keys());
+    const Status good = sealed.ok() ? succession_.take(*sealed) : Status(sealed.error());
+    if (!good) complain(file.name, good.error().what);
     const auto opened = open_seal(text);
     if (!opened.ok()) return;
+    if (opened->kind == SealedKind::certificate) report_.certificates += 1;
     if (opened->sequence != file.sequence || opened->id != file.id) {
       return complain(file.name, fmt::format("holds certificate {} with the id {}: it was renamed "
                                              "or put in another's place",
@@ -223,7 +255,7 @@ class Walk final {
   }
 
   const std::string& folder_;
-  std::vector<PublicKey> keys_;
+  Succession succession_;
   bool from_the_first_;
   std::string digest_;  // of the file before; empty: not known
   std::string name_;    // of the file before
@@ -246,6 +278,7 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
   const auto end = end_of(folder_, files);
   if (!end.ok()) return end.error();
   if (there != files.end()) return read_sealed(folder_, there->name);
+  if (Status may = check_key(files); !may) return std::move(may).error();
   auto text = seal(key_, end->sequence + 1, end->sha256, json_text, kind);
   if (!text.ok()) return text;
   const std::string name = sealed_name(end->sequence + 1, id);
@@ -256,6 +289,36 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
     return std::move(kept).error();
   }
   return text;
+}
+
+// It is asked with each start, and an endorsement is made while no worker runs: so the newest entry
+// tells.
+Status CertificateChain::check_key(const std::vector<ChainFile>& files) const {
+  if (files.empty()) return Ok{};
+  const auto text = read_sealed(folder_, files.back().name);
+  const auto newest = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+  const std::string& own = key_.public_key().id();
+  const auto next = newest.ok() && newest->key_id == own ? endorsed_by(*newest) : std::nullopt;
+  if (!next || next->id() == own) return Ok{};
+  return Error{
+      Errc::refused,
+      fmt::format("the newest entry of {} endorses the signing key {} in the place of this "
+                  "one, {}, which may sign nothing any more: put the private half of the "
+                  "endorsed key in its place ([certificates] signing_key)",
+                  folder_, next->id(), own)};
+}
+
+Status CertificateChain::check_key() const {
+  const auto listing = list_chain(folder_);
+  return listing.ok() ? check_key(listing->files) : Status(listing.error());
+}
+
+std::string extent_of(const ChainReport& report) {
+  if (report.count == 0) return "no entry yet";
+  return fmt::format(
+      "entries {} to {} (certificates: {}), whole and signed; the newest has SHA-256 "
+      "{}",
+      report.first, report.last, report.certificates, report.last_sha256);
 }
 
 Result<ChainListing> list_chain(const std::string& folder) {
@@ -308,13 +371,17 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
 std::vector<PublicKey> endorsed_keys(const std::string& folder, std::vector<PublicKey> keys) {
   const auto listing = list_chain(folder);
   if (!listing.ok()) return keys;
+  Succession succession(std::move(keys));
   for (const ChainFile& file : listing->files) {
     const auto text = read_sealed(folder, file.name);
     const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
     if (!opened.ok() || opened->kind != SealedKind::audit) continue;
-    if (const auto sealed = check_sealed(*text, keys); sealed.ok()) learn_key(*sealed, keys);
+    // What may not sign vouches for nothing.
+    if (const auto sealed = check_sealed(*text, succession.keys()); sealed.ok()) {
+      (void)succession.take(*sealed);
+    }
   }
-  return keys;
+  return succession.keys();
 }
 
 std::optional<std::string> unendorsed_predecessor(const std::string& folder, const PublicKey& key,
@@ -329,9 +396,8 @@ std::optional<std::string> unendorsed_predecessor(const std::string& folder, con
     const auto sealed = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
     if (!sealed.ok() || sealed->key_id == key.id()) continue;
     // The last that it sealed: an endorsement is made while no worker runs.
-    std::vector<PublicKey> endorsed;
-    learn_key(*sealed, endorsed);
-    if (!endorsed.empty() && endorsed.front().id() == key.id()) return std::nullopt;
+    const auto endorsed = endorsed_by(*sealed);
+    if (endorsed && endorsed->id() == key.id()) return std::nullopt;
     return sealed->key_id;
   }
   return std::nullopt;

@@ -21,6 +21,8 @@
 
 namespace reclaim {
 
+struct ChainFile;
+
 class CertificateChain final {
  public:
   // `folder` is made when the first certificate is kept; its parent must exist.
@@ -33,8 +35,11 @@ class CertificateChain final {
   // file and how.
   [[nodiscard]] Result<std::string> keep(const std::string& id, const std::string& json_text,
                                          SealedKind kind = SealedKind::certificate) const;
+  // Whether this key may go on with the chain. Errc::refused: it has endorsed another one.
+  [[nodiscard]] Status check_key() const;
 
  private:
+  [[nodiscard]] Status check_key(const std::vector<ChainFile>& files) const;
   std::string folder_;
   SigningKey key_;
 };
@@ -62,15 +67,19 @@ struct ChainProblem {
   std::string what;
 };
 struct ChainReport {
-  std::uint64_t count = 0;
-  std::uint64_t first = 0;  // sequence; 0: no certificate
+  std::uint64_t count = 0;         // of entries
+  std::uint64_t certificates = 0;  // of them; the others are the audit's
+  std::uint64_t first = 0;         // sequence; 0: no entry
   std::uint64_t last = 0;
   std::string last_sha256;  // of the newest file
   std::vector<ChainProblem> problems;
 };
+// "entries 1 to 7 (certificates: 1), whole and signed; …", of a report without problems.
+[[nodiscard]] std::string extent_of(const ChainReport& report);
 // Every file of the folder: each alone, its name, its place, the one before, the head. A key that
-// an entry endorses, signed with a key that is known by then, is known from there on. Looks at the
-// `newest_max` newest only.
+// an entry endorses, signed with a key that is known by then, is known from there on; and a key in
+// whose place another was put, by its own word or by the other's first entry, signs nothing behind
+// that. Looks at the `newest_max` newest only.
 [[nodiscard]] Result<ChainReport> check_chain(
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());

@@ -332,6 +332,8 @@ Result<std::unique_ptr<FileLedger>> FileLedger::open(uv_loop_t* loop, FileLedger
   if (!lock.ok()) return std::move(lock).error();
   Result<SigningKey> key = open_key(options);
   if (!key.ok()) return key.error().wrap("the key that certificates are signed with");
+  const Status may = CertificateChain(certificates_folder(options.state_path), *key).check_key();
+  if (!may && may.error().code == Errc::refused) return may.error();
   ledger_file::Replay replayed;
   std::size_t bytes = 0;
   const bool exists = ::access(path.c_str(), F_OK) == 0 || errno != ENOENT;

@@ -8,9 +8,11 @@
 
 namespace reclaim {
 
-// hiredis 0.14 bounds no reply. These stand before its own object functions and fail an object that
-// goes over; the reader then gives up the connection.
+// hiredis 0.14 bounds no reply, and ends the process (assert) at one that nothing was asked for.
+// These stand before its own object functions and fail an object that goes over, or that begins
+// such a reply; the reader then gives up the connection.
 struct RedisLink::Budget {
+  const RedisLink* link = nullptr;
   redisReplyObjectFunctions real{};
   redisReplyObjectFunctions bounded{};
   std::size_t bytes_max = 0;
@@ -18,15 +20,20 @@ struct RedisLink::Budget {
   std::size_t bytes = 0;
   std::size_t elements = 0;
   bool exceeded = false;
+  bool unasked = false;
 
   static Budget& of(const redisReadTask* task) { return *static_cast<Budget*>(task->privdata); }
 
   bool spend(const redisReadTask* task, std::size_t more_bytes, std::size_t more_elements) {
-    if (task->parent == nullptr) bytes = elements = 0;
+    if (task->parent == nullptr) {
+      bytes = elements = 0;
+      // An error is hiredis' own to tell: of a server that has too many connections.
+      unasked = unasked || (link->tickets_.empty() && task->type != REDIS_REPLY_ERROR);
+    }
     bytes += more_bytes;
     elements += more_elements;
     exceeded = exceeded || bytes > bytes_max || elements > elements_max;
-    return !exceeded;
+    return !exceeded && !unasked;
   }
 };
 
@@ -87,6 +94,18 @@ struct RedisLink::Hooks {
     Budget& budget = Budget::of(task);
     return budget.spend(task, 0, 0) ? budget.real.createNil(task) : nullptr;
   }
+#if HIREDIS_MAJOR >= 1
+  static void* create_double(const redisReadTask* task, double value, char* text,
+                             std::size_t length) {
+    Budget& budget = Budget::of(task);
+    return budget.spend(task, length, 0) ? budget.real.createDouble(task, value, text, length)
+                                         : nullptr;
+  }
+  static void* create_bool(const redisReadTask* task, int value) {
+    Budget& budget = Budget::of(task);
+    return budget.spend(task, 0, 0) ? budget.real.createBool(task, value) : nullptr;
+  }
+#endif
 };
 
 RedisLink::RedisLink(std::unique_ptr<RedisTlsSession> tls, std::function<void()> on_activity)
@@ -116,12 +135,16 @@ void RedisLink::attach(uv_loop_t* loop, std::size_t reply_bytes_max,
                        std::size_t reply_elements_max) {
   budget_ = std::make_unique<Budget>();
   budget_->real = *context_->c.reader->fn;
-  // What hiredis 1.0 adds (double, bool) is of a fixed size: as an element it has been counted.
+  budget_->link = this;
   budget_->bounded = budget_->real;
   budget_->bounded.createString = Hooks::create_string;
   budget_->bounded.createArray = Hooks::create_array;
   budget_->bounded.createInteger = Hooks::create_integer;
   budget_->bounded.createNil = Hooks::create_nil;
+#if HIREDIS_MAJOR >= 1
+  budget_->bounded.createDouble = Hooks::create_double;
+  budget_->bounded.createBool = Hooks::create_bool;
+#endif
   budget_->bytes_max = reply_bytes_max;
   budget_->elements_max = reply_elements_max;
   context_->c.reader->fn = &budget_->bounded;
@@ -157,6 +180,11 @@ std::string RedisLink::end_of_connection() const {
   if (budget_->exceeded) {
     return fmt::format("a reply is over the limit of {} bytes or {} elements", budget_->bytes_max,
                        budget_->elements_max);
+  }
+  if (budget_->unasked) {
+    return "a reply came that nothing was asked for: what answers there is no Redis, or somebody "
+           "is "
+           "between (docs/redis.md, TLS)";
   }
   const redisContext& c = context_->c;
   if (c.err == 0) return "the connection was closed";

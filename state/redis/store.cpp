@@ -52,24 +52,34 @@ Result<std::string> judge_script(const RedisReply& reply) {
   return Error{code_of(reply.elements.front().text), std::move(detail)};
 }
 
-RedisGreeting schema_greeting(bool upgrades) {
+// Read, and never written, before any other command: a host's login may not write it. Who was
+// greeted once goes on whatever is written there later, for a word in Redis has no authority.
+RedisGreeting schema_greeting(bool upgrades, const std::shared_ptr<RedisSchema>& schema) {
   RedisGreeting greeting;
-  greeting.command = {"EVAL",
-                      std::string(RedisScripts::text(RedisScript::schema)),
-                      "1",
-                      redis_keys::kSchema,
-                      std::to_string(kSchemaVersion),
-                      upgrades ? std::to_string(kSchemaVersion - 1) : std::string()};
-  greeting.judge = [](const RedisReply& reply) -> Status {
-    const Result<std::string> judged = judge_script(reply);
-    if (judged.ok()) return Ok{};
-    if (judged.error().code != Errc::refused) return judged.error();
+  greeting.command = {"MGET", redis_keys::kSchema};  // nil where the key has another type
+  greeting.judge = [upgrades, schema](const RedisReply& reply) -> Status {
+    if (!reply.is_array() || reply.elements.size() != 1) {
+      return Error{Errc::failed, "the answer to MGET is not of its form"};
+    }
+    const RedisReply& stored = reply.elements.front();
+    const std::string major = stored.text.substr(0, stored.text.find_first_not_of("0123456789"));
+    const bool older = upgrades && major == std::to_string(kSchemaVersion - 1);
+    schema->to_write = stored.is_nil() || older;
+    schema->foreign.clear();
+    if (!schema->to_write && major != std::to_string(kSchemaVersion)) {
+      schema->foreign = printable_excerpt(stored.text, 40);
+    }
+    if (schema->foreign.empty() || schema->greeted) {
+      schema->greeted = true;
+      return Ok{};
+    }
     return Error{
         Errc::refused,
         fmt::format("{} is '{}', this version of Reclaim speaks {}: use the version that "
                     "wrote it, let a worker of this version upgrade it where it is the one "
-                    "before, or use a database of its own",
-                    redis_keys::kSchema, printable_excerpt(judged.error().what, 40),
+                    "before, or use a database of its own; if nobody upgraded the fleet, set it "
+                    "back: redis-cli SET {} {}",
+                    redis_keys::kSchema, schema->foreign, kSchemaVersion, redis_keys::kSchema,
                     kSchemaVersion)};
   };
   return greeting;
@@ -158,6 +168,11 @@ Result<Record> record_from(const std::string& host, const std::string& address,
                  fmt::format("it is the record of {} on host {}", to_string(record->address),
                              printable_excerpt(record->host))};
   }
+  // By it the API's callers name a device: another's would get what is meant for that one.
+  if (record->uuid != device_uuid(host, record->address)) {
+    return Error{Errc::invalid, fmt::format("field 'uuid' is '{}', which is not this device's",
+                                            printable_excerpt(record->uuid, 40))};
+  }
   return record;
 }
 
@@ -177,14 +192,15 @@ RedisStore::RedisStore(RedisStoreOptions options, const Clock& clock, Logger& lo
 Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisStoreOptions options,
                                                        const Clock& clock, Logger& logger) {
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), clock, logger));
+  const bool upgrades = store->options_.upgrades;
   auto client =
-      Redis::create(loop, store->options_.redis, logger, schema_greeting(store->options_.upgrades));
+      Redis::create(loop, store->options_.redis, logger, schema_greeting(upgrades, store->schema_));
   if (!client.ok()) return std::move(client).error();
   // Of a cluster, its greeting may have to wait behind a wait for kicks that is not over yet.
   RedisOptions patient = store->options_.redis;
   if (!patient.cluster.empty()) patient.command_timeout_ms += store->options_.watch_block_ms;
   auto watcher =
-      Redis::create(loop, std::move(patient), logger, schema_greeting(store->options_.upgrades));
+      Redis::create(loop, std::move(patient), logger, schema_greeting(upgrades, store->schema_));
   if (!watcher.ok()) return std::move(watcher).error();
   store->client_ = *std::move(client);
   store->watcher_ = *std::move(watcher);
@@ -192,6 +208,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisSto
     store->client_->on_answer(store->options_.observers.answered);
   }
   store->watch_retry_ = std::make_unique<uv::Timer>(loop);
+  store->on_state(nullptr);
   return store;
 }
 
@@ -215,7 +232,33 @@ const RedisState& RedisStore::state() const {
 }
 
 void RedisStore::on_state(std::function<void(const RedisState&)> on_change) {
-  client_->on_state(std::move(on_change));
+  client_->on_state([this, on_change = std::move(on_change)](const RedisState& state) {
+    if (state.connected) settle_schema();
+    if (on_change) on_change(state);
+  });
+}
+
+// Of the connection that was just made.
+void RedisStore::settle_schema() {
+  if (!schema_->foreign.empty()) {
+    logger_.error(
+        log_name::kStore,
+        fmt::format("{0} is '{1}', and this process began with {2}: it goes on. If nobody upgraded "
+                    "the fleet, set it back: redis-cli SET {0} {2}, and let hosts only read it "
+                    "(docs/redis.md); else restart this process with the new version",
+                    redis_keys::kSchema, schema_->foreign, kSchemaVersion));
+  }
+  if (!schema_->to_write) return;
+  const std::string former = options_.upgrades ? std::to_string(kSchemaVersion - 1) : std::string();
+  call(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion), former},
+       [this](const Result<RedisReply>& reply) {
+         if (reply || reply.error().code == Errc::cancelled) return;
+         logger_.info(
+             log_name::kStore,
+             fmt::format("{} is left as it is: an operator's login, or the API's, writes it",
+                         redis_keys::kSchema),
+             {{"why", reply.error().what}});
+       });
 }
 
 void RedisStore::call(RedisScript script, std::vector<std::string> keys,

@@ -3,7 +3,7 @@
 // Thread: the loop's. Owns: two connections (to a cluster: two to each master), one for commands
 // and one that waits for kicks. On each connect reclaim:schema is read before anything else; a
 // Redis of another major version is not spoken to, and everything answers `unavailable` with the
-// reason.
+// reason, unless it was of ours when this process connected first.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +73,13 @@ struct PersistenceReport {
   bool aof_enabled = false;  // the append-only file is on and its last write went well
   bool evicts = false;       // keys may be thrown out when memory is short
   std::string text;          // for people: what is wrong and the remedy; empty: nothing is
+};
+
+// What reclaim:schema said with the last connect.
+struct RedisSchema {
+  bool greeted = false;   // it was ours once: then this process goes on
+  bool to_write = false;  // there is none, or an older one that is to be upgraded
+  std::string foreign;    // another version's; empty: it is ours
 };
 
 // More than thirty methods: two thirds are those of Store and of the smaller seams beside it, and
@@ -165,6 +172,7 @@ class RedisStore final : public Store,
 
   RedisStore(RedisStoreOptions options, const Clock& clock, Logger& logger);
 
+  void settle_schema();
   void call(RedisScript script, std::vector<std::string> keys, std::vector<std::string> args,
             Callback<RedisReply> done);
   // Answers the script's {"ok", detail} with the detail, and its refusals with an error that begins
@@ -195,6 +203,7 @@ class RedisStore final : public Store,
   const Clock& clock_;
   Logger& logger_;
   RedisScripts scripts_;
+  std::shared_ptr<RedisSchema> schema_ = std::make_shared<RedisSchema>();
   std::unique_ptr<Redis> client_;
 
   // Where reading a host's kicks stands: an id while those read before but not acknowledged are

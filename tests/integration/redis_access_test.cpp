@@ -111,7 +111,9 @@ TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
   redis.options.upgrades = true;
   redis.open();
   ASSERT_TRUE(redis.connected());
-  EXPECT_EQ(redis.server.cli({"GET", "reclaim:schema"}), "2");
+  EXPECT_TRUE(test::run_until(redis.loop, [&] {
+    return redis.server.cli({"GET", "reclaim:schema"}) == "2";
+  }));
   const auto beat = [&](const std::string& machine_id) {
     return contract::ask<Ok>(redis.world("compute-1"), [&](Callback<Ok> done) {
       redis.store->heartbeat(HostInfo{"compute-1", WallMs{1}, "0.2.0", machine_id, 0},
@@ -172,6 +174,8 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
            {"XADD", "reclaim:{compute-1}:journal", "*", "a", "b"},
            {"XDEL", "reclaim:{compute-1}:kicks", "1-1"},
            {"XADD", "reclaim:{compute-1}:orders", "*", "order", "abort"},
+           {"SET", "reclaim:schema", "3"},
+           {"DEL", "reclaim:schema"},
            {"DEL", "reclaim:hosts"},
            {"SREM", "reclaim:hosts", "compute-1"},
            {"FLUSHALL"},
@@ -191,6 +195,21 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
   EXPECT_EQ(contract::load(world)->size(), 1U) << "the API shows the whole fleet";
   EXPECT_TRUE(contract::push(world, "a notification for it").ok());
   EXPECT_FALSE(contract::save(world, contract::record_of(world, 1, 9, Stage::available)).ok());
+}
+
+TEST(RedisAccess, ARecordWithTheUuidOfAnotherDeviceIsShownAsDamaged) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("evil");
+  const Record record = contract::record_of(world, 1, 1, Stage::error);
+  ASSERT_TRUE(contract::save(world, record).ok());
+  redis.server.cli({"HSET", "reclaim:{evil}:device:" + to_string(record.address), "uuid",
+                    device_uuid("compute-1", record.address)});
+  const auto loaded = contract::load(world);
+  ASSERT_TRUE(loaded.ok());
+  ASSERT_EQ(loaded->size(), 1U);
+  EXPECT_THAT(loaded->front().damage, HasSubstr("field 'uuid' is"));
+  EXPECT_EQ(loaded->front().uuid, record.uuid);
 }
 
 // The worker's store: what it saves carries the code of its host's key, and what does not is not

@@ -1,12 +1,18 @@
 // The client against a real redis-server, and against one that misbehaves.
 #include "state/redis/client.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "state/base/check.h"
 #include "tests/integration/redis_server.h"
 
 namespace reclaim {
@@ -15,6 +21,46 @@ namespace {
 using test::RedisServer;
 using test::run_for;
 using test::run_until;
+
+// Answers with the same bytes whatever it is asked.
+class PlainServer final {
+ public:
+  explicit PlainServer(std::string says) : says_(std::move(says)) {
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    auto* const at = reinterpret_cast<sockaddr*>(&address);
+    CHECK(::bind(listener_, at, length) == 0 && ::listen(listener_, 16) == 0);
+    CHECK(::getsockname(listener_, at, &length) == 0);
+    port_ = ntohs(address.sin_port);
+  }
+  ~PlainServer() {
+    for (const int fd : connections_) ::close(fd);
+    ::close(listener_);
+  }
+  PlainServer(const PlainServer&) = delete;
+  PlainServer& operator=(const PlainServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  // What there is to do now.
+  void turn() {
+    const int accepted = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (accepted >= 0) connections_.push_back(accepted);
+    std::array<char, 4'096> asked{};
+    for (const int fd : connections_) {
+      if (::recv(fd, asked.data(), asked.size(), MSG_DONTWAIT) <= 0) continue;
+      (void)::send(fd, says_.data(), says_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+  }
+
+ private:
+  std::string says_;
+  int listener_ = -1;
+  std::uint16_t port_ = 0;
+  std::vector<int> connections_;
+};
 
 class RedisClientTest : public ::testing::Test {
  protected:
@@ -145,6 +191,28 @@ TEST_F(RedisClientTest, SaysWhyItCannotConnect) {
   options.unix_socket.clear();
   options.host = "no-such-host.invalid";
   expect_refused(options, "cannot resolve 'no-such-host.invalid'");
+}
+
+// What somebody between the two writes, or what is no Redis. hiredis would end the process.
+TEST_F(RedisClientTest, AReplyThatNothingWasAskedForEndsTheConnection) {
+  constexpr std::string_view kPong = "+PONG\r\n";
+  for (const std::string_view unasked :
+       {"+OK\r\n", ":1\r\n", "$-1\r\n", "$1\r\nx\r\n", "*0\r\n", "*-1\r\n", "*1\r\n+x\r\n"}) {
+    PlainServer server(std::string(kPong) + std::string(unasked));
+    RedisOptions options;
+    options.host = "127.0.0.1";
+    options.port = server.port();
+    const auto redis = client(options);
+    redis->start();
+    EXPECT_TRUE(run_until(loop_,
+                          [&] {
+                            server.turn();
+                            return redis->state().last_error.find("nothing was asked for") !=
+                                   std::string::npos;
+                          }))
+        << unasked << redis->state().last_error;
+    EXPECT_FALSE(redis->state().connected);
+  }
 }
 
 TEST_F(RedisClientTest, ComesBackAfterAKill) {

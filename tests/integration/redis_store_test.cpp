@@ -197,8 +197,29 @@ TEST(RedisStore, AnotherSchemaIsNotSpokenTo) {
   EXPECT_THAT(redis.store->state().last_error,
               HasSubstr("reclaim:schema is '3', this version of Reclaim speaks 2"));
   EXPECT_EQ(contract::load(redis.world("compute-1")).error().code, Errc::unavailable);
+  EXPECT_THAT(redis.store->state().last_error,
+              HasSubstr("set it back: redis-cli SET reclaim:schema 2"));
   redis.server.cli({"SET", "reclaim:schema", "2.7"});
   EXPECT_TRUE(redis.connected());
+}
+
+// Whoever wrote it: a word in Redis does not stop a fleet.
+TEST(RedisStore, WhoBeganWithItsSchemaGoesOnWhateverIsWrittenThere) {
+  StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());
+  const contract::World world = redis.world("compute-1");
+  const auto write = [&](std::uint64_t times, const std::vector<std::string>& words) {
+    redis.server.cli({"DEL", "reclaim:schema"});
+    redis.server.cli(words);
+    redis.server.cli({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    ASSERT_TRUE(test::run_until(redis.loop, [&] {
+      return redis.store->state().connected && redis.store->state().connects > times;
+    })) << redis.store->state().last_error;
+    EXPECT_TRUE(contract::save(world, contract::record_of(world, 1, times, Stage::error)).ok());
+  };
+  write(1, {"SET", "reclaim:schema", "3"});
+  write(2, {"RPUSH", "reclaim:schema", "x"});
+  write(3, {"SET", "reclaim:schema", "\x1b[2J"});
 }
 
 TEST(RedisStore, JournalAndKicksAreBounded) {

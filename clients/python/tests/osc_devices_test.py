@@ -50,6 +50,18 @@ class List(Case):
         self.assertIn('"last_error"', table)
         self.assertIn("nvme.sanitize_crypto", run(ListDevices, cloud, "--long").out)
 
+    def test_nothing_moves_the_cursor(self):
+        document = json.loads(newest("devices-2.5.json"))
+        for device in document["devices"]:
+            device.update({"waiting_for": "a\x1b[2Jb", "last_error": "c\u202ed", "tags": ["\x07e"],
+                           "clean_step": {"interface": "f\x9bg", "step": "h\ni"}})
+        cloud = self.cloud({"GET /v2/devices": json.dumps(document)})
+        for form in ("table", "value", "csv"):
+            shown = run(ListDevices, cloud, "--long", "-f", form).out
+            for obeyed in ("\x1b", "\u202e", "\x07", "\x9b", "h\ni"):
+                self.assertNotIn(obeyed, shown, form)
+            self.assertIn("x1b[2Jb", shown)
+
     def test_filters_and_order_are_the_apis(self):
         cloud = self.cloud({"GET /v2/devices": newest("devices-2.5.json")})
         run(ListDevices, cloud, "--host", "compute-1", "--type", "NVME", "--vendor", "8086",

@@ -65,6 +65,8 @@ class Setting:
         os.makedirs(self.folder)
         self.db = number % 16
         self.services.redis("flushdb", db=self.db)
+        # As an operator's first command does: a host's login may not.
+        self.services.redis("set", "reclaim:schema", "2", db=self.db)
         self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives, functions)
         self.worker = self.make_worker(**settings)
         self.providers = {}

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import threading
 import unittest
+from uuid import UUID, uuid5
 
 import cyborg_said
 from api_clients import (PACKAGE_DOCUMENTED, credentials, curl, free_port, install_package,
@@ -28,6 +29,7 @@ from service_process import die_with_parent  # stack/, which services.py has put
 from waiting import DEADLINE_S, wait_until
 from worker import EmulatedHost, Programs, Worker
 
+OF_DEVICES = UUID("5b9c2e0e-7c0e-4d0e-9d55-0c5a8e1f7a31")  # state/base/uuid.cpp
 GPU = "0000:05:00.0"
 PORTS = {}
 
@@ -352,7 +354,8 @@ class EveryCode(DeviceApi):
         fields = json.loads(redis("--json", "hgetall", key % (made.name, FIRST), db=made.db))
         if isinstance(fields, list):
             fields = dict(zip(fields[::2], fields[1::2]))
-        fields.update(host="compute-gone", device_state="error", stage="error", uuid=new_uuid())
+        fields.update(host="compute-gone", device_state="error", stage="error",
+                      uuid=str(uuid5(OF_DEVICES, "compute-gone/" + FIRST)))
         for name, value in fields.items():
             redis("hset", key % ("compute-gone", FIRST), name, value, db=made.db)
         redis("sadd", "reclaim:{compute-gone}:devices", FIRST, db=made.db)

@@ -209,6 +209,60 @@ TEST_F(VerifyScript, BothRefuseEveryDoctoredChain) {
   expect_chain(true);
 }
 
+// With the oldest key alone.
+TEST_F(VerifyScript, BothFollowEndorsedKeysAndNoOthers) {
+  const SigningKey first = *SigningKey::load_or_create(key_path_);
+  const SigningKey second = key_named("second");
+  const SigningKey third = key_named("third");
+  const SigningKey stranger = key_named("stranger");
+  const auto certificate = [this](const SigningKey& by, int number) {
+    forge(by, id_of(number), certificate_text(number));
+  };
+  keep(1);
+  forge_endorsement(first, second.public_key());
+  expect_chain(true);
+  certificate(second, 3);
+  expect_chain(true);
+  forge_endorsement(second, third.public_key());
+  certificate(third, 5);
+  expect_chain(true);
+  const std::vector<std::function<void()>> changes = {
+      // A key that another was put in the place of.
+      [&] { certificate(first, 6); },
+      [&] { certificate(second, 6); },
+      [&] { forge_endorsement(first, stranger.public_key()); },
+      // One that nobody endorsed, also where it endorses itself.
+      [&] { certificate(stranger, 6); },
+      [&] { forge_endorsement(stranger, stranger.public_key()); },
+      [&] {
+        forge_endorsement(second, stranger.public_key());
+        certificate(stranger, 7);
+      },
+      // Another host's chain, or a part of it.
+      [&] {
+        fs::remove_all(folder_);
+        fs::create_directory(folder_);
+        certificate(stranger, 1);
+      },
+      [&] {
+        fs::remove_all(folder_);
+        fs::create_directory(folder_);
+        certificate(first, 1);
+        certificate(stranger, 2);
+      },
+  };
+  const fs::path whole = state_path_ + "/whole";
+  fs::copy(folder_, whole);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    SCOPED_TRACE(i);
+    changes[i]();
+    expect_chain(false);
+    fs::remove_all(folder_);
+    fs::copy(whole, folder_);
+  }
+  expect_chain(true);
+}
+
 // An auditor knows the key by its id, without Reclaim.
 TEST_F(VerifyScript, TheKeyIsKnownByItsDigest) {
   keep(1);

@@ -85,11 +85,11 @@ TEST_F(CertificateCommands, ShowPrintsEveryMember) {
 TEST_F(CertificateCommands, AWholeChainIsWell) {
   ASSERT_TRUE(SigningKey::load_or_create(key_path_).ok());
   EXPECT_EQ(verify(), 0);
-  EXPECT_THAT(out_.str(), HasSubstr("no certificate yet"));
+  EXPECT_THAT(out_.str(), HasSubstr("no entry yet"));
   keep(3);
   EXPECT_EQ(verify(), 0);
-  EXPECT_THAT(out_.str(),
-              AllOf(HasSubstr("certificates 1 to 3"), HasSubstr(sha256_of(content(path_of(3))))));
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 3 (certificates: 3)"),
+                                HasSubstr(sha256_of(content(path_of(3))))));
   EXPECT_EQ(verify({id_of(1), path_of(2)}), 0);
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr(id_of(1) + " ok number 1"), HasSubstr(path_of(2) + " ok number 2")));
@@ -133,7 +133,7 @@ TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {
   EXPECT_EQ(verify(), 0) << out_.str();
   see("three", 1'763'660'000'000);
   EXPECT_EQ(verify(), 2);
-  EXPECT_THAT(out_.str(), AllOf(HasSubstr("certificates 1 to 4, whole and signed"),
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("entries 1 to 4 (certificates: 1), whole and signed"),
                                 HasSubstr("S1 UNERASED no erasure between the tenancy of entry 3"),
                                 HasSubstr("instance three")));
   EXPECT_EQ(run(&run_audit_list, {}), 0) << err_.str();
@@ -184,7 +184,7 @@ TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {
   options.folder = state_path_ + "/copy";
   options.public_keys = {state_path_ + "/host.pub"};
   EXPECT_EQ(run(&run_certificate_verify, options), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("certificates 1 to 2"));
+  EXPECT_THAT(out_.str(), HasSubstr("entries 1 to 2 (certificates: 2)"));
   EXPECT_THAT(err_.str(), IsEmpty());
 }
 

@@ -75,6 +75,7 @@ TEST(DoctorUnit, TakesAllThatTheShippedUnitRestricts) {
                            "CapabilityBoundingSet=CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_DAC_OVERRIDE",
                            "NoNewPrivileges=yes",
                            "ProtectSystem=strict",
+                           "ReadOnlyPaths=-/proc/sys -/proc/sysrq-trigger",
                            "ReadWritePaths=-/var/lib/prometheus/node-exporter",
                            "ProtectHome=yes",
                            "PrivateTmp=yes",

@@ -7,6 +7,7 @@ namespace reclaim::api {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ApiDevicesTest : public ApiTest {
  protected:
@@ -212,6 +213,29 @@ TEST_F(ApiDevicesTest, CallsOfALaterMicroversionAre406AsCyborgsAre) {
     EXPECT_EQ(get("/v2/devices/" + error + "/cleaning/steps", version).status, 406);
   }
   EXPECT_TRUE(store.orders.empty());
+}
+
+// Whatever a host's login wrote there: the caller's client prints it.
+TEST_F(ApiDevicesTest, NothingOfARecordMovesACursor) {
+  const std::string evil =
+      "a\x1b[2J\xC2\x9B"
+      "b\xE2\x80\xAE"
+      "c\nd";
+  Record& record = drive("compute-1", "0000:01:00.0", Stage::preparing);
+  record.waiting_for = record.last_error = record.progress_message = evil;
+  record.clean_step = "nvme." + evil;
+  record.tags = {evil};
+  record.findings = R"({"nvme.x\u001b": [{"surface": "s\u001b[2J", "found": "\u202e\n"}]})";
+  record.plan = {{"x\x1b", "y\x1b", 0, R"({"a":"\u001b"})"}};
+  for (const std::string& path : {"/v2/devices/" + record.uuid, std::string("/v2/devices"),
+                                  "/v2/devices/" + record.uuid + "/cleaning/steps"}) {
+    const Response response = get(path, "2.6");
+    ASSERT_EQ(response.status, 200) << path;
+    EXPECT_THAT(response.body, HasSubstr(R"(a\\x1b[2J)")) << path;
+    for (const char* obeyed : {"\\u001", "\\u009", "\\n", "\xC2\x9B", "\xE2\x80\xAE", "\x1b"}) {
+      EXPECT_THAT(response.body, Not(HasSubstr(obeyed))) << path << obeyed;
+    }
+  }
 }
 
 class ApiUnholdTest : public ApiDevicesTest {

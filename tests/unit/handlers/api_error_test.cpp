@@ -36,9 +36,10 @@ TEST(ApiError, TheFaultIsTheServersFrom500On) {
 
 TEST(ApiError, StaysJsonWhateverTheTexts) {
   const std::string odd("a\xff\x00\n\xc3\xa9", 6);
-  EXPECT_EQ(*json::get_string(fault_of(error_body(400, odd, "")), "faultstring"), "a.....");
+  EXPECT_EQ(*json::get_string(fault_of(error_body(400, odd, "")), "faultstring"), R"(a\xff\x00\x0a)"
+                                                                                  "\xc3\xa9");
   EXPECT_EQ(*json::get_string(fault_of(error_body(400, "\xc3\xa9\n", "")), "faultstring"),
-            "\xc3\xa9\n");
+            "\xc3\xa9\\x0a");
   EXPECT_LT(error_body(400, "x", std::string(1'000'000, '\\')).size(), 65'536U);
 }
 

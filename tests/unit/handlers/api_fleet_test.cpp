@@ -208,7 +208,7 @@ TEST_F(ApiFleetTest, ARecordThatCannotBeReadShowsAsError) {
 
 TEST_F(ApiFleetTest, WhatIsNoUtf8InRedisIsMadePrintable) {
   drive("compute-1", "0000:01:00.0", Stage::available).type = "NV\xff\x80ME";
-  EXPECT_THAT(get("/v2/devices").body, HasSubstr(R"("type":"NV..ME")"));
+  EXPECT_THAT(get("/v2/devices").body, HasSubstr(R"("type":"NV\\xff\\x80ME")"));
 }
 
 }  // namespace

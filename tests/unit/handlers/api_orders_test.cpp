@@ -64,6 +64,23 @@ TEST_F(ApiOrdersTest, EachIsAnOrderForTheDevicesHostAndHasNoBody) {
   }
 }
 
+// A host's login may have written another device's UUID into a record of its own.
+TEST_F(ApiOrdersTest, EachGoesToTheHostOfTheDeviceWhateverAnotherRecordSays) {
+  const std::string uuid = in(Stage::pending_cleaning).uuid;
+  for (const char* address : {"0000:01:00.0", "0000:02:00.0"}) {
+    drive("compute-2", address, Stage::pending_cleaning).uuid = uuid;
+  }
+  Record victim;
+  victim.uuid = uuid;
+  for (int i = 0; i < 3; ++i) {
+    store.orders.clear();
+    ASSERT_EQ(order(victim, "abort").status, 202);
+    ASSERT_EQ(store.orders.size(), 1U);
+    EXPECT_EQ(store.orders[0].first, "compute-1");
+    clock.advance(2'000);
+  }
+}
+
 TEST_F(ApiOrdersTest, EachHasItsMicroversion) {
   const Record& record = in(Stage::pending_cleaning);
   for (const Kind& kind : kKinds) {

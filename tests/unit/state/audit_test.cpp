@@ -8,6 +8,7 @@
 namespace reclaim::proof {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -192,6 +193,64 @@ TEST_F(AuditTest, AnEndorsedKeyIsFollowed) {
   EXPECT_EQ(endorsed_keys(folder_, before).size(), 2U);
   // Whoever knows the new key alone learns nothing of the old one by it.
   EXPECT_EQ(check_chain(folder_, {next.public_key()})->problems.size(), 2U);
+}
+
+// Who finds a key that was replaced signs nothing with it that anybody takes for the host's.
+TEST_F(AuditTest, AKeyInWhosePlaceAnotherWasPutSignsNothingMore) {
+  keep(1);
+  const SigningKey former = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = other_key();
+  endorse(next.public_key());
+  forge(former, id_of(3), certificate_text(3));
+  EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("in whose place entry 2 put another"),
+                                            HasSubstr(former.public_key().id()))));
+  // Nor does it vouch for another one.
+  forge_endorsement(former, key_named("third").public_key());
+  EXPECT_EQ(endorsed_keys(folder_, keys()).size(), 2U);
+  forge(key_named("third"), id_of(5), certificate_text(5));
+  EXPECT_EQ(problems().size(), 3U);
+}
+
+TEST_F(AuditTest, AKeyThatWasReplacedWithoutItsWordSignsNothingMoreEither) {
+  keep(1);
+  const SigningKey former = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = other_key();
+  forge(next, id_of(2), certificate_text(2));
+  forge(former, id_of(3), certificate_text(3));
+  const auto both = check_chain(folder_, {former.public_key(), next.public_key()});
+  ASSERT_EQ(both->problems.size(), 1U);
+  EXPECT_THAT(both->problems[0].what, HasSubstr("in whose place entry 2 put another"));
+}
+
+TEST_F(AuditTest, AFormerKeyThatIsEndorsedAgainSignsAgain) {
+  keep(1);
+  const SigningKey former = *SigningKey::load_or_create(key_path_);
+  endorse(other_key().public_key());
+  forge_endorsement(other_key(), former.public_key());
+  forge(former, id_of(4), certificate_text(4));
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(AuditTest, TheHostItselfDoesNotGoOnWithAReplacedKey) {
+  keep(1);
+  EXPECT_TRUE(chain().check_key());
+  endorse(other_key().public_key());
+  const auto kept = chain().keep(id_of(3), certificate_text(3));
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().code, Errc::refused);
+  EXPECT_THAT(kept.error().what, AllOf(HasSubstr("endorses the signing key"),
+                                       HasSubstr("put the private half of the endorsed key")));
+  EXPECT_EQ(chain().check_key().error().code, Errc::refused);
+  EXPECT_TRUE(CertificateChain(folder_, other_key()).check_key());
+}
+
+// Of seven entries one may be a certificate.
+TEST_F(AuditTest, EntriesAndCertificatesAreCountedApart) {
+  EXPECT_EQ(extent_of(*check_chain(folder_, {other_key().public_key()})), "no entry yet");
+  keep_audit(entry(AuditEvent::tenancy_seen, "a", 1));
+  keep(1);
+  EXPECT_THAT(extent_of(*check_chain(folder_, keys())),
+              HasSubstr("entries 1 to 2 (certificates: 1), whole and signed"));
 }
 
 TEST_F(AuditTest, AKeyThatTheFormerOneDidNotEndorseIsTold) {

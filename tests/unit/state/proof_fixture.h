@@ -71,6 +71,34 @@ class ProofTest : public ::testing::Test {
     }
   }
 
+  [[nodiscard]] SigningKey key_named(const std::string& name) const {
+    auto key = SigningKey::load_or_create(state_path_ + "/" + name + ".key");
+    CHECK(key.ok());
+    return *std::move(key);
+  }
+  // As whoever has that key can do it, in the folder's next place.
+  void forge(const SigningKey& key, const std::string& id, const std::string& text,
+             SealedKind kind = SealedKind::certificate) const {
+    const auto files = list_chain(folder_)->files;
+    const std::string before = files.empty()
+                                   ? std::string(kNoPrevious)
+                                   : sha256_of(content(folder_ + "/" + files.back().name));
+    const std::string sealed = *seal(key, files.size() + 1, before, text, kind);
+    const std::string name = sealed_name(files.size() + 1, id);
+    write(folder_ + "/" + name, sealed);
+    write(folder_ + "/head", sha256_of(sealed) + "  " + name + "\n");
+  }
+  void forge_endorsement(const SigningKey& by, const PublicKey& next) const {
+    AuditEntry entry;
+    entry.event = AuditEvent::key_endorsed;
+    entry.host = "compute-1";
+    entry.detail = R"(says "event":"key_endorsed","public_key":"none")";
+    entry.public_key = *next.pem();
+    entry.at = WallMs{1'763'640'000'000};
+    entry = identified(entry);
+    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
+  }
+
   [[nodiscard]] std::string path_of(int number) const {
     return folder_ + "/" + sealed_name(static_cast<std::uint64_t>(number), id_of(number));
   }

@@ -7,6 +7,19 @@ from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions
 
 
+def visible(value):
+    """A value of the API's, or of Cyborg's: what would move the cursor of a terminal, or turn its
+    reading direction, is shown and not obeyed."""
+    if isinstance(value, dict):
+        return {visible(name): visible(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [visible(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode()
+                   for each in value)
+
+
 def plain(problem):
     """The one line that the user is shown of an error of the API's."""
     text = getattr(problem, "details", None) or str(problem)
@@ -14,7 +27,7 @@ def plain(problem):
     facts = ["HTTP %s" % status] if status else []
     if getattr(problem, "request_id", None):
         facts.append(problem.request_id)
-    return "%s (%s)" % (text, ", ".join(facts)) if facts else text
+    return visible("%s (%s)" % (text, ", ".join(facts)) if facts else text)
 
 
 class Plain:

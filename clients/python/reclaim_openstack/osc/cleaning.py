@@ -62,7 +62,7 @@ class ShowCleaning(base.Plain, command.ShowOne):
 
     def act(self, parsed_args):
         proxy = cloud.cleaning_of(self.app, "2.5", "`cleaning show`")
-        cleaning = proxy.get_cleaning(base.uuid_of(proxy, parsed_args.device))
+        cleaning = base.visible(proxy.get_cleaning(base.uuid_of(proxy, parsed_args.device)))
         return tuple(cleaning), [
             FORMATTED[name](value) if name in FORMATTED and value is not None else value
             for name, value in cleaning.items()]

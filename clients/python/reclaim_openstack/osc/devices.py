@@ -31,7 +31,7 @@ FORMATTED = {"clean_step": StepColumn, "tags": format_columns.ListColumn}
 
 
 def value_of(device, column):
-    value = getattr(device, column)
+    value = base.visible(getattr(device, column))
     return FORMATTED[column](value) if column in FORMATTED and value is not None else value
 
 

@@ -81,7 +81,8 @@ class Waiter:
             self._log.info("%s is %s", uuid, look.state)
             return 0
         if outcome == waiting.FAILED:
-            self._log.error("%s is in error: %s", uuid, look.last_error or look.waiting_for or
+            why = base.visible(look.last_error or look.waiting_for)
+            self._log.error("%s is in error: %s", uuid, why or
                             "the caller may not read why; ask for the rule "
                             "cyborg:device:cleaning_steps")
         else:
