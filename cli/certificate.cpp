@@ -130,7 +130,8 @@ Status verify_folder(const std::string& folder, const std::vector<PublicKey>& ke
 
 // An ID of the folder, or a file wherever it lies.
 void verify_one(const std::string& folder, const std::string& named,
-                const std::vector<PublicKey>& keys, Verdicts& verdicts) {
+                const std::vector<PublicKey>& keys, const std::vector<ChainProblem>& of_chain,
+                Verdicts& verdicts) {
   const auto file = find_file(folder, named);
   const auto text = read_text(file.ok() ? folder + "/" + file->name : named);
   if (!text.ok()) {
@@ -140,9 +141,14 @@ void verify_one(const std::string& folder, const std::string& named,
   const auto sealed = check_sealed(*text, keys);
   if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
   if (file.ok() && (sealed->id != file->id || sealed->sequence != file->sequence)) {
-    return verdicts.bad(named, fmt::format("{} holds certificate {} with the id {}", file->name,
+    return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}", file->name,
                                            sealed->sequence, sealed->id));
   }
+  // Of its place in the chain: a key that was replaced by then signs nothing.
+  const auto problem = std::find_if(of_chain.begin(), of_chain.end(), [&](const ChainProblem& one) {
+    return file.ok() && one.file == file->name;
+  });
+  if (problem != of_chain.end()) return verdicts.bad(named, problem->what);
   verdicts.good(named,
                 fmt::format("number {}, signed with key {}", sealed->sequence, sealed->key_id));
 }
@@ -220,7 +226,13 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   const std::string folder = folder_of(settings, options);
   Verdicts verdicts;
   const std::vector<PublicKey> known = endorsed_keys(folder, *keys);
-  for (const std::string& named : options.named) verify_one(folder, named, known, verdicts);
+  const auto chain =
+      options.named.empty() ? Result<ChainReport>(ChainReport{}) : check_chain(folder, *keys);
+  const std::vector<ChainProblem> of_chain =
+      chain.ok() ? chain->problems : std::vector<ChainProblem>();
+  for (const std::string& named : options.named) {
+    verify_one(folder, named, known, of_chain, verdicts);
+  }
   if (options.all || options.named.empty()) {
     if (Status looked = verify_folder(folder, *keys, verdicts); !looked.ok()) {
       return complain(err, looked.error());

@@ -75,6 +75,12 @@ class DeviceOrderRun final {
     if (options_.order == OrderKind::enrol) {
       out_ << visible(accepting_text(said.accepts, record.address)) << "\n" << std::flush;
     }
+    if (options_.order == OrderKind::maintenance_on && order->mac.empty()) {
+      err_ << "note: the order is not authenticated, so its maintenance ends after a day, or when "
+              "the "
+              "worker is started again: run it as root on host "
+           << visible(record.host) << ", or with the key of orders\n";
+    }
     sent_[record.host].push_back({record, *std::move(order)});
     return Ok{};
   }

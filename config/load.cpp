@@ -19,6 +19,7 @@
 #include "handlers/api/policy.h"
 #include "state/base/durable_file.h"
 #include "state/base/log.h"
+#include "state/certificate/order_key.h"
 
 namespace reclaim::config {
 namespace {
@@ -78,6 +79,18 @@ std::string hostname() {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return {};
   return name.data();
+}
+
+// A worker starts with its own key of orders, or without one. Who may not read it leaves that to
+// the start.
+void check_order_key(CheckedSettings& checked) {
+  const std::string& path = checked.settings.order_key_file;
+  if (path.empty()) return;
+  const auto key = OrderKey::load(path);
+  if (!key && key.error().raw == EACCES) return;
+  const std::string why = key ? why_not_of_host(*key, checked.settings.host) : key.error().what;
+  if (why.empty()) return;
+  checked.problems.push_back({{}, fmt::format("[security] order_key_file: {}: {}", path, why)});
 }
 
 // Who may do what with the device API: the defaults, unless a file says otherwise. One that
@@ -160,6 +173,7 @@ class Loader {
     if (request_.purpose != Purpose::serve || report.checked.settings.api.of_worker()) {
       read_policy(report.checked, files_);
     }
+    if (request_.purpose == Purpose::serve) check_order_key(report.checked);
     report.files = std::move(files_);
     return report;
   }

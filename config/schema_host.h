@@ -196,9 +196,10 @@ inline constexpr std::array kHostOptions = {
              "The key of orders that come from other machines. On operators' machines and nodes of "
              "the API: the fleet's master (64 hexadecimal digits, `openssl rand -hex 32`). On a "
              "host: its own line, as `reclaim security order-key --host NAME` prints it there. "
-             "Readable by its owner alone. An order that accepts something, as `device set "
-             "--enrol` does, is taken from another machine only with it; root on the host itself "
-             "needs none. Default: only the host itself may say such a thing.",
+             "Readable by its owner alone (of `reclaim api`: root's, and of the group of its "
+             "user). An order that accepts something, as `device set --enrol` does, is taken from "
+             "another machine only with it; root on the host itself needs none. On a host that has "
+             "one every order needs it. Default: only the host itself may say such a thing.",
          .form = Form::path}),
     // ------------------------------------------------------------------------------------- metrics
     kMetrics.option<&Settings::metrics_textfile>(

@@ -95,10 +95,6 @@ Status Daemon::build(const config::MachineFacts& machine, nvme::Drives* drives_g
   if (!settings_.order_key_file.empty()) {
     auto loaded = OrderKey::load(settings_.order_key_file);
     if (!loaded) return loaded.error().wrap("[security] order_key_file");
-    if (const std::string why = why_not_of_host(*loaded, host_); !why.empty()) {
-      return Error{Errc::invalid,
-                   fmt::format("[security] order_key_file: {}: {}", settings_.order_key_file, why)};
-    }
     of_orders = *std::move(loaded);
   }
   order_seal_ = std::make_shared<const OrderSeal>(host_, *key, std::move(of_orders));

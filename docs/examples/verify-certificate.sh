@@ -31,11 +31,12 @@ verify_file() {
     refuse "$1" "the signature does not fit: the file was changed"
 }
 
-# The key that the files from here on are signed with.
+# The key that the files from here on are signed with, and where it stands.
 use_key() {
   key=$1
-  openssl pkey -pubin -in "$key" -outform DER -out "$work/der" 2> "$work/said" ||
-    refuse "$key" "is no public key"
+  openssl pkey -pubin -in "$key" -noout -text 2> "$work/said" | grep -q '^ED25519 Public-Key' ||
+    refuse "$2" "has no Ed25519 public key"
+  openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
   key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
   form='\{"sequence":[1-9][0-9]*,"previous":"[0-9a-f]{64}","key_id":"'$key_id'",'
   form=$form'"(certificate|audit)":\{.*\}\}'
@@ -48,7 +49,7 @@ follow_key() {
   sed -n 's/^.*,"public_key":"\([^"]*\)","at":"[^"]*"}}$/\1/p' "$work/signed" |
     sed 's/\\n/\n/g' > "$work/next"
   mv "$work/next" "$work/key"
-  use_key "$work/key"
+  use_key "$work/key" "$1"
 }
 
 # Every file: its name, its place, its predecessor; and the newest, which `head` names.
@@ -64,7 +65,7 @@ verify_folder() {
       refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||
       refuse "$file" "is not chained to the file before"
-    follow_key
+    follow_key "$file"
     before=$(sha256sum < "$file" | cut -d' ' -f1)
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"
   done
@@ -78,6 +79,6 @@ shift
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 for each in "$@"; do
-  use_key "$given"
+  use_key "$given" "$given"
   if test -d "$each"; then verify_folder "$each"; else verify_file "$each"; fi
 done

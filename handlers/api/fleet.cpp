@@ -108,7 +108,6 @@ void put(Arqs& arqs, const std::shared_ptr<const ArqRow>& row) {
   arqs.emplace(row->arq.uuid, row);
 }
 
-// A hand may have written anything there, and it goes into links as it is.
 // Whatever the record says: a host's login may have written another's there.
 std::string uuid_of(const Record& record) {
   return device_uuid(record.host, record.address);

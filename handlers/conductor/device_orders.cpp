@@ -132,6 +132,7 @@ void DeviceOrders::carry_out(const Order& order, bool is_proven, const PciAddres
       Maintenance wanted{*kind == OrderKind::maintenance_on, {}, facts.detail};
       if (wanted.on && !is_proven) {
         wanted.until.ms = context_.ports.clock.now().wall.ms + kUnprovenMaintenanceMs;
+        begun_here_.insert(address);
       }
       maintenance_wanted_[address] = std::move(wanted);
     }
@@ -308,11 +309,10 @@ void DeviceOrders::settle_maintenance(const PciAddress& address) {
 // Who may write orders could keep drives out of the pool for good.
 void DeviceOrders::end_unproven_maintenance() {
   const std::int64_t now = context_.ports.clock.now().wall.ms;
-  const bool first = !std::exchange(looked_at_maintenance_, true);
   for (const auto& [address, device] : context_.devices) {
     const LedgerEntry* line = context_.on_ledger(address);
     if (line == nullptr || !line->maintenance || line->maintenance_until.ms == 0) continue;
-    const bool is_over = first || now >= line->maintenance_until.ms;
+    const bool is_over = !begun_here_.contains(address) || now >= line->maintenance_until.ms;
     if (!is_over || maintenance_wanted_.contains(address)) continue;
     maintenance_wanted_[address] = {
         false, {}, "nobody is known to have ordered it, and it lasts a day, or until a start"};
@@ -330,8 +330,10 @@ void DeviceOrders::set_maintenance(const PciAddress& address, const Maintenance&
       !ledger_.is_dirty_durable(address)) {
     remembered = ledger_.dirty_now(device.record);
   }
+  // What an operator ordered lasts, though somebody says the same again.
+  const bool lasts = wanted.on && remembered.maintenance && remembered.maintenance_until.ms == 0;
   remembered.maintenance = wanted.on;
-  remembered.maintenance_until = wanted.until;
+  remembered.maintenance_until = lasts ? WallMs{} : wanted.until;
   writer_.hold(address);
   ledger_.put(address, remembered, [this, address, wanted](Status kept) {
     if (context_.stopping) return;

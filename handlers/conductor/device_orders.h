@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "handlers/arq/book.h"
@@ -95,7 +96,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   AuditKeeper& audits_;
   Disowning& disowning_;
   std::map<PciAddress, Maintenance> maintenance_wanted_;
-  bool looked_at_maintenance_ = false;  // with a survey of this run
+  std::set<PciAddress> begun_here_;  // maintenance of this run that nobody is known to have ordered
 };
 
 }  // namespace reclaim

@@ -165,14 +165,20 @@ std::string OrderDesk::why_not_believed(const Order& order) const {
            "order_key_file to the master key there, and to this host's own here";
   }
   const WallMs now = context_.ports.clock.now().wall;
-  if (now.ms - order.issued_at.ms > kOrderLifeMs ||
-      order.issued_at.ms - now.ms > kIssuedAheadMaxMs) {
+  if (now.ms - order.issued_at.ms > kOrderLifeMs) {
     return "it was not issued within the last hour by this host's clock; issue it again";
+  }
+  if (const std::int64_t ahead = order.issued_at.ms - now.ms; ahead > kIssuedAheadMaxMs) {
+    return fmt::format(
+        "it was issued {} s ahead of this host's clock: set both clocks, then issue "
+        "it again",
+        ahead / 1'000);
   }
   const auto at = parse_pci_address(order.address);
   const LedgerEntry* known = at ? context_.on_ledger(*at) : nullptr;
   if (known != nullptr && order.issued_at <= known->ordered_at) {
-    return "this order, or a later one for the device, was judged before; issue it again";
+    return "this order, or a later one for the device, was judged before: issue it again; if that "
+           "does not help, the clock of a machine that gives orders is ahead";
   }
   return {};
 }
@@ -196,8 +202,17 @@ void OrderDesk::use_up(const PciAddress& address, const Order& order, const std:
     answer(order, why);
     carry_out_waiting();
   };
-  const auto decide = [this, address, order, refusal, done](const Status& kept) {
-    std::string why = kept ? refusal : kept.error().what;
+  // What lets nothing into the pool is not kept from a sick host.
+  const auto kind = kind_of(order);
+  const bool only_stops = kind == OrderKind::abort || kind == OrderKind::maintenance_on;
+  const auto decide = [this, address, order, refusal, only_stops, done](const Status& kept) {
+    if (!kept) {
+      context_.ports.log.error(log_name::kConductor,
+                               fmt::format("order {} of {}: the ledger cannot be written",
+                                           order.order, to_string(address)),
+                               {{"why", kept.error().what}});
+    }
+    std::string why = kept || only_stops ? refusal : kept.error().what;
     if (why.empty()) why = devices_.why_refused(order);
     if (!why.empty()) return done(why);
     devices_.carry_out(order, true, address, done);

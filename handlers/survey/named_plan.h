@@ -15,9 +15,8 @@ namespace reclaim {
                                                    const ConductorOptions& options, bool by_steps);
 
 // `named` as they are defined today, their arguments over the configured ones. Errc::invalid: one
-// is not offered, or an
-// argument is not one that an order may set. Errc::limit: together they do not fit into a record
-// (kNamedPlanBytesMax).
+// is not offered, or an argument is not one that an order may set. Errc::limit: together they do
+// not fit into a record (kNamedPlanBytesMax).
 [[nodiscard]] Result<std::vector<CleanStep>> named_part(const std::vector<CleanStep>& named,
                                                         const DevicePolicy& policy,
                                                         const ConductorOptions& options,

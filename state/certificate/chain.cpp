@@ -94,7 +94,7 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   const std::uint64_t expected = head ? head->sequence : 0;
   if (files.empty()) {
     if (!head) return End{};
-    return damaged(folder, head->name, "the newest certificate is missing");
+    return damaged(folder, head->name, "the newest entry is missing");
   }
   const ChainFile& last = files.back();
   if (last.sequence < expected) return damaged(folder, head->name, "is missing");
@@ -128,14 +128,15 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   return end;
 }
 
-// The host's next key, of an entry that vouches for one.
-std::optional<PublicKey> endorsed_by(const Sealed& sealed) {
+// The host's next key, of an entry that vouches for one; an error: it cannot be read.
+std::optional<Result<PublicKey>> endorsed_by(const Sealed& sealed) {
   if (sealed.kind != SealedKind::audit) return std::nullopt;
   const auto entry = decode_audit(sealed.content);
   if (!entry.ok() || entry->event != AuditEvent::key_endorsed) return std::nullopt;
-  auto key = PublicKey::parse(entry->public_key);
-  return key.ok() ? std::optional(*std::move(key)) : std::nullopt;
+  return PublicKey::parse(entry->public_key);
 }
+
+constexpr std::size_t kKeyLookedAtMax = 1'000;  // newest entries, at a start
 
 // Whose turn it is to sign: a key counts until another is put in its place, by its own word or by
 // the other's first entry. Who finds an old one signs nothing with it.
@@ -157,12 +158,20 @@ class Succession final {
       retired_.emplace(current_, sealed.sequence);
     }
     current_ = sealed.key_id;
-    if (auto next = endorsed_by(sealed); next && next->id() != sealed.key_id) {
+    auto next = endorsed_by(sealed);
+    if (next && !next->ok()) return next->error().wrap("it endorses what is no public key");
+    if (next && (*next)->id() != sealed.key_id) {
       retired_.emplace(sealed.key_id, sealed.sequence);
-      retired_.erase(next->id());
-      keys_.push_back(*std::move(next));
+      retired_.erase((*next)->id());
+      keys_.push_back(**std::move(next));
     }
     return Ok{};
+  }
+
+  // The entry that put another key in the place of that one; nothing: it may sign.
+  [[nodiscard]] std::optional<std::uint64_t> retired_by(const std::string& key_id) const {
+    const auto over = retired_.find(key_id);
+    return over == retired_.end() ? std::nullopt : std::optional(over->second);
   }
 
  private:
@@ -225,10 +234,9 @@ class Walk final {
     }
     const std::uint64_t expected = report_.last + 1;
     if (file.sequence == expected) return;
-    complain(folder_,
-             file.sequence - 1 == expected
-                 ? fmt::format("certificate {} is missing", expected)
-                 : fmt::format("certificates {} to {} are missing", expected, file.sequence - 1));
+    complain(folder_, file.sequence - 1 == expected ? fmt::format("entry {} is missing", expected)
+                                                    : fmt::format("entries {} to {} are missing",
+                                                                  expected, file.sequence - 1));
     digest_.clear();
   }
 
@@ -240,7 +248,7 @@ class Walk final {
     if (!opened.ok()) return;
     if (opened->kind == SealedKind::certificate) report_.certificates += 1;
     if (opened->sequence != file.sequence || opened->id != file.id) {
-      return complain(file.name, fmt::format("holds certificate {} with the id {}: it was renamed "
+      return complain(file.name, fmt::format("holds entry {} with the id {}: it was renamed "
                                              "or put in another's place",
                                              opened->sequence, opened->id));
     }
@@ -278,7 +286,8 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
   const auto end = end_of(folder_, files);
   if (!end.ok()) return end.error();
   if (there != files.end()) return read_sealed(folder_, there->name);
-  if (Status may = check_key(files); !may) return std::move(may).error();
+  // An endorsement is made while no worker runs: the newest entry tells.
+  if (Status may = check_key(files, 1); !may) return std::move(may).error();
   auto text = seal(key_, end->sequence + 1, end->sha256, json_text, kind);
   if (!text.ok()) return text;
   const std::string name = sealed_name(end->sequence + 1, id);
@@ -291,26 +300,28 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
   return text;
 }
 
-// It is asked with each start, and an endorsement is made while no worker runs: so the newest entry
-// tells.
-Status CertificateChain::check_key(const std::vector<ChainFile>& files) const {
-  if (files.empty()) return Ok{};
-  const auto text = read_sealed(folder_, files.back().name);
-  const auto newest = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+Status CertificateChain::check_key(const std::vector<ChainFile>& files,
+                                   std::size_t newest_max) const {
+  Succession succession({});
+  for (std::size_t i = files.size() - std::min(files.size(), newest_max); i < files.size(); ++i) {
+    const auto text = read_sealed(folder_, files[i].name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (opened.ok()) (void)succession.take(*opened);
+  }
   const std::string& own = key_.public_key().id();
-  const auto next = newest.ok() && newest->key_id == own ? endorsed_by(*newest) : std::nullopt;
-  if (!next || next->id() == own) return Ok{};
+  const auto entry = succession.retired_by(own);
+  if (!entry) return Ok{};
   return Error{
       Errc::refused,
-      fmt::format("the newest entry of {} endorses the signing key {} in the place of this "
-                  "one, {}, which may sign nothing any more: put the private half of the "
-                  "endorsed key in its place ([certificates] signing_key)",
-                  folder_, next->id(), own)};
+      fmt::format("entry {} of {} put another signing key in the place of this one, {}, "
+                  "which may sign nothing any more: put the private half of that key, or a "
+                  "new key, in its place ([certificates] signing_key)",
+                  *entry, folder_, own)};
 }
 
 Status CertificateChain::check_key() const {
   const auto listing = list_chain(folder_);
-  return listing.ok() ? check_key(listing->files) : Status(listing.error());
+  return listing.ok() ? check_key(listing->files, kKeyLookedAtMax) : Status(listing.error());
 }
 
 std::string extent_of(const ChainReport& report) {
@@ -397,7 +408,7 @@ std::optional<std::string> unendorsed_predecessor(const std::string& folder, con
     if (!sealed.ok() || sealed->key_id == key.id()) continue;
     // The last that it sealed: an endorsement is made while no worker runs.
     const auto endorsed = endorsed_by(*sealed);
-    if (endorsed && endorsed->id() == key.id()) return std::nullopt;
+    if (endorsed && endorsed->ok() && (*endorsed)->id() == key.id()) return std::nullopt;
     return sealed->key_id;
   }
   return std::nullopt;

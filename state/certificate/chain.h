@@ -35,11 +35,12 @@ class CertificateChain final {
   // file and how.
   [[nodiscard]] Result<std::string> keep(const std::string& id, const std::string& json_text,
                                          SealedKind kind = SealedKind::certificate) const;
-  // Whether this key may go on with the chain. Errc::refused: it has endorsed another one.
+  // Whether this key may go on with the chain. Errc::refused: another was put in its place, and it
+  // would sign what nobody accepts.
   [[nodiscard]] Status check_key() const;
 
  private:
-  [[nodiscard]] Status check_key(const std::vector<ChainFile>& files) const;
+  [[nodiscard]] Status check_key(const std::vector<ChainFile>& files, std::size_t newest_max) const;
   std::string folder_;
   SigningKey key_;
 };

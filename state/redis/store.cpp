@@ -67,7 +67,7 @@ RedisGreeting schema_greeting(bool upgrades, const std::shared_ptr<RedisSchema>&
     schema->to_write = stored.is_nil() || older;
     schema->foreign.clear();
     if (!schema->to_write && major != std::to_string(kSchemaVersion)) {
-      schema->foreign = printable_excerpt(stored.text, 40);
+      schema->foreign = stored.text.empty() ? "(empty)" : printable_excerpt(stored.text, 40);
     }
     if (schema->foreign.empty() || schema->greeted) {
       schema->greeted = true;
@@ -255,7 +255,8 @@ void RedisStore::settle_schema() {
          if (reply || reply.error().code == Errc::cancelled) return;
          logger_.info(
              log_name::kStore,
-             fmt::format("{} is left as it is: an operator's login, or the API's, writes it",
+             fmt::format("{} is left as it is: a login that may write it does so, an operator's or "
+                         "the API's (docs/redis.md)",
                          redis_keys::kSchema),
              {{"why", reply.error().what}});
        });

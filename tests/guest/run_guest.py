@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import debian
@@ -24,6 +25,7 @@ from machine import Machine
 from systemd import add_systemd
 
 HERE = Path(__file__).resolve().parent
+SILENT_S = 240
 SKIPPED = 77
 
 
@@ -72,16 +74,37 @@ def build(options, rest, folder):
     return image, folder / "initrd"
 
 
+class Silence:
+    """Ends a machine of which nothing is heard any more: an emulated processor may stop for good,
+    whatever runs on it. A test that waits says something long before."""
+
+    def __init__(self, process):
+        self.process, self.heard_at, self.ended = process, time.monotonic(), False
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self):
+        while self.process.poll() is None:
+            time.sleep(1)
+            if time.monotonic() - self.heard_at > SILENT_S:
+                self.ended = True
+                self.process.kill()
+                return
+
+
 def run(options, kernel, initrd, folder):
+    """The exit code; nothing: it fell silent."""
+    folder.mkdir()
     machine = Machine(folder, kernel, initrd, options.shell)
     timer = threading.Timer(options.timeout, machine.process.kill)
     if options.shell:
         machine.process.wait()
         return 0
     timer.start()
+    silence = Silence(machine.process)
     log = folder / "serial.log"
     with open(log, "wb") as kept:
         for line in machine.process.stdout:
+            silence.heard_at = time.monotonic()
             kept.write(line)
             sys.stdout.write(line.decode("utf-8", "replace").replace("\r", ""))
             sys.stdout.flush()
@@ -90,6 +113,8 @@ def run(options, kernel, initrd, folder):
     timer.cancel()
     if machine.outcome == 0:
         return 0
+    if silence.ended:
+        return None
     kept = options.cache / "last-failure.log"
     shutil.copy(log, kept)
     if not in_time:
@@ -116,7 +141,13 @@ def main():
         except debian.NotAvailable as reason:
             print(f"run_guest: SKIPPED, {reason}")
             return SKIPPED
-        return run(options, kernel, initrd, folder)
+        for attempt in ("first", "second"):
+            code = run(options, kernel, initrd, folder / attempt)
+            if code is not None:
+                return code
+            print(f"retried guest: nothing was heard of it for {SILENT_S} s ({attempt} boot)",
+                  flush=True)
+        return 1
 
 
 if __name__ == "__main__":

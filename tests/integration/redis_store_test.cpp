@@ -220,6 +220,11 @@ TEST(RedisStore, WhoBeganWithItsSchemaGoesOnWhateverIsWrittenThere) {
   write(1, {"SET", "reclaim:schema", "3"});
   write(2, {"RPUSH", "reclaim:schema", "x"});
   write(3, {"SET", "reclaim:schema", "\x1b[2J"});
+  write(4, {"SET", "reclaim:schema", ""});
+  redis.open();
+  ASSERT_TRUE(
+      test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
+  EXPECT_THAT(redis.store->state().last_error, HasSubstr("reclaim:schema is '(empty)'"));
 }
 
 TEST(RedisStore, JournalAndKicksAreBounded) {

@@ -353,8 +353,8 @@ unit_mutant(a_maintenance_outlives_its_cleaning conductor handlers/conductor/led
 unit_mutant(unproven_maintenance_lasts conductor handlers/conductor/device_orders.cpp
   Orders.MaintenanceThat*
   "who may write orders keeps drives out of the pool for good"
-  [[    const bool is_over = first || now >= line->maintenance_until.ms;]]
-  [[    const bool is_over = first && now >= line->maintenance_until.ms;]])
+  [[    const bool is_over = !begun_here_.contains(address) || now >= line->maintenance_until.ms;]]
+  [[    const bool is_over = !begun_here_.contains(address);]])
 unit_mutant(steps_need_no_rule_of_their_own handlers handlers/api/api.cpp
   ApiNamedStepsTest.WhoMayHave*
   "whoever may have drives cleaned says what root runs"

@@ -238,6 +238,14 @@ TEST_F(VerifyScript, BothFollowEndorsedKeysAndNoOthers) {
         forge_endorsement(second, stranger.public_key());
         certificate(stranger, 7);
       },
+      // What is no key to sign with: X25519.
+      [&] { forge_endorsement(third, std::string("nonsense")); },
+      [&] {
+        forge_endorsement(
+            third, std::string("-----BEGIN PUBLIC KEY-----\n"
+                               "MCowBQYDK2VuAyEAaTdl82XntlcYaQefcMz8n4lbLNn7dVdhR8SwkXK5Jhs=\n"
+                               "-----END PUBLIC KEY-----\n"));
+      },
       // Another host's chain, or a part of it.
       [&] {
         fs::remove_all(folder_);

@@ -108,12 +108,12 @@ TEST_F(CertificateCommands, TamperingIsSaidAndEndsWithOne) {
   EXPECT_EQ(verify({id_of(1)}), 0);
   fs::remove(path_of(2));
   EXPECT_EQ(verify(), 1);
-  EXPECT_THAT(out_.str(), HasSubstr("certificate 2 is missing"));
+  EXPECT_THAT(out_.str(), HasSubstr("entry 2 is missing"));
   EXPECT_EQ(verify({id_of(2)}), 1);
   EXPECT_THAT(out_.str(), HasSubstr("no certificate " + id_of(2)));
   write(path_of(2), content(path_of(1)));
   EXPECT_EQ(verify({id_of(2)}), 1);
-  EXPECT_THAT(out_.str(), HasSubstr("holds certificate 1"));
+  EXPECT_THAT(out_.str(), HasSubstr("holds entry 1"));
 }
 
 TEST_F(CertificateCommands, AMissingErasureIsSaidAndEndsWithTwo) {

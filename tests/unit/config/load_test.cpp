@@ -13,10 +13,12 @@
 namespace reclaim::config {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class Load : public ::testing::Test {
  protected:
@@ -67,6 +69,28 @@ TEST_F(Load, DefaultFileThenItsDirectoryInOrder) {
   EXPECT_EQ(loaded->settings.log_file, "/a");
   EXPECT_THAT(loaded->files, ElementsAre(root_ + "/reclaim.conf", root_ + "/reclaim.conf.d/10.conf",
                                          root_ + "/reclaim.conf.d/20.conf"));
+}
+
+// An upgrade is told before the worker is restarted with it.
+TEST_F(Load, AWorkersKeyOfOrdersIsItsOwn) {
+  request_.purpose = Purpose::serve;
+  const std::string key = root_ + "/order.key";
+  write("reclaim.conf", "[DEFAULT]\nhost = a\n[security]\norder_key_file = " + key + "\n");
+  const std::string master(64, 'a');
+  write("order.key", master + "\n", 0600);
+  const auto told = Contains(AllOf(HasSubstr("[security] order_key_file: " + key),
+                                   HasSubstr("`reclaim security order-key --host a`")));
+  EXPECT_THAT(problems(), told);
+  write("order.key", "b " + master + "\n", 0600);
+  EXPECT_THAT(problems(), told);
+  write("order.key", "a nonsense\n", 0600);
+  EXPECT_THAT(problems(), Contains(HasSubstr("holds no key of orders")));
+  write("order.key", "a " + master + "\n", 0600);
+  EXPECT_THAT(problems(), Not(Contains(HasSubstr("order_key_file"))));
+  // Operators' machines and nodes of the API hold the master.
+  write("order.key", master + "\n", 0600);
+  request_.purpose = Purpose::tool;
+  EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(Load, NoFileAtAllIsAWarning) {

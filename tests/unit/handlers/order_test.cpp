@@ -147,6 +147,21 @@ TEST_F(Orders, WhereAKeyIsConfiguredEachHasToBeAuthenticated) {
   EXPECT_FALSE(world->record().maintenance);
 }
 
+// A full disk keeps nothing from being stopped.
+TEST_F(Orders, WhatOnlyStopsIsCarriedOutThoughTheLedgerCannotBeWritten) {
+  world->orders_are_sealed = true;
+  world->reload();
+  fail();
+  world->drive().sanitize_ms = 10 * kMinuteMs;
+  EXPECT_EQ(answer(issued("clean")), "");
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  world->disk.full = true;
+  EXPECT_EQ(answer(issued("abort")), "");
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_THAT(answer(issued("enrol")), HasSubstr("disk full"));
+  world->disk.full = false;
+}
+
 // The journal is signed: it does not say who did it where nobody knows.
 TEST_F(Orders, ANameThatNothingProvesIsMarked) {
   fail();
@@ -184,6 +199,7 @@ TEST_F(Orders, MaintenanceThatNobodyProvedEndsWithADayOrAStart) {
   start_again();
   EXPECT_FALSE(world->record().maintenance);
   begin(true);
+  begin(false);  // and somebody says the same
   world->pass(2 * kDayMs);
   start_again();
   EXPECT_TRUE(world->record().maintenance);
@@ -448,7 +464,7 @@ TEST_F(Orders, AnOldOneIsNotCarriedOut) {
   again.id = std::to_string(world->scheduler.now().wall.ms) + "-0";
   EXPECT_THAT(answer(again), HasSubstr("within the last hour"));
   again.issued_at = WallMs{world->scheduler.now().wall.ms + 10 * kMinuteMs};
-  EXPECT_THAT(answer(again), HasSubstr("within the last hour"));
+  EXPECT_THAT(answer(again), HasSubstr("600 s ahead of this host's clock: set both clocks"));
   EXPECT_EQ(world->record().stage, Stage::error);
 }
 

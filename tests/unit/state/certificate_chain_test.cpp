@@ -169,9 +169,9 @@ TEST_F(ChainTest, AMissingOneIsFoundWhereverItStood) {
     }
     return found;
   };
-  EXPECT_THAT(without({1}), ElementsAre(HasSubstr("certificate 1 is missing")));
-  EXPECT_THAT(without({3}), ElementsAre(HasSubstr("certificate 3 is missing")));
-  EXPECT_THAT(without({2, 3}), ElementsAre(HasSubstr("certificates 2 to 3 are missing")));
+  EXPECT_THAT(without({1}), ElementsAre(HasSubstr("entry 1 is missing")));
+  EXPECT_THAT(without({3}), ElementsAre(HasSubstr("entry 3 is missing")));
+  EXPECT_THAT(without({2, 3}), ElementsAre(HasSubstr("entries 2 to 3 are missing")));
   EXPECT_THAT(without({5}), ElementsAre(HasSubstr("the head says that it is the newest")));
   EXPECT_THAT(without({1, 2, 3, 4, 5}), ElementsAre(HasSubstr("the head says")));
   EXPECT_THAT(problems(), IsEmpty());

@@ -89,11 +89,14 @@ class ProofTest : public ::testing::Test {
     write(folder_ + "/head", sha256_of(sealed) + "  " + name + "\n");
   }
   void forge_endorsement(const SigningKey& by, const PublicKey& next) const {
+    forge_endorsement(by, *next.pem());
+  }
+  void forge_endorsement(const SigningKey& by, const std::string& pem) const {
     AuditEntry entry;
     entry.event = AuditEvent::key_endorsed;
     entry.host = "compute-1";
     entry.detail = R"(says "event":"key_endorsed","public_key":"none")";
-    entry.public_key = *next.pem();
+    entry.public_key = pem;
     entry.at = WallMs{1'763'640'000'000};
     entry = identified(entry);
     forge(by, entry.id, encode_audit(entry), SealedKind::audit);
