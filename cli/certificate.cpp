@@ -1,6 +1,5 @@
-// reclaim certificate list|show|verify|head|endorse and audit list: over the folder of sealed
-// certificates and audit entries; needs neither Redis nor the worker, so that an auditor runs it
-// over a copy.
+// reclaim certificate list|show|verify|head and audit list: over the folder of sealed certificates
+// and audit entries; needs neither Redis nor the worker, so that an auditor runs it over a copy.
 #include <fcntl.h>
 #include <fmt/core.h>
 
@@ -18,7 +17,6 @@
 #include "state/base/text.h"
 #include "state/base/visible.h"
 #include "state/certificate/chain.h"
-#include "state/certificate/file_ledger.h"
 #include "state/device/record.h"
 #include "state/ledger/audit.h"
 
@@ -83,6 +81,7 @@ class Verdicts final {
     add(std::move(name), "BAD", detail);
     bad_ = true;
   }
+  void revoked(std::string name, std::string detail) { add(std::move(name), "revoked", detail); }
   void unerased(std::string name, std::string detail) {
     add(std::move(name), "UNERASED", detail);
     unerased_ = true;
@@ -107,13 +106,14 @@ std::string said(const std::string& instance) {
   return instance.empty() ? std::string() : ", instance " + instance;
 }
 
-Status verify_folder(const std::string& folder, const std::vector<PublicKey>& keys,
-                     Verdicts& verdicts) {
-  const auto report = check_chain(folder, keys);
-  if (!report.ok()) return report.error();
-  for (const ChainProblem& problem : report->problems) verdicts.bad(problem.file, problem.what);
-  if (report->problems.empty()) {
-    verdicts.good(folder, extent_of(*report));
+Status verify_folder(const std::string& folder, const ChainReport& report, Verdicts& verdicts) {
+  for (const ChainProblem& problem : report.problems) verdicts.bad(problem.file, problem.what);
+  if (report.problems.empty()) verdicts.good(folder, extent_of(report));
+  for (const auto& [key_id, said] : report.revoked) {
+    verdicts.revoked(fmt::format("entry {}", said.entry),
+                     fmt::format("key {} is revoked from entry {} on; what it signed before that "
+                                 "counts: {}",
+                                 key_id, said.from, said.reason));
   }
   const auto events = drive_events(folder);
   if (!events.ok()) return events.error();
@@ -129,8 +129,7 @@ Status verify_folder(const std::string& folder, const std::vector<PublicKey>& ke
 }
 
 // An ID of the folder, or a file wherever it lies.
-void verify_one(const std::string& folder, const std::string& named,
-                const std::vector<PublicKey>& keys, const std::vector<ChainProblem>& of_chain,
+void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
                 Verdicts& verdicts) {
   const auto file = find_file(folder, named);
   const auto text = read_text(file.ok() ? folder + "/" + file->name : named);
@@ -138,17 +137,21 @@ void verify_one(const std::string& folder, const std::string& named,
     const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
     return verdicts.bad(named, path ? text.error().what : file.error().what);
   }
-  const auto sealed = check_sealed(*text, keys);
+  const auto sealed = check_sealed(*text, chain.keys);
   if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
+  if (Status may = check_not_revoked(chain.revoked, *sealed); !may) {
+    return verdicts.bad(named, may.error().what);
+  }
   if (file.ok() && (sealed->id != file->id || sealed->sequence != file->sequence)) {
     return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}", file->name,
                                            sealed->sequence, sealed->id));
   }
   // Of its place in the chain: a key that was replaced by then signs nothing.
-  const auto problem = std::find_if(of_chain.begin(), of_chain.end(), [&](const ChainProblem& one) {
+  const auto& problems = chain.problems;
+  const auto problem = std::find_if(problems.begin(), problems.end(), [&](const ChainProblem& one) {
     return file.ok() && one.file == file->name;
   });
-  if (problem != of_chain.end()) return verdicts.bad(named, problem->what);
+  if (problem != problems.end()) return verdicts.bad(named, problem->what);
   verdicts.good(named,
                 fmt::format("number {}, signed with key {}", sealed->sequence, sealed->key_id));
 }
@@ -224,17 +227,17 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   const auto keys = keys_of(settings, options);
   if (!keys.ok()) return complain(err, keys.error());
   const std::string folder = folder_of(settings, options);
-  Verdicts verdicts;
-  const std::vector<PublicKey> known = endorsed_keys(folder, *keys);
-  const auto chain =
-      options.named.empty() ? Result<ChainReport>(ChainReport{}) : check_chain(folder, *keys);
-  const std::vector<ChainProblem> of_chain =
-      chain.ok() ? chain->problems : std::vector<ChainProblem>();
-  for (const std::string& named : options.named) {
-    verify_one(folder, named, known, of_chain, verdicts);
+  const bool whole = options.all || options.named.empty();
+  auto chain = check_chain(folder, *keys);
+  if (!chain.ok()) {
+    if (whole) return complain(err, chain.error());
+    chain = ChainReport{};
+    chain->keys = *keys;
   }
-  if (options.all || options.named.empty()) {
-    if (Status looked = verify_folder(folder, *keys, verdicts); !looked.ok()) {
+  Verdicts verdicts;
+  for (const std::string& named : options.named) verify_one(folder, named, *chain, verdicts);
+  if (whole) {
+    if (Status looked = verify_folder(folder, *chain, verdicts); !looked.ok()) {
       return complain(err, looked.error());
     }
   }
@@ -290,24 +293,6 @@ int run_certificate_head(const config::Settings& settings, const CertificateOpti
   const auto text = read_sealed(folder, listing->files.back().name);
   if (!text.ok()) return complain(err, text.error());
   out << sha256_of(*text) << "  " << listing->files.back().name << '\n';
-  return 0;
-}
-
-int run_certificate_endorse(const config::Settings& settings, const CertificateOptions& options,
-                            std::ostream& out, std::ostream& err) {
-  const auto next = PublicKey::load(options.named.front());
-  if (!next.ok()) return complain(err, next.error());
-  FileLedgerOptions ledger;
-  ledger.state_path = settings.state_path;
-  ledger.signing_key = settings.signing_key;
-  const Status sealed = endorse_key(ledger, settings.host, *next, SystemClock().now().wall);
-  if (!sealed.ok()) {
-    return complain(err, sealed.error().code == Errc::busy
-                             ? sealed.error().wrap("stop the worker first")
-                             : sealed.error());
-  }
-  out << "key " << next->id() << " is endorsed; put its private half in the place of the old one, "
-      << "then start the worker\n";
   return 0;
 }
 

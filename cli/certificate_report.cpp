@@ -48,6 +48,7 @@ bool is_incident(AuditEvent event) {
     case AuditEvent::reserved_again:
     case AuditEvent::enrol_refused:
     case AuditEvent::disowned:
+    case AuditEvent::key_revoked:
       return true;
     case AuditEvent::tenancy_seen:
     case AuditEvent::tenancy_ended:

@@ -26,20 +26,16 @@ ChainState state_of(const std::string& folder, const Result<std::vector<PublicKe
     state.text = checked.error().what;
     return state;
   }
-  if (checked->count == 0 && checked->problems.empty()) {
-    state.text = extent_of(*checked);
-    return state;
-  }
   for (const ChainProblem& problem : checked->problems) {
     state.problems.push_back(problem.file + ": " + problem.what);
   }
-  if (state.problems.empty()) {
-    state.verdict = ChainState::Verdict::verified;
-    state.text = extent_of(*checked);
-  } else {
+  if (!state.problems.empty()) {
     state.verdict = ChainState::Verdict::broken;
     state.text = fmt::format("{} wrong, first: {}", state.problems.size(), state.problems.front());
+    return state;
   }
+  if (checked->count > 0) state.verdict = ChainState::Verdict::verified;
+  state.text = extent_of(*checked);
   return state;
 }
 

@@ -2,6 +2,7 @@
 // not, with a line on `err` that says what and what to do.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -201,6 +202,16 @@ struct CertificateOptions {
 [[nodiscard]] int run_certificate_endorse(const config::Settings& settings,
                                           const CertificateOptions& options, std::ostream& out,
                                           std::ostream& err);
+// Seals that a former key proves nothing from an entry on.
+struct RevokeOptions {
+  std::string key;         // a file with the public key, its id, or the beginning of it
+  std::uint64_t from = 0;  // sequence of the first entry that it does not prove
+  std::string reason;
+  bool yes = false;
+};
+[[nodiscard]] int run_certificate_revoke(const config::Settings& settings,
+                                         const RevokeOptions& options, std::ostream& out,
+                                         std::ostream& err);
 // All that the chain tells, certificates and audit entries, in its order.
 [[nodiscard]] int run_audit_list(const config::Settings& settings,
                                  const CertificateOptions& options, std::ostream& out,

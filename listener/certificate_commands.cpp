@@ -7,8 +7,16 @@ namespace {
 using CertificateCommand = int (*)(const config::Settings&, const cli::CertificateOptions&,
                                    std::ostream&, std::ostream&);
 
-// What certificate list, show and verify have in common. No service is asked, so the settings are
-// all they need.
+// No service is asked, so the settings are all that such a command needs.
+int run_with_settings(const CommandLine& line,
+                      const std::function<int(const config::Settings&)>& run) {
+  config::LoadRequest request = line.files;
+  request.purpose = config::Purpose::tool;
+  const auto loaded = config::load_settings(request);
+  return loaded ? run(loaded->settings) : complain(loaded.error());
+}
+
+// What certificate list, show and verify have in common.
 CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
                                   const std::shared_ptr<cli::CertificateOptions>& options,
                                   const std::string& name, const std::string& help,
@@ -36,19 +44,33 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
       line.exit_code = run_in_session(line, *options, cli::run_fleet_certificates);
       return;
     }
-    config::LoadRequest request = line.files;
-    request.purpose = config::Purpose::tool;
-    const auto loaded = config::load_settings(request);
-    if (!loaded) {
-      line.exit_code = complain(loaded.error());
-      return;
-    }
     options->html = line.format == "html";
     if (options->html) line.format.clear();
     options->view = view_of(line);
-    line.exit_code = run(loaded->settings, *options, std::cout, std::cerr);
+    line.exit_code = run_with_settings(line, [&](const config::Settings& settings) {
+      return run(settings, *options, std::cout, std::cerr);
+    });
   });
   return command;
+}
+
+void add_revoke(CLI::App* parent, CommandLine& line) {
+  constexpr std::uint64_t kSequenceMax = 999'999'999'999'999;  // as certificate.schema.json
+  CLI::App* command = parent->add_subcommand(
+      "revoke", "Say that a former signing key proves nothing from an entry on: it leaked");
+  const auto options = std::make_shared<cli::RevokeOptions>();
+  command->add_option("KEY", options->key, "PEM file, the key's id, or the beginning of it")
+      ->required();
+  command->add_option("--from", options->from, "Number of the first entry that it does not prove")
+      ->check(CLI::Range(std::uint64_t{1}, kSequenceMax))
+      ->required();
+  command->add_option("--reason", options->reason, "Why, for the audit")->required();
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  command->callback([&line, options] {
+    line.exit_code = run_with_settings(line, [&](const config::Settings& settings) {
+      return cli::run_certificate_revoke(settings, *options, std::cout, std::cerr);
+    });
+  });
 }
 
 }  // namespace
@@ -95,6 +117,7 @@ void add_certificate(CLI::App& app, CommandLine& line) {
       ->add_option("PUBLIC_KEY", endorsed->named, "PEM file")
       ->required()
       ->expected(1);
+  add_revoke(certificate, line);
   CLI::App* audit = app.add_subcommand("audit", "What happened to the drives of this host");
   audit->require_subcommand(1);
   add_certificate_command(audit, line, std::make_shared<cli::CertificateOptions>(), "list",

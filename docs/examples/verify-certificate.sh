@@ -2,7 +2,8 @@
 # verify-certificate.sh PUBLIC_KEY FILE|FOLDER...
 #
 # Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain,
-# from its oldest key on. An entry that endorses the host's next key puts it in its place.
+# from its oldest key on. An entry that endorses the host's next key puts it in its place; one that
+# revokes a key says from which entry on that key proves nothing.
 # Needs openssl (3.0 or later), sha256sum, base64, sed, grep and cmp. Exits with 0 when all is well,
 # or with 1 and a line that says what is wrong at the first error.
 set -eu
@@ -26,6 +27,8 @@ verify_file() {
   } | cmp -s - "$1" || refuse "$1" "is not exactly one whole sealed certificate"
   grep -aEqx "$form" "$work/signed" ||
     refuse "$1" "does not have the form of a sealed certificate, or is signed with another key"
+  ! grep -aq "$of_a_key" "$work/signed" || grep -aEqx "$key_form" "$work/signed" ||
+    refuse "$1" "tells of a key in another form than Reclaim's"
   openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$work/signed" \
     -sigfile "$work/signature" > "$work/said" 2>&1 ||
     refuse "$1" "the signature does not fit: the file was changed"
@@ -39,21 +42,46 @@ use_key() {
   openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
   key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
   form='\{"sequence":[1-9][0-9]*,"previous":"[0-9a-f]{64}","key_id":"'$key_id'",'
-  form=$form'"(certificate|audit)":\{.*\}\}'
+  form=$form'("certificate":\{.*|"audit":\{"schema":1,"id":"[0-9a-f-]{36}","event":"[a-z_]*",.*)\}\}'
 }
 
-# Of an entry of the audit that endorses a key, the key; its text holds no quote of its own.
+# An entry of the audit that decides over keys: how it begins, and all of it. A text holds no quote
+# of its own.
+of_a_key='^[^{]*{[^{]*"audit":{"schema":1,"id":"[0-9a-f-]*","event":"key_'
+text='"([^"\\]|\\["\\bfnrt]|\\u00[01][0-9A-F])*"'
+named='","host":'$text',"address":'$text',"serial":'$text',"instance":'$text',"detail":'$text
+endorsed='endorsed'$named',"public_key":'$text
+revoked='revoked'$named',"public_key":"","key_id":"[0-9a-f]{64}","from_sequence":[1-9][0-9]{0,14}'
+key_form='[^{]*\{[^{]*"audit":\{"schema":1,"id":"[0-9a-f-]*","event":"key_'
+key_form=$key_form'('$endorsed'|'$revoked'),"at":"[0-9T:.Z-]*"\}\}'
+
+# Of an entry that endorses a key, the key.
 follow_key() {
-  endorses='^[^{]*{[^{]*"audit":{"schema":1,"id":"[0-9a-f-]*","event":"key_endorsed",'
-  grep -aq "$endorses" "$work/signed" || return 0
+  grep -aq "$of_a_key"'endorsed",' "$work/signed" || return 0
   sed -n 's/^.*,"public_key":"\([^"]*\)","at":"[^"]*"}}$/\1/p' "$work/signed" |
     sed 's/\\n/\n/g' > "$work/next"
   mv "$work/next" "$work/key"
   use_key "$work/key" "$1"
 }
 
+# An entry revokes what was signed before it: which key, and from where on.
+read_revocations() {
+  said=$of_a_key'revoked",.*,"key_id":"\([0-9a-f]*\)","from_sequence":\([0-9]*\),.*$'
+  for file in "$1"/*; do
+    test ! -f "$file" || sed -n "2s/$said/\1 \2/p" "$file"
+  done > "$work/revoked"
+}
+
+check_not_revoked() {
+  while read -r leaked from; do
+    test "$leaked" != "$key_id" || test "$2" -lt "$from" ||
+      refuse "$1" "is signed with a key that is revoked from entry $from on"
+  done < "$work/revoked"
+}
+
 # Every file: its name, its place, its predecessor; and the newest, which `head` names.
 verify_folder() {
+  read_revocations "$1"
   before=$(printf '%064d' 0)
   number=0
   for file in "$1"/*; do
@@ -65,6 +93,7 @@ verify_folder() {
       refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||
       refuse "$file" "is not chained to the file before"
+    check_not_revoked "$file" "$number"
     follow_key "$file"
     before=$(sha256sum < "$file" | cut -d' ' -f1)
     printf '%s  %s\n' "$before" "${file##*/}" > "$work/head"

@@ -24,6 +24,7 @@ using durable_file::File;
 constexpr std::string_view kHead = "head";
 constexpr std::size_t kHeadBytesMax = 4096;
 constexpr std::size_t kDigestChars = 64;
+constexpr std::size_t kKeyLookedAtMax = 1'000;  // newest entries, at a start
 
 struct Head {
   std::string sha256;
@@ -128,63 +129,11 @@ Result<End> end_of(const std::string& folder, const std::vector<ChainFile>& file
   return end;
 }
 
-// The host's next key, of an entry that vouches for one; an error: it cannot be read.
-std::optional<Result<PublicKey>> endorsed_by(const Sealed& sealed) {
-  if (sealed.kind != SealedKind::audit) return std::nullopt;
-  const auto entry = decode_audit(sealed.content);
-  if (!entry.ok() || entry->event != AuditEvent::key_endorsed) return std::nullopt;
-  return PublicKey::parse(entry->public_key);
-}
-
-constexpr std::size_t kKeyLookedAtMax = 1'000;  // newest entries, at a start
-
-// Whose turn it is to sign: a key counts until another is put in its place, by its own word or by
-// the other's first entry. Who finds an old one signs nothing with it.
-class Succession final {
- public:
-  explicit Succession(std::vector<PublicKey> keys) : keys_(std::move(keys)) {}
-
-  [[nodiscard]] const std::vector<PublicKey>& keys() const { return keys_; }
-
-  // Of each entry in the chain's order whose signature is good. Errc::refused: its key signs
-  // nothing any more.
-  [[nodiscard]] Status take(const Sealed& sealed) {
-    if (const auto over = retired_.find(sealed.key_id); over != retired_.end()) {
-      return Error{Errc::refused, fmt::format("is signed with key {}, in whose place entry {} put "
-                                              "another: it may sign nothing behind that",
-                                              sealed.key_id, over->second)};
-    }
-    if (!current_.empty() && current_ != sealed.key_id) {
-      retired_.emplace(current_, sealed.sequence);
-    }
-    current_ = sealed.key_id;
-    auto next = endorsed_by(sealed);
-    if (next && !next->ok()) return next->error().wrap("it endorses what is no public key");
-    if (next && (*next)->id() != sealed.key_id) {
-      retired_.emplace(sealed.key_id, sealed.sequence);
-      retired_.erase((*next)->id());
-      keys_.push_back(**std::move(next));
-    }
-    return Ok{};
-  }
-
-  // The entry that put another key in the place of that one; nothing: it may sign.
-  [[nodiscard]] std::optional<std::uint64_t> retired_by(const std::string& key_id) const {
-    const auto over = retired_.find(key_id);
-    return over == retired_.end() ? std::nullopt : std::optional(over->second);
-  }
-
- private:
-  std::vector<PublicKey> keys_;
-  std::string current_;
-  std::map<std::string, std::uint64_t> retired_;  // by the entry that put another in its place
-};
-
 // What check_chain has seen so far.
 class Walk final {
  public:
-  Walk(const std::string& folder, std::vector<PublicKey> keys, bool from_the_first)
-      : folder_(folder), succession_(std::move(keys)), from_the_first_(from_the_first) {}
+  Walk(const std::string& folder, Succession succession, bool from_the_first)
+      : folder_(folder), succession_(std::move(succession)), from_the_first_(from_the_first) {}
 
   void visit(const ChainFile& file) {
     place(file);
@@ -223,7 +172,11 @@ class Walk final {
   void complain(std::string file, std::string what) {
     report_.problems.push_back({std::move(file), std::move(what)});
   }
-  ChainReport report() && { return std::move(report_); }
+  ChainReport report() && {
+    report_.keys = succession_.keys();
+    report_.revoked = succession_.revoked();
+    return std::move(report_);
+  }
 
  private:
   void place(const ChainFile& file) {
@@ -309,6 +262,12 @@ Status CertificateChain::check_key(const std::vector<ChainFile>& files,
     if (opened.ok()) (void)succession.take(*opened);
   }
   const std::string& own = key_.public_key().id();
+  if (const auto said = succession.revoked().find(own); said != succession.revoked().end()) {
+    return Error{Errc::refused,
+                 fmt::format("entry {} of {} revokes this signing key, {}: put a new key in its "
+                             "place ([certificates] signing_key)",
+                             said->second.entry, folder_, own)};
+  }
   const auto entry = succession.retired_by(own);
   if (!entry) return Ok{};
   return Error{
@@ -379,22 +338,6 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
   return sealed;
 }
 
-std::vector<PublicKey> endorsed_keys(const std::string& folder, std::vector<PublicKey> keys) {
-  const auto listing = list_chain(folder);
-  if (!listing.ok()) return keys;
-  Succession succession(std::move(keys));
-  for (const ChainFile& file : listing->files) {
-    const auto text = read_sealed(folder, file.name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
-    if (!opened.ok() || opened->kind != SealedKind::audit) continue;
-    // What may not sign vouches for nothing.
-    if (const auto sealed = check_sealed(*text, succession.keys()); sealed.ok()) {
-      (void)succession.take(*sealed);
-    }
-  }
-  return succession.keys();
-}
-
 std::optional<std::string> unendorsed_predecessor(const std::string& folder, const PublicKey& key,
                                                   std::size_t newest_max) {
   const auto listing = list_chain(folder);
@@ -407,9 +350,10 @@ std::optional<std::string> unendorsed_predecessor(const std::string& folder, con
     const auto sealed = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
     if (!sealed.ok() || sealed->key_id == key.id()) continue;
     // The last that it sealed: an endorsement is made while no worker runs.
-    const auto endorsed = endorsed_by(*sealed);
-    if (endorsed && endorsed->ok() && (*endorsed)->id() == key.id()) return std::nullopt;
-    return sealed->key_id;
+    Succession last({});
+    const bool endorses =
+        last.take(*sealed).ok() && !last.keys().empty() && last.keys().front().id() == key.id();
+    return endorses ? std::nullopt : std::optional(sealed->key_id);
   }
   return std::nullopt;
 }
@@ -450,13 +394,17 @@ Result<ChainReport> check_chain(const std::string& folder, const std::vector<Pub
   const auto listing = list_chain(folder);
   if (!listing.ok()) return listing.error();
   const std::size_t skipped = listing->files.size() - std::min(listing->files.size(), newest_max);
-  Walk walk(folder, keys, skipped == 0);
-  for (std::size_t i = skipped; i < listing->files.size(); ++i) walk.visit(listing->files[i]);
-  walk.head();
-  for (const std::string& name : listing->foreign) {
-    walk.complain(name, "is not a certificate of this chain");
-  }
-  return std::move(walk).report();
+  const auto walked = [&](const Revocations& revoked) {
+    Walk walk(folder, Succession(keys, revoked), skipped == 0);
+    for (std::size_t i = skipped; i < listing->files.size(); ++i) walk.visit(listing->files[i]);
+    walk.head();
+    for (const std::string& name : listing->foreign) {
+      walk.complain(name, "is not a certificate of this chain");
+    }
+    return std::move(walk).report();
+  };
+  ChainReport report = walked({});
+  return report.revoked.empty() ? std::move(report) : walked(report.revoked);
 }
 
 }  // namespace reclaim

@@ -17,6 +17,7 @@
 #include "state/base/result.h"
 #include "state/certificate/seal.h"
 #include "state/certificate/signing_key.h"
+#include "state/certificate/succession.h"
 #include "state/ledger/audit.h"
 
 namespace reclaim {
@@ -35,8 +36,8 @@ class CertificateChain final {
   // file and how.
   [[nodiscard]] Result<std::string> keep(const std::string& id, const std::string& json_text,
                                          SealedKind kind = SealedKind::certificate) const;
-  // Whether this key may go on with the chain. Errc::refused: another was put in its place, and it
-  // would sign what nobody accepts.
+  // Whether this key may go on with the chain. Errc::refused: it was revoked, or another was put in
+  // its place, and its signatures would be refused.
   [[nodiscard]] Status check_key() const;
 
  private:
@@ -74,20 +75,19 @@ struct ChainReport {
   std::uint64_t last = 0;
   std::string last_sha256;  // of the newest file
   std::vector<ChainProblem> problems;
+  std::vector<PublicKey> keys;  // those given, and those that the chain's entries endorse
+  Revocations revoked;          // of keys, by the chain's entries
 };
 // "entries 1 to 7 (certificates: 1), whole and signed; …", of a report without problems.
 [[nodiscard]] std::string extent_of(const ChainReport& report);
 // Every file of the folder: each alone, its name, its place, the one before, the head. A key that
-// an entry endorses, signed with a key that is known by then, is known from there on; and a key in
+// an entry endorses, signed with a key that is known by then, is known from there on; a key in
 // whose place another was put, by its own word or by the other's first entry, signs nothing behind
-// that. Looks at the `newest_max` newest only.
+// that; and what an entry revokes of a key is refused wherever it stands, an endorsement too. Looks
+// at the `newest_max` newest only.
 [[nodiscard]] Result<ChainReport> check_chain(
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());
-
-// `keys` and those that the chain's entries endorse, beginning with them.
-[[nodiscard]] std::vector<PublicKey> endorsed_keys(const std::string& folder,
-                                                   std::vector<PublicKey> keys);
 
 // The id of the key that sealed before `key` did, if that one did not vouch for it: who holds the
 // former public key alone cannot follow the chain any more. Looks at the `newest_max` newest only.

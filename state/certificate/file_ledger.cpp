@@ -386,20 +386,16 @@ void FileLedger::keep_audit(const AuditEntry& entry, Callback<Ok> done) {
                           without_value<std::string>(std::move(done)));
 }
 
-Status endorse_key(const FileLedgerOptions& options, const std::string& host, const PublicKey& next,
-                   WallMs at) {
+Status keep_key_entry(const FileLedgerOptions& options, AuditEntry entry) {
   const Result<File> lock = lock_folder(options.state_path);
   if (!lock.ok()) return lock.error();
   Result<SigningKey> key = open_key(options);
   if (!key.ok()) return key.error().wrap("the key that certificates are signed with");
-  auto pem = next.pem();
-  if (!pem.ok()) return std::move(pem).error();
-  AuditEntry entry;
-  entry.event = AuditEvent::key_endorsed;
-  entry.host = host;
-  entry.detail = "the next key is " + next.id();
-  entry.public_key = *std::move(pem);
-  entry.at = at;
+  if (entry.key_id == key->public_key().id()) {
+    return Error{Errc::refused, fmt::format("key {} is the one in use: put another in its place "
+                                            "first ([certificates] signing_key)",
+                                            entry.key_id)};
+  }
   entry = identified(std::move(entry));
   const CertificateChain chain(certificates_folder(options.state_path), *std::move(key));
   const auto kept = chain.keep(entry.id, encode_audit(entry), SealedKind::audit);

@@ -61,10 +61,10 @@ class FileLedger final : public Ledger {
   std::unique_ptr<Core> core_;
 };
 
-// Seals, with the key that is in use, that `next` is the host's next key. For the operator's
-// command, while no worker has the folder; blocks. Errc::busy: one has.
-[[nodiscard]] Status endorse_key(const FileLedgerOptions& options, const std::string& host,
-                                 const PublicKey& next, WallMs at);
+// Seals, with the key that is in use, what an operator says of another: key_endorsed, it is the
+// next, or key_revoked. While no worker has the folder; blocks. Errc::busy: one has. Errc::refused:
+// it would revoke the key that is in use.
+[[nodiscard]] Status keep_key_entry(const FileLedgerOptions& options, AuditEntry entry);
 
 // Where they stand.
 [[nodiscard]] std::string certificates_folder(const std::string& state_path);

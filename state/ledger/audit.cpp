@@ -19,9 +19,9 @@ constexpr std::int64_t kSchema = 1;
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
-constexpr auto kNames = enum_names<AuditEvent::disowned>(
+constexpr auto kNames = enum_names<AuditEvent::key_revoked>(
     "tenancy_seen", "tenancy_ended", "quarantined", "released_elsewhere", "reserved_again",
-    "enrolled", "maintenance", "key_endorsed", "enrol_refused", "disowned");
+    "enrolled", "maintenance", "key_endorsed", "enrol_refused", "disowned", "key_revoked");
 
 Result<AuditEvent> parse_event(std::string_view text) {
   if (const auto event = kNames.find(text)) return *event;
@@ -76,6 +76,8 @@ void visit_fields(Visit& visit, field::Of<AuditEntry> auto& entry) {
   visit("instance", entry.instance);
   visit("detail", entry.detail);
   visit("public_key", entry.public_key);
+  visit("key_id", entry.key_id, field::Rule::sparse);  // younger, and the next
+  visit("from_sequence", entry.from_sequence, field::Rule::sparse);
   visit.moment("at", entry.at);
 }
 

@@ -24,6 +24,7 @@ enum class AuditEvent : std::uint8_t {
   key_endorsed,        // the host's next signing key, vouched for by this one
   enrol_refused,       // an operator accepted another drive than the one that is there
   disowned,            // an operator let it go, as it is; `detail` says who, and why
+  key_revoked,         // a signing key proves nothing from an entry on; `detail` says why
 };
 
 [[nodiscard]] std::string_view to_string(AuditEvent event);
@@ -32,11 +33,13 @@ struct AuditEntry {
   std::string id;  // UUID, made of all the rest by identified()
   AuditEvent event = AuditEvent::tenancy_seen;
   std::string host;
-  std::string address;     // PCI; empty: of no device
-  std::string serial;      // as recorded; empty: not known yet
-  std::string instance;    // the tenancy that is or was last; empty: not known
-  std::string detail;      // one line
-  std::string public_key;  // PEM, of key_endorsed
+  std::string address;              // PCI; empty: of no device
+  std::string serial;               // as recorded; empty: not known yet
+  std::string instance;             // the tenancy that is or was last; empty: not known
+  std::string detail;               // one line
+  std::string public_key;           // PEM, of key_endorsed
+  std::string key_id;               // SHA-256 of its DER form, of key_revoked
+  std::uint64_t from_sequence = 0;  // of key_revoked: the first entry that the key does not prove
   WallMs at;
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };

@@ -488,10 +488,10 @@ class Proofs(Adversary):
         self.addCleanup(shutil.rmtree, self.folder, True)
         return made, state, sorted(os.listdir(os.path.join(state, "certificates")))[:-1]
 
-    def judged(self, made, change):
+    def judged(self, made, change, public=None):
         """What the command and the script say of a changed copy, with the host's first key."""
         mine = made.worker.settings["state"]
-        public = os.path.join(mine, "certificate.key.pub")
+        public = public or os.path.join(mine, "certificate.key.pub")
         here = os.path.join(self.folder, uuid.uuid4().hex)
         shutil.copytree(os.path.join(mine, "certificates"), here)
         change(here)
@@ -600,6 +600,31 @@ class Proofs(Adversary):
             for name in names[names.index(erasure) + 1:]:
                 append(here, "evil", "evil", *content(name))
         self.assertEqual(self.judged(made, without_the_erasure), (False, False))
+
+    def test_a_key_that_leaked_is_revoked(self):
+        made, state, chain = self.released()
+        self.assertEqual(made.worker.stop(), 0)
+        key, first, new = (os.path.join(folder, name) for folder, name in (
+            (state, "certificate.key"), (self.folder, "first.pub"), (self.folder, "new")))
+        run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", new])
+        run(["openssl", "pkey", "-in", new, "-pubout", "-out", new + ".pub"])
+        shutil.copy(key + ".pub", first)
+
+        def command(*arguments):
+            code, out, err = made.worker.command("certificate", *arguments)
+            self.assertEqual(code, 0, out + err)
+        command("endorse", new + ".pub")
+        for half in ("", ".pub"):
+            os.replace(new + half, key + half)
+
+        def revoked_from(number):
+            command("revoke", first, "--from", str(number), "--reason", "leaked", "--yes")
+            return self.judged(made, lambda here: None, public=first)
+        # What it signed up to its endorsement of the new one counts; then nothing that it signed.
+        self.assertEqual(revoked_from(len(chain) + 2), (True, True))
+        self.assertEqual(revoked_from(len(chain)), (False, False))
+        made.worker.start()
+        made.worker.must_run()
 
 
 if __name__ == "__main__":

@@ -39,6 +39,19 @@ class VerifyScript : public proof::ProofTest {
     EXPECT_EQ(script_accepts(file), good) << "the script";
     EXPECT_EQ(command_accepts(options), good) << "reclaim certificate verify";
   }
+  // The folder is a good chain, and again before each change.
+  void expect_each_refused(const std::vector<std::function<void()>>& changes) const {
+    const fs::path whole = state_path_ + "/whole";
+    fs::copy(folder_, whole);
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      SCOPED_TRACE(i);
+      changes[i]();
+      expect_chain(false);
+      fs::remove_all(folder_);
+      fs::copy(whole, folder_);
+    }
+    expect_chain(true);
+  }
   void expect_chain(bool good) const {
     EXPECT_EQ(script_accepts(folder_), good) << "the script";
     EXPECT_EQ(command_accepts({}), good) << "reclaim certificate verify";
@@ -197,16 +210,7 @@ TEST_F(VerifyScript, BothRefuseEveryDoctoredChain) {
         write(path_of(1), *seal(*key, 1, kNoPrevious, certificate_text(1) + " "));
       },
   };
-  const fs::path whole = state_path_ + "/whole";
-  fs::copy(folder_, whole);
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    SCOPED_TRACE(i);
-    changes[i]();
-    expect_chain(false);
-    fs::remove_all(folder_);
-    fs::copy(whole, folder_);
-  }
-  expect_chain(true);
+  expect_each_refused(changes);
 }
 
 // With the oldest key alone.
@@ -259,16 +263,45 @@ TEST_F(VerifyScript, BothFollowEndorsedKeysAndNoOthers) {
         certificate(stranger, 2);
       },
   };
-  const fs::path whole = state_path_ + "/whole";
-  fs::copy(folder_, whole);
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    SCOPED_TRACE(i);
-    changes[i]();
-    expect_chain(false);
-    fs::remove_all(folder_);
-    fs::copy(whole, folder_);
-  }
+  expect_each_refused(changes);
+}
+
+// A key that leaked, and was replaced: what it signed since then, in the chain or behind its end.
+TEST_F(VerifyScript, BothRefuseWhatIsRevokedAndNothingElse) {
+  const SigningKey first = *SigningKey::load_or_create(key_path_);
+  const SigningKey second = key_named("second");
+  keep(2);
+  forge_endorsement(first, second.public_key());
+  forge(second, id_of(4), certificate_text(4));
+  const std::string leaked = first.public_key().id();
+  forge_revocation(second, leaked, 4);
   expect_chain(true);
+  forge_revocation(second, leaked, 9);
+  forge_revocation(second, std::string(64, 'a'), 1);
+  forge(second, id_of(8), certificate_text(8));
+  expect_chain(true);
+  const AuditEntry said = revocation(leaked, 9);
+  const auto forge_text = [&](const std::string& text) {
+    forge(second, said.id, text, SealedKind::audit);
+  };
+  expect_each_refused({
+      [&] { forge_revocation(second, leaked, 3); },
+      [&] { forge_revocation(second, leaked, 1); },
+      // The one that is in use.
+      [&] { forge_revocation(second, second.public_key().id(), 8); },
+      // By who has the leaked key, or a key of his own.
+      [&] { forge_revocation(first, second.public_key().id(), 4); },
+      [&] { forge_revocation(key_named("stranger"), leaked, 4); },
+      // Which key, or from where on, is not said, or in another form.
+      [&] { forge_revocation(second, "", 4); },
+      [&] { forge_revocation(second, leaked, 0); },
+      [&] { forge_revocation(second, "nonsense", 4); },
+      [&] { forge_text(replaced(encode_audit(said), "\"key_id\":", "\"key_id\": ")); },
+      [&] { forge_text(replaced(encode_audit(said), "key_revoked", "key_rev\\u006fked")); },
+      [&] {
+        forge_text(replaced(encode_audit(said), "\"host\":", "\"from_sequence\":2,\"host\":"));
+      },
+  });
 }
 
 // An auditor knows the key by its id, without Reclaim.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <sstream>
+#include <type_traits>
 
 #include "cli/commands.h"
 #include "state/base/json.h"
@@ -15,15 +16,18 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class CertificateCommands : public proof::ProofTest {
  protected:
-  using Command = int (*)(const config::Settings&, const CertificateOptions&, std::ostream&,
-                          std::ostream&);
-  int run(Command command, CertificateOptions options, Format format = Format::value) {
+  template <typename Options>
+  using Command = int (*)(const config::Settings&, const Options&, std::ostream&, std::ostream&);
+  template <typename Options = CertificateOptions>
+  int run(Command<Options> command, std::type_identity_t<Options> options,
+          Format format = Format::value) {
     config::Settings settings;
     settings.state_path = state_path_;
-    options.view.format = format;
+    if constexpr (requires { options.view; }) options.view.format = format;
     out_.str("");
     err_.str("");
     return command(settings, options, out_, err_);
@@ -172,6 +176,66 @@ TEST_F(CertificateCommands, ANewKeyIsEndorsedByTheOldOne) {
   by_the_old.named = {id_of(3)};
   EXPECT_EQ(run(&run_certificate_verify, by_the_old), 0) << out_.str();
   EXPECT_EQ(verify(), 1);
+}
+
+// An operator's day: the key leaked, another is in its place, and what it signed since is void.
+TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
+  keep(3);
+  const std::string leaked = keys().front().id();
+  fs::rename(key_path_ + ".pub", state_path_ + "/leaked.pub");
+  fs::rename(key_path_, state_path_ + "/leaked");
+  ASSERT_TRUE(chain().keep(id_of(4), certificate_text(4)).ok());
+  RevokeOptions options;
+  options.key = leaked.substr(0, 8);
+  options.from = 3;
+  options.reason = "found in a backup";
+  const auto revoke = [&] { return run(&run_certificate_revoke, options); };
+  EXPECT_EQ(revoke(), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("--yes")) << "nobody is there to ask";
+  options.yes = true;
+  ASSERT_EQ(revoke(), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr("key " + leaked +
+                        " signed entries from 1 to 3; 1 of them (certificates: 1) are refused"));
+  CertificateOptions both;
+  both.public_keys = {state_path_ + "/leaked.pub", key_path_ + ".pub"};
+  EXPECT_EQ(run(&run_certificate_verify, both), 1);
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr(sealed_name(3, id_of(3)) + " BAD is signed with key " + leaked +
+                      ", which entry 5 revokes from entry 3 on: "
+                      "found in a backup"),
+            HasSubstr("entry 5 revoked key " + leaked), Not(HasSubstr(sealed_name(2, id_of(2))))));
+  // One by one, also a copy that lies elsewhere.
+  both.named = {"2"};
+  EXPECT_EQ(run(&run_certificate_verify, both), 0) << out_.str();
+  fs::copy_file(path_of(3), state_path_ + "/copy.json");
+  for (const std::string& named : {std::string("3"), state_path_ + "/copy.json"}) {
+    both.named = {named};
+    EXPECT_EQ(run(&run_certificate_verify, both), 1) << out_.str();
+    EXPECT_THAT(out_.str(), HasSubstr("which entry 5 revokes from entry 3 on"));
+  }
+  EXPECT_EQ(run(&run_audit_list, {}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("key_revoked"));
+}
+
+TEST_F(CertificateCommands, WhatCannotBeRevokedIsTold) {
+  keep(1);
+  RevokeOptions options;
+  options.from = 1;
+  options.reason = "x";
+  options.yes = true;
+  for (const auto& [key, said] :
+       {std::pair<std::string, std::string>{key_path_ + ".pub", "is the one in use: put"},
+        {keys().front().id(), "is the one in use"},
+        {keys().front().id().substr(0, 7), "no entry is signed with"},
+        {std::string(64, 'a'), "have signed entries: " + keys().front().id()},
+        {path_of(1), "public key"}}) {
+    options.key = key;
+    EXPECT_EQ(run(&run_certificate_revoke, options), 1);
+    EXPECT_THAT(err_.str(), HasSubstr(said)) << key;
+  }
+  EXPECT_EQ(list_chain(folder_)->files.size(), 1U);
 }
 
 TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {

@@ -8,6 +8,8 @@
 namespace reclaim::proof {
 namespace {
 
+namespace fs = std::filesystem;
+
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -45,7 +47,7 @@ class AuditTest : public ProofTest {
 };
 
 TEST_F(AuditTest, AnEntryComesBackAsItWas) {
-  for (int i = 0; i <= static_cast<int>(AuditEvent::enrol_refused); ++i) {
+  for (int i = 0; i <= static_cast<int>(AuditEvent::key_revoked); ++i) {
     const AuditEntry made = identified(entry(static_cast<AuditEvent>(i), "i1", i));
     const std::string text = encode_audit(made);
     EXPECT_EQ(text.find('\n'), std::string::npos);
@@ -190,7 +192,7 @@ TEST_F(AuditTest, AnEndorsedKeyIsFollowed) {
   const CertificateChain after(folder_, other_key());
   ASSERT_TRUE(after.keep(id_of(3), certificate_text(3)).ok());
   EXPECT_THAT(check_chain(folder_, before)->problems, IsEmpty());
-  EXPECT_EQ(endorsed_keys(folder_, before).size(), 2U);
+  EXPECT_EQ(check_chain(folder_, before)->keys.size(), 2U);
   // Whoever knows the new key alone learns nothing of the old one by it.
   EXPECT_EQ(check_chain(folder_, {next.public_key()})->problems.size(), 2U);
 }
@@ -206,7 +208,7 @@ TEST_F(AuditTest, AKeyInWhosePlaceAnotherWasPutSignsNothingMore) {
                                             HasSubstr(former.public_key().id()))));
   // Nor does it vouch for another one.
   forge_endorsement(former, key_named("third").public_key());
-  EXPECT_EQ(endorsed_keys(folder_, keys()).size(), 2U);
+  EXPECT_EQ(check_chain(folder_, keys())->keys.size(), 2U);
   forge(key_named("third"), id_of(5), certificate_text(5));
   EXPECT_EQ(problems().size(), 3U);
 }
@@ -248,6 +250,62 @@ TEST_F(AuditTest, TheHostItselfDoesNotGoOnWithAReplacedKey) {
   EXPECT_TRUE(CertificateChain(folder_, other_key()).check_key());
   // One that nobody knows yet may follow, as where a key was lost.
   EXPECT_TRUE(CertificateChain(folder_, key_named("third")).check_key());
+}
+
+// A key that leaked before it was replaced: whoever has it may have signed what came since.
+TEST_F(AuditTest, ARevokedKeyProvesNothingFromThatEntryOn) {
+  keep(3);
+  const SigningKey leaked = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = other_key();
+  endorse(next.public_key());
+  forge(next, id_of(5), certificate_text(5));
+  EXPECT_THAT(problems(), IsEmpty());
+  forge_revocation(next, leaked.public_key().id(), 3);
+  // With both keys: the certificate and the endorsement since then; what came before counts.
+  const auto both = check_chain(folder_, {leaked.public_key(), next.public_key()});
+  ASSERT_EQ(both->problems.size(), 2U);
+  EXPECT_EQ(both->problems[0].file, sealed_name(3, id_of(3)));
+  EXPECT_THAT(both->problems[0].what,
+              AllOf(HasSubstr("entry 6 revokes from entry 3 on: a \"copy\" of it was found"),
+                    HasSubstr(leaked.public_key().id())));
+  EXPECT_EQ(both->revoked.at(leaked.public_key().id()).from, 3U);
+  // With the leaked one alone: it vouches for no other, so nothing behind it counts.
+  EXPECT_EQ(check_chain(folder_, {leaked.public_key()})->problems.size(), 4U);
+  // A second word on it takes nothing back.
+  forge_revocation(next, leaked.public_key().id(), 7);
+  EXPECT_EQ(check_chain(folder_, {leaked.public_key(), next.public_key()})->problems.size(), 2U);
+}
+
+// Who has the leaked key revokes nobody's, and who has none does not either.
+TEST_F(AuditTest, OnlyTheKeyInUseRevokesAnother) {
+  keep(1);
+  const SigningKey leaked = *SigningKey::load_or_create(key_path_);
+  const SigningKey next = other_key();
+  endorse(next.public_key());
+  forge(next, id_of(3), certificate_text(3));
+  for (const SigningKey& by : {leaked, key_named("stranger")}) {
+    forge_revocation(by, next.public_key().id(), 1);
+    const auto report = check_chain(folder_, keys());
+    EXPECT_THAT(report->revoked, IsEmpty());
+    fs::remove(folder_ + "/" + list_chain(folder_)->files.back().name);
+  }
+}
+
+TEST_F(AuditTest, TheHostItselfDoesNotGoOnWithARevokedKey) {
+  keep(1);
+  const std::string own = keys().front().id();
+  forge(other_key(), id_of(2), certificate_text(2));
+  forge_revocation(other_key(), own, 1);
+  const Status may = chain().check_key();
+  ASSERT_FALSE(may);
+  EXPECT_EQ(may.error().code, Errc::refused);
+  EXPECT_THAT(may.error().what,
+              AllOf(HasSubstr("entry 3 of "), HasSubstr("revokes this signing key"),
+                    HasSubstr("put a new key in its place")));
+  EXPECT_TRUE(CertificateChain(folder_, other_key()).check_key());
+  // Though its successor endorses it.
+  forge_endorsement(other_key(), keys().front());
+  EXPECT_FALSE(chain().check_key());
 }
 
 // Of seven entries one may be a certificate.
@@ -294,7 +352,7 @@ TEST_F(AuditTest, AKeyThatAnUnknownOneEndorsesIsNotFollowed) {
   const CertificateChain after(folder_, *third);
   ASSERT_TRUE(after.keep(id_of(3), certificate_text(3)).ok());
   EXPECT_EQ(check_chain(folder_, keys())->problems.size(), 2U);
-  EXPECT_EQ(endorsed_keys(folder_, keys()).size(), 1U);
+  EXPECT_EQ(check_chain(folder_, keys())->keys.size(), 1U);
 }
 
 }  // namespace

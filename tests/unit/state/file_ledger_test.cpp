@@ -507,8 +507,7 @@ TEST_F(FileLedgerTest, AuditEntriesAreSealedBetweenTheCertificates) {
     while (!result) loop_.run_once();
     EXPECT_TRUE(result->ok()) << result->error().what;
     // The operator's command does not write beside a worker.
-    const auto key = SigningKey::load(default_signing_key(options_.state_path));
-    EXPECT_EQ(endorse_key(options_, "h", key->public_key(), WallMs{1}).error().code, Errc::busy);
+    EXPECT_EQ(keep_key_entry(options_, entry).error().code, Errc::busy);
   }
   const std::string folder = certificates_folder(options_.state_path);
   const auto files = list_chain(folder)->files;

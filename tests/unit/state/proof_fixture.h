@@ -102,6 +102,21 @@ class ProofTest : public ::testing::Test {
     forge(by, entry.id, encode_audit(entry), SealedKind::audit);
   }
 
+  static AuditEntry revocation(const std::string& key_id, std::uint64_t from) {
+    AuditEntry entry;
+    entry.event = AuditEvent::key_revoked;
+    entry.host = "compute-1";
+    entry.detail = R"(a "copy" of it was found)";
+    entry.key_id = key_id;
+    entry.from_sequence = from;
+    entry.at = WallMs{1'763'640'000'000};
+    return identified(entry);
+  }
+  void forge_revocation(const SigningKey& by, const std::string& key_id, std::uint64_t from) const {
+    const AuditEntry entry = revocation(key_id, from);
+    forge(by, entry.id, encode_audit(entry), SealedKind::audit);
+  }
+
   [[nodiscard]] std::string path_of(int number) const {
     return folder_ + "/" + sealed_name(static_cast<std::uint64_t>(number), id_of(number));
   }

@@ -399,8 +399,8 @@ TEST(StoredForms, ACertificate) {
 }
 
 TEST(StoredForms, AnAuditEntry) {
-  AuditEntry entry{"id", AuditEvent::key_endorsed, "h1", "0000:c1:00.1", "s", "i1", kOdd, "pem",
-                   kAt};
+  AuditEntry entry{
+      "id", AuditEvent::key_endorsed, "h1", "0000:c1:00.1", "s", "i1", kOdd, "pem", "", 0, kAt};
   EXPECT_EQ(
       encode_audit(entry),
       "{\"schema\":1,\"id\":\"id\",\"event\":\"key_endorsed\",\"host\":\"h1\",\"address\":\"0000:"
@@ -411,6 +411,15 @@ TEST(StoredForms, AnAuditEntry) {
             "{\"schema\":1,\"id\":\"\",\"event\":\"tenancy_seen\",\"host\":\"\",\"address\":\"\","
             "\"serial\":\"\",\"instance\":\"\",\"detail\":\"\",\"public_key\":\"\",\"at\":\"1970-"
             "01-01T00:00:00.000Z\"}");
+  AuditEntry revocation;
+  revocation.event = AuditEvent::key_revoked;
+  revocation.key_id = "91ab";
+  revocation.from_sequence = 7;
+  EXPECT_EQ(encode_audit(revocation),
+            "{\"schema\":1,\"id\":\"\",\"event\":\"key_revoked\",\"host\":\"\",\"address\":\"\","
+            "\"serial\":\"\",\"instance\":\"\",\"detail\":\"\",\"public_key\":\"\",\"key_id\":"
+            "\"91ab\",\"from_sequence\":7,\"at\":\"1970-01-01T00:00:00.000Z\"}");
+  EXPECT_EQ(*decode_audit(encode_audit(revocation)), revocation);
 }
 
 LedgerEntry full_entry() {

@@ -1,0 +1,138 @@
+// reclaim certificate endorse|revoke: what an operator says of the keys that a host signs with.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <ostream>
+
+#include "cli/certificate_folder.h"
+#include "cli/commands.h"
+#include "cli/confirm.h"
+#include "state/base/clock.h"
+#include "state/base/log.h"
+#include "state/base/text.h"
+#include "state/certificate/chain.h"
+#include "state/certificate/file_ledger.h"
+
+namespace reclaim::cli {
+namespace {
+
+constexpr std::size_t kKeyPrefixMin = 8;
+
+// What a key signed in a chain: sequences, in their order, of entries and of certificates.
+struct Signed {
+  std::vector<std::uint64_t> entries;
+  std::vector<std::uint64_t> certificates;
+};
+
+// By the key's id. A file that cannot be read is left out: `certificate verify` complains of it.
+Result<std::map<std::string, Signed>> keys_of_chain(const std::string& folder) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error();
+  std::map<std::string, Signed> keys;
+  for (const ChainFile& file : listing->files) {
+    const auto text = read_sealed(folder, file.name);
+    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    if (!opened.ok()) continue;
+    Signed& by_it = keys[opened->key_id];
+    by_it.entries.push_back(opened->sequence);
+    if (opened->kind == SealedKind::certificate) by_it.certificates.push_back(opened->sequence);
+  }
+  return keys;
+}
+
+// By a file with the public key, by the id, or by the beginning of one.
+Result<std::string> find_key(const std::map<std::string, Signed>& keys, const std::string& named) {
+  std::string id = lower(named);
+  if (::access(named.c_str(), F_OK) == 0) {
+    const auto key = PublicKey::load(named);
+    if (!key.ok()) return key.error();
+    id = key->id();
+  }
+  std::vector<std::string> known;
+  for (const auto& [key_id, by_it] : keys) {
+    if (key_id == id) return key_id;
+    known.push_back(key_id);
+  }
+  std::vector<std::string> begin_so;
+  std::copy_if(known.begin(), known.end(), std::back_inserter(begin_so),
+               [&](const std::string& each) { return each.starts_with(id); });
+  if (begin_so.size() == 1 && id.size() >= kKeyPrefixMin) return begin_so.front();
+  return Error{Errc::not_found,
+               fmt::format("no entry is signed with key {}. It is given as a file with the public "
+                           "key, as its id, or by the first {} characters or more of that; these "
+                           "have signed entries: {}",
+                           printable_excerpt(named), kKeyPrefixMin, fmt::join(known, ", "))};
+}
+
+std::size_t count_from(const std::vector<std::uint64_t>& sequences, std::uint64_t from) {
+  return static_cast<std::size_t>(std::count_if(
+      sequences.begin(), sequences.end(), [from](std::uint64_t each) { return each >= from; }));
+}
+
+// Seals it, on this host, while no worker runs.
+Status keep_entry(const config::Settings& settings, AuditEntry entry) {
+  entry.host = settings.host;
+  entry.at = SystemClock().now().wall;
+  FileLedgerOptions ledger;
+  ledger.state_path = settings.state_path;
+  ledger.signing_key = settings.signing_key;
+  const Status kept = keep_key_entry(ledger, std::move(entry));
+  if (!kept.ok() && kept.error().code == Errc::busy) {
+    return kept.error().wrap("stop the worker first");
+  }
+  return kept;
+}
+
+}  // namespace
+
+int run_certificate_endorse(const config::Settings& settings, const CertificateOptions& options,
+                            std::ostream& out, std::ostream& err) {
+  const auto next = PublicKey::load(options.named.front());
+  if (!next.ok()) return complain(err, next.error());
+  auto pem = next->pem();
+  if (!pem.ok()) return complain(err, pem.error());
+  AuditEntry entry;
+  entry.event = AuditEvent::key_endorsed;
+  entry.detail = "the next key is " + next->id();
+  entry.public_key = *std::move(pem);
+  if (Status kept = keep_entry(settings, std::move(entry)); !kept) {
+    return complain(err, kept.error());
+  }
+  out << "key " << next->id() << " is endorsed; put its private half in the place of the old one, "
+      << "then start the worker\n";
+  return 0;
+}
+
+int run_certificate_revoke(const config::Settings& settings, const RevokeOptions& options,
+                           std::ostream& out, std::ostream& err) {
+  const auto keys = keys_of_chain(certificates_folder(settings.state_path));
+  if (!keys.ok()) return complain(err, keys.error());
+  const auto key = find_key(*keys, options.key);
+  if (!key.ok()) return complain(err, key.error());
+  const Signed& by_it = keys->at(*key);
+  out << fmt::format(
+      "key {} signed entries from {} to {}; {} of them (certificates: {}) are refused from now "
+      "on\n",
+      *key, by_it.entries.front(), by_it.entries.back(), count_from(by_it.entries, options.from),
+      count_from(by_it.certificates, options.from));
+  if (const Status meant = confirm("Revoke? It cannot be undone.", options.yes, out); !meant) {
+    return complain(err, meant.error());
+  }
+  AuditEntry entry;
+  entry.event = AuditEvent::key_revoked;
+  entry.detail = options.reason;
+  entry.key_id = *key;
+  entry.from_sequence = options.from;
+  if (Status kept = keep_entry(settings, std::move(entry)); !kept) {
+    return complain(err, kept.error());
+  }
+  out << fmt::format(
+      "key {} is revoked from entry {} on; start the worker, and tell the auditors\n", *key,
+      options.from);
+  return 0;
+}
+
+}  // namespace reclaim::cli

@@ -1,0 +1,65 @@
+#include "state/certificate/succession.h"
+
+#include <fmt/core.h>
+
+#include "state/ledger/audit.h"
+
+namespace reclaim {
+
+Status check_not_revoked(const Revocations& revoked, const Sealed& sealed) {
+  const auto found = revoked.find(sealed.key_id);
+  if (found == revoked.end() || sealed.sequence < found->second.from) return Ok{};
+  return Error{
+      Errc::refused,
+      fmt::format("is signed with key {}, which entry {} revokes from entry "
+                  "{} on: {}",
+                  sealed.key_id, found->second.entry, found->second.from, found->second.reason)};
+}
+
+Status Succession::take(const Sealed& sealed) {
+  if (Status may = check_not_revoked(revoked_, sealed); !may) return may;
+  if (const auto entry = retired_by(sealed.key_id)) {
+    return Error{Errc::refused, fmt::format("is signed with key {}, in whose place entry {} put "
+                                            "another: it may sign nothing behind that",
+                                            sealed.key_id, *entry)};
+  }
+  if (!current_.empty() && current_ != sealed.key_id) {
+    retired_.emplace(current_, sealed.sequence);
+  }
+  current_ = sealed.key_id;
+  return sealed.kind == SealedKind::audit ? take_audit(sealed) : Ok{};
+}
+
+std::optional<std::uint64_t> Succession::retired_by(const std::string& key_id) const {
+  const auto over = retired_.find(key_id);
+  return over == retired_.end() ? std::nullopt : std::optional(over->second);
+}
+
+Status Succession::take_audit(const Sealed& sealed) {
+  const auto entry = decode_audit(sealed.content);
+  if (!entry.ok()) return entry.error();
+  const bool revokes = entry->event == AuditEvent::key_revoked;
+  if (!revokes && entry->event != AuditEvent::key_endorsed) return Ok{};
+  // What decides over keys is read by other tools too: it has one form.
+  if (encode_audit(*entry) != sealed.content) {
+    return Error{Errc::refused, "it tells of a key in another form than Reclaim's"};
+  }
+  if (revokes) {
+    if (entry->key_id.empty() || entry->from_sequence == 0) {
+      return Error{Errc::refused, "it revokes a key and does not say which, or from where on"};
+    }
+    Revocation said{entry->from_sequence, sealed.sequence, entry->detail};
+    const auto [known, added] = revoked_.try_emplace(entry->key_id, said);
+    if (!added && said.from < known->second.from) known->second = std::move(said);
+    return Ok{};
+  }
+  auto next = PublicKey::parse(entry->public_key);
+  if (!next.ok()) return next.error().wrap("the key that it endorses is not a public key");
+  if (next->id() == sealed.key_id) return Ok{};
+  retired_.emplace(sealed.key_id, sealed.sequence);
+  retired_.erase(next->id());
+  keys_.push_back(*std::move(next));
+  return Ok{};
+}
+
+}  // namespace reclaim

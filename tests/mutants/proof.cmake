@@ -1,0 +1,16 @@
+# Faults in what proves an erasure: which key may sign what in a host's chain.
+unit_mutant(revoked_key_counts state state/certificate/succession.cpp
+  AuditTest.ARevokedKeyProves*
+  "whoever has a key that leaked proves erasures that did not happen, though it was revoked"
+  [[if (found == revoked.end() || sealed.sequence < found->second.from) return Ok{};]]
+  [[if (found == revoked.end() || sealed.sequence > found->second.from) return Ok{};]])
+unit_mutant(later_word_takes_a_revocation_back state state/certificate/succession.cpp
+  AuditTest.ARevokedKeyProves*
+  "a second revocation of the same key makes good what the first one voids"
+  [[said.from < known->second.from]]
+  [[said.from != known->second.from]])
+unit_mutant(replaced_key_counts state state/certificate/succession.cpp
+  AuditTest.AKeyInWhosePlace*
+  "a key that was replaced, and leaks, proves erasures that did not happen"
+  [[if (const auto entry = retired_by(sealed.key_id)) {]]
+  [[if (const auto entry = retired_by(sealed.key_id); entry && false) {]])
