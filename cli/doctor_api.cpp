@@ -14,6 +14,7 @@
 #include "cli/doctor_checks.h"
 #include "placement/keystone/token_validator.h"
 #include "state/base/unique_fd.h"
+#include "state/certificate/order_key.h"
 
 namespace reclaim::cli {
 namespace {
@@ -114,6 +115,22 @@ void check_socket(const std::string& path, Chart& chart) {
   chart.ok("api socket", folder + " is writable");
 }
 
+// Hosts that have a key of orders refuse what is not authenticated.
+void check_order_key(const std::string& path, Chart& chart) {
+  constexpr const char* kCheck = "api orders";
+  if (path.empty()) {
+    return chart.warning(kCheck,
+                         "this node has no [security] order_key_file: it cannot order enrol, "
+                         "disown, unhold or steps, and a host with a key refuses its other orders",
+                         "name a file with the fleet's master key (operator-guide.md, \"The key of "
+                         "orders\")");
+  }
+  const auto key = OrderKey::load(path);
+  if (!key) return chart.error(kCheck, key.error().what, "correct [security] order_key_file");
+  chart.ok(kCheck, key->host().empty() ? path + " is the master key"
+                                       : path + " is the key of host " + key->host());
+}
+
 void check_tokens(Session& session, Chart& chart) {
   constexpr const char* kCheck = "api tokens";
   constexpr const char* kRemedy = "correct [keystone_authtoken]; cyborg.conf's works here as well";
@@ -155,6 +172,7 @@ void check_api(Session& session, Chart& chart) {
   check_file("key_file", http.tls_key_file, chart);
   for (const std::string& address : http.bind) check_address(session, address, chart);
   if (!http.unix_socket.empty()) check_socket(http.unix_socket, chart);
+  check_order_key(session.settings().order_key_file, chart);
   if (api.auth == config::ApiAuth::keystone) check_tokens(session, chart);
 }
 

@@ -41,8 +41,9 @@ use_key() {
     refuse "$2" "has no Ed25519 public key"
   openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
   key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
-  form='\{"sequence":[1-9][0-9]*,"previous":"[0-9a-f]{64}","key_id":"'$key_id'",'
-  form=$form'("certificate":\{.*|"audit":\{"schema":1,"id":"[0-9a-f-]{36}","event":"[a-z_]*",.*)\}\}'
+  form='"certificate":\{.*|"audit":\{"schema":1,"id":"[0-9a-f-]*","event":"[a-z_]*",.*'
+  form='"previous":"[0-9a-f]{64}","key_id":"'$key_id'",('$form')\}\}'
+  form='\{"sequence":[1-9][0-9]*,'$form
 }
 
 # An entry of the audit that decides over keys: how it begins, and all of it. A text holds no quote

@@ -172,6 +172,9 @@ class Taken final {
   std::uint16_t port_ = 0;
 };
 
+const auto kNoOrderKey =
+    HasSubstr("api orders warning: this node has no [security] order_key_file");
+
 TEST(DoctorApi, SaysNothingOfAnApiThatIsOff) {
   EXPECT_THAT(api(""), IsEmpty());
 }
@@ -183,22 +186,40 @@ TEST(DoctorApi, AnAddressThatIsFreeIsFine) {
     address = taken.address();
   }
   EXPECT_THAT(api("bind = " + address + "\n"),
-              ElementsAre("api address ok: " + address + " is free"));
+              ElementsAre("api address ok: " + address + " is free", kNoOrderKey));
 }
 
 TEST(DoctorApi, AnAddressThatSomebodyElseHasIsAnError) {
   const Taken taken;  // bound and not listening: asked who it is, it refuses
   EXPECT_THAT(api("bind = " + taken.address() + "\n"),
-              ElementsAre("api address error: " + taken.address() + ": Address already in use"));
+              ElementsAre("api address error: " + taken.address() + ": Address already in use",
+                          kNoOrderKey));
 }
 
 TEST(DoctorApi, TheCertificateAndTheSocketsDirectoryMustBeAccessible) {
-  EXPECT_THAT(api("unix_socket = /nonexistent/api.sock\n"),
-              ElementsAre("api socket error: /nonexistent: No such file or directory"));
   EXPECT_THAT(
-      api("unix_socket = /tmp/api.sock\ncert_file = /nonexistent\nkey_file = /dev/null\n"),
-      ElementsAre("api cert_file error: /nonexistent: No such file or directory",
-                  "api key_file ok: /dev/null can be read", "api socket ok: /tmp is writable"));
+      api("unix_socket = /nonexistent/api.sock\n"),
+      ElementsAre("api socket error: /nonexistent: No such file or directory", kNoOrderKey));
+  EXPECT_THAT(api("unix_socket = /tmp/api.sock\ncert_file = /nonexistent\nkey_file = /dev/null\n"),
+              ElementsAre("api cert_file error: /nonexistent: No such file or directory",
+                          "api key_file ok: /dev/null can be read",
+                          "api socket ok: /tmp is writable", kNoOrderKey));
+}
+
+TEST(DoctorApi, SaysWhoseOrdersItCanAuthenticate) {
+  const TempFolder folder;
+  const std::string path = folder / "order.key";
+  const auto said = [&](const std::string& content) {
+    std::ofstream(path) << content;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    return api("unix_socket = /tmp/api.sock\n[security]\norder_key_file = " + path + "\n").back();
+  };
+  const std::string key(64, 'a');
+  EXPECT_EQ(said(key + "\n"), "api orders ok: " + path + " is the master key");
+  std::filesystem::remove(path);
+  EXPECT_EQ(said("c1 " + key + "\n"), "api orders ok: " + path + " is the key of host c1");
+  std::filesystem::remove(path);
+  EXPECT_THAT(said("nonsense\n"), HasSubstr("api orders error: "));
 }
 
 TEST(DoctorTimeout, ZeroingIsSaidToBeTooSlowOnlyWhenItSurelyIs) {
