@@ -111,8 +111,8 @@ Status verify_folder(const std::string& folder, const ChainReport& report, Verdi
   if (report.problems.empty()) verdicts.good(folder, extent_of(report));
   for (const auto& [key_id, said] : report.revoked) {
     verdicts.revoked(fmt::format("entry {}", said.entry),
-                     fmt::format("key {} is revoked from entry {} on; what it signed before that "
-                                 "counts: {}",
+                     fmt::format("key {} is revoked from entry {} on ({}); what it signed before "
+                                 "that counts",
                                  key_id, said.from, said.reason));
   }
   const auto events = drive_events(folder);
@@ -268,7 +268,7 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
     } else if (opened.ok()) {
       if (const auto it = decode_audit(opened->content); it.ok()) {
         table.rows.push_back({sequence, to_iso8601(it->at), std::string(to_string(it->event)),
-                              it->address, it->serial, it->instance, it->detail});
+                              it->address, it->serial, it->instance, detail_of(*it)});
         continue;
       }
     }

@@ -158,8 +158,8 @@ class Summing final {
     const AuditEntry& it = line.entry;
     saw(line.sequence, it.host);
     if (!is_incident(it.event)) return;
-    report_.incidents.push_back(
-        {line.sequence, it.at, std::string(to_string(it.event)), it.address, it.serial, it.detail});
+    report_.incidents.push_back({line.sequence, it.at, std::string(to_string(it.event)), it.address,
+                                 it.serial, detail_of(it)});
     if (it.event != AuditEvent::quarantined) return;
     report_.quarantines += 1;
     device_of(it.host, it.serial, it.address).quarantines += 1;

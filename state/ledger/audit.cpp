@@ -95,6 +95,12 @@ AuditEntry identified(AuditEntry entry) {
   return entry;
 }
 
+std::string detail_of(const AuditEntry& entry) {
+  if (entry.event != AuditEvent::key_revoked) return entry.detail;
+  return fmt::format("key {} from entry {} on: {}", entry.key_id, entry.from_sequence,
+                     entry.detail);
+}
+
 Result<AuditEntry> decode_audit(std::string_view json_text) {
   const auto document = json::parse(json_text, kTextBytesMax);
   if (!document) return document.error().wrap("an audit entry");

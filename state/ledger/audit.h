@@ -46,6 +46,8 @@ struct AuditEntry {
 
 // With its id, and its detail as one printable line.
 [[nodiscard]] AuditEntry identified(AuditEntry entry);
+// Its detail for people: of key_revoked with the key, and from where on.
+[[nodiscard]] std::string detail_of(const AuditEntry& entry);
 // One JSON object in one line (docs/certificate.schema.json, definitions/audit), and back.
 [[nodiscard]] std::string encode_audit(const AuditEntry& entry);
 [[nodiscard]] Result<AuditEntry> decode_audit(std::string_view json_text);

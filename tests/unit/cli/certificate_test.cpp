@@ -217,6 +217,7 @@ TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
   }
   EXPECT_EQ(run(&run_audit_list, {}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("key_revoked"));
+  EXPECT_THAT(out_.str(), HasSubstr("key " + leaked + " from entry 3 on: found in a backup"));
 }
 
 TEST_F(CertificateCommands, WhatCannotBeRevokedIsTold) {
