@@ -220,6 +220,11 @@ inline constexpr std::array kBusOptions = {
          .help = "The exchange they are sent to: what a listener names as Reclaim's "
                  "control_exchange. It is made where it does not exist, durable if "
                  "amqp_durable_queues is set."}),
+    kTold.option({.name = "versioned_notifications_topics",
+                  .type = OptionType::list,
+                  .help = "Read from a file given with --service-config only to warn when "
+                          "[listener] topics lacks one of them.",
+                  .shared = true}),
     kTold.option({.name = "transport_url",
                   .help = "The bus they are sent to where it is not [DEFAULT] transport_url; "
                           "without a query. TLS and login method are those of "

@@ -177,12 +177,15 @@ class Builder {
           "periodic survey will find dirty devices");
     }
     const std::vector<std::string> heard = read_.list("listener", "topics");
-    for (const std::string& topic : read_.list(kNotifications, "topics")) {
-      if (std::find(heard.begin(), heard.end(), topic) == heard.end()) {
-        reading.warn(
-            kNotifications, "topics",
-            fmt::format(" has '{}', which is not in [listener] topics and will not be received",
-                        printable_excerpt(topic, kAmqpNameBytes)));
+    // Nova's topics of notifications without and with a version.
+    for (const auto& [group, name] :
+         {std::pair(kNotifications, "topics"), {kTold, "versioned_notifications_topics"}}) {
+      for (const std::string& topic : read_.list(group, name)) {
+        if (std::find(heard.begin(), heard.end(), topic) != heard.end()) continue;
+        reading.warn(group, name,
+                     fmt::format(" has '{}', which is not in [listener] topics and will not be "
+                                 "received: add it there",
+                                 printable_excerpt(topic, kAmqpNameBytes)));
       }
     }
   }

@@ -42,10 +42,10 @@ TEST(Schema, TheseOptionsAreReadByCodeOfTheirOwn) {
           "devices.device_spec", "keystone_authtoken.interface",
           "nvme.clean_step_priority_override", "nvme.device_spec", "nvme.firmware_images",
           "nvme.zero_rate_max", "notifications.transport_url",
-          "oslo_messaging_notifications.driver", "oslo_messaging_notifications.topics",
-          "oslo_messaging_notifications.transport_url", "oslo_messaging_rabbit.rabbit_login_method",
-          "oslo_messaging_rabbit.ssl_version", "pci.passthrough_whitelist",
-          "reclaim.survey_delays_s", "redis.url", "step:.devices"));
+          "notifications.versioned_notifications_topics", "oslo_messaging_notifications.driver",
+          "oslo_messaging_notifications.topics", "oslo_messaging_notifications.transport_url",
+          "oslo_messaging_rabbit.rabbit_login_method", "oslo_messaging_rabbit.ssl_version",
+          "pci.passthrough_whitelist", "reclaim.survey_delays_s", "redis.url", "step:.devices"));
 }
 
 }  // namespace

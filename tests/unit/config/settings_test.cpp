@@ -493,6 +493,15 @@ TEST(Settings, WarnsWhenTheServiceSendsNothing) {
   EXPECT_THAT(check("[oslo_messaging_notifications]\ndriver = log\ndriver = messagingv2\ntopics = "
                     "notifications,other\n"),
               ElementsAre(HasSubstr("topics has 'other', which is not in [listener] topics")));
+  // Nova's own name of them; what it has in that group beside it is not ours.
+  const std::string sends =
+      "[oslo_messaging_notifications]\ndriver = messagingv2\n[notifications]\n";
+  EXPECT_THAT(
+      check(sends + "versioned_notifications_topics = v2\ntopics = nova's\n"),
+      ElementsAre(HasSubstr("nova.conf:4: [notifications] versioned_notifications_topics has "
+                            "'v2', which is not in [listener] topics")));
+  EXPECT_THAT(check(sends + "versioned_notifications_topics = versioned_notifications\n"),
+              IsEmpty());
 }
 
 TEST(Settings, DeviceSpecErrorsNameTheLine) {
