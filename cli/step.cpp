@@ -123,6 +123,7 @@ int run_step_test(Session& session, const StepTestOptions& options, std::ostream
   command.path = step->command;
   command.input = step_input(*record, *step, true);
   command.timeout_ms = step->timeout_ms;
+  command.network = step->network;
   err << command.input << '\n';
   Lines lines(err);
   nvme::StopFlag never;

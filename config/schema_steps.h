@@ -77,6 +77,11 @@ inline constexpr std::array kStepOptions = {
         {.name = "abortable",
          .fallback = "true",
          .help = "false: `reclaim device abort` is refused while the step runs."}),
+    kStep.option<&OperatorStep::network>(
+        {.name = "network",
+         .fallback = "false",
+         .help = "true: the command may open network connections. false: it has sockets of this "
+                 "host only (AF_UNIX, AF_NETLINK)."}),
     kStep.option<&OperatorStep::verifies>(
         {.name = "verifies",
          .fallback = "false",

@@ -34,6 +34,9 @@ void check_hold(const Reading& reading, std::string_view group, const OperatorSt
   if (step.verifies) {
     reading.read.complain(group, "verifies", " is set, and a hold verifies nothing: leave it out");
   }
+  if (step.network) {
+    reading.read.complain(group, "network", " is set, and a hold runs nothing: leave it out");
+  }
 }
 
 void check_command(const Reading& reading, std::string_view group, const OperatorStep& step,

@@ -30,6 +30,7 @@ struct OperatorStep {
   // What the device is bound to while the step runs: kKeepDriver, "none", or a driver's name.
   std::string driver{kKeepDriver};
   bool abortable = true;
+  bool network = false;    // its command may open connections
   bool verifies = false;   // its success shows that nothing of the tenant's is left
   int approvals = 1;       // of a hold: how many operators have to agree
   std::string args;        // a JSON object as text, handed to the command

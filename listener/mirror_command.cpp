@@ -14,6 +14,7 @@ Status ConfinedMirrorCommand::run(const std::string& path) {
   command.path = path_;
   command.argument = path;
   command.silent = true;
+  command.network = true;
   command.timeout_ms = kTimeoutMs;
   const auto report = nvme::run_command(
       command, options_, [](const nvme::CommandProgress& /*said*/) {}, stop_, clock_, log_);

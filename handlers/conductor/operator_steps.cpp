@@ -49,6 +49,7 @@ void OperatorSteps::run_command(const Record& record, const OperatorStep& step, 
   command.sha256 = locked_digest(record.plan[record.step_index]);
   command.input = step_input(record, step);
   command.timeout_ms = step.timeout_ms;
+  command.network = step.network;
   if (const auto driver = nvme::parse_step_driver(step.driver); driver && record.by_steps) {
     command.driver = *driver;
   }

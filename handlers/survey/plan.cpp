@@ -136,6 +136,7 @@ CleanStep as_plan_step(const OperatorStep& step) {
     add("command", json_string(step.command, allocator));
     add("driver", json_string(step.driver, allocator));
     add("verifies", rapidjson::Value(step.verifies));
+    if (step.network) add("network", rapidjson::Value(true));
   }
   add("abortable", rapidjson::Value(step.abortable));
   add("stage", rapidjson::StringRef(step.stage == StepStage::before ? "before" : "after"));

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <utility>
 
+#include "nvme/command/confine.h"
+
 namespace reclaim::nvme {
 namespace {
 
@@ -72,6 +74,7 @@ struct Plan {
   int errors;
   int failure;  // closed by exec; an errno is written to it otherwise
   int procs;    // cgroup.procs of the child's own cgroup, or -1
+  bool network;
   pid_t parent;
 };
 
@@ -95,7 +98,6 @@ void reset_signals() {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) give_up(plan);
   if (::getppid() != plan.parent) ::_exit(127);  // it died before that
   if (plan.procs >= 0 && ::write(plan.procs, "0", 1) != 1) give_up(plan);
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up(plan);
   if (::dup2(plan.input, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
       ::dup2(plan.errors, STDERR_FILENO) < 0) {
     give_up(plan);
@@ -112,6 +114,7 @@ void reset_signals() {
   if (::chdir("/") != 0) give_up(now);
   (void)::umask(077);
   reset_signals();
+  if (!confine(plan.network)) give_up(now);
   std::array<char*, 3> arguments{const_cast<char*>(plan.path), const_cast<char*>(plan.argument),
                                  nullptr};
   static constexpr char kPath[] =
@@ -124,9 +127,8 @@ void reset_signals() {
 
 }  // namespace
 
-Result<CommandChild> CommandChild::start(const CommandOptions& options, const std::string& path,
-                                         const std::string& argument, const std::string& input) {
-  const UniqueFd in = file_of(input);
+Result<CommandChild> CommandChild::start(const CommandOptions& options, const Command& command) {
+  const UniqueFd in = file_of(command.input.empty() ? "" : command.input + "\n");
   if (!in.valid()) return Error{Errc::failed, "no memory for its input"};
   auto out = make_pipe();
   auto err = make_pipe();
@@ -139,13 +141,14 @@ Result<CommandChild> CommandChild::start(const CommandOptions& options, const st
   if (!cgroup.empty()) {
     procs = UniqueFd(::open((cgroup + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
   }
-  const Plan plan{path.c_str(),
-                  argument.empty() ? nullptr : argument.c_str(),
+  const Plan plan{command.path.c_str(),
+                  command.argument.empty() ? nullptr : command.argument.c_str(),
                   in.get(),
                   out->write.get(),
                   err->write.get(),
                   failure->write.get(),
                   procs.valid() ? procs.get() : -1,
+                  command.network,
                   ::getpid()};
   const pid_t pid = ::fork();
   if (pid == 0) run_child(plan);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "nvme/command/command.h"
 #include "nvme/command/options.h"
 #include "state/base/result.h"
 #include "state/base/unique_fd.h"
@@ -16,10 +17,8 @@ namespace reclaim::nvme {
 
 class CommandChild final {
  public:
-  // Runs `path` with `argument`, if that is not empty, and with `input` as its standard input.
   // Errc::failed: it could not be begun.
-  static Result<CommandChild> start(const CommandOptions& options, const std::string& path,
-                                    const std::string& argument, const std::string& input);
+  static Result<CommandChild> start(const CommandOptions& options, const Command& command);
   // Ends all that it started.
   ~CommandChild();
   CommandChild(CommandChild&& other) noexcept;

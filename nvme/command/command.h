@@ -14,9 +14,10 @@ namespace reclaim::nvme {
 struct Command {
   std::string path;      // absolute
   std::string sha256;    // lower-case hex that the plan has locked in; empty: not known yet
-  std::string input;     // one JSON object, for standard input; empty: there is none
+  std::string input;     // one JSON object, a line of standard input; empty: none
   std::string argument;  // its only one; empty: none
   bool silent = false;   // it speaks no protocol: what it writes is logged
+  bool network = false;  // it may open connections; false: none beyond this host
   std::int64_t timeout_ms = 900'000;
   StepDriver driver;  // of a function that is no drive: what it is bound to meanwhile
 };

@@ -213,8 +213,7 @@ Result<CommandReport> run_command(const Command& command, const CommandOptions& 
                              "starts over",
                              command.path)};
   }
-  auto child = CommandChild::start(options, command.path, command.argument,
-                                   command.input.empty() ? "" : command.input + "\n");
+  auto child = CommandChild::start(options, command);
   if (!child) return child.error().wrap("command " + command.path);
   return Run(command, options, on_progress, stop, clock, log)
       .to_the_end(*std::move(child), *sha256);

@@ -26,6 +26,7 @@ TEST(StepSections, AreReadWhole) {
       with("[clean]\nautomated = false\ninterfaces = firmware, nvme\n"
            "[step:reflash]\ninterface = firmware\ncommand = /usr/libexec/reflash\npriority = 60\n"
            "devices = {\"vendor_id\": \"15b3\"}\ntimeout_s = 30\nabortable = no\nverifies = yes\n"
+           "network = yes\n"
            "args = {\"image\": \"/x.bin\"}\n"
            "[step:eyes]\ninterface = hold\npriority = 55\napprovals = 2\ndevices = {}\n"));
   EXPECT_THAT(texts(checked.problems), IsEmpty());
@@ -39,6 +40,7 @@ TEST(StepSections, AreReadWhole) {
   EXPECT_EQ(step.timeout_ms, 30'000);
   EXPECT_FALSE(step.abortable);
   EXPECT_TRUE(step.verifies);
+  EXPECT_TRUE(step.network);
   EXPECT_EQ(step.driver, "keep");
   EXPECT_EQ(step.stage, StepStage::before);
   EXPECT_EQ(step.args, R"({"image":"/x.bin"})");

@@ -57,7 +57,8 @@ struct OwnSteps : ::testing::Test {
   void start() {
     world->start_worker();
     world->drives->on_command = [this](const nvme::Command& command) {
-      ran.push_back(command.path + " in " + std::string(to_string(world->record().stage)));
+      ran.push_back(command.path + (command.network ? " with network" : "") + " in " +
+                    std::string(to_string(world->record().stage)));
       inputs.push_back(command.input);
     };
   }
@@ -87,10 +88,12 @@ struct OwnSteps : ::testing::Test {
 };
 
 TEST_F(OwnSteps, RunInTheirPlacesAndAreInTheCertificate) {
-  begin({step("audit", 10, StepStage::after), step("reflash", 60), step("early", 95)});
+  OperatorStep early = step("early", 95);
+  early.network = true;
+  begin({step("audit", 10, StepStage::after), step("reflash", 60), early});
   leave();
-  EXPECT_THAT(ran, ElementsAre("/steps/early in preparing", "/steps/reflash in preparing",
-                               "/steps/audit in concluding"));
+  EXPECT_THAT(ran, ElementsAre("/steps/early with network in preparing",
+                               "/steps/reflash in preparing", "/steps/audit in concluding"));
   EXPECT_EQ(world->releases, 1U);
   EXPECT_EQ(world->record().stage, Stage::available);
   const std::string& findings = world->record().findings;

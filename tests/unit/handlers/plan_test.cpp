@@ -167,6 +167,9 @@ TEST(OwnPlan, IsLockedInByDefinitionAndDigest) {
   changed[0].args = "{}";
   EXPECT_FALSE(definition_of(step, changed));
   EXPECT_EQ(locked_digest(with_own_steps(plan, changed, options)[4]), "");
+  changed = steps;
+  changed[0].network = true;
+  EXPECT_FALSE(definition_of(step, changed));
   EXPECT_FALSE(definition_of(plan[0], steps)) << "a built-in one";
   EXPECT_EQ(with_own_steps(plan, {}, options),
             make_plan(nvme::EraseMethod::overwrite, {}, options));
