@@ -38,7 +38,9 @@ void check_arq(const Arq& arq) {
 }
 
 void check_payload(std::string_view payload, const ArqRow& row) {
-  const Result<Arq> arq = decode_arq_payload(payload, row);
+  // As every message is read, before anything of it is: half a surrogate is replaced.
+  std::string paired;
+  const Result<Arq> arq = decode_arq_payload(json::pair_surrogates(payload, paired), row);
   if (arq) check_arq(*arq);
   // The same as it stands on the bus.
   const std::string message = R"({"event_type": ")" + std::string(row.event_type) +
