@@ -148,7 +148,7 @@ done
 began=$SECONDS
 build 2>&1 | counted 2 Build || failed "the build failed"
 finished
-version=$(build/test/reclaim --version)
+version=$(build/test/reclaim --version | head -n 1)
 step 2 Build "$version, $((SECONDS - began)) s"
 
 rm -f "$log"

@@ -17,6 +17,7 @@
 #include "nvme/host/sysfs.h"
 #include "state/certificate/file_ledger.h"
 #include "state/certificate/signing_key.h"
+#include "version.h"
 
 namespace reclaim::cli {
 namespace {
@@ -360,6 +361,7 @@ void check_host_and_services(Session& session, const DoctorOptions& options, Cha
 }
 
 void check_all(Session& session, const DoctorOptions& options, Chart& chart) {
+  check_compiled_in(kCompiledIn, chart);
   check_security(session.settings(), options.files, chart);
   if (options.api) {
     check_redis(session, chart);

@@ -77,7 +77,9 @@ class Chart final {
 // What the configuration leaves open to others: on the wire, in Redis, in files.
 void check_security(const config::Settings& settings, const std::vector<std::string>& files,
                     Chart& chart);
-// The same of an endpoint that the catalog names.
+// What is compiled in ("PACKAGE VERSION"), and so not updated by apt; empty: nothing is.
+void check_compiled_in(const std::string& what, Chart& chart);
+// The same as check_security() of an endpoint that the catalog names.
 void check_endpoint(const std::string& service, const std::string& url, Chart& chart);
 
 // Whether somebody claims a drive that is there beside the entry that counts.

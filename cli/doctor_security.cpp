@@ -21,6 +21,11 @@ void check_security(const config::Settings& settings, const std::vector<std::str
   }
 }
 
+void check_compiled_in(const std::string& what, Chart& chart) {
+  if (what.empty()) return;
+  chart.ok("compiled in", what + ": apt does not update it, a newer package of Reclaim does");
+}
+
 void check_endpoint(const std::string& service, const std::string& url, Chart& chart) {
   if (!config::in_the_clear(url)) return;
   chart.warning(kCheck, fmt::format("{}: tokens go to {} in the clear", service, url),

@@ -224,6 +224,12 @@ void add_machine(CLI::App& app, CommandLine& line) {
   });
 }
 
+std::string version_text() {
+  std::string text = std::string("reclaim ") + kVersion;
+  if (*kCompiledIn != '\0') text += std::string("\ncompiled in: ") + kCompiledIn;
+  return text;
+}
+
 // CLI11's own words, but for what it does not understand: it would only say what it misses. Every
 // mistake of the caller's ends with 2.
 int explain_mistake(const CLI::App& app, const CLI::ParseError& error) {
@@ -242,7 +248,7 @@ int parse(int argc, char** argv, CommandLine& line) {
       "Reclaim gives passthrough devices back to an OpenStack cloud: it erases a tenant's NVMe "
       "drive, verifies the erasure, and only then un-reserves it in Placement.",
       "reclaim"};
-  app.set_version_flag("--version", std::string("reclaim ") + kVersion);
+  app.set_version_flag("--version", version_text());
   app.require_subcommand(1);
   app.fallthrough();
   repeatable(app.add_option("--config-file", line.files.config_files,

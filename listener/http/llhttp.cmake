@@ -1,5 +1,7 @@
 # llhttp reads HTTP, as Node.js does. Debian 13 packages it as a library (libllhttp-dev), Debian 12
-# as the C sources in node-llhttp; those are compiled here, in llhttp's strict mode.
+# as the C sources in node-llhttp; those are compiled here, in llhttp's strict mode. apt does not
+# update what is compiled in, so the binary tells its package and version (state/version.h.in).
+set(RECLAIM_COMPILED_IN "")
 pkg_check_modules(LLHTTP IMPORTED_TARGET libllhttp)
 if(LLHTTP_FOUND)
   add_library(llhttp ALIAS PkgConfig::LLHTTP)
@@ -13,4 +15,7 @@ else()
   target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
   target_compile_options(llhttp PRIVATE -w)
   target_link_libraries(llhttp PRIVATE reclaim_options)  # hardened as what is ours
+  execute_process(COMMAND dpkg-query --show "--showformat=\${Package} \${Version}" node-llhttp
+    OUTPUT_VARIABLE RECLAIM_COMPILED_IN COMMAND_ERROR_IS_FATAL ANY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${LLHTTP_SOURCES}/llhttp.c)
 endif()

@@ -20,6 +20,19 @@ def said(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+def look_at_llhttp(components, needed, told):
+    """It is loaded, or its package and version stand in the bill and in what --version says."""
+    if any(library.startswith("libllhttp") for library in needed):
+        if "llhttp" in told:
+            yield "llhttp is loaded, and --version says that it is compiled in"
+        return
+    of_it = [each for each in components if each["name"] == "node-llhttp"]
+    if not of_it or {"name": "reclaim:used", "value": "compiled in"} not in of_it[0]["properties"]:
+        yield "llhttp is compiled in, and not there"
+    elif f"\ncompiled in: node-llhttp {of_it[0]['version']}\n" not in told:
+        yield f"--version does not say that node-llhttp {of_it[0]['version']} is compiled in"
+
+
 def look_at(bill, needed):
     if (bill["bomFormat"], bill["specVersion"]) != ("CycloneDX", "1.5"):
         yield "it is not CycloneDX 1.5"
@@ -54,6 +67,8 @@ def main():
     made = [said("/usr/bin/python3", SCRIPT, binary, build, "1.2.3") for _ in range(2)]
     needed = re.findall(r"NEEDED +(lib\S+)", said("objdump", "-p", binary))
     complaints = list(look_at(json.loads(made[0]), needed))
+    complaints += look_at_llhttp(json.loads(made[0])["components"], needed,
+                                 said(binary, "--version"))
     if made[0] != made[1]:
         complaints.append("made twice, it is not the same")
     for complaint in complaints:

@@ -47,6 +47,18 @@ std::vector<std::string> api(const std::string& text) {
   return lines(chart);
 }
 
+TEST(DoctorCompiledIn, IsNamedWithItsVersion) {
+  const auto look = [](const std::string& what) {
+    Chart chart;
+    check_compiled_in(what, chart);
+    return lines(chart);
+  };
+  EXPECT_THAT(look("node-llhttp 8.1.0"),
+              ElementsAre("compiled in ok: node-llhttp 8.1.0: apt does not update it, a newer "
+                          "package of Reclaim does"));
+  EXPECT_THAT(look(""), IsEmpty());
+}
+
 TEST(DoctorRedisTls, WhatProtectsTheConnectionAndForHowLong) {
   RedisOptions redis;
   const WallMs now{1'700'000'000'000};
