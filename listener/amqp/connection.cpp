@@ -33,6 +33,10 @@ amqp_table_entry_t entry(const char* name, std::uint8_t kind) {
 
 }  // namespace
 
+bool is_lost(amqp_connection_state_t connection) {
+  return amqp_get_rpc_reply(connection).reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION;
+}
+
 amqp_table_entry_t entry_of(const char* name, std::string_view text) {
   amqp_table_entry_t out = entry(name, AMQP_FIELD_KIND_UTF8);
   out.value.value.bytes = bytes(text);

@@ -33,6 +33,10 @@ using AmqpConnection = std::unique_ptr<amqp_connection_state_t_, CloseAmqpConnec
   return out;
 }
 
+// The last call failed in librabbitmq, such as at a frame beyond the agreed size. The connection
+// must not be read again, not even to say goodbye: librabbitmq 0.11 would write behind its buffer.
+[[nodiscard]] bool is_lost(amqp_connection_state_t connection);
+
 // An entry of a table; a text must outlive the call.
 [[nodiscard]] amqp_table_entry_t entry_of(const char* name, std::string_view text);
 [[nodiscard]] amqp_table_entry_t entry_of(const char* name, std::int64_t number);

@@ -187,6 +187,7 @@ Result<AmqpConsuming> connect_and_consume(const AmqpOptions& options, std::size_
 }
 
 void close_politely(AmqpConnection connection, int timeout_ms) {
+  if (is_lost(connection.get())) return;
   const timeval timeout = to_timeval(timeout_ms);
   if (amqp_set_rpc_timeout(connection.get(), &timeout) != AMQP_STATUS_OK) return;
   (void)amqp_connection_close(connection.get(), AMQP_REPLY_SUCCESS);

@@ -19,6 +19,14 @@ class Channel final {
     return check_reply(connection_, amqp_get_rpc_reply(connection_));
   }
 
+  // Makes a call on the channel, and gives its answer. None is made once librabbitmq has failed.
+  template <typename Call>
+  [[nodiscard]] Status call(Call&& make) {
+    if (is_lost(connection_)) return check_reply(connection_, amqp_get_rpc_reply(connection_));
+    (void)make();
+    return answer();
+  }
+
   // The answer to the call just made. After a closed channel a fresh one stands ready.
   [[nodiscard]] Status answer() {
     const amqp_rpc_reply_t reply = amqp_get_rpc_reply(connection_);
@@ -41,9 +49,10 @@ class Channel final {
 enum class Durability { absent, transient, durable };
 
 Status declare_exchange(Channel& channel, const std::string& exchange, bool passive, bool durable) {
-  (void)amqp_exchange_declare(channel.raw(), kConsumeChannel, bytes(exchange), bytes("topic"),
-                              passive ? 1 : 0, durable ? 1 : 0, 0, 0, amqp_empty_table);
-  return channel.answer();
+  return channel.call([&] {
+    return amqp_exchange_declare(channel.raw(), kConsumeChannel, bytes(exchange), bytes("topic"),
+                                 passive ? 1 : 0, durable ? 1 : 0, 0, 0, amqp_empty_table);
+  });
 }
 
 // A passive declare tells only that it exists. Its durability is found by declaring it as we expect
@@ -87,9 +96,10 @@ Status declare_queue(Channel& channel, const QueueWish& wish, bool passive) {
   }
   const amqp_table_t table{static_cast<int>(arguments.size()), arguments.data()};
   const bool durable = wish.durable || wish.type == QueueType::quorum;
-  (void)amqp_queue_declare(channel.raw(), kConsumeChannel, bytes(wish.name), passive ? 1 : 0,
-                           durable ? 1 : 0, 0, 0, table);
-  return channel.answer();
+  return channel.call([&] {
+    return amqp_queue_declare(channel.raw(), kConsumeChannel, bytes(wish.name), passive ? 1 : 0,
+                              durable ? 1 : 0, 0, 0, table);
+  });
 }
 
 // True: it was there before.
@@ -131,9 +141,10 @@ Error stream_refused(const std::string& queue) {
 
 Status bind(Channel& channel, const AmqpOptions& options, const std::string& exchange) {
   for (const std::string& key : options.routing_keys) {
-    (void)amqp_queue_bind(channel.raw(), kConsumeChannel, bytes(options.queue), bytes(exchange),
-                          bytes(key), amqp_empty_table);
-    const Status bound = channel.answer();
+    const Status bound = channel.call([&] {
+      return amqp_queue_bind(channel.raw(), kConsumeChannel, bytes(options.queue), bytes(exchange),
+                             bytes(key), amqp_empty_table);
+    });
     if (!bound) {
       return bound.error().wrap(
           fmt::format("binding queue '{}' to exchange '{}'", options.queue, exchange));

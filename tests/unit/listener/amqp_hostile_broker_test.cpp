@@ -1,0 +1,189 @@
+// What a broker, or who stands between, may say to end a worker by librabbitmq's assertions, or to
+// write into its memory: each ends the connection and nothing else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "listener/amqp/connector.h"
+#include "listener/amqp/link.h"
+#include "tests/unit/listener/hostile_broker.h"
+
+namespace reclaim::listener {
+namespace {
+
+using hostile::frame;
+using hostile::HostileBroker;
+using hostile::kBodyFrame;
+using hostile::kHeaderFrame;
+using hostile::kHeartbeatFrame;
+using hostile::kMethodFrame;
+using hostile::long_text;
+using hostile::method;
+using hostile::method_id;
+using hostile::number;
+
+constexpr int kDeadlineMs = 100'000;
+
+struct Words {
+  const char* name;
+  std::string bytes;
+};
+
+std::string deliver(int channel) {
+  return method(channel, method_id(60, 60),
+                number(0, 1) + number(1, 8) + number(0, 1) + number(0, 1) + number(0, 1));
+}
+
+std::string header(int channel, std::uint64_t body_bytes, const std::string& properties) {
+  return frame(kHeaderFrame, channel,
+               number(60, 2) + number(0, 2) + number(body_bytes, 8) + properties);
+}
+
+// A table with one entry, an array in an array in an array …, as deep as a frame can be.
+std::string nested_arrays() {
+  std::string inside;
+  constexpr std::size_t kDepth = 20'000;
+  std::string out;
+  for (std::size_t left = kDepth; left > 0; --left) out += "A" + number((left - 1) * 5, 4);
+  return long_text(number(1, 1) + "k" + out);
+}
+
+const std::vector<Words>& words() {
+  const std::string rest(200'000, 'A');
+  static const std::vector<Words> kAll{
+      {"AFrameBeyondTheAgreedSize", "\x01" + number(1, 2) + number(0x7ffffff0, 4) + rest},
+      {"AFrameOfTwoGibibytes", "\x01" + number(1, 2) + number(0xffffffff, 4) + rest},
+      {"AFrameBeyondTheAgreedSizeInPieces",
+       "\x01" + number(1, 2) + number(131'072, 4) + rest + "\xCE"},
+      {"AMethodWithoutItsNumber", frame(kMethodFrame, 1, "")},
+      {"AMethodWithHalfItsNumber", frame(kMethodFrame, 1, number(0, 2))},
+      {"AHeaderWithoutItsSize", deliver(1) + frame(kHeaderFrame, 1, number(60, 2))},
+      {"AWrongEnd", method(1, method_id(20, 11), number(0, 4)).replace(15, 1, "x")},
+      {"AnUnknownFrame", frame(9, 1, rest.substr(0, 1000))},
+      {"AnUnknownMethod", method(1, method_id(999, 1))},
+      {"AMethodOfTheClient", method(1, method_id(60, 40), number(0, 5))},
+      {"AMethodCutShort", method(1, method_id(60, 60), number(200, 1))},
+      {"ATextLongerThanItsFrame",
+       method(0, method_id(10, 10), number(9, 2) + number(0, 4) + number(0x7fffffff, 4))},
+      {"ABodyOnChannelZero", frame(kBodyFrame, 0, "body")},
+      {"AHeaderOnChannelZero", header(0, 4, number(0, 2))},
+      {"AHeartbeatOnAnotherChannel", frame(kHeartbeatFrame, 7, "")},
+      {"AHeartbeatWithAPayload", frame(kHeartbeatFrame, 0, rest.substr(0, 1000))},
+      {"ADeliveryOnAnotherChannel",
+       deliver(7) + header(7, 4, number(0, 2)) + frame(kBodyFrame, 7, "body")},
+      {"AHeaderWithoutADelivery", header(1, 4, number(0, 2))},
+      {"ABodyWithoutAHeader", deliver(1) + frame(kBodyFrame, 1, "body")},
+      {"ABodyLargerThanAnnounced",
+       deliver(1) + header(1, 4, number(0, 2)) + frame(kBodyFrame, 1, "larger than that")},
+      {"AnEmptyBodyForAnAnnouncedOne",
+       deliver(1) + header(1, 4, number(0, 2)) + frame(kBodyFrame, 1, "")},
+      {"ABodyOfAllBytesThereAre", deliver(1) + header(1, ~std::uint64_t{0}, number(0, 2)) +
+                                      frame(kBodyFrame, 1, rest.substr(0, 1000))},
+      {"PropertiesThatAreNotThere", deliver(1) + header(1, 4, number(0xfffe, 2))},
+      {"ADeepTable", deliver(1) + header(1, 4, number(0x2000, 2) + nested_arrays())},
+      {"ASecondConsumeOk", HostileBroker::consume_ok()},
+      {"AProtocolHeader", std::string("AMQP\0\0\x09\x01", 8)},
+  };
+  return kAll;
+}
+
+std::string the_end() {
+  return method(0, method_id(10, 50),
+                number(320, 2) + number(3, 1) + "end" + number(0, 2) + number(0, 2));
+}
+
+struct AmqpHostile : ::testing::TestWithParam<Words> {
+  static AmqpOptions options_for(const HostileBroker& broker) {
+    AmqpOptions options;
+    options.hosts = {{"127.0.0.1", broker.port, "guest", "guest"}};
+    options.exchanges = {"nova"};
+    options.routing_keys = {"versioned_notifications.info"};
+    options.connect_timeout_ms = kDeadlineMs;
+    return options;
+  }
+  static std::string attempt(const HostileBroker& broker) {
+    const std::atomic<bool> cancelled = false;
+    const auto made = connect_and_consume(options_for(broker), 0, cancelled);
+    return made ? "connected" : made.error().what;
+  }
+};
+
+TEST(AmqpBroker, OneThatSaysNothingWrongIsConsumedFrom) {
+  const HostileBroker broker({});
+  EXPECT_EQ(AmqpHostile::attempt(broker), "connected");
+}
+
+TEST_P(AmqpHostile, AsTheAnswerToALogin) {
+  const HostileBroker broker({{hostile::kStart, {GetParam().bytes + the_end()}}});
+  EXPECT_THAT(AmqpHostile::attempt(broker), ::testing::HasSubstr("RabbitMQ at 127.0.0.1"));
+}
+
+TEST_P(AmqpHostile, AsTheAnswerToACall) {
+  const HostileBroker broker({{hostile::kChannelOpen, {GetParam().bytes + the_end()}}});
+  EXPECT_THAT(AmqpHostile::attempt(broker), ::testing::HasSubstr("RabbitMQ at 127.0.0.1"));
+}
+
+// Whose failure other calls follow.
+TEST_P(AmqpHostile, AsTheAnswerToADeclaration) {
+  const std::string no_such_queue =
+      method(1, method_id(20, 40), number(404, 2) + number(0, 1) + number(0, 4));
+  const HostileBroker broker(
+      {{hostile::kQueueDeclare, {no_such_queue, GetParam().bytes + the_end()}}});
+  EXPECT_THAT(AmqpHostile::attempt(broker), ::testing::HasSubstr("RabbitMQ at 127.0.0.1"));
+}
+
+TEST_P(AmqpHostile, WhileConsuming) {
+  const HostileBroker broker(
+      {{hostile::kConsume, {HostileBroker::consume_ok() + GetParam().bytes + the_end()}}});
+  uv::Loop loop;
+  NullLogger quiet;
+  bool lost = false;
+  std::unique_ptr<AmqpLink> link;
+  auto made = AmqpLink::create(
+      loop.raw(), options_for(broker), quiet,
+      {[](const AmqpDelivery&) {},
+       [&lost](const AmqpState& state) { lost = lost || !state.last_error.empty(); }});
+  ASSERT_TRUE(made.ok());
+  (*made)->start();
+  bool late = false;
+  uv::Timer patience(loop.raw());
+  patience.start(kDeadlineMs, 0, [&late] { late = true; });
+  while (!lost && !late) loop.run_once();
+  EXPECT_TRUE(lost);
+  bool stopped = false;
+  (*made)->stop([&stopped] { stopped = true; });
+  while (!stopped && !late) loop.run_once();
+  EXPECT_TRUE(stopped);
+}
+
+TEST(AmqpHostileLogin, AMechanismsListWithoutAnythingOrWithEverythingIsNotOurs) {
+  for (const std::string& mechanisms :
+       {std::string(), std::string(" "), std::string("PLAI"), std::string(100'000, ' ')}) {
+    const HostileBroker broker({{hostile::kStart, {HostileBroker::start("", mechanisms)}}});
+    EXPECT_THAT(AmqpHostile::attempt(broker), ::testing::HasSubstr("login")) << mechanisms.size();
+  }
+}
+
+TEST(AmqpHostileLogin, DeepPropertiesOfTheServerAreAnErrorOrNothing) {
+  const HostileBroker broker(
+      {{hostile::kStart, {HostileBroker::start(nested_arrays().substr(4), "PLAIN")}}});
+  EXPECT_FALSE(AmqpHostile::attempt(broker).empty());
+}
+
+// A frame_max of 1 to 7 leaves no room for a frame.
+TEST(AmqpHostileLogin, AFrameSizeThatHoldsNoFrameIsAnError) {
+  for (const std::uint64_t frame_max : {1U, 7U, 8U, 100U}) {
+    const HostileBroker broker(
+        {{method_id(10, 11),
+          {method(0, method_id(10, 30), number(0, 2) + number(frame_max, 4) + number(0, 2))}}});
+    EXPECT_FALSE(AmqpHostile::attempt(broker).empty()) << frame_max;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Words, AmqpHostile, ::testing::ValuesIn(words()),
+                         [](const auto& words) { return words.param.name; });
+
+}  // namespace
+}  // namespace reclaim::listener
