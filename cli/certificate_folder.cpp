@@ -2,18 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <ostream>
-
-#include "state/base/visible.h"
 #include "state/certificate/chain.h"
 #include "state/certificate/file_ledger.h"
 
 namespace reclaim::cli {
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
 
 std::string folder_of(const config::Settings& settings, const CertificateOptions& options) {
   return options.folder.empty() ? certificates_folder(settings.state_path) : options.folder;

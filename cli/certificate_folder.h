@@ -2,20 +2,17 @@
 // verified with, and all of it at once. Blocks; thread: the command's.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "cli/certificate_report.h"
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "config/settings.h"
 #include "state/base/result.h"
 #include "state/certificate/signing_key.h"
 
 namespace reclaim::cli {
-
-// One line on `err`, and the exit code 1.
-int complain(std::ostream& err, const Error& error);
 
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
                                     const CertificateOptions& options);

@@ -2,8 +2,8 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "config/udev_rules.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 
@@ -16,10 +16,7 @@ int run_config_udev(Session& session, const ConfigUdevOptions& /*options*/, std:
   }
   const auto found = session.wait<std::vector<nvme::DriveFacts>>(
       [&](auto done) { session.drives().discover({}, std::move(done)); });
-  if (!found) {
-    err << "reclaim: " << visible(found.error().what) << '\n';
-    return 1;
-  }
+  if (!found) return complain(err, found.error());
   std::vector<config::HostDrive> drives;
   for (const nvme::DriveFacts& drive : *found) {
     drives.push_back({drive.address, drive.vendor_id, drive.device_id});

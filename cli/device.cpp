@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/confirm.h"
 #include "cli/device_order.h"
 #include "cli/device_targets.h"
@@ -29,11 +30,6 @@ constexpr std::int64_t kPatienceMs = 5'000;  // then it is said what is waited f
 constexpr std::int64_t kLookEveryMs = 200;
 constexpr std::int64_t kWorkersEveryMs = 10'000;
 constexpr std::size_t kShownMax = 50;  // of what is asked about
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
 
 std::string name_of(const Record& record) {
   return fmt::format("{} {}", record.host, to_string(record.address));
@@ -77,8 +73,7 @@ class DeviceOrderRun final {
     }
     if (options_.order == OrderKind::maintenance_on && order->mac.empty()) {
       err_ << "note: the order is not authenticated, so its maintenance ends after a day, or when "
-              "the "
-              "worker is started again: run it as root on host "
+              "the worker is started again: run it as root on host "
            << visible(record.host) << ", or with the key of orders\n";
     }
     sent_[record.host].push_back({record, *std::move(order)});

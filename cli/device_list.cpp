@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/device_targets.h"
 #include "cli/record_cells.h"
 #include "cli/records.h"
@@ -21,11 +22,6 @@
 
 namespace reclaim::cli {
 namespace {
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
 
 int print(const Result<std::string>& text, std::ostream& out, std::ostream& err) {
   if (!text) return complain(err, text.error());

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/doctor_checks.h"
 #include "cli/doctor_unit.h"
 #include "nvme/host/sysfs.h"
@@ -382,10 +383,7 @@ int run_doctor(Session& session, const DoctorOptions& options, std::ostream& out
   const bool here = options.api || options.inside_unit;
   if (here || !check_in_unit(options.request, chart)) check_all(session, options, chart);
   const auto text = format_list(chart.table(), options.view);
-  if (!text) {
-    err << "reclaim: " << text.error().what << '\n';
-    return 1;
-  }
+  if (!text) return complain(err, text.error());
   out << *text;
   return chart.failed() ? 1 : 0;
 }

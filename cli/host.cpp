@@ -5,18 +5,13 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/confirm.h"
 #include "cli/device_targets.h"
 #include "cli/records.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
 
 // What an earlier drain has begun counts as long as it goes on.
 std::vector<std::string> addresses_of(const std::vector<Record>& records, bool end) {

@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "state/base/durable_file.h"
 #include "state/base/log.h"
 #include "state/base/uuid.h"
@@ -40,11 +41,6 @@ std::optional<Key> key_at(const std::string& path) {
   auto key = Key::load(path);
   if (!key) return std::nullopt;
   return *std::move(key);
-}
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << error.what << '\n';
-  return 1;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/session.h"
 #include "state/certificate/order_key.h"
 
@@ -35,10 +36,7 @@ Result<std::string> line_for(const std::string& path, const std::string& host) {
 int run_order_key(Session& session, const OrderKeyOptions& options, std::ostream& out,
                   std::ostream& err) {
   const auto line = line_for(session.settings().order_key_file, options.host);
-  if (!line) {
-    err << "reclaim: " << line.error().what << '\n';
-    return 1;
-  }
+  if (!line) return complain(err, line.error());
   out << *line << '\n';
   return 0;
 }

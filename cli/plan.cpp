@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/plan_registration.h"
 #include "handlers/arq/book.h"
 #include "handlers/conductor/policy_of.h"
@@ -16,7 +17,6 @@
 #include "handlers/survey/plan.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/survey.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -160,10 +160,7 @@ Result<Known> look(Session& session, const ConductorPolicies& policies, std::ost
 int run_plan(Session& session, const PlanOptions& options, std::ostream& out, std::ostream& err) {
   const ConductorPolicies policies = policies_of(session.settings());
   auto known = look(session, policies, err);
-  if (!known) {
-    err << "reclaim: " << visible(known.error().what) << '\n';
-    return 1;
-  }
+  if (!known) return complain(err, known.error());
   Table devices{{"Address", "Provider", "Model", "Serial", "Verdict", "Method", "Class", "Verify",
                  "Steps", "Policy", "Why"},
                 {},
@@ -201,7 +198,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
                                      std::move(done));
           });
       if (!findings) {
-        err << "reclaim: " << to_string(address) << ": " << visible(findings.error().what) << '\n';
+        complain(err, findings.error().wrap(to_string(address)));
       } else {
         for (const nvme::GuardFinding& finding : *findings) {
           guards.rows.push_back({to_string(address), finding.guard,
@@ -221,10 +218,7 @@ int run_plan(Session& session, const PlanOptions& options, std::ostream& out, st
     devices.rows.push_back(std::move(row));
   }
   const auto text = format_list(options.guards ? guards : devices, options.view);
-  if (!text) {
-    err << "reclaim: " << text.error().what << '\n';
-    return 1;
-  }
+  if (!text) return complain(err, text.error());
   out << *text;
   return 0;
 }

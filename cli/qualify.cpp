@@ -12,6 +12,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/device_lock.h"
 #include "cli/interruptible_work.h"
 #include "cli/progress_line.h"
@@ -24,7 +25,6 @@
 #include "nvme/host/signatures.h"
 #include "nvme/qualify/media.h"
 #include "nvme/qualify/trial.h"
-#include "state/base/visible.h"
 #include "version.h"
 
 namespace reclaim::cli {
@@ -440,11 +440,6 @@ Error Qualifier::say_what_is_left(const Error& error) const {
                fmt::format("{}; test patterns are on the drive, whole or in part; {}", error.what,
                            of_another ? kLeaveIt : kAgain),
                error.raw};
-}
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
 }
 
 // As it is written on the drive's label and in no place that a slip of the address would show.

@@ -7,12 +7,12 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/doctor_checks.h"
 #include "cli/fleet_status.h"
 #include "cli/journal.h"
 #include "cli/records.h"
 #include "state/base/fields.h"
-#include "state/base/visible.h"
 
 namespace reclaim::cli {
 namespace {
@@ -20,11 +20,6 @@ namespace {
 constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::int64_t kWatchEveryMs = 2'000;
 constexpr int kAttentionExit = 3;
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
 
 // Of each host what its journal has of the last day, so that a watch reads only what is new.
 using Journals = std::map<std::string, JournalPage>;

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/records.h"
 #include "handlers/survey/plan.h"
 #include "handlers/survey/step_input.h"
@@ -16,11 +17,6 @@
 
 namespace reclaim::cli {
 namespace {
-
-int complain(std::ostream& err, const Error& error) {
-  err << "reclaim: " << visible(error.what) << '\n';
-  return 1;
-}
 
 // What the command writes to its standard error.
 class Lines final : public Logger {

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <utility>
 
+#include "cli/complain.h"
 #include "cli/journal.h"
 #include "cli/timeline.h"
 #include "state/base/visible.h"
@@ -31,10 +32,7 @@ int show_timeline(Session& session, const Record& record, const View& view, std:
     }
     text = format_list(timeline_table(timeline), view);
   }
-  if (!text) {
-    err << "reclaim: " << visible(text.error().what) << '\n';
-    return 1;
-  }
+  if (!text) return complain(err, text.error());
   out << *text;
   return 0;
 }

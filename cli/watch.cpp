@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/complain.h"
 #include "cli/progress_line.h"
 #include "cli/records.h"
 #include "state/base/log.h"
@@ -84,13 +85,12 @@ Result<std::vector<Followed>> followed_hosts(Session& session, const WatchOption
 
 int run_watch(Session& session, const WatchOptions& options, std::ostream& out, std::ostream& err) {
   ProgressLine progress(out);
-  const auto complain = [&](const Error& error) {
+  const auto failed = [&](const Error& error) {
     progress.clear();
-    err << "reclaim: " << visible(error.what) << '\n';
-    return 1;
+    return complain(err, error);
   };
   auto hosts = followed_hosts(session, options);
-  if (!hosts) return complain(hosts.error());
+  if (!hosts) return failed(hosts.error());
   const std::int64_t begun = session.clock().now().mono.ms;
   bool worked = false;
   for (;;) {
@@ -98,7 +98,7 @@ int run_watch(Session& session, const WatchOptions& options, std::ostream& out, 
     bool more = false;
     for (Followed& followed : *hosts) {
       const auto news = look(session, followed, options.all_hosts, progress, out);
-      if (!news) return complain(news.error());
+      if (!news) return failed(news.error());
       worked = worked || news->worked;
       quiet = quiet && news->quiet;
       more = more || news->more;

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/complain.h"
 #include "state/base/spdlog_logger.h"
-#include "state/base/visible.h"
 
 namespace reclaim::listener {
 std::size_t terminal_width() {
@@ -17,8 +17,7 @@ std::size_t terminal_width() {
   return known ? size.ws_col : 0;
 }
 int complain(const Error& error) {
-  std::cerr << "reclaim: " << visible(error.what) << '\n';
-  return 1;
+  return cli::complain(std::cerr, error);
 }
 
 int with_session(

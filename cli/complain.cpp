@@ -1,0 +1,14 @@
+#include "cli/complain.h"
+
+#include <ostream>
+
+#include "state/base/visible.h"
+
+namespace reclaim::cli {
+
+int complain(std::ostream& err, const Error& error) {
+  err << "reclaim: " << visible(error.what) << '\n';
+  return 1;
+}
+
+}  // namespace reclaim::cli
