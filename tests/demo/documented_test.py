@@ -4,7 +4,6 @@ something else is known to do it; and each `reclaim ...` that they name is one t
 import glob
 import os
 import re
-import subprocess
 import sys
 import unittest
 
@@ -16,9 +15,9 @@ for folder in (HERE, os.path.join(HERE, "../integration/e2e"), os.path.join(HERE
 import documents  # noqa: E402
 from demo_run import Run  # noqa: E402
 from elsewhere import ELSEWHERE  # noqa: E402
-from manual_test import walk  # noqa: E402
 from services import BUILD, ROOT  # noqa: E402
 from shell import Session, Shell  # noqa: E402
+from usage import Usage, usage_of, why_not  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "docs/examples")
@@ -74,16 +73,40 @@ class Elsewhere(unittest.TestCase):
 
 class Named(unittest.TestCase):
     def test_each_command_is_one_that_there_is(self):
-        known = dict(walk(os.path.join(BUILD, "reclaim")))
         for document, text in documents.named_commands():
             with self.subTest(text, document=document):
-                words = re.split(r"\s+", text.partition(" | ")[0].partition(" > ")[0])[1:]
-                of = [" ".join(words[:count]) for count in range(1, len(words) + 1)]
-                commands = [command for command in known
-                            if command in of or command.startswith(of[-1] + " ")]
-                self.assertTrue(commands, "there is no such command")
-                for option in OPTION.findall(text):
-                    self.assertTrue(any(option in known[command] for command in commands), option)
+                line = re.split(r" [|>] ", text)[0].translate(str.maketrans("", "", "[]\\"))
+                self.assertIsNone(why_not(line.split()[1:], self.usage))
+
+    @staticmethod
+    def usage(command):
+        return usage_of(os.path.join(BUILD, "reclaim"), command)
+
+
+class TheWholeLine(unittest.TestCase):
+    HELP = {
+        (): "Options:\n  --debug    Log\n  --version  Show\n\nSubcommands:\n  device  Devices\n",
+        ("device",): "Options:\n  -h,--help  Help\n\nSubcommands:\n  show  One\n  list  All\n",
+        ("device", "list"): "Options:\n  --all-hosts  All\n  -f,--format TEXT  How\n",
+        ("device", "show"): "Positionals:\n  DEVICE TEXT  One\n\nOptions:\n  --host TEXT  At\n",
+    }
+
+    def why(self, line):
+        return why_not(line.split(), lambda command: Usage(self.HELP[command]))
+
+    def test_what_is_taken_passes(self):
+        for line in ("device", "--version", "device list --all-hosts --debug",
+                     "device list -f json", "device show ADDRESS --host=H", "device show"):
+            self.assertIsNone(self.why(line), line)
+
+    def test_what_is_not_taken_is_named(self):
+        for line, said in (("device lists", "takes no 'lists'"), ("devices", "takes no 'devices'"),
+                           ("device list ADDRESS", "takes no 'ADDRESS'"),
+                           ("device list --all", "no option --all"),
+                           ("device --all-hosts", "no option --all-hosts"),
+                           ("device list --format", "--format takes a value"),
+                           ("device show --host --debug", "--host takes a value")):
+            self.assertIn(said, self.why(line) or "nothing", line)
 
 
 class Typed(unittest.TestCase):
