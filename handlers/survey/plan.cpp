@@ -59,6 +59,15 @@ int priority_of(const StepKind& kind, const StepPriorities& priorities) {
   return wanted == priorities.end() ? kind.priority : wanted->second;
 }
 
+// The arguments that were given by hand; nothing: none were.
+std::optional<std::string> given_args(const CleanStep& step) {
+  if (!step.by_hand) return std::nullopt;
+  const auto args = json::parse(step.args, kArgsBytesMax);
+  const rapidjson::Value* given = args ? json::find(*args, kGiven) : nullptr;
+  if (given == nullptr) return std::nullopt;
+  return json::to_text(*given);
+}
+
 std::string known_steps() {
   std::string out;
   for (const StepKind& kind : kSteps) {
@@ -211,17 +220,17 @@ std::vector<CleanStep> with_own_steps(const std::vector<CleanStep>& plan,
 
 std::optional<OperatorStep> definition_of(const CleanStep& step,
                                           const std::vector<OperatorStep>& own) {
-  const auto args = step.by_hand ? json::parse(step.args, kArgsBytesMax) : json::parse("{}", 2);
-  const rapidjson::Value* given = args ? json::find(*args, kGiven) : nullptr;
+  const CleanStep planned = without_digest(step);
+  const std::optional<std::string> given = given_args(step);
   for (OperatorStep defined : own) {
-    if (given != nullptr) {
-      const std::string args = json::to_text(*given);
-      if (!check_planned_args(args, defined.args, defined.order_args)) continue;
-      defined.args = args;
+    if (defined.interface != step.interface || defined.name != step.step) continue;
+    if (given) {
+      if (!check_planned_args(*given, defined.args, defined.order_args)) continue;
+      defined.args = *given;
     }
     CleanStep now = as_plan_step(defined);
     now.by_hand = step.by_hand;
-    if (now == without_digest(step)) return defined;
+    if (now == planned) return defined;
   }
   return std::nullopt;
 }

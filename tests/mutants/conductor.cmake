@@ -365,7 +365,7 @@ unit_mutant(one_user_is_two_persons handlers handlers/api/api.cpp ApiUnholdTest.
 unit_mutant(a_plan_sets_every_argument conductor handlers/survey/plan.cpp
   NamedSteps.APlanThatWasChanged*
   "whoever writes a plan into Redis says which command root runs"
-  [[      if (!check_planned_args(args, defined.args, defined.order_args)) continue;]]
+  [[      if (!check_planned_args(*given, defined.args, defined.order_args)) continue;]]
   [[      if (false) continue;]])
 unit_mutant(named_steps_outlive_a_tenancy conductor state/device/step.cpp NamedSteps.ATenant*
   "steps that were named for one cleaning are run after the next tenant"
