@@ -110,15 +110,13 @@ inline constexpr std::array kHostOptions = {
          .help =
              "Firmware that is put back, as JSON like {\"model\": \"SAMSUNG MZQL21T9HCJR-00A07\", "
              "\"revision\": \"GDC5602Q\", \"slot\": 1, \"path\": "
-             "\"/var/lib/reclaim/GDC5602Q.bin\", "
-             "\"sha256\": \"9f86...\"}: model as `nvme id-ctrl` shows it, revision as `nvme "
-             "fw-log` "
-             "does, and a file that belongs to root and that nobody else may write. Where a slot "
-             "is "
-             "not what it was at the enrolment (or holds a revision that firmware of its "
+             "\"/var/lib/reclaim/GDC5602Q.bin\", \"sha256\": \"9f86...\"}: model as `nvme id-ctrl` "
+             "shows it, revision as `nvme "
+             "fw-log` does, and a file that belongs to root and that nobody else may write. Where "
+             "a slot is not what it was at the enrolment (or holds a revision that firmware of its "
              "device_spec does not name), nvme.restore_firmware writes the image of its model, "
-             "slot "
-             "and former revision and activates it. Without an image for each slot that differs "
+             "slot and former revision and activates it. Without an image for each slot that "
+             "differs "
              "nothing is written, and the drive goes to 'error'. Read at the start; `reclaim "
              "config check` reads the files too. May be given several times."}),
     kNvme.option<&Settings::conductor, &ConductorOptions::cleanings_max>(

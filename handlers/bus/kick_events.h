@@ -42,8 +42,7 @@ inline constexpr auto kKickTable = std::to_array<KickRow>({
     {"instance.live_migration_rollback.end", "compute.instance.live_migration._rollback.end",
      KickScope::named, false,
      "the migration was undone and its claims are taken back; the destination sends an event of "
-     "its "
-     "own"},
+     "its own"},
     {"instance.live_migration_rollback_dest.end",
      "compute.instance.live_migration.rollback.dest.end", KickScope::named, false,
      "the destination's claim was taken back; the payload names the source, the publisher the "

@@ -315,7 +315,9 @@ void DeviceOrders::end_unproven_maintenance() {
     const bool is_over = !begun_here_.contains(address) || now >= line->maintenance_until.ms;
     if (!is_over || maintenance_wanted_.contains(address)) continue;
     maintenance_wanted_[address] = {
-        false, {}, "nobody is known to have ordered it, and it lasts a day, or until a start"};
+        false,
+        {},
+        "its order was not authenticated: it lasts a day, or until the worker is started"};
     inbox_.pump(address);
   }
 }

@@ -56,7 +56,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   void cleanup_device(const Kick& kick);
   // Maintenance that was ordered begins or ends now, unless the device is being cleaned.
   void settle_maintenance(const PciAddress& address);
-  // With each survey: ends the maintenance that nobody is known to have ordered, after a day, or
+  // With each survey: ends the maintenance whose order was not authenticated, after a day, or
   // where an earlier run began it.
   void end_unproven_maintenance();
   // It was ordered, and its record does not say so yet.
@@ -96,7 +96,7 @@ class DeviceOrders final : public OrderDesk::Devices {
   AuditKeeper& audits_;
   Disowning& disowning_;
   std::map<PciAddress, Maintenance> maintenance_wanted_;
-  std::set<PciAddress> begun_here_;  // maintenance of this run that nobody is known to have ordered
+  std::set<PciAddress> begun_here_;  // maintenance of this run whose order was not authenticated
 };
 
 }  // namespace reclaim

@@ -109,8 +109,7 @@ std::string summary(const nvme::EraseEvidence& evidence) {
 std::string summary(const nvme::VerifyReport& report) {
   return fmt::format(
       "{}{}: {} samples read ({} bytes), {} held data before, {} of them unchanged, {} canaries "
-      "found, "
-      "{} bytes not zero; expected {}",
+      "found, {} bytes not zero; expected {}",
       nvme::to_string(report.level),
       report.relaxed.any()
           ? fmt::format(" (relaxed: {})", fmt::join(nvme::names(report.relaxed), ", "))

@@ -136,8 +136,7 @@ std::string OrderDesk::why_not(const Order& order) const {
   const bool notes_only = kind == OrderKind::maintenance_on || kind == OrderKind::maintenance_off;
   if (context_.options.observes() && !notes_only) {
     return "this worker only observes: set [reclaim] mode = serve in its configuration, restart "
-           "it, "
-           "and issue the order again";
+           "it, and issue the order again";
   }
   const auto at = parse_pci_address(order.address);
   const auto device = at ? context_.devices.find(*at) : context_.devices.end();

@@ -282,8 +282,7 @@ std::string gone_entry(const Sighting& sighting) {
   return fmt::format(
       "no [{}] device_spec entry matches {:04x}:{:04x} at {}: not ours to touch, and not known "
       "to be clean, so that it stays reserved until an entry matches it again and it is cleaned, "
-      "or "
-      "`reclaim device disown {} --reason TEXT` lets it go as it is",
+      "or `reclaim device disown {} --reason TEXT` lets it go as it is",
       sighting.is_drive() ? "nvme" : "devices", sighting.drive->vendor_id,
       sighting.drive->device_id, to_string(sighting.address), to_string(sighting.address));
 }

@@ -42,7 +42,7 @@ struct LedgerEntry {
   // version.
   bool reserved_at_bind = false;
   bool reserved_for_maintenance = false;
-  // Nobody is known to have ordered its maintenance, which ends then, or with the next start; none:
+  // The order of its maintenance was not authenticated: it ends then, or with the next start. None:
   // an operator ends it. Absent in lines of an older version.
   WallMs maintenance_until;
   std::string serial;    // of the drive meant; empty: not known when it was written

@@ -77,7 +77,7 @@ RedisGreeting schema_greeting(bool upgrades, const std::shared_ptr<RedisSchema>&
         Errc::refused,
         fmt::format("{} is '{}', this version of Reclaim speaks {}: use the version that "
                     "wrote it, let a worker of this version upgrade it where it is the one "
-                    "before, or use a database of its own; if nobody upgraded the fleet, set it "
+                    "before, or use a database of its own. Where no host was upgraded, set it "
                     "back: redis-cli SET {} {}",
                     redis_keys::kSchema, schema->foreign, kSchemaVersion, redis_keys::kSchema,
                     kSchemaVersion)};
@@ -243,8 +243,8 @@ void RedisStore::settle_schema() {
   if (!schema_->foreign.empty()) {
     logger_.error(
         log_name::kStore,
-        fmt::format("{0} is '{1}', and this process began with {2}: it goes on. If nobody upgraded "
-                    "the fleet, set it back: redis-cli SET {0} {2}, and let hosts only read it "
+        fmt::format("{0} is '{1}', and this process began with {2}: it goes on. If no host was "
+                    "upgraded, set it back: redis-cli SET {0} {2}, and let hosts only read it "
                     "(docs/redis.md); else restart this process with the new version",
                     redis_keys::kSchema, schema_->foreign, kSchemaVersion));
   }
