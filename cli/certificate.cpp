@@ -1,6 +1,5 @@
 // reclaim certificate list|show|verify|head and audit list: over the folder of sealed certificates
 // and audit entries; needs neither Redis nor the worker, so that an auditor runs it over a copy.
-#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include "cli/certificate_page.h"
 #include "cli/commands.h"
 #include "state/base/clock.h"
-#include "state/base/durable_file.h"
 #include "state/base/json.h"
 #include "state/base/log.h"
 #include "state/base/text.h"
@@ -67,12 +65,6 @@ Cell cell_of(const rapidjson::Value& value) {
   return RawJson{json::to_text(value)};
 }
 
-Result<std::string> read_text(const std::string& path) {
-  const auto file = durable_file::File::open(path, O_RDONLY);
-  if (!file.ok()) return file.error();
-  return file->read_all(kSealedBytesMax);
-}
-
 // Collects verdicts: a row for each thing looked at.
 class Verdicts final {
  public:
@@ -80,6 +72,11 @@ class Verdicts final {
   void bad(std::string name, std::string detail) {
     add(std::move(name), "BAD", detail);
     bad_ = true;
+  }
+  // Was the chain cut before its first entry?
+  void unused(const std::string& key_id) {
+    std::string detail = "has signed no entry of this chain";
+    add("key " + key_id, "unused", detail);
   }
   void revoked(std::string name, std::string detail) { add(std::move(name), "revoked", detail); }
   void unerased(std::string name, std::string detail) {
@@ -106,9 +103,15 @@ std::string said(const std::string& instance) {
   return instance.empty() ? std::string() : ", instance " + instance;
 }
 
-Status verify_folder(const std::string& folder, const ChainReport& report, Verdicts& verdicts) {
+// `must_have_one`: who names a folder means one that has entries.
+Status verify_folder(const std::string& folder, const ChainReport& report, bool must_have_one,
+                     Verdicts& verdicts) {
   for (const ChainProblem& problem : report.problems) verdicts.bad(problem.file, problem.what);
-  if (report.problems.empty()) verdicts.good(folder, extent_of(report));
+  if (report.count == 0 && must_have_one) {
+    verdicts.bad(folder, "has no entry: is it the folder of a chain?");
+  } else if (report.problems.empty()) {
+    verdicts.good(folder, extent_of(report));
+  }
   for (const auto& [key_id, said] : report.revoked) {
     verdicts.revoked(fmt::format("entry {}", said.entry),
                      fmt::format("key {} is revoked from entry {} on ({}); what it signed before "
@@ -128,30 +131,51 @@ Status verify_folder(const std::string& folder, const ChainReport& report, Verdi
   return Ok{};
 }
 
-// An ID of the folder, or a file wherever it lies.
+// What speaks against one of a chain's entries, or what passes for one; empty: nothing.
+std::string why_not_of_chain(const std::string& folder, const std::string& text,
+                             const Sealed& sealed, const ChainReport& chain) {
+  const auto listing = list_chain(folder);
+  if (!listing.ok()) return listing.error().what;
+  const auto at =
+      std::find_if(listing->files.begin(), listing->files.end(),
+                   [&](const ChainFile& file) { return file.sequence == sealed.sequence; });
+  const auto there = at == listing->files.end() ? Result<std::string>(std::string())
+                                                : read_sealed(folder, at->name);
+  if (!there.ok() || *there != text) {
+    return fmt::format("is not entry {} of the chain in {}", sealed.sequence, folder);
+  }
+  const auto& problems = chain.problems;
+  const auto problem = std::find_if(problems.begin(), problems.end(),
+                                    [&](const ChainProblem& one) { return one.file == at->name; });
+  if (problem != problems.end()) return problem->what;
+  if (!chain.broken()) return {};
+  return fmt::format(
+      "the chain in {} is broken, so that no entry of it is proven by itself: "
+      "`reclaim certificate verify` without a name tells where",
+      folder);
+}
+
+// An ID of the folder, or a file wherever it lies. A file by a key of the folder's chain has to be
+// in that; one by another key is another host's, or of a chain that is not at hand.
 void verify_one(const std::string& folder, const std::string& named, const ChainReport& chain,
                 Verdicts& verdicts) {
   const auto file = find_file(folder, named);
-  const auto text = read_text(file.ok() ? folder + "/" + file->name : named);
+  const auto text = file.ok() ? read_sealed(folder, file->name) : read_sealed(named);
   if (!text.ok()) {
     const bool path = named.find('/') != std::string::npos || named.ends_with(".json");
     return verdicts.bad(named, path ? text.error().what : file.error().what);
   }
   const auto sealed = check_sealed(*text, chain.keys);
   if (!sealed.ok()) return verdicts.bad(named, sealed.error().what);
-  if (Status may = check_not_revoked(chain.revoked, *sealed); !may) {
-    return verdicts.bad(named, may.error().what);
-  }
   if (file.ok() && (sealed->id != file->id || sealed->sequence != file->sequence)) {
     return verdicts.bad(named, fmt::format("{} holds entry {} with the id {}", file->name,
                                            sealed->sequence, sealed->id));
   }
-  // Of its place in the chain: a key that was replaced by then signs nothing.
-  const auto& problems = chain.problems;
-  const auto problem = std::find_if(problems.begin(), problems.end(), [&](const ChainProblem& one) {
-    return file.ok() && one.file == file->name;
-  });
-  if (problem != problems.end()) return verdicts.bad(named, problem->what);
+  if (file.ok() || chain.signers.contains(sealed->key_id)) {
+    if (std::string why = why_not_of_chain(folder, *text, *sealed, chain); !why.empty()) {
+      return verdicts.bad(named, std::move(why));
+    }
+  }
   verdicts.good(named,
                 fmt::format("number {}, signed with key {}", sealed->sequence, sealed->key_id));
 }
@@ -237,8 +261,14 @@ int run_certificate_verify(const config::Settings& settings, const CertificateOp
   Verdicts verdicts;
   for (const std::string& named : options.named) verify_one(folder, named, *chain, verdicts);
   if (whole) {
-    if (Status looked = verify_folder(folder, *chain, verdicts); !looked.ok()) {
+    if (Status looked = verify_folder(folder, *chain, !options.folder.empty(), verdicts);
+        !looked.ok()) {
       return complain(err, looked.error());
+    }
+  }
+  if (whole && !options.public_keys.empty()) {
+    for (const PublicKey& key : *keys) {
+      if (!chain->signers.contains(key.id())) verdicts.unused(key.id());
     }
   }
   const auto text = format_list(verdicts.table(), options.view);

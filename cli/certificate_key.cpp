@@ -20,6 +20,8 @@ namespace reclaim::cli {
 namespace {
 
 constexpr std::size_t kKeyPrefixMin = 8;
+constexpr std::size_t kKeyIdChars = 64;
+constexpr std::uint64_t kSequenceMax = 999'999'999'999'999;  // as certificate.schema.json
 
 // What a key signed in a chain: sequences, in their order, of entries and of certificates.
 struct Signed {
@@ -43,7 +45,7 @@ Result<std::map<std::string, Signed>> keys_of_chain(const std::string& folder) {
   return keys;
 }
 
-// By a file with the public key, by the id, or by the beginning of one.
+// By a file with the public key, by the id, or by the beginning of one that has signed.
 Result<std::string> find_key(const std::map<std::string, Signed>& keys, const std::string& named) {
   std::string id = lower(named);
   if (::access(named.c_str(), F_OK) == 0) {
@@ -51,11 +53,11 @@ Result<std::string> find_key(const std::map<std::string, Signed>& keys, const st
     if (!key.ok()) return key.error();
     id = key->id();
   }
-  std::vector<std::string> known;
-  for (const auto& [key_id, by_it] : keys) {
-    if (key_id == id) return key_id;
-    known.push_back(key_id);
+  if (id.size() == kKeyIdChars && id.find_first_not_of("0123456789abcdef") == std::string::npos) {
+    return id;
   }
+  std::vector<std::string> known;
+  for (const auto& [key_id, by_it] : keys) known.push_back(key_id);
   std::vector<std::string> begin_so;
   std::copy_if(known.begin(), known.end(), std::back_inserter(begin_so),
                [&](const std::string& each) { return each.starts_with(id); });
@@ -108,30 +110,46 @@ int run_certificate_endorse(const config::Settings& settings, const CertificateO
 
 int run_certificate_revoke(const config::Settings& settings, const RevokeOptions& options,
                            std::ostream& out, std::ostream& err) {
+  const auto from = parse_number<std::uint64_t>(options.from);
+  if (!from || *from == 0 || *from > kSequenceMax) {
+    return complain(
+        err, Error{Errc::invalid, fmt::format("--from: '{}' is not the number of an "
+                                              "entry, from 1 to {}, in decimal digits",
+                                              printable_excerpt(options.from), kSequenceMax)});
+  }
+  if (options.reason.empty()) {
+    return complain(err, Error{Errc::invalid, "--reason: say why, for the audit"});
+  }
   const auto keys = keys_of_chain(certificates_folder(settings.state_path));
   if (!keys.ok()) return complain(err, keys.error());
   const auto key = find_key(*keys, options.key);
   if (!key.ok()) return complain(err, key.error());
-  const Signed& by_it = keys->at(*key);
-  out << fmt::format(
-      "key {} signed entries from {} to {}; {} of them (certificates: {}) are refused from now "
-      "on\n",
-      *key, by_it.entries.front(), by_it.entries.back(), count_from(by_it.entries, options.from),
-      count_from(by_it.certificates, options.from));
-  if (const Status meant = confirm("Revoke? It cannot be undone.", options.yes, out); !meant) {
+  const auto known = keys->find(*key);
+  if (known == keys->end()) {
+    out << fmt::format("key {} has signed no entry of the chain\n", *key);
+  } else {
+    const auto& [entries, certificates] = known->second;
+    out << fmt::format(
+        "key {} signed entries from {} to {}; from entry {} on, {} of them (certificates: {}) will "
+        "be refused\n",
+        *key, entries.front(), entries.back(), *from, count_from(entries, *from),
+        count_from(certificates, *from));
+  }
+  const std::string question =
+      fmt::format("Revoke it from entry {} on? It cannot be undone.", *from);
+  if (const Status meant = confirm(question, options.yes, out); !meant) {
     return complain(err, meant.error());
   }
   AuditEntry entry;
   entry.event = AuditEvent::key_revoked;
   entry.detail = options.reason;
   entry.key_id = *key;
-  entry.from_sequence = options.from;
+  entry.from_sequence = *from;
   if (Status kept = keep_entry(settings, std::move(entry)); !kept) {
     return complain(err, kept.error());
   }
   out << fmt::format(
-      "key {} is revoked from entry {} on; start the worker, and tell the auditors\n", *key,
-      options.from);
+      "key {} is revoked from entry {} on; start the worker, and tell the auditors\n", *key, *from);
   return 0;
 }
 

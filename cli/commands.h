@@ -2,7 +2,6 @@
 // not, with a line on `err` that says what and what to do.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <string>
@@ -204,8 +203,8 @@ struct CertificateOptions {
                                           std::ostream& err);
 // Seals that a former key proves nothing from an entry on.
 struct RevokeOptions {
-  std::string key;         // a file with the public key, its id, or the beginning of it
-  std::uint64_t from = 0;  // sequence of the first entry that it does not prove
+  std::string key;   // a file with the public key, its id, or the beginning of it
+  std::string from;  // sequence of the first entry that it does not prove; as the files have it
   std::string reason;
   bool yes = false;
 };

@@ -75,8 +75,7 @@ void check_what_orders_set(const Reading& reading, std::string_view group, Opera
   for (const std::string& name : paths_in_order_args(step.order_args, step.args)) {
     reading.warn(group, "order_args",
                  fmt::format(": an order could set '{}' to a path, for a command that runs as "
-                             "root: name what is accepted in a list, or let the command choose "
-                             "the file by a word",
+                             "root: let it name a word, and let the command choose the file",
                              printable_excerpt(name, 40)));
   }
 }

@@ -55,14 +55,12 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
 }
 
 void add_revoke(CLI::App* parent, CommandLine& line) {
-  constexpr std::uint64_t kSequenceMax = 999'999'999'999'999;  // as certificate.schema.json
   CLI::App* command = parent->add_subcommand(
       "revoke", "Say that a former signing key proves nothing from an entry on: it leaked");
   const auto options = std::make_shared<cli::RevokeOptions>();
   command->add_option("KEY", options->key, "PEM file, the key's id, or the beginning of it")
       ->required();
   command->add_option("--from", options->from, "Number of the first entry that it does not prove")
-      ->check(CLI::Range(std::uint64_t{1}, kSequenceMax))
       ->required();
   command->add_option("--reason", options->reason, "Why, for the audit")->required();
   command->add_flag("-y,--yes", options->yes, "Do not ask");

@@ -4,20 +4,23 @@
 # Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain,
 # from its oldest key on. An entry that endorses the host's next key puts it in its place; one that
 # revokes a key says from which entry on that key proves nothing.
-# Needs openssl (3.0 or later), sha256sum, base64, sed, grep and cmp. Exits with 0 when all is well,
-# or with 1 and a line that says what is wrong at the first error.
+# Needs openssl (3.0 or later), sed, grep, cmp and coreutils. Says "ok" of each and exits with 0 when
+# all is well, or with 1 and a line that says what is wrong at the first error.
 set -eu
 LC_ALL=C
 export LC_ALL
 
+# What comes from elsewhere moves no cursor.
 refuse() {
-  echo "$1: $2" >&2
+  printf '%s: %s\n' "$1" "$2" | tr -d '\001-\011\013-\037\177' >&2
   exit 1
 }
 
 # The exact form: three lines and nothing else. The file is rebuilt from the two parts that may
 # differ and must come out identical: a second "sealed" could be read in place of the signed one.
 verify_file() {
+  test -f "$1" || refuse "$1" "is not a file"
+  test "$(wc -c < "$1")" -le 1310720 || refuse "$1" "is longer than a sealed certificate can be"
   sed -n 2p "$1" > "$work/signed"
   sed -n '3s/^,"signature":"\([A-Za-z0-9+/]\{86\}==\)"}$/\1/p' "$1" | base64 -d > "$work/signature"
   {
@@ -37,7 +40,8 @@ verify_file() {
 # The key that the files from here on are signed with, and where it stands.
 use_key() {
   key=$1
-  openssl pkey -pubin -in "$key" -noout -text 2> "$work/said" | grep -q '^ED25519 Public-Key' ||
+  openssl pkey -pubin -inform PEM -in "$key" -noout -text 2> "$work/said" |
+    grep -q '^ED25519 Public-Key' ||
     refuse "$2" "has no Ed25519 public key"
   openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
   key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
@@ -69,7 +73,7 @@ follow_key() {
 read_revocations() {
   said=$of_a_key'revoked",.*,"key_id":"\([0-9a-f]*\)","from_sequence":\([0-9]*\),.*$'
   for file in "$1"/*; do
-    test ! -f "$file" || sed -n "2s/$said/\1 \2/p" "$file"
+    test ! -f "$file" || test "$(wc -c < "$file")" -gt 1310720 || sed -n "2s/$said/\1 \2/p" "$file"
   done > "$work/revoked"
 }
 
@@ -82,6 +86,10 @@ check_not_revoked() {
 
 # Every file: its name, its place, its predecessor; and the newest, which `head` names.
 verify_folder() {
+  for file in "$1"/.[!.]* "$1"/..?*; do
+    case $file in *.tmp) continue ;; esac
+    test ! -e "$file" || refuse "$file" "is not a certificate of this chain"
+  done
   read_revocations "$1"
   before=$(printf '%064d' 0)
   number=0
@@ -103,12 +111,19 @@ verify_folder() {
   cmp -s "$work/head" "$1/head" || refuse "$1/head" "does not name the newest certificate"
 }
 
+# A name that begins with - is no option.
+path_of() {
+  case $1 in -*) printf './%s' "$1" ;; *) printf '%s' "$1" ;; esac
+}
+
 test $# -ge 2 || refuse "usage" "$0 PUBLIC_KEY FILE|FOLDER..."
-given=$1
+given=$(path_of "$1")
 shift
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 for each in "$@"; do
+  each=$(path_of "$each")
   use_key "$given" "$given"
   if test -d "$each"; then verify_folder "$each"; else verify_file "$each"; fi
+  echo ok
 done

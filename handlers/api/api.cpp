@@ -391,6 +391,11 @@ class Api::Impl final : public std::enable_shared_from_this<Api::Impl> {
 
   void order(const CallPtr& call, const Fleet::Found& found) {
     const OrderCall& kind = *order_call(call->route.resource);
+    if (kind.kind == OrderKind::unhold && call->who.delegated) {
+      return answer(*call, fault(403,
+                                 "an approval is a person's own, and this token is one that he "
+                                 "delegated (a trust, OAuth): use a token of your own"));
+    }
     const WallMs now = ports_.clock.now().wall;
     Order order;
     order.order = to_string(kind.kind);

@@ -88,6 +88,8 @@ Result<SubjectToken> parse_subject_token(const HttpResponse& response, std::size
   identity.user_name = text_at(*user, "name");
   identity.user_domain_id = domain_of(*user);
   if (auto scope = read_scope(*token, identity); !scope.ok()) return std::move(scope).error();
+  identity.delegated =
+      json::find(*token, "OS-TRUST:trust") != nullptr || json::find(*token, "OS-OAUTH1") != nullptr;
   identity.roles = role_names(*token);
   if (identity.roles.size() > kRolesMax) {
     return Error{Errc::limit, fmt::format("Keystone's answer: the token has {} roles, over the "

@@ -18,6 +18,7 @@ struct Identity {
   std::string domain_id;                                    // of a domain's token
   std::string system_scope;                                 // "all", or empty
   std::vector<std::string> roles;                           // names, as Keystone has them
+  bool delegated = false;  // by a trust or OAuth: somebody else acts in the user's name
   std::vector<std::string> service_roles;  // of a valid X-Service-Token; empty: none was given
 };
 

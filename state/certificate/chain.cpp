@@ -24,7 +24,6 @@ using durable_file::File;
 constexpr std::string_view kHead = "head";
 constexpr std::size_t kHeadBytesMax = 4096;
 constexpr std::size_t kDigestChars = 64;
-constexpr std::size_t kKeyLookedAtMax = 1'000;  // newest entries, at a start
 
 struct Head {
   std::string sha256;
@@ -33,8 +32,12 @@ struct Head {
 };
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
-  const Result<File> file = File::open(path, O_RDONLY);
+  const Result<File> file = File::open(path, O_RDONLY | O_NONBLOCK);
   if (!file.ok()) return file.error();
+  struct stat info = {};
+  if (::fstat(file->fd(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Error{Errc::invalid, path + ": is not a regular file"};
+  }
   return file->read_all(bytes_max);
 }
 
@@ -136,13 +139,13 @@ class Walk final {
       : folder_(folder), succession_(std::move(succession)), from_the_first_(from_the_first) {}
 
   void visit(const ChainFile& file) {
-    place(file);
+    const bool at_place = place(file);
     const auto text = read_sealed(folder_, file.name);
     if (!text.ok()) {
       complain(file.name, text.error().what);
       digest_.clear();
     } else {
-      content(file, *text);
+      content(file, *text, at_place);
       digest_ = sha256_of(*text);
     }
     report_.count += 1;
@@ -169,49 +172,66 @@ class Walk final {
     }
   }
 
-  void complain(std::string file, std::string what) {
-    report_.problems.push_back({std::move(file), std::move(what)});
+  void complain(std::string file, std::string what, bool breaks = true) {
+    report_.problems.push_back({std::move(file), std::move(what), breaks});
   }
-  ChainReport report() && {
-    report_.keys = succession_.keys();
+  ChainReport report(const std::vector<PublicKey>& given) && {
+    report_.keys = report_.broken() ? given : succession_.keys();
     report_.revoked = succession_.revoked();
     return std::move(report_);
   }
 
  private:
-  void place(const ChainFile& file) {
+  // Whether it has the place that its name says.
+  bool place(const ChainFile& file) {
     const bool begins = report_.count == 0;
-    if (begins && !from_the_first_) return;
+    if (begins && !from_the_first_) return true;
     if (!begins && file.sequence == report_.last) {
-      return complain(file.name, fmt::format("has the place of {} as well", name_));
+      complain(file.name, fmt::format("has the place of {} as well", name_));
+      return false;
     }
     const std::uint64_t expected = report_.last + 1;
-    if (file.sequence == expected) return;
+    if (file.sequence == expected) return true;
     complain(folder_, file.sequence - 1 == expected ? fmt::format("entry {} is missing", expected)
                                                     : fmt::format("entries {} to {} are missing",
                                                                   expected, file.sequence - 1));
     digest_.clear();
+    return false;
   }
 
-  void content(const ChainFile& file, const std::string& text) {
-    const auto sealed = check_sealed(text, succession_.keys());
-    const Status good = sealed.ok() ? succession_.take(*sealed) : Status(sealed.error());
-    if (!good) complain(file.name, good.error().what);
-    const auto opened = open_seal(text);
-    if (!opened.ok()) return;
-    if (opened->kind == SealedKind::certificate) report_.certificates += 1;
-    if (opened->sequence != file.sequence || opened->id != file.id) {
-      return complain(file.name, fmt::format("holds entry {} with the id {}: it was renamed "
-                                             "or put in another's place",
-                                             opened->sequence, opened->id));
+  bool follows(const ChainFile& file, const Sealed& opened) {
+    if (opened.sequence != file.sequence || opened.id != file.id) {
+      complain(file.name, fmt::format("holds entry {} with the id {}: it was renamed "
+                                      "or put in another's place",
+                                      opened.sequence, opened.id));
+      return false;
     }
     const bool begins = report_.count == 0;
-    if (begins ? file.sequence == 1 && opened->previous != kNoPrevious
-               : !digest_.empty() && opened->previous != digest_) {
+    if (begins ? file.sequence == 1 && opened.previous != kNoPrevious
+               : !digest_.empty() && opened.previous != digest_) {
       complain(file.name, begins ? std::string("is the first, but names one before it")
                                  : fmt::format("is not chained to {} as it is now: one of the two "
                                                "was changed or replaced",
                                                name_));
+      return false;
+    }
+    return true;
+  }
+
+  // What is not at its place says nothing of keys.
+  void content(const ChainFile& file, const std::string& text, bool at_place) {
+    const auto opened = open_seal(text);
+    if (!opened.ok()) return complain(file.name, opened.error().what);
+    if (opened->kind == SealedKind::certificate) report_.certificates += 1;
+    report_.signers.insert(opened->key_id);
+    const auto sealed = check_sealed(text, succession_.keys());
+    if (!sealed.ok()) {
+      complain(file.name, sealed.error().what, sealed.error().code == Errc::refused);
+    }
+    const bool in_order = follows(file, *opened) && at_place;
+    if (!sealed.ok() || !in_order) return;
+    if (Status may = succession_.take(*sealed); !may) {
+      complain(file.name, may.error().what, false);
     }
   }
 
@@ -239,8 +259,7 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
   const auto end = end_of(folder_, files);
   if (!end.ok()) return end.error();
   if (there != files.end()) return read_sealed(folder_, there->name);
-  // An endorsement is made while no worker runs: the newest entry tells.
-  if (Status may = check_key(files, 1); !may) return std::move(may).error();
+  if (Status may = check_key(files); !may) return std::move(may).error();
   auto text = seal(key_, end->sequence + 1, end->sha256, json_text, kind);
   if (!text.ok()) return text;
   const std::string name = sealed_name(end->sequence + 1, id);
@@ -253,15 +272,21 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
   return text;
 }
 
-Status CertificateChain::check_key(const std::vector<ChainFile>& files,
-                                   std::size_t newest_max) const {
-  Succession succession({});
-  for (std::size_t i = files.size() - std::min(files.size(), newest_max); i < files.size(); ++i) {
-    const auto text = read_sealed(folder_, files[i].name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
-    if (opened.ok()) (void)succession.take(*opened);
-  }
+// The one that signed the newest may go on, if that does not say otherwise. Of another one the
+// whole chain tells, which happens when keys change.
+Status CertificateChain::check_key(const std::vector<ChainFile>& files) const {
+  if (files.empty()) return Ok{};
+  const auto opened = [&](const ChainFile& file) {
+    const auto text = read_sealed(folder_, file.name);
+    return text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+  };
   const std::string& own = key_.public_key().id();
+  const auto newest = opened(files.back());
+  const bool goes_on = newest.ok() && newest->key_id == own;
+  Succession succession({});
+  for (std::size_t i = goes_on ? files.size() - 1 : 0; i < files.size(); ++i) {
+    if (const auto entry = opened(files[i]); entry.ok()) (void)succession.take(*entry);
+  }
   if (const auto said = succession.revoked().find(own); said != succession.revoked().end()) {
     return Error{Errc::refused,
                  fmt::format("entry {} of {} revokes this signing key, {}: put a new key in its "
@@ -280,7 +305,7 @@ Status CertificateChain::check_key(const std::vector<ChainFile>& files,
 
 Status CertificateChain::check_key() const {
   const auto listing = list_chain(folder_);
-  return listing.ok() ? check_key(listing->files, kKeyLookedAtMax) : Status(listing.error());
+  return listing.ok() ? check_key(listing->files) : Status(listing.error());
 }
 
 std::string extent_of(const ChainReport& report) {
@@ -316,7 +341,11 @@ Result<ChainListing> list_chain(const std::string& folder) {
 }
 
 Result<std::string> read_sealed(const std::string& folder, const std::string& name) {
-  return read_file(fmt::format("{}/{}", folder, name), kSealedBytesMax);
+  return read_sealed(fmt::format("{}/{}", folder, name));
+}
+
+Result<std::string> read_sealed(const std::string& path) {
+  return read_file(path, kSealedBytesMax);
 }
 
 Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>& keys) {
@@ -326,8 +355,8 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
     return known.id() == sealed->key_id;
   });
   if (key == keys.end()) {
-    return Error{Errc::refused, fmt::format("is signed with key {}, which is none of those given",
-                                            sealed->key_id)};
+    return Error{Errc::not_found, fmt::format("is signed with key {}, which is none of those given",
+                                              sealed->key_id)};
   }
   if (!key->verifies(sealed->signed_line, sealed->signature)) {
     return Error{Errc::refused, "its signature does not fit: the certificate was changed"};
@@ -399,9 +428,9 @@ Result<ChainReport> check_chain(const std::string& folder, const std::vector<Pub
     for (std::size_t i = skipped; i < listing->files.size(); ++i) walk.visit(listing->files[i]);
     walk.head();
     for (const std::string& name : listing->foreign) {
-      walk.complain(name, "is not a certificate of this chain");
+      walk.complain(name, "is not a certificate of this chain", false);
     }
-    return std::move(walk).report();
+    return std::move(walk).report(keys);
   };
   ChainReport report = walked({});
   return report.revoked.empty() ? std::move(report) : walked(report.revoked);

@@ -8,9 +8,11 @@
 // for the ledger's own thread, for the start and for the operator's commands.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,7 @@ class CertificateChain final {
   [[nodiscard]] Status check_key() const;
 
  private:
-  [[nodiscard]] Status check_key(const std::vector<ChainFile>& files, std::size_t newest_max) const;
+  [[nodiscard]] Status check_key(const std::vector<ChainFile>& files) const;
   std::string folder_;
   SigningKey key_;
 };
@@ -59,14 +61,18 @@ struct ChainListing {
 // A folder that does not exist holds none.
 [[nodiscard]] Result<ChainListing> list_chain(const std::string& folder);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& folder, const std::string& name);
+[[nodiscard]] Result<std::string> read_sealed(const std::string& path);
 
-// One text alone: form, signature by one of the keys, schema.
+// One text alone: form, signature by one of the keys, schema. Errc::not_found: by none of them.
 [[nodiscard]] Result<Sealed> check_sealed(std::string_view text,
                                           const std::vector<PublicKey>& keys);
 
 struct ChainProblem {
   std::string file;  // its name, or the folder where a file is missing
   std::string what;
+  // Something is not at its place, or not as it was sealed. False: all that is wrong is whose
+  // signature it has.
+  bool breaks = true;
 };
 struct ChainReport {
   std::uint64_t count = 0;         // of entries
@@ -75,8 +81,15 @@ struct ChainReport {
   std::uint64_t last = 0;
   std::string last_sha256;  // of the newest file
   std::vector<ChainProblem> problems;
-  std::vector<PublicKey> keys;  // those given, and those that the chain's entries endorse
-  Revocations revoked;          // of keys, by the chain's entries
+  // Those given, and those that the chain's entries endorse. Where it is broken, those given alone:
+  // who may write the folder puts an endorsement of a former key wherever he likes.
+  std::vector<PublicKey> keys;
+  Revocations revoked;            // of keys, by the chain's entries
+  std::set<std::string> signers;  // ids of the keys that its entries name
+  [[nodiscard]] bool broken() const {
+    return std::any_of(problems.begin(), problems.end(),
+                       [](const ChainProblem& each) { return each.breaks; });
+  }
 };
 // "entries 1 to 7 (certificates: 1), whole and signed; …", of a report without problems.
 [[nodiscard]] std::string extent_of(const ChainReport& report);

@@ -25,6 +25,9 @@ Status Succession::take(const Sealed& sealed) {
   }
   if (!current_.empty() && current_ != sealed.key_id) {
     retired_.emplace(current_, sealed.sequence);
+    // Nor does the one count that was to follow and did not.
+    if (!next_.empty() && next_ != sealed.key_id) retired_.emplace(next_, sealed.sequence);
+    next_.clear();
   }
   current_ = sealed.key_id;
   return sealed.kind == SealedKind::audit ? take_audit(sealed) : Ok{};
@@ -58,6 +61,7 @@ Status Succession::take_audit(const Sealed& sealed) {
   if (next->id() == sealed.key_id) return Ok{};
   retired_.emplace(sealed.key_id, sealed.sequence);
   retired_.erase(next->id());
+  next_ = next->id();
   keys_.push_back(*std::move(next));
   return Ok{};
 }

@@ -52,6 +52,7 @@ class Succession final {
   std::vector<PublicKey> keys_;
   Revocations revoked_;
   std::string current_;
+  std::string next_;  // endorsed, and has signed nothing yet; empty: none
   std::map<std::string, std::uint64_t> retired_;  // by the entry that put another in its place
 };
 

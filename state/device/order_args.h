@@ -1,7 +1,8 @@
 // Which arguments of a configured clean step an order may set, and to what. Everything else of a
 // [step:NAME] section is fixed, for its command runs as root. `allowed` is the order_args of the
 // section, {"NAME": PATTERN or [TEXT, …]}: a pattern of RE2's syntax that has to match the whole
-// text, in linear time, or the texts that are accepted. Pure. Thread: any.
+// text, in linear time, and accepts none with a '/'; or the texts that are accepted. Pure. Thread:
+// any.
 #pragma once
 
 #include <string>
@@ -23,8 +24,8 @@ inline constexpr std::size_t kOrderedArgBytesMax = 256;  // of a text that an or
 // accepted.
 [[nodiscard]] Status check_ordered_args(std::string_view given, std::string_view allowed);
 
-// The arguments of `allowed` by which an order could name a file: a pattern that has a '/' or
-// matches a path, a text with a '/', or one whose value in `configured` has one.
+// The arguments of `allowed` by which an order could name a file: a text with a '/', or one whose
+// value in `configured` has one.
 [[nodiscard]] std::vector<std::string> paths_in_order_args(std::string_view allowed,
                                                            std::string_view configured);
 

@@ -1,6 +1,7 @@
 // The script that auditors get beside `reclaim certificate verify`: both have to refuse the same
 // doctored files and chains.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <functional>
@@ -301,6 +302,45 @@ TEST_F(VerifyScript, BothRefuseWhatIsRevokedAndNothingElse) {
       [&] {
         forge_text(replaced(encode_audit(said), "\"host\":", "\"from_sequence\":2,\"host\":"));
       },
+  });
+}
+
+// GNU sed would take such a name for an option, and run what it says.
+TEST_F(VerifyScript, WhatAFileIsCalledIsNoCommand) {
+  keep(1);
+  const std::string here = state_path_ + "/here";
+  fs::create_directory(here);
+  write(here + "/2p", "x\n");
+  write(here + "/--expression=1e touch run;#.json", "x\n");
+  for (const char* shell : {"dash", "bash"}) {
+    const std::string command = "cd " + here + " && " + shell + " " + source_path(kVerifyScript) +
+                                " " + key_path_ + ".pub *.json 2>/dev/null";
+    EXPECT_NE(std::system(command.c_str()), 0) << shell;
+    EXPECT_FALSE(fs::exists(here + "/run")) << shell;
+  }
+  // Nor does it move a cursor, or keep the line from being written.
+  const std::string name = "\\r\x1b[2K\\c.json";
+  write(here + "/" + name, "x");
+  const std::string command = "cd " + here + " && sh " + source_path(kVerifyScript) + " " +
+                              key_path_ + ".pub '" + name + "' 2>said";
+  EXPECT_NE(std::system(command.c_str()), 0);
+  EXPECT_EQ(content(here + "/said"),
+            "\\r[2K\\c.json: is not exactly one whole sealed certificate\n");
+}
+
+TEST_F(VerifyScript, BothEndOfWhatIsNoFile) {
+  keep(1);
+  const std::string place = folder_ + "/" + sealed_name(2, id_of(2));
+  expect_each_refused({
+      [&] { ASSERT_EQ(::mkfifo(place.c_str(), 0600), 0); },
+      [&] { ASSERT_EQ(::mkfifo((folder_ + "/x").c_str(), 0600), 0); },
+      [&] { fs::create_directory(place); },
+      [&] { fs::create_symlink(folder_ + "/none", place); },
+      [&] {
+        write(place, "x");
+        fs::resize_file(place, std::uintmax_t{1} << 32U);
+      },
+      [&] { write(folder_ + "/.hidden", "x"); },
   });
 }
 

@@ -109,7 +109,8 @@ TEST_F(CertificateCommands, TamperingIsSaidAndEndsWithOne) {
   EXPECT_THAT(out_.str(), HasSubstr("BAD its signature does not fit: the certificate was changed"));
   EXPECT_EQ(verify({id_of(2)}), 1);
   EXPECT_EQ(verify({path_of(2)}), 1);
-  EXPECT_EQ(verify({id_of(1)}), 0);
+  EXPECT_EQ(verify({id_of(1)}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("is broken, so that no entry of it is proven by itself"));
   fs::remove(path_of(2));
   EXPECT_EQ(verify(), 1);
   EXPECT_THAT(out_.str(), HasSubstr("entry 2 is missing"));
@@ -187,16 +188,16 @@ TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
   ASSERT_TRUE(chain().keep(id_of(4), certificate_text(4)).ok());
   RevokeOptions options;
   options.key = leaked.substr(0, 8);
-  options.from = 3;
+  options.from = "3";
   options.reason = "found in a backup";
   const auto revoke = [&] { return run(&run_certificate_revoke, options); };
   EXPECT_EQ(revoke(), 1);
   EXPECT_THAT(err_.str(), HasSubstr("--yes")) << "nobody is there to ask";
   options.yes = true;
   ASSERT_EQ(revoke(), 0) << err_.str();
-  EXPECT_THAT(out_.str(),
-              HasSubstr("key " + leaked +
-                        " signed entries from 1 to 3; 1 of them (certificates: 1) are refused"));
+  EXPECT_THAT(out_.str(), HasSubstr("key " + leaked +
+                                    " signed entries from 1 to 3; from entry 3 on, 1 of them "
+                                    "(certificates: 1) will be refused"));
   CertificateOptions both;
   both.public_keys = {state_path_ + "/leaked.pub", key_path_ + ".pub"};
   EXPECT_EQ(run(&run_certificate_verify, both), 1);
@@ -223,20 +224,81 @@ TEST_F(CertificateCommands, AKeyThatLeakedIsRevoked) {
 TEST_F(CertificateCommands, WhatCannotBeRevokedIsTold) {
   keep(1);
   RevokeOptions options;
-  options.from = 1;
+  options.from = "1";
   options.reason = "x";
   options.yes = true;
   for (const auto& [key, said] :
        {std::pair<std::string, std::string>{key_path_ + ".pub", "is the one in use: put"},
         {keys().front().id(), "is the one in use"},
-        {keys().front().id().substr(0, 7), "no entry is signed with"},
-        {std::string(64, 'a'), "have signed entries: " + keys().front().id()},
+        {keys().front().id().substr(0, 7), "have signed entries: " + keys().front().id()},
         {path_of(1), "public key"}}) {
     options.key = key;
     EXPECT_EQ(run(&run_certificate_revoke, options), 1);
     EXPECT_THAT(err_.str(), HasSubstr(said)) << key;
   }
+  options.key = std::string(64, 'a');
+  for (const char* from : {"0", "", "-1", "0x1F", "1e3", "3.0", "1000000000000000"}) {
+    options.from = from;
+    EXPECT_EQ(run(&run_certificate_revoke, options), 1);
+    EXPECT_THAT(err_.str(), HasSubstr("is not the number of an entry")) << from;
+  }
+  options.from = "2";
+  options.reason = "";
+  EXPECT_EQ(run(&run_certificate_revoke, options), 1);
   EXPECT_EQ(list_chain(folder_)->files.size(), 1U);
+  // As the files' names have it; of a key that has signed nothing, too.
+  options.from = "000000012";
+  options.reason = "x";
+  EXPECT_EQ(run(&run_certificate_revoke, options), 0) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("is revoked from entry 12 on"));
+}
+
+// Whoever may write the folder, and has a former key, makes each entry alone look well.
+TEST_F(CertificateCommands, ABrokenChainProvesNothingOneByOne) {
+  keep(3);
+  EXPECT_EQ(verify({"3"}), 0);
+  fs::copy_file(path_of(3), folder_ + "/" + sealed_name(1, id_of(3)));
+  EXPECT_EQ(verify({"3"}), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("is broken, so that no entry of it is proven by itself"));
+}
+
+TEST_F(CertificateCommands, AFileHasToBeThatOfTheChainAtHand) {
+  keep(3);
+  const SigningKey key = *SigningKey::load_or_create(key_path_);
+  const SigningKey other = key_named("other");
+  const std::string file = state_path_ + "/file.json";
+  const auto verify_sealed = [&](const SigningKey& by, std::uint64_t sequence) {
+    write(file, *seal(by, sequence, std::string(64, 'a'), certificate_text(7)));
+    CertificateOptions options;
+    options.named = {file};
+    options.public_keys = {key_path_ + ".pub", state_path_ + "/other.key.pub"};
+    return run(&run_certificate_verify, options);
+  };
+  for (const std::uint64_t sequence : {2, 500}) {
+    EXPECT_EQ(verify_sealed(key, sequence), 1);
+    EXPECT_THAT(out_.str(), HasSubstr("is not entry " + std::to_string(sequence)));
+    EXPECT_EQ(verify_sealed(other, sequence), 0) << "another host's";
+  }
+  fs::copy_file(path_of(2), file, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(verify({file}), 0) << out_.str();
+}
+
+TEST_F(CertificateCommands, AFolderWithoutEntriesIsNoProof) {
+  (void)chain();
+  EXPECT_EQ(verify(), 0) << "of a host that has released nothing yet";
+  keep(1);
+  CertificateOptions options;
+  options.folder = state_path_ + "/typo";
+  EXPECT_EQ(run(&run_certificate_verify, options), 1);
+  EXPECT_THAT(out_.str(), HasSubstr("has no entry"));
+  options.from = options.to = "2025-11-20";
+  EXPECT_EQ(run(&run_certificate_report, options, Format::json), 1);
+  // A key that should have signed: was the chain cut?
+  (void)key_named("next");
+  CertificateOptions both;
+  both.public_keys = {key_path_ + ".pub", state_path_ + "/next.key.pub"};
+  EXPECT_EQ(run(&run_certificate_verify, both), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("unused has signed no entry of this chain"));
 }
 
 TEST_F(CertificateCommands, AnAuditorsCopyNeedsOnlyThePublicKey) {

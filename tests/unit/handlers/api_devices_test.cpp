@@ -272,6 +272,17 @@ TEST_F(ApiUnholdTest, OneUserIsOnePersonInWhateverProject) {
   EXPECT_NE(store.orders[0].second.who, store.orders[2].second.who);
 }
 
+// By a trust or OAuth one person would approve as two.
+TEST_F(ApiUnholdTest, ADelegatedTokenApprovesNothing) {
+  seal = [](const std::string& host, Order& order) { order.mac = host; };
+  tokens.known["trust"] = tokens.known["admin"];
+  tokens.known["trust"].delegated = true;
+  const Response response = unhold("hold.eyes", "trust");
+  EXPECT_EQ(response.status, 403);
+  EXPECT_THAT(fault_of(response), HasSubstr("use a token of your own"));
+  EXPECT_TRUE(store.orders.empty());
+}
+
 TEST_F(ApiUnholdTest, WithoutAKeyTheNodeSaysWhatToDo) {
   const Response response = unhold("hold.eyes");
   EXPECT_EQ(response.status, 503);

@@ -381,6 +381,20 @@ TEST_F(TokenValidatorTest, ScopesThatAreNoProject) {
   EXPECT_EQ(of_domain->system_scope, "");
 }
 
+// As Keystone shows one of a trust with impersonation: the user is the one who delegated.
+TEST_F(TokenValidatorTest, ATokenThatWasDelegatedIsTold) {
+  script_login();
+  transport_.then(subject(in(kHourMs)));
+  EXPECT_FALSE(validate("own")->delegated);
+  for (const std::string member :
+       {R"("OS-TRUST:trust": {"id": "t", "impersonation": true, "trustee_user": {"id": "bob-id"}})",
+        R"("OS-OAUTH1": {"access_token_id": "a", "consumer_id": "c"})"}) {
+    transport_.then(
+        replaced(subject(in(kHourMs)), "\"roles\": [", (member + ", \"roles\": [").c_str()));
+    EXPECT_TRUE(validate(member.substr(1, 8))->delegated) << member;
+  }
+}
+
 TEST_F(TokenValidatorTest, NoTokenStandsInTheLogOrInAnError) {
   const std::string secret = "gAAAAsecretsecretsecret";
   script_login();

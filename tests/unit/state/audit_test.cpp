@@ -303,9 +303,46 @@ TEST_F(AuditTest, TheHostItselfDoesNotGoOnWithARevokedKey) {
               AllOf(HasSubstr("entry 3 of "), HasSubstr("revokes this signing key"),
                     HasSubstr("put a new key in its place")));
   EXPECT_TRUE(CertificateChain(folder_, other_key()).check_key());
-  // Though its successor endorses it.
+  // Though its successor endorses it, and whatever was sealed since.
   forge_endorsement(other_key(), keys().front());
   EXPECT_FALSE(chain().check_key());
+  for (int number = 5; number < 8; ++number) {
+    forge(other_key(), id_of(number), certificate_text(number));
+  }
+  EXPECT_FALSE(chain().check_key());
+  EXPECT_EQ(chain().keep(id_of(8), certificate_text(8)).error().code, Errc::refused);
+}
+
+// It was to be the next, and leaked before it was used.
+TEST_F(AuditTest, AnEndorsedKeyThatAnotherCameInsteadOfSignsNothing) {
+  keep(1);
+  const SigningKey unused = key_named("unused");
+  endorse(unused.public_key());
+  forge(other_key(), id_of(3), certificate_text(3));
+  const std::vector<PublicKey> given = {keys().front(), other_key().public_key()};
+  EXPECT_THAT(check_chain(folder_, given)->problems, IsEmpty());
+  forge(unused, id_of(4), certificate_text(4));
+  ASSERT_EQ(check_chain(folder_, given)->problems.size(), 1U);
+  EXPECT_THAT(check_chain(folder_, given)->problems[0].what,
+              HasSubstr("in whose place entry 3 put another"));
+}
+
+// Who may write the folder, and has a former key.
+TEST_F(AuditTest, WhatIsNotAtItsPlaceSaysNothingOfKeys) {
+  keep(1);
+  const SigningKey former = *SigningKey::load_or_create(key_path_);
+  const SigningKey stranger = key_named("stranger");
+  endorse(other_key().public_key());
+  forge(other_key(), id_of(3), certificate_text(3));
+  AuditEntry forged = entry(AuditEvent::key_endorsed, "", 9);
+  forged.public_key = *stranger.public_key().pem();
+  forged = identified(forged);
+  write(folder_ + "/" + sealed_name(1, forged.id),
+        *seal(former, 1, kNoPrevious, encode_audit(forged), SealedKind::audit));
+  forge(stranger, id_of(5), certificate_text(5));
+  const auto report = check_chain(folder_, keys());
+  EXPECT_TRUE(report->broken());
+  EXPECT_EQ(report->keys.size(), 1U);
 }
 
 // Of seven entries one may be a certificate.

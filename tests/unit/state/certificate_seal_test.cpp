@@ -150,5 +150,18 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
   EXPECT_TRUE(changed("\"schema\":1", "\"more\":true,\"schema\":1").ok());
 }
 
+TEST_F(SealTest, WhatIsNestedTooDeepIsRefused) {
+  const auto nested = [](std::size_t depth) {
+    return R"({"id":")" + id_of(1) + R"(","x":)" + std::string(depth, '[') +
+           std::string(depth, ']') + "}";
+  };
+  const auto good = seal(*key_, 1, kNoPrevious, nested(100));
+  ASSERT_TRUE(good.ok()) << good.error().what;
+  EXPECT_FALSE(seal(*key_, 1, kNoPrevious, nested(100'000)).ok());
+  std::string text = *good;
+  text.replace(text.find(nested(100)), nested(100).size(), nested(100'000));
+  EXPECT_THAT(open_seal(text).error().what, HasSubstr("deep"));
+}
+
 }  // namespace
 }  // namespace reclaim::proof

@@ -1,6 +1,7 @@
 // What an order may set of a configured step's arguments.
 #include "state/device/order_args.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +62,7 @@ TEST(OrderArgs, ThatCannotBeJudgedByAreNamed) {
   EXPECT_THAT(why(R"({"a":"("})"), HasSubstr("'a' has a pattern that cannot be read"));
   EXPECT_THAT(why(R"({"a":"(a)\\1"})"), HasSubstr("cannot be read"));
   EXPECT_THAT(why(R"({"a":")" + std::string(257, 'a') + R"("})"), HasSubstr("256 are allowed"));
+  EXPECT_THAT(why(R"({"a":"/dev/[a-z]+"})"), HasSubstr("begins with '/'"));
   EXPECT_THAT(why(R"({"a":[]})"), HasSubstr("a list without a text"));
   EXPECT_THAT(why(R"({"a":["x",1]})"), HasSubstr("something else than texts"));
   EXPECT_THAT(why(R"({"a":null})"), HasSubstr("neither a pattern nor a list"));
@@ -70,7 +72,18 @@ TEST(OrderArgs, ByWhichAnOrderCouldNameAFileAreFound) {
   EXPECT_THAT(paths_in_order_args(kAllowed, R"({"bus":"01"})"), IsEmpty());
   EXPECT_THAT(paths_in_order_args(R"({"a":".+","b":"[^/]+","c":["x/y"],"d":"[a-z]"})",
                                   R"({"d":"/usr/bin/x"})"),
-              ElementsAre("a", "b", "c", "d"));
+              ElementsAre("c", "d"));
+}
+
+// Whatever was meant by it.
+TEST(OrderArgs, APatternAcceptsNoPath) {
+  for (const char* pattern :
+       {".*", "[^ ]{5,6}", R"(\\x2fetc\\x2f[a-z]+)", "[!-~]{6}", "[.-x]{2,9}"}) {
+    const std::string allowed = fmt::format(R"({{"a":"{}"}})", pattern);
+    ASSERT_TRUE(check_order_args(allowed)) << allowed;
+    EXPECT_THAT(refusal(R"({"a":"/etc/x"})", allowed), HasSubstr("has no '/'")) << allowed;
+  }
+  EXPECT_EQ(refusal(R"({"a":"/etc/x"})", R"({"a":["/etc/x"]})"), "") << "a list names it";
 }
 
 TEST(OrderArgs, AreMergedOverWhatIsConfigured) {
