@@ -93,6 +93,7 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
   void on_activity();
   void introduce();
   void on_introduction(Result<RedisReply> reply);
+  void settle_calls(const Result<RedisReply>& answer);
   void on_ready();
   void attempt_failed(const std::string& why);
   void lose_connection(const Error& outcome, const std::string& why);
@@ -122,6 +123,7 @@ class RedisClient::Core final : public std::enable_shared_from_this<RedisClient:
   std::unique_ptr<RedisLink> link_;
   bool introduced_ = false;
   std::size_t introductions_left_ = 0;
+  RedisCalls calls_;
   std::uint32_t failures_ = 0;
 
   std::uint64_t last_ticket_ = 0;
@@ -269,7 +271,7 @@ void RedisClient::Core::connect_next() {
 void RedisClient::Core::on_activity() {
   const auto self = shared_from_this();
   if (link_->connected() && !introduced_) introduce();
-  bool demoted = false;
+  std::string renewed_why;
   std::deque<RedisArrival> arrivals = link_->take_arrivals();
   for (RedisArrival& arrival : arrivals) {
     if (link_ == nullptr) break;
@@ -278,17 +280,21 @@ void RedisClient::Core::on_activity() {
       continue;
     }
     CHECK(!pending_.empty() && pending_.front().ticket == arrival.ticket);
-    demoted = demoted || says_read_only(arrival.reply);
+    if (says_read_only(arrival.reply)) {
+      renewed_why = "it takes no writes any more: it has become a replica";
+    } else if (greeting_.calls && calls_.is_outdated_by(arrival.reply)) {
+      renewed_why = "it lacks the functions of Reclaim now, or the user's rights were changed";
+    }
     finish(std::move(pending_.front().done), std::move(arrival.reply));
     pending_.pop_front();
   }
-  if (link_ != nullptr && demoted && state_.connected) {
+  if (link_ != nullptr && !renewed_why.empty() && state_.connected) {
     // Connected anew, to what the name stands for now; not at once, for it may be that one again.
     failures_ = kDoublingsMax;
-    const std::string why = "it takes no writes any more: it has become a replica";
     lose_connection(
-        Error{Errc::unknown, fmt::format("Redis at {}: {}; the outcome is unknown", name_, why)},
-        why);
+        Error{Errc::unknown,
+              fmt::format("Redis at {}: {}; the outcome is unknown", name_, renewed_why)},
+        renewed_why);
   }
   if (link_ != nullptr && link_->closed()) {
     const std::string why = link_->closed_why();
@@ -334,6 +340,7 @@ void RedisClient::Core::introduce() {
 }
 
 void RedisClient::Core::on_introduction(Result<RedisReply> reply) {
+  if (introductions_left_ == 0) return settle_calls(reply);
   --introductions_left_;
   Status judged = Ok{};
   if (reply.ok() && introductions_left_ == 1 && !options_.sentinels.empty()) {
@@ -355,7 +362,19 @@ void RedisClient::Core::on_introduction(Result<RedisReply> reply) {
     attempt_failed(why);
     return;
   }
-  if (introductions_left_ == 0) on_ready();
+  if (introductions_left_ > 0) return;
+  if (!greeting_.calls) return on_ready();
+  (void)link_->send(RedisCalls::first_question(), 0);  // closed: on_activity sees it next
+}
+
+void RedisClient::Core::settle_calls(const Result<RedisReply>& answer) {
+  const auto question = calls_.next(answer);
+  if (!question.ok()) {
+    next_address_ = addresses_.size();
+    return attempt_failed(question.error().what);
+  }
+  if (question->empty()) return on_ready();
+  (void)link_->send(*question, 0);
 }
 
 void RedisClient::Core::on_ready() {
@@ -366,6 +385,10 @@ void RedisClient::Core::on_ready() {
   logger_.info(log_name::kRedis,
                fmt::format("connected to {} at {}{}{}", options_.called, name_,
                            state_.tls.version.empty() ? "" : " by ", state_.tls.version));
+  if (const std::string why = why_no_functions(calls_.lua());
+      !why.empty() && calls_.lua() != state_.lua) {
+    logger_.warning(log_name::kRedis, fmt::format("{}: {}", name_, why));
+  }
   report(true, state_.last_error);
 }
 
@@ -415,6 +438,7 @@ void RedisClient::Core::retry_later() {
 void RedisClient::Core::report(bool connected, const std::string& error) {
   state_.connected = connected;
   state_.last_error = error;
+  state_.lua = calls_.lua();
   const auto notify = on_change;
   if (notify) notify(state_);
 }
@@ -438,6 +462,7 @@ void RedisClient::Core::command(std::vector<std::string> args, Callback<RedisRep
   if (Status length = check_length(args, options_); !length.ok()) {
     return answer(std::move(length).error(), std::move(done));
   }
+  calls_.fit(args);
   const std::uint64_t ticket = ++last_ticket_;
   if (!link_->send(args, ticket)) {
     return refuse(Errc::unavailable, fmt::format("the connection to Redis at {} is ending", name_));

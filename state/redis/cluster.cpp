@@ -64,7 +64,8 @@ class RedisCluster::Core final : public std::enable_shared_from_this<RedisCluste
         logger_(logger),
         greeting_(std::move(greeting)),
         answers_(loop, [this] { drain(); }),
-        nodes_(loop, options_, [this](const RedisAddress& node) { on_node(node); }),
+        nodes_(loop, options_, greeting_.calls,
+               [this](const RedisAddress& node) { on_node(node); }),
         queues_(loop, options_, nodes_, answers_,
                 {[this](std::uint16_t slot) { return map_.owner_of(slot); },
                  [this](std::uint16_t slot, const RedisAddress& owner) { on_moved(slot, owner); },
@@ -99,6 +100,7 @@ class RedisCluster::Core final : public std::enable_shared_from_this<RedisCluste
   void lost(const std::string& why);
   void report(bool connected, const std::string& error);
   [[nodiscard]] RedisTlsFacts tls_facts();
+  [[nodiscard]] RedisLua lua();
   void send_anywhere(std::vector<std::string> args, Callback<RedisReply> done, int timeout_ms);
   void send_to(ClusterNodes::Node& node, std::vector<std::string> args, Callback<RedisReply> done,
                int timeout_ms);
@@ -280,6 +282,9 @@ void RedisCluster::Core::on_ready() {
   logger_.info(log_name::kRedis,
                fmt::format("connected to Redis at {}: {} masters{}{}", name_, map_.masters().size(),
                            state_.tls.version.empty() ? "" : " by ", state_.tls.version));
+  if (const std::string why = why_no_functions(lua()); !why.empty() && lua() != state_.lua) {
+    logger_.warning(log_name::kRedis, fmt::format("{}: {}", name_, why));
+  }
   report(true, state_.last_error);
 }
 
@@ -297,6 +302,7 @@ void RedisCluster::Core::lost(const std::string& why) {
 void RedisCluster::Core::report(bool connected, const std::string& error) {
   state_.connected = connected;
   state_.last_error = error;
+  state_.lua = lua();
   const auto notify = on_change;
   if (notify) notify(state_);
 }
@@ -310,6 +316,15 @@ RedisTlsFacts RedisCluster::Core::tls_facts() {
     if (first.version.empty() || tls.ends_at.ms < first.ends_at.ms) first = tls;
   }
   return first;
+}
+
+RedisLua RedisCluster::Core::lua() {
+  for (const SlotMaster& master : map_.masters()) {
+    const ClusterNodes::Node* node = nodes_.find(master.address);
+    const RedisLua one = node == nullptr ? RedisLua::functions : node->client->state().lua;
+    if (one != RedisLua::functions) return one;
+  }
+  return RedisLua::functions;
 }
 
 void RedisCluster::Core::command(std::vector<std::string> args, Callback<RedisReply> done,

@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::size_t kNodesMax = 1'024;
 
-RedisGreeting role_greeting() {
-  return {{"ROLE"}, [](const RedisReply& role) { return check_is_master(role, "the cluster"); }};
+RedisGreeting role_greeting(bool calls) {
+  return {{"ROLE"},
+          [](const RedisReply& role) { return check_is_master(role, "the cluster"); },
+          calls};
 }
 
 }  // namespace
@@ -24,15 +26,19 @@ std::string ClusterNodes::Node::failure() const {
   return why + cluster_remedy(why);
 }
 
-ClusterNodes::ClusterNodes(uv_loop_t* loop, const RedisOptions& options,
+ClusterNodes::ClusterNodes(uv_loop_t* loop, const RedisOptions& options, bool calls,
                            std::function<void(const RedisAddress&)> on_change)
-    : loop_(loop), options_(options), on_change_(std::move(on_change)), start_timer_(loop) {}
+    : loop_(loop),
+      options_(options),
+      calls_(calls),
+      on_change_(std::move(on_change)),
+      start_timer_(loop) {}
 
 ClusterNodes::Node* ClusterNodes::at(const RedisAddress& address) {
   if (Node* known = find(address); known != nullptr) return known;
   if (nodes_.size() >= kNodesMax) return nullptr;
   auto created =
-      RedisClient::create(loop_, node_options(options_, address), silent_, role_greeting());
+      RedisClient::create(loop_, node_options(options_, address), silent_, role_greeting(calls_));
   CHECK(created.ok());  // these options were checked with the others
   Node& node = nodes_[describe(address)];
   node.address = address;

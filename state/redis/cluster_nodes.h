@@ -1,5 +1,6 @@
 // ClusterNodes: the connections to the nodes of a Redis Cluster, one a node, made when a node is
-// first asked for. Each is asked with ROLE whether it is a master.
+// first asked for. Each is asked with ROLE whether it is a master, and has the functions that are
+// called.
 //
 // Thread: the loop's. Owns: the connections.
 #pragma once
@@ -31,8 +32,8 @@ class ClusterNodes final {
   };
 
   // `on_change`: a connection was made, lost, or could not be made. The nodes may be destroyed in
-  // it. Options and loop outlive the nodes.
-  ClusterNodes(uv_loop_t* loop, const RedisOptions& options,
+  // it. Options and loop outlive the nodes. `calls`: as RedisGreeting says.
+  ClusterNodes(uv_loop_t* loop, const RedisOptions& options, bool calls,
                std::function<void(const RedisAddress&)> on_change);
 
   // Connects to it, later, if there is no connection. nullptr: too many are there already. Valid
@@ -50,6 +51,7 @@ class ClusterNodes final {
 
   uv_loop_t* loop_;
   const RedisOptions& options_;
+  bool calls_;
   std::function<void(const RedisAddress&)> on_change_;
   NullLogger silent_;
   std::map<std::string, Node> nodes_;  // by "HOST:PORT"

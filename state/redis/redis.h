@@ -21,6 +21,7 @@
 #include "state/base/log.h"
 #include "state/base/result.h"
 #include "state/base/uv.h"
+#include "state/redis/calls.h"
 #include "state/redis/options.h"
 #include "state/redis/reply.h"
 #include "state/redis/tls.h"
@@ -33,12 +34,15 @@ struct RedisState {
   std::uint64_t connects = 0;
   RedisTlsFacts
       tls;  // of the last connection; of a cluster's, the one whose certificate ends first
+  // How it runs our Lua, or why it cannot be used; of a cluster, of a master that has no functions.
+  RedisLua lua = RedisLua::functions;
 };
 
 // Asked of the server before any command; what `judge` refuses ends the connection with its text.
 struct RedisGreeting {
   std::vector<std::string> command{"PING"};
   std::function<Status(const RedisReply&)> judge;
+  bool calls = false;  // our functions are called: each server is made to have them (calls.h)
 };
 
 // What one of the masters says.

@@ -45,6 +45,7 @@ Error error_from_redis(std::string_view text) {
       text.starts_with("ERR Client sent AUTH")) {
     error.code = Errc::refused;
   }
+  if (text.starts_with("ERR Function not found")) error.code = Errc::unavailable;
   if (word == "MOVED" || word == "ASK") {
     error.what += kClusterHint;
   }

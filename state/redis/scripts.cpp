@@ -1,11 +1,6 @@
 #include "state/redis/scripts.h"
 
-#include <fmt/core.h>
-#include <openssl/evp.h>
-
-#include "state/base/check.h"
-#include "state/base/enum_names.h"
-#include "state/base/text.h"
+#include <array>
 
 namespace reclaim {
 namespace {
@@ -21,6 +16,18 @@ namespace {
 // HDEL comes first because it needs no memory: Redis lets a script that has written go on when
 // memory is full.
 constexpr std::string_view kSave = R"lua(
+local function count(text)
+  local number = tonumber(text)
+  if number and number >= 0 and number <= #ARGV and number == math.floor(number) then
+    return number
+  end
+end
+local journal, posts = count(ARGV[4]), count(ARGV[5])
+local last = 6 + (journal or 0)
+local record = last + 8 * (posts or 0)
+if not journal or not posts or record + 3 > #ARGV then
+  return redis.error_reply('ERR the counts do not fit the arguments')
+end
 local function usable(key, answer)
   if type(answer) ~= 'table' or not answer.err then return answer end
   redis.call('DEL', key)
@@ -39,12 +46,10 @@ if stored then
 end
 if ARGV[2] ~= '0' then
   local lock = usable(KEYS[4], redis.pcall('GET', KEYS[4]))
-  if not lock or string.match(lock, '(%d+)$') ~= ARGV[2] then
+  if not lock or string.match(lock, '^.* (%d+)$') ~= ARGV[2] then
     return {'conflict', 'the lock is not ours any more: ' .. (lock or 'it has no holder')}
   end
 end
-local last = 6 + tonumber(ARGV[4])
-local record = last + 8 * tonumber(ARGV[5])
 redis.call('HDEL', KEYS[1], '')
 local left = redis.call('PTTL', KEYS[1])
 if left >= 0 and left < 100000000000000 then
@@ -141,7 +146,7 @@ return {'ok', token}
 
 constexpr std::string_view kRenewLock = R"lua(
 local held = redis.call('GET', KEYS[1])
-if not held or string.match(held, '(%d+)$') ~= ARGV[1] then
+if not held or string.match(held, '^.* (%d+)$') ~= ARGV[1] then
   return {'conflict', 'the lock is not ours any more: ' .. (held or 'it has no holder')}
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -150,7 +155,7 @@ return {'ok'}
 
 constexpr std::string_view kReleaseLock = R"lua(
 local held = redis.call('GET', KEYS[1])
-if held and string.match(held, '(%d+)$') ~= ARGV[1] then
+if held and string.match(held, '^.* (%d+)$') ~= ARGV[1] then
   return {'conflict', 'the lock is not ours any more: ' .. held}
 end
 redis.call('DEL', KEYS[1])
@@ -168,6 +173,10 @@ return {'ok'}
 // Read and gone in one step; what is not a stream is gone too. The answer holds the entries, not a
 // text.
 constexpr std::string_view kTakeOrders = R"lua(
+local count = tonumber(ARGV[1])
+if not count or not (count >= 1 and count <= 1000) then
+  return redis.error_reply('ERR a count from 1 to 1000 is allowed')
+end
 local entries = redis.pcall('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[1])
 if entries.err then
   redis.call('DEL', KEYS[1])
@@ -188,6 +197,10 @@ return entries
 
 // What is too long to be a notification is removed unread: as a reply it would end the connection.
 constexpr std::string_view kReadOutbox = R"lua(
+local count = tonumber(ARGV[1])
+if not count or not (count >= 1 and count <= 1000) then
+  return redis.error_reply('ERR a count from 1 to 1000 is allowed')
+end
 local length = redis.pcall('XLEN', KEYS[1])
 if type(length) == 'table' then
   if not string.find(length.err, 'WRONGTYPE', 1, true) then return length end
@@ -270,25 +283,43 @@ end
 return {'ok', stored}
 )lua";
 
-std::string sha1_of(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int length = 0;
-  CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &length, EVP_sha1(), nullptr) == 1);
-  return hex_of({digest.data(), length});
+// What a function may do beyond others: those that need no memory, or that must not wait for it, are
+// carried out when memory is full, as scripts that have written are.
+constexpr std::string_view kWhenFull = "allow-oom";
+constexpr std::string_view kReadsOnly = "no-writes";
+
+constexpr std::array<RedisScriptText, kRedisScriptCount> kTexts{{
+    {RedisScript::save, "save", kSave, kWhenFull},
+    {RedisScript::read_record, "read_record", kReadRecord, kReadsOnly},
+    {RedisScript::save_progress, "save_progress", kSaveProgress, ""},
+    {RedisScript::acquire_lock, "acquire_lock", kAcquireLock, ""},
+    {RedisScript::renew_lock, "renew_lock", kRenewLock, kWhenFull},
+    {RedisScript::release_lock, "release_lock", kReleaseLock, kWhenFull},
+    {RedisScript::ack_kicks, "ack_kicks", kAckKicks, kWhenFull},
+    {RedisScript::take_orders, "take_orders", kTakeOrders, kWhenFull},
+    {RedisScript::read_outbox, "read_outbox", kReadOutbox, kWhenFull},
+    {RedisScript::heartbeat, "heartbeat", kHeartbeat, ""},
+    {RedisScript::upgrade_hosts, "upgrade_hosts", kUpgradeHosts, ""},
+    {RedisScript::forget_host, "forget_host", kForgetHost, kWhenFull},
+    {RedisScript::schema, "schema", kSchema, ""},
+}};
+
+consteval bool in_order() {
+  for (std::size_t i = 0; i < kTexts.size(); ++i) {
+    if (static_cast<std::size_t>(kTexts.at(i).script) != i) return false;
+  }
+  return true;
 }
+static_assert(in_order());
 
 }  // namespace
 
-std::string_view RedisScripts::text(RedisScript script) {
-  return enum_names<RedisScript::schema>(
-      kSave, kReadRecord, kSaveProgress, kAcquireLock, kRenewLock, kReleaseLock, kAckKicks,
-      kTakeOrders, kReadOutbox, kHeartbeat, kUpgradeHosts, kForgetHost, kSchema)[script];
+const RedisScriptText& text_of(RedisScript script) {
+  return kTexts.at(static_cast<std::size_t>(script));
 }
 
-RedisScripts::RedisScripts() {
-  for (std::size_t i = 0; i < kRedisScriptCount; ++i) {
-    sha1s_.at(i) = sha1_of(text(static_cast<RedisScript>(i)));
-  }
+std::span<const RedisScriptText> redis_scripts() {
+  return kTexts;
 }
 
 }  // namespace reclaim

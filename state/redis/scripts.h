@@ -1,11 +1,14 @@
 // The Lua scripts every write goes through (docs/redis.md lists them): each looks and writes in one
 // step, so that nothing comes between a condition and what hangs on it. All keys come in KEYS and
 // share the host's hash tag. A script answers {"ok", ...} or {what it found instead, text}.
+//
+// Whoever has a host's login chooses the arguments. No script does more than is in its arguments
+// and keys: counts are bounded, and no pattern searches a text from each of its places.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <span>
 #include <string_view>
 
 namespace reclaim {
@@ -29,18 +32,15 @@ enum class RedisScript : std::uint8_t {
 };
 inline constexpr std::size_t kRedisScriptCount = 13;
 
-// Texts and the SHA-1 by which EVALSHA names them.
-class RedisScripts final {
- public:
-  RedisScripts();
-
-  [[nodiscard]] static std::string_view text(RedisScript script);
-  [[nodiscard]] const std::string& sha1(RedisScript script) const {
-    return sha1s_.at(static_cast<std::size_t>(script));
-  }
-
- private:
-  std::array<std::string, kRedisScriptCount> sha1s_;
+// Its Lua sees KEYS and ARGV: the whole of a script, or the body of a function.
+struct RedisScriptText {
+  RedisScript script;
+  std::string_view name;
+  std::string_view lua;
+  std::string_view flag;  // of the function (redis.io, "Script flags"); empty: none
 };
+
+[[nodiscard]] const RedisScriptText& text_of(RedisScript script);
+[[nodiscard]] std::span<const RedisScriptText> redis_scripts();
 
 }  // namespace reclaim

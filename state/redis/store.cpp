@@ -9,6 +9,7 @@
 #include "state/base/text.h"
 #include "state/base/uuid.h"
 #include "state/redis/keys.h"
+#include "state/redis/library.h"
 
 namespace reclaim {
 namespace {
@@ -193,8 +194,9 @@ Result<std::unique_ptr<RedisStore>> RedisStore::create(uv_loop_t* loop, RedisSto
                                                        const Clock& clock, Logger& logger) {
   std::unique_ptr<RedisStore> store(new RedisStore(std::move(options), clock, logger));
   const bool upgrades = store->options_.upgrades;
-  auto client =
-      Redis::create(loop, store->options_.redis, logger, schema_greeting(upgrades, store->schema_));
+  RedisGreeting greeting = schema_greeting(upgrades, store->schema_);
+  greeting.calls = true;
+  auto client = Redis::create(loop, store->options_.redis, logger, std::move(greeting));
   if (!client.ok()) return std::move(client).error();
   // Of a cluster, its greeting may have to wait behind a wait for kicks that is not over yet.
   RedisOptions patient = store->options_.redis;
@@ -249,6 +251,8 @@ void RedisStore::settle_schema() {
                     redis_keys::kSchema, schema_->foreign, kSchemaVersion));
   }
   if (!schema_->to_write) return;
+  // A tool's login that calls no functions may be one that only reads.
+  if (state().lua == RedisLua::login_calls_none && !options_.upgrades) return;
   const std::string former = options_.upgrades ? std::to_string(kSchemaVersion - 1) : std::string();
   call(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion), former},
        [this](const Result<RedisReply>& reply) {
@@ -264,7 +268,8 @@ void RedisStore::settle_schema() {
 
 void RedisStore::call(RedisScript script, std::vector<std::string> keys,
                       std::vector<std::string> args, Callback<RedisReply> done) {
-  std::vector<std::string> words{"EVALSHA", scripts_.sha1(script), std::to_string(keys.size())};
+  std::vector<std::string> words{"FCALL", RedisLibrary::ours().function(script),
+                                 std::to_string(keys.size())};
   words.insert(words.end(), std::make_move_iterator(keys.begin()),
                std::make_move_iterator(keys.end()));
   words.insert(words.end(), std::make_move_iterator(args.begin()),
@@ -274,9 +279,10 @@ void RedisStore::call(RedisScript script, std::vector<std::string> keys,
                                       done = std::move(done)](Result<RedisReply> reply) mutable {
     const bool unknown_script = !reply.ok() && reply.error().code == Errc::not_found;
     if (!unknown_script) return done(std::move(reply));
-    // A server that does not know the script has not run it: once more, with its text.
+    // A server that does not know the script, where it was sent as one, has not run it: once more,
+    // with its text.
     words[0] = "EVAL";
-    words[1] = std::string(RedisScripts::text(script));
+    words[1] = std::string(text_of(script).lua);
     client_->command(std::move(words), std::move(done));
   });
 }
@@ -535,6 +541,21 @@ void RedisStore::check_persistence(Callback<PersistenceReport> done) {
     }
     done(std::move(all));
   });
+}
+
+void RedisStore::install(Callback<std::size_t> done) {
+  run(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion), ""},
+      fmt::format("{} is not written", redis_keys::kSchema),
+      [this, done = std::move(done)](const Result<std::string>& written) mutable {
+        if (!written.ok()) return done(written.error());
+        client_->ask_each({"PING"}, [done = std::move(done)](Result<std::vector<RedisSaid>> said) {
+          if (!said.ok()) return done(std::move(said).error());
+          for (const RedisSaid& each : *said) {
+            if (!each.reply.ok()) return done(each.reply.error().wrap(each.server));
+          }
+          done(said->size());
+        });
+      });
 }
 
 }  // namespace reclaim

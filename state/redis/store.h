@@ -118,6 +118,10 @@ class RedisStore final : public Store,
 
   void check_persistence(Callback<PersistenceReport> done);
 
+  // For an operator's login: writes reclaim:schema where there is none, and says on how many servers
+  // our functions are; connecting loads them (state().lua).
+  void install(Callback<std::size_t> done);
+
   void load(const std::string& host, Callback<std::vector<Record>> done) override;
   void save(const Record& record, LockToken lock, const JournalEntry& entry,
             Callback<Ok> done) override;
@@ -202,7 +206,6 @@ class RedisStore final : public Store,
   RedisStoreOptions options_;
   const Clock& clock_;
   Logger& logger_;
-  RedisScripts scripts_;
   std::shared_ptr<RedisSchema> schema_ = std::make_shared<RedisSchema>();
   std::unique_ptr<Redis> client_;
 

@@ -1,0 +1,86 @@
+#include "state/redis/calls.h"
+
+#include "state/redis/library.h"
+
+namespace reclaim {
+namespace {
+
+bool begins_with(const Error& error, std::string_view words) {
+  return redis_words_of(error).starts_with(words);
+}
+
+// Redis quotes the command, as in "no permissions to run the 'function|load' command".
+bool may_not_run(const Error& error, std::string_view command) {
+  const std::string_view words = redis_words_of(error);
+  const std::size_t at = words.find(command);
+  return words.starts_with("NOPERM") && at != std::string_view::npos && at > 0 &&
+         words[at - 1] == '\'';
+}
+
+}  // namespace
+
+std::string why_no_functions(RedisLua lua) {
+  switch (lua) {
+    case RedisLua::functions:
+      return "";
+    case RedisLua::missing:
+      return "the functions of this version of Reclaim are not there, and this login may not load "
+             "them: run `reclaim redis install` with an operator's user (docs/redis.md)";
+    case RedisLua::server_has_none:
+      return "it has no functions (older than 7.0), so scripts are sent, and whoever has a host's "
+             "login can stop it with one of his own: install Redis 7.0 or later";
+    case RedisLua::login_calls_none:
+      return "the user of [redis] url may not call functions, so scripts are sent, and whoever has "
+             "this login can stop Redis with one of his own: make the user anew, as docs/redis.md "
+             "says (Access rights)";
+  }
+  return "";
+}
+
+std::vector<std::string> RedisCalls::first_question() {
+  return {"FCALL", RedisLibrary::ours().probe(), "0"};
+}
+
+Result<std::vector<std::string>> RedisCalls::next(const Result<RedisReply>& answer) {
+  const std::vector<std::string> settled;
+  lua_ = RedisLua::functions;
+  if (answer.ok()) return settled;
+  const Error& error = answer.error();
+  if (begins_with(error, "ERR Function not found")) {
+    return std::vector<std::string>{"FUNCTION", "LOAD", RedisLibrary::ours().text()};
+  }
+  // Another was quicker.
+  if (begins_with(error, "ERR Library '" + RedisLibrary::ours().name() + "' already exists")) {
+    return settled;
+  }
+  if (begins_with(error, "ERR unknown command 'FCALL'")) {
+    lua_ = RedisLua::server_has_none;
+    return settled;
+  }
+  if (may_not_run(error, "fcall")) {
+    lua_ = RedisLua::login_calls_none;
+    return settled;
+  }
+  if (may_not_run(error, "function")) {
+    lua_ = RedisLua::missing;
+    return Error{Errc::refused, why_no_functions(lua_)};
+  }
+  return error.wrap("the functions of Reclaim");
+}
+
+void RedisCalls::fit(std::vector<std::string>& command) const {
+  if (lua_ == RedisLua::functions || command.front() != "FCALL") return;
+  const auto sha1 = RedisLibrary::ours().sha1_of(command.at(1));
+  if (!sha1) return;
+  command[0] = "EVALSHA";
+  command[1] = *sha1;
+}
+
+bool RedisCalls::is_outdated_by(const Result<RedisReply>& answer) const {
+  if (answer.ok()) return false;
+  if (lua_ == RedisLua::login_calls_none) return may_not_run(answer.error(), "eval");
+  return begins_with(answer.error(), "ERR Function not found") ||
+         may_not_run(answer.error(), "fcall");
+}
+
+}  // namespace reclaim
