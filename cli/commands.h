@@ -84,6 +84,11 @@ struct HostDeleteOptions {
 [[nodiscard]] int run_host_delete(Session& session, const HostDeleteOptions& options,
                                   std::ostream& out, std::ostream& err);
 
+// Loads our functions into Redis, and writes reclaim:schema.
+struct RedisInstallOptions {};
+[[nodiscard]] int run_redis_install(Session& session, const RedisInstallOptions& options,
+                                    std::ostream& out, std::ostream& err);
+
 // The orders that no worker has taken yet, and taking one back.
 struct OrderOptions {
   View view;

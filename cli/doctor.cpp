@@ -212,6 +212,9 @@ std::vector<nvme::DriveFacts> check_drives(Session& session, Chart& chart) {
 
 void check_redis(Session& session, Chart& chart) {
   const auto store = session.store();
+  const RedisLua lua =
+      session.connected_store() ? session.connected_store()->state().lua : RedisLua::functions;
+  if (!store && lua == RedisLua::missing) return check_redis_functions(lua, chart);
   if (!store) {
     return chart.error("redis", store.error().what, "is it running, and [redis] url right?");
   }
@@ -226,6 +229,7 @@ void check_redis(Session& session, Chart& chart) {
                           ? "connected; it persists and does not evict"
                           : "connected; every master persists and does not evict");
   }
+  check_redis_functions(lua, chart);
   check_redis_tls(session.settings().redis, (*store)->state().tls, session.clock().now().wall,
                   chart);
 }

@@ -15,6 +15,7 @@
 #include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
 #include "state/base/clock.h"
+#include "state/redis/calls.h"
 #include "state/redis/options.h"
 #include "state/redis/redis.h"
 #include "state/redis/slots.h"
@@ -106,6 +107,8 @@ void check_udev_rules(const config::Settings& settings, const std::vector<nvme::
 
 // What protects the connection to Redis, and whether its certificate expires soon.
 void check_redis_tls(const RedisOptions& redis, const RedisTlsFacts& tls, WallMs now, Chart& chart);
+// How Redis runs our Lua.
+void check_redis_functions(RedisLua lua, Chart& chart);
 // Asks one server, and no other in its place; `question` judges the answer.
 [[nodiscard]] Status ask_redis(Session& session, const RedisOptions& server,
                                const RedisGreeting& question);

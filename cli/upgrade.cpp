@@ -47,6 +47,15 @@ Result<std::optional<std::string>> read_schema(Session& session) {
   return std::optional<std::string>(reply->text);
 }
 
+// RedisLua::missing is what keeps a store from being connected.
+Result<RedisLua> how_it_runs_lua(Session& session) {
+  const auto store = session.store();
+  if (store) return (*store)->state().lua;
+  const RedisStore* refused = session.connected_store();
+  if (refused != nullptr && refused->state().lua == RedisLua::missing) return RedisLua::missing;
+  return store.error();
+}
+
 Result<std::optional<std::string>> read_ledger(const std::string& path) {
   const auto file = durable_file::File::open(path, O_RDONLY);
   if (!file && file.error().raw == ENOENT) return std::optional<std::string>();
@@ -81,8 +90,12 @@ std::vector<UpgradeResult> look(const config::LoadRequest& request) {
   results.push_back(judge_schema(stored));
   // Of another layout there is nothing more to say; and to look at an empty one would make one.
   if (stored && *stored == std::to_string(kSchemaVersion)) {
-    results.push_back(judge_records(load_records(session, settings.host)));
-    results.push_back(judge_workers(known_hosts(session), kVersion));
+    const auto lua = how_it_runs_lua(session);
+    results.push_back(judge_functions(lua));
+    if (lua && *lua != RedisLua::missing) {
+      results.push_back(judge_records(load_records(session, settings.host)));
+      results.push_back(judge_workers(known_hosts(session), kVersion));
+    }
   }
   const std::string ledger = settings.state_path + "/ledger";
   results.push_back(judge_ledger(read_ledger(ledger), ledger));

@@ -123,6 +123,18 @@ UpgradeResult judge_schema(const Result<std::optional<std::string>>& stored) {
   return result;
 }
 
+UpgradeResult judge_functions(const Result<RedisLua>& lua) {
+  UpgradeResult result{"Redis functions", Readiness::failure, ""};
+  if (!lua) {
+    result.details = lua.error().what + ": see that Redis runs, then check again";
+    return result;
+  }
+  result.details = why_no_functions(*lua);
+  if (*lua == RedisLua::functions) result.code = Readiness::success;
+  if (*lua != RedisLua::functions && *lua != RedisLua::missing) result.code = Readiness::warning;
+  return result;
+}
+
 UpgradeResult judge_records(const Result<std::vector<Record>>& records) {
   UpgradeResult result{"Device records", Readiness::failure, ""};
   if (!records) {

@@ -11,6 +11,7 @@
 #include "state/base/result.h"
 #include "state/device/record.h"
 #include "state/device/store.h"
+#include "state/redis/calls.h"
 
 namespace reclaim::cli {
 
@@ -29,6 +30,8 @@ struct UpgradeResult {
                                                 const std::vector<std::string>& warnings);
 // The value of reclaim:schema; nothing: there is none yet.
 [[nodiscard]] UpgradeResult judge_schema(const Result<std::optional<std::string>>& stored);
+// How Redis would run the Lua of this version.
+[[nodiscard]] UpgradeResult judge_functions(const Result<RedisLua>& lua);
 // This host's, as a worker of this version would read them.
 [[nodiscard]] UpgradeResult judge_records(const Result<std::vector<Record>>& records);
 // The file's text, read from `path`; nothing: no worker has run here yet.

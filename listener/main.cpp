@@ -200,6 +200,15 @@ void add_security(CLI::App& app, CommandLine& line) {
   runs(order_key, line, options, cli::run_order_key);
 }
 
+void add_redis(CLI::App& app, CommandLine& line) {
+  CLI::App* redis = app.add_subcommand("redis", "What an operator prepares in Redis");
+  redis->require_subcommand(1);
+  CLI::App* install = redis->add_subcommand(
+      "install",
+      "Load the functions of this version, with an operator's login, before workers start with it");
+  runs(install, line, std::make_shared<cli::RedisInstallOptions>(), cli::run_redis_install);
+}
+
 // As OpenStack's own programs have it: `reclaim-status upgrade check` is a name of this one.
 void add_upgrade(CLI::App& app, CommandLine& line) {
   CLI::App* upgrade = app.add_subcommand("upgrade", "Before the worker is upgraded: check");
@@ -275,6 +284,7 @@ int parse(int argc, char** argv, CommandLine& line) {
   add_config(app, line);
   add_machine(app, line);
   add_security(app, line);
+  add_redis(app, line);
   add_upgrade(app, line);
   listener::add_completion(app, std::cout);
   try {

@@ -11,11 +11,12 @@
 
 namespace reclaim::test {
 
-// The command of docs/redis.md that makes a host's user, as redis-cli splits it.
-inline std::vector<std::string> documented_acl(const std::string& host) {
+// The command of docs/redis.md that makes the user, as redis-cli splits it; HOST is `host`.
+inline std::vector<std::string> documented_user(const std::string& user,
+                                                const std::string& host = "") {
   std::ifstream file(source_path("docs/redis.md"));
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::size_t from = text.find("ACL SETUSER reclaim-HOST");
+  const std::size_t from = text.find("ACL SETUSER " + user);
   CHECK(from != std::string::npos);
   text = text.substr(from, text.find("```", from) - from);
   std::vector<std::string> words{""};
@@ -34,6 +35,11 @@ inline std::vector<std::string> documented_acl(const std::string& host) {
   }
   if (words.back().empty()) words.pop_back();
   return words;
+}
+
+// A host's.
+inline std::vector<std::string> documented_acl(const std::string& host) {
+  return documented_user("reclaim-HOST", host);
 }
 
 }  // namespace reclaim::test

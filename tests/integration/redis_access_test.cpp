@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "state/redis/library.h"
 #include "tests/integration/documented_acl.h"
 #include "tests/integration/store_on_redis.h"
 #include "tests/temp_folder.h"
@@ -134,6 +135,7 @@ TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
 
 TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {
   StoreOnRedis redis;
+  ASSERT_TRUE(redis.connected());  // as an operator: a host's login loads no functions
   for (const contract::Check& check : contract::kChecks) {
     const std::string host = std::string("host-") + check.name;
     ASSERT_EQ(redis.server.cli(documented_acl(host)), "OK");
@@ -141,6 +143,7 @@ TEST(RedisAccess, WorksAsTheDocumentedUserOfItsHost) {
     redis.options.redis.password = "PASSWORD";
     redis.open();
     ASSERT_TRUE(redis.connected()) << redis.store->state().last_error;
+    ASSERT_EQ(redis.store->state().lua, RedisLua::functions);
     check.run(redis.world(host));
     const auto persistence = contract::ask<PersistenceReport>(
         redis.world(host),
@@ -167,6 +170,13 @@ TEST(RedisAccess, TheUserOfOneHostWritesNothingOfAnothers) {
            {"DEL", device},
            {"EVAL", "return redis.call('DEL', KEYS[1])", "1", device},
            {"EVAL", "return redis.call('DEL', '" + device + "')", "0"},
+           {"EVAL", "while true do redis.call('SET', KEYS[1], 1) end", "1", "reclaim:{evil}:x"},
+           {"EVALSHA", std::string(40, '0'), "0"},
+           {"SCRIPT", "LOAD", "return 1"},
+           {"FUNCTION", "LOAD", "#!lua name=evil\nredis.register_function('evil', print)"},
+           {"FUNCTION", "DELETE", RedisLibrary::ours().name()},
+           {"FUNCTION", "FLUSH"},
+           {"FCALL", RedisLibrary::ours().function(RedisScript::forget_host), "1", device},
            {"SADD", "reclaim:{compute-1}:devices", "x"},
            {"SET", "reclaim:{compute-1}:alive", "x"},
            {"SET", "reclaim:{compute-1}:machine", "x"},

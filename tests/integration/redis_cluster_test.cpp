@@ -78,6 +78,7 @@ TEST_F(RedisClusterTest, KeepsTheContractOnEachMaster) {
 }
 
 TEST_F(RedisClusterTest, WorksAsTheDocumentedUserOfItsHost) {
+  ASSERT_TRUE(StoreOn(nodes->options()).connected());  // as an operator, who loads the functions
   for (const contract::Check& check : contract::kChecks) {
     const std::string host = std::string("user-") + check.name;
     for (const auto& server : nodes->all()) {
@@ -92,6 +93,31 @@ TEST_F(RedisClusterTest, WorksAsTheDocumentedUserOfItsHost) {
     check.run(redis.world(host));
     EXPECT_TRUE(persistence(redis).known);
   }
+}
+
+// As a master that was added later does.
+TEST_F(RedisClusterTest, AMasterThatLacksTheFunctionsIsNamedUntilTheyAreInstalled) {
+  StoreOn tool(nodes->options());
+  ASSERT_TRUE(tool.connected());
+  for (const auto& server : nodes->all()) {
+    ASSERT_EQ(server->cli(test::documented_acl("compute-1")), "OK");
+  }
+  nodes->master(1).cli({"FUNCTION", "FLUSH"});
+  RedisOptions options = nodes->options();
+  options.username = "reclaim-compute-1";
+  options.password = "PASSWORD";
+  StoreOn redis(options);
+  ASSERT_TRUE(run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
+  EXPECT_THAT(redis.store->state().last_error,
+              AllOf(HasSubstr(test::port_of(nodes->master(1))), HasSubstr("`reclaim redis install`")));
+  EXPECT_EQ(redis.store->state().lua, RedisLua::missing);
+  tool.open();
+  ASSERT_TRUE(tool.connected());
+  const auto servers = contract::ask<std::size_t>(
+      tool.world("x"), [&](Callback<std::size_t> done) { tool.store->install(std::move(done)); });
+  ASSERT_TRUE(servers.ok()) << servers.error().what;
+  EXPECT_EQ(*servers, RedisNodes::kMasters);
+  EXPECT_TRUE(redis.connected());
 }
 
 // It was removed from the cluster, or the cluster is not made yet.

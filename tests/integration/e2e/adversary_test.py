@@ -108,7 +108,11 @@ class OfAnotherHost(Adversary):
                        "alice@operators"), ("XADD", key("orders"), "MAXLEN", "0", "*", "a", "b"),
                       ("SET", key("alive"), "{}"), ("HSET", key("arqs"), "a", "{}"),
                       ("EVAL", "return redis.call('DEL', KEYS[1])", 1, record),
-                      ("EVAL", "return redis.call('DEL', '%s')" % record, 0)):
+                      ("EVAL", "return redis.call('DEL', '%s')" % record, 0),
+                      ("EVAL", "while true do redis.call('SET', KEYS[1], 1) end", 1,
+                       "reclaim:{evil}:x"), ("FUNCTION", "FLUSH"),
+                      ("FUNCTION", "LOAD", "#!lua name=evil\nredis.register_function('evil', "
+                       "function() while true do end end)")):
             with self.assertRaisesRegex(RuntimeError, "NOPERM|No permissions|can't"):
                 evil(*words)
         self.delete(made)

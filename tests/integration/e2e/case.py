@@ -65,10 +65,11 @@ class Setting:
         os.makedirs(self.folder)
         self.db = number % 16
         self.services.redis("flushdb", db=self.db)
-        # As an operator's first command does: a host's login may not.
-        self.services.redis("set", "reclaim:schema", "2", db=self.db)
         self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives, functions)
         self.worker = self.make_worker(**settings)
+        self.operator = self.make_worker("operator",
+                                         redis_user=self.services.redis_user_of_operator())
+        self.install()
         self.providers = {}
         self.test = test
         test.addCleanup(self.clean_up)
@@ -76,6 +77,12 @@ class Setting:
     def make_worker(self, name="worker", host=None, **settings):
         return Worker(Programs(), self.services, host or self.host, self.name,
                       os.path.join(self.folder, name), db=self.db, **settings)
+
+    def install(self):
+        """As an operator does before workers start: a host's login may not."""
+        code, out, err = self.operator.command("redis", "install")
+        assert code == 0, out + err
+        return out
 
     def clean_up(self):
         # Every test ends with an orderly stop; under AddressSanitizer that is where leaks are told.

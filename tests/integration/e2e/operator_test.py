@@ -203,7 +203,7 @@ class Commands(EndToEnd):
         self.assert_released(made)
         code, out, err = made.worker.command("upgrade", "check")
         self.assertEqual(code, 0, out + err)
-        self.assertEqual(out.count("Result: Success"), 6, out)
+        self.assertEqual(out.count("Result: Success"), 7, out)
         made.worker.stop()
         made.services.redis("set", "reclaim:schema", "7", db=made.db)
         code, out, _ = made.worker.command("upgrade", "check", "--json")
@@ -211,6 +211,28 @@ class Commands(EndToEnd):
         results = {each["check"]: each["result"] for each in json.loads(out)["checks"]}
         self.assertEqual(results, {"Configuration": 0, "Redis layout": 2, "Ledger": 0,
                                    "Certificates": 0})
+
+    def test_functions_that_redis_lacks_are_asked_for_until_an_operator_installs_them(self):
+        made = self.setting()
+        self.assertIn("are loaded on 1 server (library reclaim_", made.install())
+        self.addCleanup(made.install)
+        self.assertEqual(made.services.redis("function", "flush"), "OK")
+        self.delete(made)
+        made.worker.wait_log("run `reclaim redis install` with an operator's user")
+        for words in (("redis", "install"), ("device", "list")):
+            code, _, err = made.worker.command(*words)
+            self.assertEqual(code, 1)
+            self.assertIn("run `reclaim redis install` with an operator's user", err)
+        _, out, _ = made.worker.command("doctor", "-f", "json")
+        row, = [row for row in json.loads(out) if row["Check"] == "redis functions"]
+        self.assertEqual(row["Result"], "error")
+        code, out, _ = made.worker.command("upgrade", "check", "--json")
+        self.assertEqual(code, 2)
+        results = {each["check"]: each["result"] for each in json.loads(out)["checks"]}
+        self.assertEqual(results["Redis functions"], 2)
+        self.assert_reserved(made)
+        made.install()
+        self.assert_released(made)
 
     def test_a_command_that_no_worker_hears_says_so(self):
         made = self.setting()
@@ -364,18 +386,17 @@ class Many(EndToEnd):
         wait_until(lambda: made.reserved(FIRST) == 0, "it is given back")
         self.assertIn("known: " + made.name,
                       self.order(made, "host", "drain", "compute-7", wanted=1))
-        operator = made.make_worker("operator", redis_user=made.services.redis_user_of_operator())
         delete = ("host", "delete", made.name, "--yes")
-        code, _, err = operator.command(*delete)
+        code, _, err = made.operator.command(*delete)
         self.assertEqual(code, 1)
         self.assertIn("stop it there", err)
         self.assertEqual(made.worker.stop(), 0)
-        code, out, err = operator.command(*delete)
+        code, out, err = made.operator.command(*delete)
         self.assertEqual(code, 0, err)
         self.assertIn("1 of its devices are not clean", out)
         left = made.services.redis("--scan", "--pattern", "reclaim:*" + made.name + "*", db=made.db)
         self.assertNotRegex(left, r":(alive|machine|device|journal|kicks|metrics)")
-        code, out, _ = operator.command("host", "list", "-f", "json")
+        code, out, _ = made.operator.command("host", "list", "-f", "json")
         self.assertEqual((code, json.loads(out)), (0, []))
         # Its worker makes all of it again, and the drive that is not clean stays reserved.
         made.worker.start()

@@ -59,6 +59,19 @@ TEST(DoctorCompiledIn, IsNamedWithItsVersion) {
   EXPECT_THAT(look(""), IsEmpty());
 }
 
+TEST(DoctorRedisFunctions, SayHowRedisRunsOurLua) {
+  const auto look = [](RedisLua lua) {
+    Chart chart;
+    check_redis_functions(lua, chart);
+    return lines(chart);
+  };
+  EXPECT_THAT(look(RedisLua::functions), ElementsAre(HasSubstr("redis functions ok: those of ")));
+  EXPECT_THAT(look(RedisLua::missing), ElementsAre(HasSubstr("redis functions error: ")));
+  for (const RedisLua lua : {RedisLua::server_has_none, RedisLua::login_calls_none}) {
+    EXPECT_THAT(look(lua), ElementsAre(HasSubstr("redis functions warning: ")));
+  }
+}
+
 TEST(DoctorRedisTls, WhatProtectsTheConnectionAndForHowLong) {
   RedisOptions redis;
   const WallMs now{1'700'000'000'000};

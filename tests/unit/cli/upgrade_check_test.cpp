@@ -54,6 +54,16 @@ TEST(UpgradeCheck, OnlyTheLayoutBeforeIsTakenOver) {
   EXPECT_EQ(judge_schema(kUnheard).code, Readiness::failure);
 }
 
+TEST(UpgradeCheck, TheFunctionsHaveToBeInstalledBefore) {
+  EXPECT_EQ(judge_functions(RedisLua::functions).code, Readiness::success);
+  const UpgradeResult missing = judge_functions(RedisLua::missing);
+  EXPECT_EQ(missing.code, Readiness::failure);
+  EXPECT_THAT(missing.details, HasSubstr("run `reclaim redis install`"));
+  EXPECT_EQ(judge_functions(RedisLua::server_has_none).code, Readiness::warning);
+  EXPECT_EQ(judge_functions(RedisLua::login_calls_none).code, Readiness::warning);
+  EXPECT_EQ(judge_functions(kUnheard).code, Readiness::failure);
+}
+
 TEST(UpgradeCheck, ARecordThatCannotBeReadIsNamed) {
   std::vector<Record> records(2);
   EXPECT_EQ(judge_records(records).code, Readiness::success);

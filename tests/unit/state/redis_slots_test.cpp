@@ -73,6 +73,8 @@ TEST(RedisSlots, WhereACommandHasItsKey) {
     return at ? command[*at] : "none";
   };
   EXPECT_EQ(key({"GET", "k"}), "k");
+  EXPECT_EQ(key({"FCALL", "f", "2", "k", "l", "arg"}), "k");
+  EXPECT_EQ(key({"FCALL", "f", "0"}), "none");
   EXPECT_EQ(key({"EVALSHA", "sha", "2", "k", "l", "arg"}), "k");
   EXPECT_EQ(key({"EVAL", "return 1", "0"}), "none");
   EXPECT_EQ(key({"EVAL", "return 1", "0", "arg"}), "none");
