@@ -19,7 +19,7 @@ int run_redis_install(Session& session, const RedisInstallOptions&, std::ostream
   const auto store = session.store();  // to connect is to load them
   if (!store) return complain(store.error().what);
   const RedisLua lua = (*store)->state().lua;
-  if (lua != RedisLua::functions) return complain("Redis: " + why_no_functions(lua));
+  if (lua != RedisLua::functions) return complain(why_no_functions(lua));
   const auto servers =
       session.wait<std::size_t>([&](auto done) { (*store)->install(std::move(done)); });
   if (!servers) return complain(with_login_remedy(servers.error()).what);

@@ -9,12 +9,18 @@ bool begins_with(const Error& error, std::string_view words) {
   return redis_words_of(error).starts_with(words);
 }
 
+// As "unknown command 'FCALL', with args ...": Redis 6.2 quotes it otherwise than later ones.
+bool is_unknown_command(const Error& error, std::string_view command) {
+  constexpr std::string_view kUnknown = "ERR unknown command ";
+  const std::string_view words = redis_words_of(error);
+  return words.starts_with(kUnknown) && words.find(command) == kUnknown.size() + 1;
+}
+
 // Redis quotes the command, as in "no permissions to run the 'function|load' command".
 bool may_not_run(const Error& error, std::string_view command) {
   const std::string_view words = redis_words_of(error);
-  const std::size_t at = words.find(command);
-  return words.starts_with("NOPERM") && at != std::string_view::npos && at > 0 &&
-         words[at - 1] == '\'';
+  return words.starts_with("NOPERM") &&
+         words.find("'" + std::string(command)) != std::string_view::npos;
 }
 
 }  // namespace
@@ -24,11 +30,11 @@ std::string why_no_functions(RedisLua lua) {
     case RedisLua::functions:
       return "";
     case RedisLua::missing:
-      return "the functions of this version of Reclaim are not there, and this login may not load "
+      return "Redis lacks the functions of this version of Reclaim, and this login may not load "
              "them: run `reclaim redis install` with an operator's user (docs/redis.md)";
     case RedisLua::server_has_none:
-      return "it has no functions (older than 7.0), so scripts are sent, and whoever has a host's "
-             "login can stop it with one of his own: install Redis 7.0 or later";
+      return "Redis is older than 7.0 and has no functions, so scripts are sent, and whoever has a "
+             "host's login can stop it with one of his own: install Redis 7.0 or later";
     case RedisLua::login_calls_none:
       return "the user of [redis] url may not call functions, so scripts are sent, and whoever has "
              "this login can stop Redis with one of his own: make the user anew, as docs/redis.md "
@@ -53,7 +59,7 @@ Result<std::vector<std::string>> RedisCalls::next(const Result<RedisReply>& answ
   if (begins_with(error, "ERR Library '" + RedisLibrary::ours().name() + "' already exists")) {
     return settled;
   }
-  if (begins_with(error, "ERR unknown command 'FCALL'")) {
+  if (is_unknown_command(error, "FCALL")) {
     lua_ = RedisLua::server_has_none;
     return settled;
   }

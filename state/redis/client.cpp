@@ -291,10 +291,9 @@ void RedisClient::Core::on_activity() {
   if (link_ != nullptr && !renewed_why.empty() && state_.connected) {
     // Connected anew, to what the name stands for now; not at once, for it may be that one again.
     failures_ = kDoublingsMax;
-    lose_connection(
-        Error{Errc::unknown,
-              fmt::format("Redis at {}: {}; the outcome is unknown", name_, renewed_why)},
-        renewed_why);
+    lose_connection(Error{Errc::unknown, fmt::format("Redis at {}: {}; the outcome is unknown",
+                                                     name_, renewed_why)},
+                    renewed_why);
   }
   if (link_ != nullptr && link_->closed()) {
     const std::string why = link_->closed_why();

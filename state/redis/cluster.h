@@ -13,10 +13,11 @@
 // was sent and has no answer is unknown, and is not sent again.
 //
 // State. Connected: every slot has a master, with each of them stands a connection on which it says
-// that it is one, and the greeting was accepted by the master of its key since the last time that
-// this was not so. Disconnected as soon as a connection to a master ends or a slot has none. While
-// it is, commands to the masters that are left are carried out, and only the others refused, unless
-// the greeting was refused. A master that is new to the map does not disconnect.
+// that it is one, and has the functions that are called, and the greeting was accepted by the
+// master of its key since the last time that this was not so. Disconnected as soon as a connection
+// to a master ends or a slot has none. While it is, commands to the masters that are left are
+// carried out, and only the others refused, unless the greeting was refused. A master that is new
+// to the map does not disconnect.
 #pragma once
 
 #include <functional>

@@ -13,9 +13,8 @@ namespace {
 constexpr std::size_t kNodesMax = 1'024;
 
 RedisGreeting role_greeting(bool calls) {
-  return {{"ROLE"},
-          [](const RedisReply& role) { return check_is_master(role, "the cluster"); },
-          calls};
+  return {
+      {"ROLE"}, [](const RedisReply& role) { return check_is_master(role, "the cluster"); }, calls};
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ RedisLibrary::RedisLibrary() {
 }
 
 const RedisLibrary& RedisLibrary::ours() {
-  static const RedisLibrary library;
-  return library;
+  static const RedisLibrary kLibrary;
+  return kLibrary;
 }
 
 const std::string& RedisLibrary::function(RedisScript script) const {
@@ -68,9 +68,9 @@ const std::string& RedisLibrary::function(RedisScript script) const {
 }
 
 std::optional<std::string> RedisLibrary::sha1_of(std::string_view function) const {
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(),
-                   [function](const Entry& entry) { return entry.function == function; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [function](const Entry& entry) {
+    return entry.function == function;
+  });
   if (found == entries_.end()) return std::nullopt;
   return found->sha1;
 }

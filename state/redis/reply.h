@@ -30,7 +30,8 @@ struct RedisReply {
 
 // "NOSCRIPT No matching script" and its like. refused: who we are or what we may (AUTH, ACL, a
 // cluster node); unavailable: nothing was done, later it may be (loading, read-only replica, out of
-// memory, cannot persist, without our functions); not_found: NOSCRIPT, NOGROUP; conflict: BUSYGROUP; failed: the rest.
+// memory, cannot persist, without our functions); not_found: NOSCRIPT, NOGROUP; conflict:
+// BUSYGROUP; failed: the rest.
 [[nodiscard]] Error error_from_redis(std::string_view text);
 // The server's own words in such an error; empty where it is another one. As long as it lives.
 [[nodiscard]] std::string_view redis_words_of(const Error& error);

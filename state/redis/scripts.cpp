@@ -283,8 +283,8 @@ end
 return {'ok', stored}
 )lua";
 
-// What a function may do beyond others: those that need no memory, or that must not wait for it, are
-// carried out when memory is full, as scripts that have written are.
+// What a function may do beyond others: those that need no memory, or that must not wait for it,
+// are carried out when memory is full, as scripts that have written are.
 constexpr std::string_view kWhenFull = "allow-oom";
 constexpr std::string_view kReadsOnly = "no-writes";
 

@@ -118,8 +118,8 @@ class RedisStore final : public Store,
 
   void check_persistence(Callback<PersistenceReport> done);
 
-  // For an operator's login: writes reclaim:schema where there is none, and says on how many servers
-  // our functions are; connecting loads them (state().lua).
+  // For an operator's login: writes reclaim:schema where there is none, and says on how many
+  // servers our functions are; connecting loads them (state().lua).
   void install(Callback<std::size_t> done);
 
   void load(const std::string& host, Callback<std::vector<Record>> done) override;

@@ -108,8 +108,8 @@ TEST_F(RedisClusterTest, AMasterThatLacksTheFunctionsIsNamedUntilTheyAreInstalle
   options.password = "PASSWORD";
   StoreOn redis(options);
   ASSERT_TRUE(run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));
-  EXPECT_THAT(redis.store->state().last_error,
-              AllOf(HasSubstr(test::port_of(nodes->master(1))), HasSubstr("`reclaim redis install`")));
+  EXPECT_THAT(redis.store->state().last_error, AllOf(HasSubstr(test::port_of(nodes->master(1))),
+                                                     HasSubstr("`reclaim redis install`")));
   EXPECT_EQ(redis.store->state().lua, RedisLua::missing);
   tool.open();
   ASSERT_TRUE(tool.connected());

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,10 +50,18 @@ void log_in(StoreOnRedis& redis, const std::string& user) {
 }
 
 Result<std::size_t> install(StoreOnRedis& redis) {
-  return contract::ask<std::size_t>(redis.world("x"), [&](Callback<std::size_t> done) {
-    redis.store->install(std::move(done));
-  });
+  return contract::ask<std::size_t>(
+      redis.world("x"), [&](Callback<std::size_t> done) { redis.store->install(std::move(done)); });
 }
+
+class Warnings final : public Logger {
+ public:
+  void write(LogLevel level, std::string_view /*name*/, std::string_view text,
+             std::initializer_list<LogField> /*fields*/) override {
+    if (level == LogLevel::warning) all.emplace_back(text);
+  }
+  std::vector<std::string> all;
+};
 
 bool is_refused(StoreOnRedis& redis) {
   return test::run_until(redis.loop, [&] {
@@ -105,6 +114,30 @@ TEST(RedisFunctions, AFormerUserKeepsTheContractByScriptsAndCallsThemOnceItIsMad
   EXPECT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
 }
 
+TEST(RedisFunctions, AFormerUserIsWarnedOfOnceHoweverOftenItConnects) {
+  StoreOnRedis redis;
+  ASSERT_EQ(redis.server.cli(former_acl("compute-1")), "OK");
+  RedisOptions options = redis.server.options();
+  options.username = "reclaim-compute-1";
+  options.password = "PASSWORD";
+  Warnings warnings;
+  RedisGreeting greeting;
+  greeting.calls = true;
+  auto login = Redis::create(redis.loop.raw(), options, warnings, greeting);
+  ASSERT_TRUE(login.ok());
+  (*login)->start();
+  for (std::uint64_t connects = 1; connects <= 3; ++connects) {
+    ASSERT_TRUE(
+        test::run_until(redis.loop, [&] { return (*login)->state().connects == connects; }));
+    redis.server.cli({"CLIENT", "KILL", "USER", "reclaim-compute-1"});
+  }
+  EXPECT_EQ(std::count_if(warnings.all.begin(), warnings.all.end(),
+                          [](const std::string& text) {
+                            return text.find("make the user anew") != std::string::npos;
+                          }),
+            1);
+}
+
 TEST(RedisFunctions, AHostGoesOnByItselfOnceAnOperatorHasInstalledThem) {
   StoreOnRedis redis;
   ASSERT_EQ(redis.server.cli(documented_acl("compute-1")), "OK");
@@ -113,17 +146,17 @@ TEST(RedisFunctions, AHostGoesOnByItselfOnceAnOperatorHasInstalledThem) {
   ASSERT_TRUE(is_refused(redis));
   EXPECT_THAT(redis.store->state().last_error, HasSubstr("`reclaim redis install`"));
   const contract::World world = redis.world("compute-1");
-  EXPECT_EQ(contract::code_of(contract::save(world, contract::record_of(world, 1, 1, Stage::error))),
-            Errc::unavailable);
+  EXPECT_EQ(
+      contract::code_of(contract::save(world, contract::record_of(world, 1, 1, Stage::error))),
+      Errc::unavailable);
   test::StoreOn tool(redis.server.options());
   tool.options.redis.username = "reclaim-operator";
   tool.options.redis.password = "PASSWORD";
   tool.open();
   ASSERT_TRUE(tool.connected()) << tool.store->state().last_error;
   for (int again = 0; again < 2; ++again) {
-    const auto servers = contract::ask<std::size_t>(tool.world("x"), [&](auto done) {
-      tool.store->install(std::move(done));
-    });
+    const auto servers = contract::ask<std::size_t>(
+        tool.world("x"), [&](auto done) { tool.store->install(std::move(done)); });
     ASSERT_TRUE(servers.ok()) << servers.error().what;
     EXPECT_EQ(*servers, 1U);
     EXPECT_EQ(libraries_of(redis), 1U);
@@ -173,10 +206,9 @@ TEST(RedisFunctions, NoCallOfAHostsLoginGoesOnForEver) {
   (*login)->start();
   ASSERT_TRUE(test::run_until(redis.loop, [&] { return (*login)->state().connected; }));
   const auto said = [&](const std::vector<std::string>& words) {
-    const auto answer =
-        contract::ask<RedisReply>(redis.world("evil"), [&](Callback<RedisReply> done) {
-          (*login)->command(words, std::move(done));
-        });
+    const auto answer = contract::ask<RedisReply>(
+        redis.world("evil"),
+        [&](Callback<RedisReply> done) { (*login)->command(words, std::move(done)); });
     return answer.ok() ? "accepted" : answer.error().what;
   };
   const auto call = [&](RedisScript script, const std::vector<std::string>& keys,

@@ -145,16 +145,6 @@ TEST(RedisStore, DevicesAreBounded) {
   EXPECT_EQ(contract::load(world).error().code, Errc::limit);
 }
 
-TEST(RedisStore, ScriptsComeBackAfterAFlush) {
-  StoreOnRedis redis;
-  ASSERT_TRUE(redis.connected());
-  const contract::World world = redis.world("compute-1");
-  ASSERT_TRUE(contract::save(world, contract::record_of(world, 1, 1, Stage::error)).ok());
-  ASSERT_EQ(redis.server.cli({"SCRIPT", "FLUSH"}), "OK");
-  EXPECT_TRUE(contract::save(world, contract::record_of(world, 1, 2, Stage::error)).ok());
-  EXPECT_TRUE(contract::lock(world, "worker-1", 60'000).ok());
-}
-
 TEST(RedisStore, TokensGrowThoughRedisForgets) {
   StoreOnRedis redis;
   ASSERT_TRUE(redis.connected());

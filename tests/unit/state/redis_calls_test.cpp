@@ -74,6 +74,8 @@ TEST(RedisCalls, AsScriptsWhereThereAreNoneOrTheLoginCallsNone) {
   for (const auto& [said, lua] : std::vector<std::pair<std::string, RedisLua>>{
            {"ERR unknown command 'FCALL', with args beginning with: 'x' '0' ",
             RedisLua::server_has_none},
+           {"ERR unknown command `FCALL`, with args beginning with: `x`, `0`, ",
+            RedisLua::server_has_none},
            {"NOPERM this user has no permissions to run the 'fcall' command",
             RedisLua::login_calls_none},
            {"NOPERM User reclaim-x has no permissions to run the 'fcall' command",
@@ -83,9 +85,9 @@ TEST(RedisCalls, AsScriptsWhereThereAreNoneOrTheLoginCallsNone) {
     EXPECT_EQ(calls.lua(), lua) << said;
     auto words = call_of(RedisScript::save);
     calls.fit(words);
-    EXPECT_EQ(words,
-              (std::vector<std::string>{
-                  "EVALSHA", *ours().sha1_of(ours().function(RedisScript::save)), "1", "k", "arg"}));
+    EXPECT_EQ(words, (std::vector<std::string>{"EVALSHA",
+                                               *ours().sha1_of(ours().function(RedisScript::save)),
+                                               "1", "k", "arg"}));
     words = {"FCALL", "another", "0"};
     calls.fit(words);
     EXPECT_EQ(words[0], "FCALL");
@@ -102,12 +104,14 @@ TEST(RedisCalls, NotAtAllWhereTheyAreMissingAndMayNotBeLoaded) {
   RedisCalls calls;
   EXPECT_EQ(next(calls, "ERR Function not found"), "FUNCTION LOAD");
   const std::string why =
-      next(calls, "NOPERM User x has no permissions to run the 'function|load' command");
+      next(calls, "NOPERM User function-1 has no permissions to run the 'function|load' command");
   EXPECT_THAT(why, HasSubstr("`reclaim redis install` with an operator's user"));
   EXPECT_EQ(calls.lua(), RedisLua::missing);
   // What is no word about functions, a passage of the server: asked again with the next connection.
   EXPECT_THAT(next(calls, "LOADING Redis is loading the dataset in memory"), HasSubstr("LOADING"));
   EXPECT_THAT(next(calls, "ERR Error compiling function"), HasSubstr("compiling"));
+  EXPECT_THAT(next(calls, "ERR unknown command 'FUNCTION', with args"), HasSubstr("FUNCTION"));
+  EXPECT_THAT(next(calls, "ERR unknown command "), HasSubstr("unknown"));
   EXPECT_EQ(calls.lua(), RedisLua::functions);
 }
 
