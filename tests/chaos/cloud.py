@@ -241,6 +241,7 @@ class Host:
             device_spec=json.dumps({"vendor_id": "144d", "product_id": "a80a",
                                     "zero_rate": "8M"}))
         self.worker.write_config(MORE_CONFIG)
+        self.worker.as_operator(redis_port=cloud.redis_port()).install()
 
     # Its process
 

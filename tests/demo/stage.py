@@ -88,6 +88,7 @@ class Stage:
         self.worker = Worker(self.programs, self.services, self.host, HOST,
                              os.path.join(self.folder, "reclaim"), survey_s=60, samples=256)
         self.worker.write_config(more)
+        self.worker.as_operator().install()
         self.worker.start(debug=False)
 
     def follow(self, story, ended):

@@ -301,6 +301,7 @@ class Cloud:
             device_spec='{"product_id": "a80a"}\n'
                         'device_spec = {"product_id": "a80b", "managed": "false"}')
         self.worker.write_config(RECLAIM_CONF.format(**self.values))
+        self.worker.as_operator().install()
         self.worker.start()
         # They come with a partition table, so that an operator's word is needed.
         for number, address in enumerate(ADDRESSES, 1):

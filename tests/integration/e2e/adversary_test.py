@@ -109,8 +109,8 @@ class OfAnotherHost(Adversary):
                       ("SET", key("alive"), "{}"), ("HSET", key("arqs"), "a", "{}"),
                       ("EVAL", "return redis.call('DEL', KEYS[1])", 1, record),
                       ("EVAL", "return redis.call('DEL', '%s')" % record, 0),
-                      ("EVAL", "while true do redis.call('SET', KEYS[1], 1) end", 1,
-                       "reclaim:{evil}:x"), ("FUNCTION", "FLUSH"),
+                      ("EVAL", "return redis.call('SET', KEYS[1], 1)", 1, "reclaim:{evil}:x"),
+                      ("FUNCTION", "FLUSH"),
                       ("FUNCTION", "LOAD", "#!lua name=evil\nredis.register_function('evil', "
                        "function() while true do end end)")):
             with self.assertRaisesRegex(RuntimeError, "NOPERM|No permissions|can't"):
@@ -343,7 +343,8 @@ class OfCyborgs(Adversary, CyborgEndToEnd):
         def cleaned_again():
             # What comes after the order holds it until the next one.
             if made.worker.field(FIRST, "device_state") in ("error", "allocated"):
-                self.assertEqual(made.worker.command("device", "clean", FIRST)[0], 0)
+                said = made.worker.command("device", "clean", FIRST)
+                self.assertEqual(said[0], 0, said)
             return made.host.sanitizes(FIRST) == 2
         wait_until(cleaned_again, "it begins from the beginning")
         # Between the verification and the release: the PUT is on its way.

@@ -67,9 +67,8 @@ class Setting:
         self.services.redis("flushdb", db=self.db)
         self.host = EmulatedHost(Programs(), os.path.join(self.folder, "host"), drives, functions)
         self.worker = self.make_worker(**settings)
-        self.operator = self.make_worker("operator",
-                                         redis_user=self.services.redis_user_of_operator())
-        self.install()
+        self.operator = self.worker.as_operator()
+        self.operator.install()
         self.providers = {}
         self.test = test
         test.addCleanup(self.clean_up)
@@ -77,12 +76,6 @@ class Setting:
     def make_worker(self, name="worker", host=None, **settings):
         return Worker(Programs(), self.services, host or self.host, self.name,
                       os.path.join(self.folder, name), db=self.db, **settings)
-
-    def install(self):
-        """As an operator does before workers start: a host's login may not."""
-        code, out, err = self.operator.command("redis", "install")
-        assert code == 0, out + err
-        return out
 
     def clean_up(self):
         # Every test ends with an orderly stop; under AddressSanitizer that is where leaks are told.

@@ -42,7 +42,7 @@ class FailoverCase:
         made.worker.services = made.services = OnRedis(made.services, redis)
         made.operator.write_config("[redis]\nurl = %s\n" % redis.url(
             made.operator.settings["redis_user"]))
-        made.install()
+        made.operator.install()
         made.door = PlacementDoor(services().endpoints["placement_url"])
         self.addCleanup(made.door.shut_down)
         made.door.before_put = lambda body: self.before_put(made, body)

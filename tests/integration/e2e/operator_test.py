@@ -214,8 +214,8 @@ class Commands(EndToEnd):
 
     def test_functions_that_redis_lacks_are_asked_for_until_an_operator_installs_them(self):
         made = self.setting()
-        self.assertIn("are loaded on 1 server (library reclaim_", made.install())
-        self.addCleanup(made.install)
+        self.assertIn("are loaded on 1 server (library reclaim_", made.operator.install())
+        self.addCleanup(made.operator.install)
         self.assertEqual(made.services.redis("function", "flush"), "OK")
         self.delete(made)
         made.worker.wait_log("run `reclaim redis install` with an operator's user")
@@ -231,7 +231,7 @@ class Commands(EndToEnd):
         results = {each["check"]: each["result"] for each in json.loads(out)["checks"]}
         self.assertEqual(results["Redis functions"], 2)
         self.assert_reserved(made)
-        made.install()
+        made.operator.install()
         self.assert_released(made)
 
     def test_a_command_that_no_worker_hears_says_so(self):

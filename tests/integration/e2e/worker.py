@@ -218,6 +218,21 @@ class Worker(Process):
 
     # the operator's commands
 
+    def as_operator(self, **settings):
+        """One with an operator's login to Redis."""
+        operator = Worker(self.programs, self.services, self.host, self.name,
+                          self.folder + "-operator", db=self.db)
+        operator.write_config(**{**self.settings, **settings,
+                                 "redis_user": self.services.redis_user_of_operator()})
+        return operator
+
+    def install(self):
+        """As an operator does before workers start: a host's login may not."""
+        code, out, err = self.command("redis", "install")
+        if code != 0:
+            raise AssertionError("redis install: " + err)
+        return out
+
     def devices(self):
         code, out, err = self.command("device", "list", "-f", "json")
         if code != 0:
