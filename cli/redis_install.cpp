@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "state/base/visible.h"
+#include "cli/complain.h"
 #include "state/redis/library.h"
 #include "version.h"
 
@@ -12,17 +12,15 @@ namespace reclaim::cli {
 
 int run_redis_install(Session& session, const RedisInstallOptions&, std::ostream& out,
                       std::ostream& err) {
-  const auto complain = [&err](const std::string& what) {
-    err << "reclaim: " << visible(what) << '\n';
-    return 1;
-  };
   const auto store = session.store();  // to connect is to load them
-  if (!store) return complain(store.error().what);
+  if (!store) return complain(err, store.error());
   const RedisLua lua = (*store)->state().lua;
-  if (lua != RedisLua::functions) return complain(why_no_functions(lua));
+  if (lua != RedisLua::functions) {
+    return complain(err, Error{Errc::refused, why_no_functions(lua)});
+  }
   const auto servers =
       session.wait<std::size_t>([&](auto done) { (*store)->install(std::move(done)); });
-  if (!servers) return complain(with_login_remedy(servers.error()).what);
+  if (!servers) return complain(err, with_login_remedy(servers.error()));
   out << fmt::format("the functions of Reclaim {} are loaded on {} server{} (library {})\n",
                      kVersion, *servers, *servers == 1 ? "" : "s", RedisLibrary::ours().name());
   return 0;

@@ -4,8 +4,8 @@
 # Verifies sealed certificates of Reclaim without Reclaim: a file alone, or a folder as a chain,
 # from its oldest key on. An entry that endorses the host's next key puts it in its place; one that
 # revokes a key says from which entry on that key proves nothing.
-# Needs openssl (3.0 or later), sed, grep, cmp and coreutils. Says "ok" of each and exits with 0 when
-# all is well, or with 1 and a line that says what is wrong at the first error.
+# Needs openssl (3.0 or later), sed, grep, cmp and coreutils. Says "ok" of each, and exits with 0
+# when all is well, or with 1 and a line that says what is wrong at the first error.
 set -eu
 LC_ALL=C
 export LC_ALL
