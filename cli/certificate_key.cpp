@@ -1,5 +1,6 @@
 // reclaim certificate endorse|revoke: what an operator says of the keys that a host signs with.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

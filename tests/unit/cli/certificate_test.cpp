@@ -274,7 +274,7 @@ TEST_F(CertificateCommands, AFileHasToBeThatOfTheChainAtHand) {
     options.public_keys = {key_path_ + ".pub", state_path_ + "/other.key.pub"};
     return run(&run_certificate_verify, options);
   };
-  for (const std::uint64_t sequence : {2, 500}) {
+  for (const std::uint64_t sequence : {std::uint64_t{2}, std::uint64_t{500}}) {
     EXPECT_EQ(verify_sealed(key, sequence), 1);
     EXPECT_THAT(out_.str(), HasSubstr("is not entry " + std::to_string(sequence)));
     EXPECT_EQ(verify_sealed(other, sequence), 0) << "another host's";
