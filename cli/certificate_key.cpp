@@ -58,6 +58,7 @@ Result<std::string> find_key(const std::map<std::string, Signed>& keys, const st
     return id;
   }
   std::vector<std::string> known;
+  known.reserve(keys.size());
   for (const auto& [key_id, by_it] : keys) known.push_back(key_id);
   std::vector<std::string> begin_so;
   std::copy_if(known.begin(), known.end(), std::back_inserter(begin_so),
