@@ -285,8 +285,7 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
   Table table{{"Sequence", "At", "Event", "Address", "Serial", "Instance", "Detail"}, {}, {}};
   int exit_code = 0;
   for (const ChainFile& file : listing->files) {
-    const auto text = read_sealed(folder, file.name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    const auto opened = open_entry(folder, file.name);
     const auto sequence = static_cast<std::int64_t>(file.sequence);
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       if (const auto it = decode_certificate(opened->content); it.ok()) {

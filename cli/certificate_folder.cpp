@@ -32,8 +32,7 @@ Result<ReportSource> read_chain(const std::string& folder, std::vector<std::stri
   if (!listing.ok()) return listing.error();
   ReportSource source;
   for (const ChainFile& file : listing->files) {
-    const auto text = read_sealed(folder, file.name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    const auto opened = open_entry(folder, file.name);
     Status read = opened.ok() ? Status(Ok{}) : Status(opened.error());
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       auto certificate = decode_certificate(opened->content);

@@ -21,7 +21,6 @@ namespace reclaim::cli {
 namespace {
 
 constexpr std::size_t kKeyPrefixMin = 8;
-constexpr std::size_t kKeyIdChars = 64;
 constexpr std::uint64_t kSequenceMax = 999'999'999'999'999;  // as certificate.schema.json
 
 // What a key signed in a chain: sequences, in their order, of entries and of certificates.
@@ -36,8 +35,7 @@ Result<std::map<std::string, Signed>> keys_of_chain(const std::string& folder) {
   if (!listing.ok()) return listing.error();
   std::map<std::string, Signed> keys;
   for (const ChainFile& file : listing->files) {
-    const auto text = read_sealed(folder, file.name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    const auto opened = open_entry(folder, file.name);
     if (!opened.ok()) continue;
     Signed& by_it = keys[opened->key_id];
     by_it.entries.push_back(opened->sequence);
@@ -54,9 +52,7 @@ Result<std::string> find_key(const std::map<std::string, Signed>& keys, const st
     if (!key.ok()) return key.error();
     id = key->id();
   }
-  if (id.size() == kKeyIdChars && id.find_first_not_of("0123456789abcdef") == std::string::npos) {
-    return id;
-  }
+  if (is_digest(id)) return id;
   std::vector<std::string> known;
   known.reserve(keys.size());
   for (const auto& [key_id, by_it] : keys) known.push_back(key_id);

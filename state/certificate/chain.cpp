@@ -276,16 +276,13 @@ Result<std::string> CertificateChain::keep(const std::string& id, const std::str
 // whole chain tells, which happens when keys change.
 Status CertificateChain::check_key(const std::vector<ChainFile>& files) const {
   if (files.empty()) return Ok{};
-  const auto opened = [&](const ChainFile& file) {
-    const auto text = read_sealed(folder_, file.name);
-    return text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
-  };
   const std::string& own = key_.public_key().id();
-  const auto newest = opened(files.back());
+  const auto newest = open_entry(folder_, files.back().name);
   const bool goes_on = newest.ok() && newest->key_id == own;
   Succession succession({});
   for (std::size_t i = goes_on ? files.size() - 1 : 0; i < files.size(); ++i) {
-    if (const auto entry = opened(files[i]); entry.ok()) (void)succession.take(*entry);
+    const auto entry = open_entry(folder_, files[i].name);
+    if (entry.ok()) (void)succession.take(*entry);
   }
   if (const auto said = succession.revoked().find(own); said != succession.revoked().end()) {
     return Error{Errc::refused,
@@ -348,6 +345,11 @@ Result<std::string> read_sealed(const std::string& path) {
   return read_file(path, kSealedBytesMax);
 }
 
+Result<Sealed> open_entry(const std::string& folder, const std::string& name) {
+  const auto text = read_sealed(folder, name);
+  return text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+}
+
 Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>& keys) {
   auto sealed = open_seal(text);
   if (!sealed.ok()) return sealed;
@@ -375,8 +377,7 @@ std::optional<std::string> unendorsed_predecessor(const std::string& folder, con
   const std::size_t looked_at = std::min(files.size(), newest_max);
   for (auto file = files.rbegin(); file != files.rbegin() + static_cast<std::ptrdiff_t>(looked_at);
        ++file) {
-    const auto text = read_sealed(folder, file->name);
-    const auto sealed = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    const auto sealed = open_entry(folder, file->name);
     if (!sealed.ok() || sealed->key_id == key.id()) continue;
     // The last that it sealed: an endorsement is made while no worker runs.
     Succession last({});
@@ -392,8 +393,7 @@ Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {
   if (!listing.ok()) return listing.error();
   std::vector<DriveEvent> events;
   for (const ChainFile& file : listing->files) {
-    const auto text = read_sealed(folder, file.name);
-    const auto opened = text.ok() ? open_seal(*text) : Result<Sealed>(text.error());
+    const auto opened = open_entry(folder, file.name);
     if (!opened.ok()) continue;
     DriveEvent event;
     event.sequence = opened->sequence;

@@ -62,6 +62,8 @@ struct ChainListing {
 [[nodiscard]] Result<ChainListing> list_chain(const std::string& folder);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& folder, const std::string& name);
 [[nodiscard]] Result<std::string> read_sealed(const std::string& path);
+// As open_seal() of what is read.
+[[nodiscard]] Result<Sealed> open_entry(const std::string& folder, const std::string& name);
 
 // One text alone: form, signature by one of the keys, schema. Errc::not_found: by none of them.
 [[nodiscard]] Result<Sealed> check_sealed(std::string_view text,

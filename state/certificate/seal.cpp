@@ -22,12 +22,6 @@ constexpr std::string_view kClosing = "\"}\n";
 constexpr std::size_t kDigestChars = 64;
 constexpr std::size_t kSequenceDigits = 9;
 
-bool is_digest(std::string_view text) {
-  return text.size() == kDigestChars && std::all_of(text.begin(), text.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
 std::string to_base64(std::string_view raw) {
   std::string text(4 * ((raw.size() + 2) / 3) + 1, '\0');
   const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
@@ -114,6 +108,12 @@ Result<Sealed> open_line(std::string_view line) {
 }
 
 }  // namespace
+
+bool is_digest(std::string_view text) {
+  return text.size() == kDigestChars && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
 
 std::string_view to_string(SealedKind kind) {
   return kind == SealedKind::audit ? "audit" : "certificate";

@@ -34,6 +34,9 @@ inline constexpr std::string_view kNoPrevious =
                                        std::string_view previous, std::string_view json_text,
                                        SealedKind kind = SealedKind::certificate);
 
+// 64 lower-case hex digits: a SHA-256, or a key's id.
+[[nodiscard]] bool is_digest(std::string_view text);
+
 struct Sealed {
   std::uint64_t sequence = 0;
   std::string previous;
