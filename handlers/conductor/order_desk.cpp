@@ -37,7 +37,7 @@ void OrderDesk::judge(const Order& order, bool again) {
   if (refusal.empty() && has_to_wait(order)) return let_wait(order, again);
   if (refusal.empty()) refusal = devices_.why_refused(order);
   const auto address = parse_pci_address(order.address);
-  if (to_be_proven && address && may_pass_later(*address)) {
+  if (to_be_proven && address && context_.devices.contains(*address)) {
     return use_up(*address, order, refusal);
   }
   if (!refusal.empty()) return answer(order, refusal);
@@ -180,13 +180,6 @@ std::string OrderDesk::why_not_believed(const Order& order) const {
            "does not help, the clock of a machine that gives orders is ahead";
   }
   return {};
-}
-
-// Of an order that is refused now. What is none of Reclaim's has no line in the ledger.
-bool OrderDesk::may_pass_later(const PciAddress& address) const {
-  const auto device = context_.devices.find(address);
-  return device != context_.devices.end() &&
-         (device->second.record.cleanable() || context_.on_ledger(address) != nullptr);
 }
 
 // Whatever is decided: what was refused now must not be put back by somebody else, and pass later.

@@ -57,7 +57,6 @@ class OrderDesk final {
   [[nodiscard]] bool has_to_be_proven(const Order& order) const;
   [[nodiscard]] std::string why_not_believed(const Order& order) const;
   [[nodiscard]] std::string why_not(const Order& order) const;
-  [[nodiscard]] bool may_pass_later(const PciAddress& address) const;
   void use_up(const PciAddress& address, const Order& order, const std::string& refusal);
 
   const ConductorContext& context_;

@@ -338,6 +338,11 @@ unit_mutant(refused_orders_are_heard_again conductor handlers/conductor/order_de
   "an approval that came too early is put back by another, and passes the next hold"
   [[  entry.ordered_at = order.issued_at;]]
   [[  if (devices_.why_refused(order).empty()) entry.ordered_at = order.issued_at;]])
+unit_mutant(orders_for_strangers_are_heard_again conductor handlers/conductor/order_desk.cpp
+  OrdersOfWhatIsNot*
+  "an order whose device was not Reclaim's is put back by another when it is"
+  [[  if (to_be_proven && address && context_.devices.contains(*address)) {]]
+  [[  if (to_be_proven && address && context_.on_ledger(*address) != nullptr) {]])
 unit_mutant(a_key_is_for_some_orders conductor handlers/conductor/order_desk.cpp
   Orders.WhereAKeyIs*
   "who may write orders aborts cleanings in another's name, though the host has a key"

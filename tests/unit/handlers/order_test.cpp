@@ -15,11 +15,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 struct Orders : ::testing::Test {
-  explicit Orders(bool managed = true) {
+  explicit Orders(bool managed = true, bool ours = true) {
     WorldOptions options;
     options.scripted = true;
     world.emplace(options);
     world->slots[0].managed = managed;
+    world->slots[0].ours = ours;
     if (!managed) world->drive().home = world->drive().driver = "vfio-pci";
     world->start_worker();
     world->pass(kMinuteMs);
@@ -126,6 +127,27 @@ TEST_F(Orders, OneThatWasRefusedIsUsedUpToo) {
     EXPECT_THAT(answer(again), HasSubstr("was judged before"));
   }
   EXPECT_THAT(answer(issued("unhold")), Not(HasSubstr("was judged before")));
+}
+
+struct OrdersOfWhatIsNotReclaims : Orders {
+  OrdersOfWhatIsNotReclaims() : Orders(true, false) {}
+};
+
+// The device may be listed within the order's hour.
+TEST_F(OrdersOfWhatIsNotReclaims, AreUsedUpWhenTheyAreRefused) {
+  Order order = issued("unhold");
+  EXPECT_THAT(answer(order), HasSubstr("hold"));
+  for (const bool restart : {false, true}) {
+    if (restart) {
+      world->kill_worker();
+      world->start_worker();
+      world->pass(kMinuteMs);
+    }
+    order.id = std::to_string(world->scheduler.now().wall.ms) + "-0";
+    EXPECT_THAT(answer(order), HasSubstr("was judged before"));
+  }
+  EXPECT_EQ(world->erases, 0U);
+  EXPECT_FALSE(world->record().cleanable());
 }
 
 TEST_F(Orders, WhereAKeyIsConfiguredEachHasToBeAuthenticated) {
