@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "state/certificate/chain.h"
 #include "state/certificate/file_ledger.h"
+#include "state/certificate/own_chain.h"
 #include "state/certificate/signing_key.h"
 
 namespace reclaim::listener {
@@ -20,24 +20,24 @@ void report_certificates(const config::Settings& settings, Logger& log) {
   const std::string& given = settings.signing_key;
   const auto key =
       SigningKey::load(given.empty() ? default_signing_key(settings.state_path) : given);
-  const auto report = key ? check_chain(certificates_folder(settings.state_path),
-                                        {key->public_key()}, kCertificatesReadMax)
-                          : Result<ChainReport>(key.error());
-  if (!report) {
+  const auto own = key ? check_own_chain(certificates_folder(settings.state_path),
+                                         key->public_key(), kCertificatesReadMax)
+                       : Result<OwnChain>(key.error());
+  if (!own) {
     log.warning(log_name::kService, "the certificates cannot be read",
-                {{"why", report.error().what}});
+                {{"why", own.error().what}});
     return;
   }
-  if (const auto former = unendorsed_predecessor(certificates_folder(settings.state_path),
-                                                 key->public_key(), kCertificatesReadMax)) {
+  if (own->unendorsed) {
     log.warning(log_name::kService,
                 fmt::format("certificates: the signing key {} was not endorsed by the former one, "
                             "{}: auditors need both public keys; before the next change of keys, "
                             "`reclaim certificate endorse NEW.pub`",
-                            key->public_key().id(), *former));
+                            key->public_key().id(), *own->unendorsed));
   }
-  for (std::size_t i = 0; i < std::min(report->problems.size(), kCertificateWarningsMax); ++i) {
-    const ChainProblem& problem = report->problems[i];
+  const ChainReport& report = own->report;
+  for (std::size_t i = 0; i < std::min(report.problems.size(), kCertificateWarningsMax); ++i) {
+    const ChainProblem& problem = report.problems[i];
     log.warning(log_name::kService,
                 fmt::format("certificates: {}: {}", problem.file, problem.what));
   }
@@ -45,7 +45,7 @@ void report_certificates(const config::Settings& settings, Logger& log) {
       log_name::kService,
       fmt::format("certificates: the newest entry is number {}, signed with key {}; "
                   "{} problems with the newest {} entries",
-                  report->last, key->public_key().id(), report->problems.size(), report->count));
+                  report.last, key->public_key().id(), report.problems.size(), report.count));
 }
 
 }  // namespace reclaim::listener

@@ -227,6 +227,9 @@ class Walk final {
     const auto sealed = check_sealed(text, succession_.keys());
     if (!sealed.ok()) {
       complain(file.name, sealed.error().what, sealed.error().code == Errc::refused);
+      if (sealed.error().code == Errc::not_found) {
+        report_.problems.back().unknown_key = opened->key_id;
+      }
     }
     const bool in_order = follows(file, *opened) && at_place;
     if (!sealed.ok() || !in_order) return;
@@ -367,25 +370,6 @@ Result<Sealed> check_sealed(std::string_view text, const std::vector<PublicKey>&
     return std::move(fits).error();
   }
   return sealed;
-}
-
-std::optional<std::string> unendorsed_predecessor(const std::string& folder, const PublicKey& key,
-                                                  std::size_t newest_max) {
-  const auto listing = list_chain(folder);
-  if (!listing.ok()) return std::nullopt;
-  const std::vector<ChainFile>& files = listing->files;
-  const std::size_t looked_at = std::min(files.size(), newest_max);
-  for (auto file = files.rbegin(); file != files.rbegin() + static_cast<std::ptrdiff_t>(looked_at);
-       ++file) {
-    const auto sealed = open_entry(folder, file->name);
-    if (!sealed.ok() || sealed->key_id == key.id()) continue;
-    // The last that it sealed: an endorsement is made while no worker runs.
-    Succession last({});
-    const bool endorses =
-        last.take(*sealed).ok() && !last.keys().empty() && last.keys().front().id() == key.id();
-    return endorses ? std::nullopt : std::optional(sealed->key_id);
-  }
-  return std::nullopt;
 }
 
 Result<std::vector<DriveEvent>> drive_events(const std::string& folder) {

@@ -75,6 +75,7 @@ struct ChainProblem {
   // Something is not at its place, or not as it was sealed. False: all that is wrong is whose
   // signature it has.
   bool breaks = true;
+  std::string unknown_key = {};  // its id, where that is none of the keys that are known there
 };
 struct ChainReport {
   std::uint64_t count = 0;         // of entries
@@ -103,12 +104,6 @@ struct ChainReport {
 [[nodiscard]] Result<ChainReport> check_chain(
     const std::string& folder, const std::vector<PublicKey>& keys,
     std::size_t newest_max = std::numeric_limits<std::size_t>::max());
-
-// The id of the key that sealed before `key` did, if that one did not vouch for it: who holds the
-// former public key alone cannot follow the chain any more. Looks at the `newest_max` newest only.
-[[nodiscard]] std::optional<std::string> unendorsed_predecessor(const std::string& folder,
-                                                                const PublicKey& key,
-                                                                std::size_t newest_max);
 
 // What the chain tells of each drive, in its order: for find_missing_erasures(). What cannot be
 // read is left out; check_chain() complains of it.

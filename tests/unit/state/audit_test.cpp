@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "state/certificate/own_chain.h"
 #include "tests/unit/state/proof_fixture.h"
 
 namespace reclaim::proof {
@@ -14,6 +15,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 AuditEntry entry(AuditEvent event, const std::string& instance, std::int64_t at_s) {
   AuditEntry made;
@@ -43,6 +46,13 @@ class AuditTest : public ProofTest {
     auto key = SigningKey::load_or_create(state_path_ + "/other.key");
     CHECK(key.ok());
     return *std::move(key);
+  }
+  // Of a worker whose key it is.
+  [[nodiscard]] std::vector<std::string> said_at_a_start(const SigningKey& key) const {
+    std::vector<std::string> said;
+    const auto own = check_own_chain(folder_, key.public_key(), 1'000);
+    for (const ChainProblem& problem : own->report.problems) said.push_back(problem.what);
+    return said;
   }
 };
 
@@ -357,7 +367,7 @@ TEST_F(AuditTest, EntriesAndCertificatesAreCountedApart) {
 TEST_F(AuditTest, AKeyThatTheFormerOneDidNotEndorseIsTold) {
   const SigningKey next = other_key();
   const auto told = [&](const PublicKey& key) {
-    return unendorsed_predecessor(folder_, key, 1'000);
+    return check_own_chain(folder_, key, 1'000)->unendorsed;
   };
   EXPECT_EQ(told(next.public_key()), std::nullopt) << "it is the first";
   keep(1);
@@ -366,16 +376,34 @@ TEST_F(AuditTest, AKeyThatTheFormerOneDidNotEndorseIsTold) {
   const CertificateChain after(folder_, other_key());
   ASSERT_TRUE(after.keep(id_of(2), certificate_text(2)).ok());
   EXPECT_EQ(told(next.public_key()), keys().front().id()) << "it is told with each start";
+  EXPECT_THAT(said_at_a_start(next), ElementsAre(HasSubstr("none of those given")));
 }
 
-TEST_F(AuditTest, AKeyThatTheFormerOneEndorsedIsNotTold) {
-  const SigningKey next = other_key();
+// Of a host whose keys follow one another nothing is said at each start.
+TEST_F(AuditTest, KeysThatEndorsedTheNextAreNotToldOf) {
+  keep(2);
+  endorse(other_key().public_key());
+  EXPECT_THAT(said_at_a_start(other_key()), IsEmpty());
+  const SigningKey third = key_named("third");
+  forge_endorsement(other_key(), third.public_key());
+  forge(third, id_of(5), certificate_text(5));
+  EXPECT_THAT(said_at_a_start(third), IsEmpty());
+  EXPECT_EQ(check_own_chain(folder_, third.public_key(), 1'000)->unendorsed, std::nullopt);
+  const std::string whole = content(path_of(2));
+  write(path_of(2), content(path_of(1)));
+  EXPECT_THAT(said_at_a_start(third), Not(IsEmpty())) << "what they signed is looked at";
+  write(path_of(2), whole);
+  forge_revocation(third, keys().front().id(), 2);
+  EXPECT_THAT(said_at_a_start(third), SizeIs(3)) << "what it signed stands there, void in part";
+}
+
+// An endorsement that another entry of its key follows was not its last word.
+TEST_F(AuditTest, AKeyThatSignedOnBehindItsEndorsementIsToldOf) {
   keep(1);
-  endorse(next.public_key());
-  EXPECT_EQ(unendorsed_predecessor(folder_, next.public_key(), 1'000), std::nullopt);
-  const CertificateChain after(folder_, other_key());
-  ASSERT_TRUE(after.keep(id_of(3), certificate_text(3)).ok());
-  EXPECT_EQ(unendorsed_predecessor(folder_, next.public_key(), 1'000), std::nullopt);
+  endorse(other_key().public_key());
+  forge(*SigningKey::load_or_create(key_path_), id_of(3), certificate_text(3));
+  forge(other_key(), id_of(4), certificate_text(4));
+  EXPECT_THAT(said_at_a_start(other_key()), SizeIs(3));
 }
 
 TEST_F(AuditTest, AKeyThatAnUnknownOneEndorsesIsNotFollowed) {
