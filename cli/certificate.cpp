@@ -108,7 +108,7 @@ Status verify_folder(const std::string& folder, const ChainReport& report, bool 
                      Verdicts& verdicts) {
   for (const ChainProblem& problem : report.problems) verdicts.bad(problem.file, problem.what);
   if (report.count == 0 && must_have_one) {
-    verdicts.bad(folder, "has no entry: is it the folder of a chain?");
+    verdicts.bad(folder, std::string(kNoEntry));
   } else if (report.problems.empty()) {
     verdicts.good(folder, extent_of(report));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/certificate_report.h"
@@ -13,6 +14,9 @@
 #include "state/certificate/signing_key.h"
 
 namespace reclaim::cli {
+
+// Of a folder that was named.
+inline constexpr std::string_view kNoEntry = "has no entry: is it the folder of a chain?";
 
 [[nodiscard]] std::string folder_of(const config::Settings& settings,
                                     const CertificateOptions& options);

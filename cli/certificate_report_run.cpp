@@ -95,8 +95,7 @@ int run_certificate_report(const config::Settings& settings, const CertificateOp
   for (const std::string& each : unreadable) err << "reclaim: " << visible(each) << '\n';
   const bool empty = source->erasures.empty() && source->audit.empty() && unreadable.empty();
   if (empty && !options.folder.empty()) {
-    return complain(
-        err, Error{Errc::not_found, folder + ": has no entry: is it the folder of a chain?"});
+    return complain(err, Error{Errc::not_found, fmt::format("{}: {}", folder, kNoEntry)});
   }
   if (report.chain.verdict != ChainState::Verdict::verified && !empty) {
     err << "reclaim: the chain is " << (report.chain.problems.empty() ? "not checked" : "not whole")

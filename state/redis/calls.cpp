@@ -1,5 +1,7 @@
 #include "state/redis/calls.h"
 
+#include <fmt/core.h>
+
 #include "state/redis/library.h"
 
 namespace reclaim {
@@ -25,22 +27,29 @@ bool may_not_run(const Error& error, std::string_view command) {
 
 }  // namespace
 
-std::string why_no_functions(RedisLua lua) {
+NoFunctions no_functions(RedisLua lua) {
   switch (lua) {
     case RedisLua::functions:
-      return "";
+      return {};
     case RedisLua::missing:
-      return "Redis lacks the functions of this version of Reclaim, and this login may not load "
-             "them: run `reclaim redis install` with an operator's user (docs/redis.md)";
+      return {"Redis lacks the functions of this version of Reclaim, and this login may not load "
+              "them",
+              "run `reclaim redis install` with an operator's user (docs/redis.md)"};
     case RedisLua::server_has_none:
-      return "Redis is older than 7.0 and has no functions, so scripts are sent, and whoever has a "
-             "host's login can stop it with one of his own: install Redis 7.0 or later";
+      return {"Redis is older than 7.0 and has no functions, so scripts are sent, and whoever has a "
+              "host's login can stop it with one of his own",
+              "install Redis 7.0 or later"};
     case RedisLua::login_calls_none:
-      return "the user of [redis] url may not call functions, so scripts are sent, and whoever has "
-             "this login can stop Redis with one of his own: make the user anew, as docs/redis.md "
-             "says (Access rights)";
+      return {"the user of [redis] url may not call functions, so scripts are sent, and whoever has "
+              "this login can stop Redis with one of his own",
+              "make the user anew, as docs/redis.md says (Access rights)"};
   }
-  return "";
+  return {};
+}
+
+std::string why_no_functions(RedisLua lua) {
+  const auto [what, remedy] = no_functions(lua);
+  return what.empty() ? std::string() : fmt::format("{}: {}", what, remedy);
 }
 
 std::vector<std::string> RedisCalls::first_question() {

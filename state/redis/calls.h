@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "state/base/result.h"
@@ -20,7 +21,13 @@ enum class RedisLua : std::uint8_t {
   server_has_none,   // older than 7.0: scripts
   login_calls_none,  // an earlier version of docs/redis.md made it: scripts
 };
-// Why it is not called as functions, with the remedy; empty: it is.
+// Why it is not called as functions, and what helps; empty: it is.
+struct NoFunctions {
+  std::string_view what;
+  std::string_view remedy;
+};
+[[nodiscard]] NoFunctions no_functions(RedisLua lua);
+// Both as one text.
 [[nodiscard]] std::string why_no_functions(RedisLua lua);
 
 class RedisCalls final {

@@ -250,17 +250,15 @@ void RedisStore::settle_schema() {
                     "(docs/redis.md); else restart this process with the new version",
                     redis_keys::kSchema, schema_->foreign, kSchemaVersion));
   }
-  if (!schema_->to_write) return;
-  // A tool's login that calls no functions may be one that only reads.
-  if (state().lua == RedisLua::login_calls_none && !options_.upgrades) return;
-  const std::string former = options_.upgrades ? std::to_string(kSchemaVersion - 1) : std::string();
-  call(RedisScript::schema, {redis_keys::kSchema}, {std::to_string(kSchemaVersion), former},
+  if (!schema_->to_write || !options_.upgrades) return;
+  call(RedisScript::schema, {redis_keys::kSchema},
+       {std::to_string(kSchemaVersion), std::to_string(kSchemaVersion - 1)},
        [this](const Result<RedisReply>& reply) {
          if (reply || reply.error().code == Errc::cancelled) return;
          logger_.info(
              log_name::kStore,
-             fmt::format("{} is left as it is: a login that may write it does so, an operator's or "
-                         "the API's (docs/redis.md)",
+             fmt::format("{} is left as it is: `reclaim redis install` with an operator's user "
+                         "writes it (docs/redis.md)",
                          redis_keys::kSchema),
              {{"why", reply.error().what}});
        });

@@ -62,7 +62,8 @@ struct RedisStoreOptions {
   std::size_t devices_max = 1024;  // per host
   std::size_t hosts_max = 10'000;
   std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
-  bool upgrades = false;            // the layout before this one: a worker does, a tool does not
+  // Writes reclaim:schema where there is none, or the one before: a worker does, a tool does not.
+  bool upgrades = false;
   int watch_block_ms = 5000;        // how long one wait for a kick lasts
 };
 
@@ -78,7 +79,7 @@ struct PersistenceReport {
 // What reclaim:schema said with the last connect.
 struct RedisSchema {
   bool greeted = false;   // it was ours once: then this process goes on
-  bool to_write = false;  // there is none, or an older one that is to be upgraded
+  bool to_write = false;  // there is none, or the one before
   std::string foreign;    // another version's; empty: it is ours
 };
 

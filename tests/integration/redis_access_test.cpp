@@ -105,6 +105,7 @@ TEST(RedisAccess, TheFirstLayoutIsUpgradedByAWorkerAndByNothingElse) {
                     R"({"heartbeat_at":"2025-11-20T12:00:00.000Z","version":"0.1.0",)"
                     R"("machine_id":"machine-a","burned":1,"nodes":[]})",
                     "compute-2", "{}"});
+  redis.options.upgrades = false;
   redis.open();
   ASSERT_TRUE(
       test::run_until(redis.loop, [&] { return !redis.store->state().last_error.empty(); }));

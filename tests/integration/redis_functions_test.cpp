@@ -152,8 +152,11 @@ TEST(RedisFunctions, AHostGoesOnByItselfOnceAnOperatorHasInstalledThem) {
   test::StoreOn tool(redis.server.options());
   tool.options.redis.username = "reclaim-operator";
   tool.options.redis.password = "PASSWORD";
+  tool.options.upgrades = false;
   tool.open();
   ASSERT_TRUE(tool.connected()) << tool.store->state().last_error;
+  EXPECT_TRUE(contract::load(tool.world("x")).ok());
+  EXPECT_EQ(redis.server.cli({"GET", "reclaim:schema"}), "") << "a tool writes it when it is told";
   for (int again = 0; again < 2; ++again) {
     const auto servers = contract::ask<std::size_t>(
         tool.world("x"), [&](auto done) { tool.store->install(std::move(done)); });

@@ -20,6 +20,7 @@ class StoreOn {
  public:
   explicit StoreOn(RedisOptions redis) {
     options.redis = std::move(redis);
+    options.upgrades = true;  // as a worker
     open();
   }
 
