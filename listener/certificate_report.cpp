@@ -24,8 +24,7 @@ void report_certificates(const config::Settings& settings, Logger& log) {
                                          key->public_key(), kCertificatesReadMax)
                        : Result<OwnChain>(key.error());
   if (!own) {
-    log.warning(log_name::kService, "the certificates cannot be read",
-                {{"why", own.error().what}});
+    log.warning(log_name::kService, "the certificates cannot be read", {{"why", own.error().what}});
     return;
   }
   if (own->unendorsed) {
@@ -41,11 +40,10 @@ void report_certificates(const config::Settings& settings, Logger& log) {
     log.warning(log_name::kService,
                 fmt::format("certificates: {}: {}", problem.file, problem.what));
   }
-  log.info(
-      log_name::kService,
-      fmt::format("certificates: the newest entry is number {}, signed with key {}; "
-                  "{} problems with the newest {} entries",
-                  report.last, key->public_key().id(), report.problems.size(), report.count));
+  log.info(log_name::kService,
+           fmt::format("certificates: the newest entry is number {}, signed with key {}; "
+                       "{} problems with the newest {} entries",
+                       report.last, key->public_key().id(), report.problems.size(), report.count));
 }
 
 }  // namespace reclaim::listener

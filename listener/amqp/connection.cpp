@@ -37,6 +37,12 @@ bool is_lost(amqp_connection_state_t connection) {
   return amqp_get_rpc_reply(connection).reply_type == AMQP_RESPONSE_LIBRARY_EXCEPTION;
 }
 
+Status check_channel(const amqp_frame_t& frame, amqp_channel_t highest) {
+  if (frame.channel <= highest) return Ok{};
+  return Error{Errc::unavailable,
+               fmt::format("the broker uses channel {}, which is not open", frame.channel)};
+}
+
 amqp_table_entry_t entry_of(const char* name, std::string_view text) {
   amqp_table_entry_t out = entry(name, AMQP_FIELD_KIND_UTF8);
   out.value.value.bytes = bytes(text);

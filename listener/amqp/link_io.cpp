@@ -81,7 +81,8 @@ Status AmqpLink::read_frames() {
     const int result = amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now);
     if (result == AMQP_STATUS_TIMEOUT) return Ok{};
     if (result != AMQP_STATUS_OK) return library_error(result);
-    const Status handled = on_frame(frame);
+    Status handled = check_channel(frame, kWatchChannel);
+    if (handled) handled = on_frame(frame);
     if (!handled) return handled;
     amqp_maybe_release_buffers_on_channel(connection_.get(), frame.channel);
     if (window_.unsent() >= ack_batch() && has_room(kSmallFrameBytes)) {

@@ -102,7 +102,8 @@ class Publishing final {
       const int result = amqp_simple_wait_frame_noblock(connection_, &frame, &timeout);
       if (result == AMQP_STATUS_TIMEOUT) continue;
       if (result != AMQP_STATUS_OK) return library_error(result);
-      const Status handled = on_frame(frame);
+      Status handled = check_channel(frame, kChannel);
+      if (handled) handled = on_frame(frame);
       amqp_maybe_release_buffers(connection_);
       if (!handled) return handled;
     }

@@ -1,8 +1,8 @@
 // A chain as its host sees it, which has the public half of its present key alone.
 //
-// What former keys signed it cannot verify. But each entry behind has the SHA-256 of the one before,
-// and the newest are signed with the present key: what a former key signed is as whole as they are,
-// if it vouched for the next key. Blocks: for the start.
+// What former keys signed it cannot verify. But each entry has the SHA-256 of the one before, and
+// the newest are signed with the present key: what a former key signed is as whole as they are, if
+// it vouched for the next key. Blocks: for the start.
 #pragma once
 
 #include <cstdint>

@@ -32,17 +32,20 @@ NoFunctions no_functions(RedisLua lua) {
     case RedisLua::functions:
       return {};
     case RedisLua::missing:
-      return {"Redis lacks the functions of this version of Reclaim, and this login may not load "
-              "them",
-              "run `reclaim redis install` with an operator's user (docs/redis.md)"};
+      return {
+          "Redis lacks the functions of this version of Reclaim, and this login may not load "
+          "them",
+          "run `reclaim redis install` with an operator's user (docs/redis.md)"};
     case RedisLua::server_has_none:
-      return {"Redis is older than 7.0 and has no functions, so scripts are sent, and whoever has a "
-              "host's login can stop it with one of his own",
-              "install Redis 7.0 or later"};
+      return {
+          "Redis is older than 7.0 and has no functions, so scripts are sent, and whoever has "
+          "a host's login can stop it with one of his own",
+          "install Redis 7.0 or later"};
     case RedisLua::login_calls_none:
-      return {"the user of [redis] url may not call functions, so scripts are sent, and whoever has "
-              "this login can stop Redis with one of his own",
-              "make the user anew, as docs/redis.md says (Access rights)"};
+      return {
+          "the user of [redis] url may not call functions, so scripts are sent, and whoever "
+          "has this login can stop Redis with one of his own",
+          "make the user anew, as docs/redis.md says (Access rights)"};
   }
   return {};
 }

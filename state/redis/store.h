@@ -64,7 +64,7 @@ struct RedisStoreOptions {
   std::int64_t alive_ms = 300'000;  // how long a heartbeat counts
   // Writes reclaim:schema where there is none, or the one before: a worker does, a tool does not.
   bool upgrades = false;
-  int watch_block_ms = 5000;        // how long one wait for a kick lasts
+  int watch_block_ms = 5000;  // how long one wait for a kick lasts
 };
 
 // Whether what is written survives. An erased drive does not hang on it (docs/redis.md), but what

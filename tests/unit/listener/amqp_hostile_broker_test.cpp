@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <atomic>
 #include <string>
 
 #include "listener/amqp/connector.h"
 #include "listener/amqp/link.h"
+#include "listener/amqp/publish.h"
+#include "state/base/check.h"
 #include "tests/unit/listener/hostile_broker.h"
 
 namespace reclaim::listener {
@@ -108,6 +110,29 @@ struct AmqpHostile : ::testing::TestWithParam<Words> {
     const auto made = connect_and_consume(options_for(broker), 0, cancelled);
     return made ? "connected" : made.error().what;
   }
+  // Why the connection ends on which that is said; empty: it does not end.
+  static std::string while_consuming(const std::string& said) {
+    const HostileBroker broker({{hostile::kConsume, {HostileBroker::consume_ok() + said}}});
+    uv::Loop loop;
+    NullLogger quiet;
+    std::string lost;
+    auto made = AmqpLink::create(loop.raw(), options_for(broker), quiet,
+                                 {[](const AmqpDelivery&) {},
+                                  [&lost](const AmqpState& state) {
+                                    if (lost.empty()) lost = state.last_error;
+                                  }});
+    CHECK(made.ok());
+    (*made)->start();
+    bool late = false;
+    uv::Timer patience(loop.raw());
+    patience.start(kDeadlineMs, 0, [&late] { late = true; });
+    while (lost.empty() && !late) loop.run_once();
+    bool stopped = false;
+    (*made)->stop([&stopped] { stopped = true; });
+    while (!stopped && !late) loop.run_once();
+    EXPECT_TRUE(stopped);
+    return lost;
+  }
 };
 
 TEST(AmqpBroker, OneThatSaysNothingWrongIsConsumedFrom) {
@@ -135,27 +160,25 @@ TEST_P(AmqpHostile, AsTheAnswerToADeclaration) {
 }
 
 TEST_P(AmqpHostile, WhileConsuming) {
-  const HostileBroker broker(
-      {{hostile::kConsume, {HostileBroker::consume_ok() + GetParam().bytes + the_end()}}});
-  uv::Loop loop;
-  NullLogger quiet;
-  bool lost = false;
-  std::unique_ptr<AmqpLink> link;
-  auto made = AmqpLink::create(
-      loop.raw(), options_for(broker), quiet,
-      {[](const AmqpDelivery&) {},
-       [&lost](const AmqpState& state) { lost = lost || !state.last_error.empty(); }});
-  ASSERT_TRUE(made.ok());
-  (*made)->start();
-  bool late = false;
-  uv::Timer patience(loop.raw());
-  patience.start(kDeadlineMs, 0, [&late] { late = true; });
-  while (!lost && !late) loop.run_once();
-  EXPECT_TRUE(lost);
-  bool stopped = false;
-  (*made)->stop([&stopped] { stopped = true; });
-  while (!stopped && !late) loop.run_once();
-  EXPECT_TRUE(stopped);
+  EXPECT_NE(while_consuming(GetParam().bytes + the_end()), "");
+}
+
+// librabbitmq keeps a page for each channel that a frame names.
+TEST(AmqpHostileChannel, IsRefusedWhileConsumingThoughItsFrameSaysNothing) {
+  EXPECT_THAT(AmqpHostile::while_consuming(method(7, method_id(60, 21), number(0, 1))),
+              ::testing::HasSubstr("channel 7, which is not open"));
+}
+
+TEST(AmqpHostileChannel, IsRefusedWhilePublishingThoughItsFrameSaysNothing) {
+  const HostileBroker broker({{method_id(85, 10), {method(1, method_id(85, 11))}},
+                              {method_id(60, 40), {method(7, method_id(60, 21), number(0, 1))}}});
+  NotifierOptions options;
+  options.amqp = AmqpHostile::options_for(broker);
+  options.exchange = "nova";
+  const std::atomic<bool> cancelled = false;
+  const auto outcome = publish_confirmed(options, 0, {{"1", {"key"}, "body"}}, cancelled);
+  ASSERT_TRUE(outcome.error.has_value());
+  EXPECT_THAT(outcome.error->what, ::testing::HasSubstr("channel 7, which is not open"));
 }
 
 TEST(AmqpHostileLogin, AMechanismsListWithoutAnythingOrWithEverythingIsNotOurs) {
