@@ -16,7 +16,7 @@ int run_with_settings(const CommandLine& line,
   return loaded ? run(loaded->settings) : complain(loaded.error());
 }
 
-// What certificate list, show and verify have in common.
+// What the commands that read a chain have in common.
 CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
                                   const std::shared_ptr<cli::CertificateOptions>& options,
                                   const std::string& name, const std::string& help,
@@ -30,7 +30,7 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
     command->add_option("-f,--format", line.format, "How to print")
         ->check(CLI::IsMember({"table", "json", "html"}))
         ->default_str("table");
-  } else {
+  } else if (name != "head") {
     add_list_format(command, line);
   }
   if (run == &cli::run_certificate_list) {
@@ -54,11 +54,23 @@ CLI::App* add_certificate_command(CLI::App* parent, CommandLine& line,
   return command;
 }
 
+void add_endorse(CLI::App* parent, CommandLine& line) {
+  CLI::App* command =
+      parent->add_subcommand("endorse", "Endorse the next signing key with the one in use");
+  const auto options = std::make_shared<cli::CertificateOptions>();
+  command->add_option("PUBLIC_KEY", options->named, "PEM file")->required()->expected(1);
+  command->callback([&line, options] {
+    line.exit_code = run_with_settings(line, [&](const config::Settings& settings) {
+      return cli::run_certificate_endorse(settings, *options, std::cout, std::cerr);
+    });
+  });
+}
+
 void add_revoke(CLI::App* parent, CommandLine& line) {
   CLI::App* command = parent->add_subcommand(
-      "revoke", "Say that a former signing key proves nothing from an entry on: it leaked");
+      "revoke", "Revoke a former signing key that leaked, from an entry of the chain on");
   const auto options = std::make_shared<cli::RevokeOptions>();
-  command->add_option("KEY", options->key, "PEM file, the key's id, or the beginning of it")
+  command->add_option("KEY", options->key, "PEM file, or its id, or the first 8 digits of that")
       ->required();
   command->add_option("--from", options->from, "Number of the first entry that it does not prove")
       ->required();
@@ -108,13 +120,7 @@ void add_certificate(CLI::App& app, CommandLine& line) {
   add_certificate_command(certificate, line, std::make_shared<cli::CertificateOptions>(), "head",
                           "The SHA-256 of the newest, for a time stamp",
                           &cli::run_certificate_head);
-  const auto endorsed = std::make_shared<cli::CertificateOptions>();
-  add_certificate_command(certificate, line, endorsed, "endorse",
-                          "Endorse the next signing key with the one in use",
-                          &cli::run_certificate_endorse)
-      ->add_option("PUBLIC_KEY", endorsed->named, "PEM file")
-      ->required()
-      ->expected(1);
+  add_endorse(certificate, line);
   add_revoke(certificate, line);
   CLI::App* audit = app.add_subcommand("audit", "What happened to the drives of this host");
   audit->require_subcommand(1);

@@ -190,13 +190,13 @@ void add_config(CLI::App& app, CommandLine& line) {
 }
 
 void add_security(CLI::App& app, CommandLine& line) {
-  CLI::App* security = app.add_subcommand("security", "Keys: of orders, for a host");
+  CLI::App* security = app.add_subcommand("security", "The key of orders");
   security->require_subcommand(1);
   CLI::App* order_key = security->add_subcommand(
-      "order-key",
-      "Print what a host's [security] order_key_file holds, out of the fleet's master key");
+      "order-key", "Print the line for a host's order_key_file, derived from the master key");
   const auto options = std::make_shared<cli::OrderKeyOptions>();
-  order_key->add_option("--host", options->host, "The host, as `host list` shows it")->required();
+  order_key->add_option("--host", options->host, "The host, as `reclaim host list` shows it")
+      ->required();
   runs(order_key, line, options, cli::run_order_key);
 }
 
@@ -204,8 +204,7 @@ void add_redis(CLI::App& app, CommandLine& line) {
   CLI::App* redis = app.add_subcommand("redis", "What an operator prepares in Redis");
   redis->require_subcommand(1);
   CLI::App* install = redis->add_subcommand(
-      "install",
-      "Load the functions of this version, with an operator's login, before workers start with it");
+      "install", "Load this version's functions and write reclaim:schema, as an operator");
   runs(install, line, std::make_shared<cli::RedisInstallOptions>(), cli::run_redis_install);
 }
 

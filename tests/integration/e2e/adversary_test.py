@@ -533,6 +533,9 @@ class Proofs(Adversary):
             keys[name] = os.path.join(self.folder, name)
             run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", keys[name]])
             run(["openssl", "pkey", "-in", keys[name], "-pubout", "-out", keys[name] + ".pub"])
+        elsewhere = made.worker.command("certificate", "endorse", "--folder", self.folder,
+                                        keys["next"] + ".pub")
+        self.assertNotEqual(elsewhere[0], 0, "it is written into this host's chain, and no other")
         code, out, err = made.worker.command("certificate", "endorse", keys["next"] + ".pub")
         self.assertEqual(code, 0, out + err)
         folder = os.path.join(state, "certificates")
