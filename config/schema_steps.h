@@ -25,6 +25,16 @@ inline constexpr std::array kStepOptions = {
          .help = "Which of two clean steps with the same priority runs first: the one whose "
                  "interface stands first here. Two of one interface, or of an interface that is "
                  "not listed, may not have the same priority for one device."}),
+    kClean.option<&Settings::conductor, &ConductorOptions::failed_builds>(
+        {.name = "failed_builds",
+         .fallback = "clean",
+         .help = "What becomes of a device of Nova's that is reserved and free, whose provider was "
+                 "written to more often than by an operator's one hand, and that nobody wrote to: "
+                 "Nova burns a device before it builds the guest, and leaves it so where that "
+                 "fails. clean: it is cleaned and offered again. wait: it waits for `reclaim "
+                 "device clean`, for where operators reserve devices by hand and write traits in "
+                 "the same minute.",
+         .choices = "clean,wait"}),
     // ----------------------------------------------------------------------------------- step:NAME
     kStep.option<&OperatorStep::interface>(
         {.name = "interface",

@@ -65,6 +65,12 @@ enum class CyborgOwner : std::uint8_t {
   agent,   // the agent of a Cyborg that has the specification
 };
 
+// [clean] failed_builds.
+enum class FailedBuilds : std::uint8_t {
+  clean,
+  wait,  // for an operator: his own hand may have been among the writes
+};
+
 enum class FirstSight : std::uint8_t { clean, accept };
 
 // [reclaim] mode.
@@ -90,6 +96,7 @@ struct ConductorOptions {
   StepPriorities step_priorities;
   StepPriorities function_step_priorities;  // [devices] clean_step_priority_override
   bool clean_automated = true;  // [clean] automated, where a device_spec entry says nothing else
+  FailedBuilds failed_builds = FailedBuilds::clean;
   std::vector<std::string> clean_interfaces = {"hold", "pci", "nvme"};  // that breaks ties
   // [nvme] enrol_first_sight: what becomes of a drive of Cyborg's that is on offer when it is first
   // seen.

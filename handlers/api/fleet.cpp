@@ -133,6 +133,7 @@ Device device_of(const Record& record) {
   device.flow = record.flow;
   device.state_since = record.stage_since;
   device.held = record.held;
+  device.waits = !record.waiting_for.empty();
   device.maintenance = record.maintenance;
   device.certificate_pending = !record.certificate_pending.empty();
   device.cyborg_uuid = looks_like_uuid(record.cyborg_uuid) ? record.cyborg_uuid : std::string();

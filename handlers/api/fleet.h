@@ -39,6 +39,7 @@ struct Device {
   Flow flow = Flow::nova;
   WallMs state_since;
   bool held = false;
+  bool waits = false;  // waiting_for says for what
   bool maintenance = false;
   bool certificate_pending = false;
   std::string cyborg_uuid;     // of Cyborg's device of it; empty: not known

@@ -113,6 +113,14 @@ constexpr Metric kMetrics[] = {
          [](Samples& out, const HostFigures& host) {
            out.add({{"host", host.info.host}}, host.held);
          }},
+    {.name = "reclaim_devices_waiting",
+     .labels = "host",
+     .help = "Devices with which nothing happens though something should, without those in "
+             "maintenance: waiting_for says what.",
+     .write =
+         [](Samples& out, const HostFigures& host) {
+           out.add({{"host", host.info.host}}, host.waiting);
+         }},
     {.name = "reclaim_devices_maintenance",
      .labels = "host",
      .help = "Devices in maintenance.",
@@ -185,6 +193,7 @@ void MetricsPage::count(const std::vector<Device>& devices) {
       continue;
     }
     if (device.held) figures.held += 1;
+    if (device.waits) figures.waiting += 1;
     std::optional<WallMs>& oldest = figures.oldest.at(state);
     if (!oldest || device.state_since < *oldest) oldest = device.state_since;
   }

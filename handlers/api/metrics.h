@@ -34,6 +34,7 @@ struct HostFigures {
   std::array<std::array<std::size_t, kDeviceStates>, kFlows> devices{};
   std::array<std::optional<WallMs>, kDeviceStates> oldest{};  // since when, of the oldest in it
   std::size_t held = 0;
+  std::size_t waiting = 0;
   std::size_t maintenance = 0;
   std::size_t certificates_pending = 0;
 };

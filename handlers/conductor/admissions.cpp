@@ -120,6 +120,7 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
     next.certified_host_writes = assessment.counters->host_writes;
   }
   if (assessment.host_reads) next.certified_host_reads = assessment.host_reads;
+  next.rest = assessment.rest.value_or(next.rest);
   if (assessment.facts.serial && next.serial.empty()) next.serial = *assessment.facts.serial;
   next.hardware = assessment.facts.hardware.value_or(next.hardware);
   next.boot_id = assessment.facts.boot_id.value_or(next.boot_id);

@@ -10,6 +10,7 @@
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/observed.h"
+#include "handlers/survey/unseen.h"
 
 namespace reclaim {
 namespace {
@@ -66,7 +67,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   if (device != nullptr && !met_anew && moved_meanwhile(sighting, epoch)) return;
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
   const LedgerEntry* line = know_standing(sighting, record);
-  if (record != nullptr) know_what_was_seen(sighting, *record);
+  if (record != nullptr) know_what_was_seen(sighting);
   know_of_switches(sighting);
   auto assessment = reclaim::assess(sighting, record, line, context_.survey.host,
                                     context_.ports.clock.now().wall);
@@ -124,7 +125,7 @@ void Assessor::act_on(const Sighting& sighting, Assessment& assessment, const Re
   const bool peeks = claims_.may_peek(record, assessment, sighting);
   apply(address, assessment);
   bind_reservation_.see(sighting, record);
-  maintenance_.see(sighting, record, assessment);
+  taken_out_.see(sighting, record, assessment);
   if (peeks) claims_.peek(address);
 }
 
@@ -133,8 +134,13 @@ void Assessor::note_look(const Sighting& sighting) {
   LastLook& look = seen_[sighting.address].look;
   const auto& drive = sighting.drive;
   look.began = context_.survey.began_at;
-  const bool answers = drive && (drive->identity || !is_managed(context_.policies, sighting));
-  look.read = sighting.rows.size() == 1 && sighting.view && sighting.view->is_device() && answers;
+  const bool is_device = sighting.rows.size() == 1 && sighting.view && sighting.view->is_device();
+  const Record& record = devices_.at(sighting.address).record;
+  // For an unmanaged drive, that nobody reads where it stands, its provider's generation speaks.
+  const bool told_by_generation = is_device && record.rest.provider == sighting.view->uuid &&
+                                  !is_managed(context_.policies, sighting) &&
+                                  !is_in_question(record, sighting);
+  look.read = is_device && drive && (drive->identity || drive->counters || told_by_generation);
   look.offered = look.read && !sighting.view->burned();
   if (drive && drive->identity) look.capabilities = drive->identity->capabilities;
 }
@@ -278,14 +284,13 @@ void Assessor::know_of_switches(Sighting& sighting) {
   });
 }
 
-// Counts for one survey. The take-over lets the kernel read, and nobody's data comes by reading: of
-// the counters only the writes tell.
-void Assessor::know_what_was_seen(Sighting& sighting, const Record& record) {
+// Counts for one survey.
+void Assessor::know_what_was_seen(Sighting& sighting) {
   const auto peeked = claims_.take_peeked(sighting.address);
   if (!peeked || !sighting.drive || sighting.drive->counters) return;
   if (sighting.standing.match == nvme::Match::different) return;  // they are another drive's
-  sighting.drive->counters =
-      nvme::Counters{record.certified_host_reads.value_or(peeked->host_reads), peeked->host_writes};
+  sighting.drive->counters = *peeked;
+  sighting.peeked = true;
 }
 
 // A line of an earlier boot says where the drive stood then. Where there is no line the record
@@ -323,7 +328,11 @@ bool Assessor::is_watched(const PciAddress& address) const {
   if (context_.survey.not_ours) return false;
   const Device& device = devices_.at(address);
   if (!device.quarantined) {
-    return context_.stays_ours(address) && is_left_to_others(device.record);
+    const Record& record = device.record;
+    // Whoever makes its provider again makes it unreserved, and its tenant may be gone by then.
+    const bool is_gone = record.cleanable() && record.stage == Stage::allocated &&
+                         seen(address).surveyed && seen(address).providers.empty();
+    return context_.stays_ours(address) && (is_left_to_others(record) || is_gone);
   }
   const auto entry = context_.ports.ledger.entries().find(address);
   return entry != context_.ports.ledger.entries().end() && entry->second.dirty &&

@@ -17,10 +17,10 @@
 #include "handlers/conductor/drive_claims.h"
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
-#include "handlers/conductor/maintenance_reservation.h"
 #include "handlers/conductor/registration.h"
 #include "handlers/conductor/release_fence.h"
 #include "handlers/conductor/reserver.h"
+#include "handlers/conductor/taken_out.h"
 #include "handlers/survey/close_watch.h"
 
 namespace reclaim {
@@ -31,7 +31,7 @@ struct AssessorHands {
   CertificateKeeper& certificates;
   Reserver& reserver;
   BindReservation& bind_reservation;
-  MaintenanceReservation& maintenance;
+  TakenOut& taken_out;
   Registration& registration;
   ReleaseFence& fence;
   DriveClaims& claims;
@@ -59,7 +59,7 @@ class Assessor final {
         certificates_(hands.certificates),
         reserver_(hands.reserver),
         bind_reservation_(hands.bind_reservation),
-        maintenance_(hands.maintenance),
+        taken_out_(hands.taken_out),
         registration_(hands.registration),
         fence_(hands.fence),
         claims_(hands.claims),
@@ -120,7 +120,7 @@ class Assessor final {
   void register_drive(const Sighting& sighting);
   const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
   void know_of_switches(Sighting& sighting);
-  void know_what_was_seen(Sighting& sighting, const Record& record);
+  void know_what_was_seen(Sighting& sighting);
   void note_in_ledger(const PciAddress& address, const Facts& facts);
   void say_mismatch(const PciAddress& address, const Assessment& assessment);
 
@@ -130,7 +130,7 @@ class Assessor final {
   CertificateKeeper& certificates_;
   Reserver& reserver_;
   BindReservation& bind_reservation_;
-  MaintenanceReservation& maintenance_;
+  TakenOut& taken_out_;
   Registration& registration_;
   ReleaseFence& fence_;
   DriveClaims& claims_;

@@ -76,7 +76,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
                admissions_.provider_moved(address, view);
                admissions_.try_admit(address);
              }),
-      maintenance_(context_, ledger_, fence_),
+      taken_out_(context_, ledger_, fence_),
       claims_(context_, devices_, locks_, [this] { admissions_.thread_is_free(); }),
       admissions_(
           context_, devices_, ledger_, writer_, certificates_, fence_, arq_book_,
@@ -86,7 +86,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
       recheck_(context_, fence_, arqs_, admissions_, steps_),
       release_(context_, locks_, ledger_, claims_, admissions_, fence_, arqs_, cyborg_, recheck_),
       assessor_(context_, devices_,
-                {ledger_, certificates_, reserver_, bind_reservation_, maintenance_, registration_,
+                {ledger_, certificates_, reserver_, bind_reservation_, taken_out_, registration_,
                  fence_, claims_, arqs_, inbox_, admissions_, audits_}),
       disowning_(context_, {ledger_, certificates_, writer_, fence_, claims_, admissions_,
                             assessor_, audits_}),
@@ -108,6 +108,7 @@ Conductor::Conductor(ConductorPorts ports, ConductorPolicies policies, Conductor
   survey_.host.host = options_.host;
   survey_.host.compute_id = options_.compute_id;
   survey_.host.boot_id = options_.boot_id;
+  survey_.host.failed_builds_wait = options_.failed_builds == FailedBuilds::wait;
   survey_.host.clean_first = options_.first_sight == FirstSight::clean;
 }
 
@@ -287,10 +288,9 @@ bool Conductor::is_settled(const Device& device) const {
   const bool dirty = line != nullptr && line->dirty;
   const bool rests =
       (record.stage == Stage::available && !dirty) || record.stage == Stage::allocated;
-  const bool reserved_otherwise =
-      record.maintenance ||
-      (line != nullptr && (line->maintenance || line->reserved_for_maintenance)) ||
-      (options_.reserve_all_types && !record.cleanable());
+  const bool reserved_otherwise = record.maintenance ||
+                                  (line != nullptr && (line->maintenance || line->taken_out)) ||
+                                  (options_.reserve_all_types && !record.cleanable());
   return rests && !reserved_otherwise && device.persisted && !device.saving &&
          !device.quarantined && !claims_.is_open(address) && !assessor_.is_unsure(address) &&
          !fence_.is_needed_first(address);

@@ -31,7 +31,6 @@
 #include "handlers/conductor/inbox.h"
 #include "handlers/conductor/ledger_gate.h"
 #include "handlers/conductor/lock_keeper.h"
-#include "handlers/conductor/maintenance_reservation.h"
 #include "handlers/conductor/operator_steps.h"
 #include "handlers/conductor/order_desk.h"
 #include "handlers/conductor/recheck.h"
@@ -40,6 +39,7 @@
 #include "handlers/conductor/release.h"
 #include "handlers/conductor/release_fence.h"
 #include "handlers/conductor/reserver.h"
+#include "handlers/conductor/taken_out.h"
 #include "handlers/survey/close_watch.h"
 #include "handlers/survey/schedule.h"
 #include "handlers/survey/survey.h"
@@ -154,7 +154,7 @@ class Conductor final {
   RecordWriter writer_;
   Inbox inbox_;
   ReleaseFence fence_;
-  MaintenanceReservation maintenance_;
+  TakenOut taken_out_;
   DriveClaims claims_;
   Admissions admissions_;
   OperatorSteps own_steps_;

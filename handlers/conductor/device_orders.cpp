@@ -195,8 +195,7 @@ void DeviceOrders::clean_by_hand(const Device& device, const Order& order, Facts
   const LedgerEntry* line = context_.on_ledger(address);
   // What this worker itself reserved for its maintenance, as long as that lasts: it is known to be
   // dirty from then on, and cleaned when the maintenance is over.
-  const bool kept_by_us =
-      device.record.maintenance && line != nullptr && line->reserved_for_maintenance;
+  const bool kept_by_us = device.record.maintenance && line != nullptr && line->taken_out;
   if (device.record.held && !kept_by_us && !assessor_.is_unsure(address)) {
     return done(std::string(kUnreserve));
   }

@@ -137,11 +137,12 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   entry.certificate_at = record.certificate_at;
   entry.host_reads = record.certified_host_reads;
   entry.host_writes = record.certified_host_writes;
+  entry.rest = record.rest;
   entry.accepted = false;
   entry.cleaning = CleaningOnLedger{};
   entry.certificate_pending.clear();
   // That reservation ended with the release. What is reserved from now on may be an operator's.
-  if (!entry.maintenance) entry.reserved_for_maintenance = false;
+  if (!entry.maintenance) entry.taken_out = false;
   Line& line = lines_[address];
   line.dirty_durable = false;
   line.strikes += 1;

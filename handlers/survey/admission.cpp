@@ -12,6 +12,7 @@
 #include "handlers/survey/identity.h"
 #include "handlers/survey/strictest.h"
 #include "handlers/survey/taken.h"
+#include "handlers/survey/unseen.h"
 #include "state/base/uuid.h"
 
 namespace reclaim {
@@ -128,11 +129,10 @@ Status cyborg_allows(const Sighting& sighting, const Record& record) {
   return Ok{};
 }
 
-// Reserved by this worker when maintenance began, and not known to have been touched since. When
-// that is over it goes back as it is, if the certificate of its last erasure stands, and is cleaned
-// if nothing proves that it does.
-void assess_in_maintenance(Assessment& out, const Record& record, const Sighting& sighting,
-                           Hold hold) {
+// Reserved by this worker when maintenance began, or when somebody may have had it, and not known
+// to have been touched. When that is over it goes back as it is, if the certificate of its last
+// erasure stands, and is cleaned if nothing proves that it does.
+void assess_taken_out(Assessment& out, const Record& record, const Sighting& sighting, Hold hold) {
   out.held = true;
   if (record.maintenance) return;
   if (record.flow == Flow::cyborg) {
@@ -141,17 +141,26 @@ void assess_in_maintenance(Assessment& out, const Record& record, const Sighting
       return;
     }
   }
+  if (hold == Hold::unknown && is_told_by_a_claim(record, sighting)) {
+    out.unsure = true;
+    out.waiting_for = "reserved until its counters tell whether somebody had it";
+    return;
+  }
   out.give_back = hold == Hold::held && record.is_drive() && !record.certificate_id.empty() &&
                   record.certified_host_writes && sighting.standing.match == nvme::Match::same &&
-                  !(record.flow == Flow::cyborg && missed_tenancy(record, sighting));
-  if (out.give_back) return;
+                  !(record.flow == Flow::cyborg && missed_tenancy(record, sighting)) &&
+                  !is_in_question(record, sighting);
+  if (out.give_back) {
+    out.host_reads = sighting.drive->counters->host_reads;
+    return;
+  }
   out.held = false;
   out.trigger = Trigger::dirty_seen;
-  out.facts.detail = "its maintenance is over, and no certificate says that it is clean";
+  out.facts.detail = "it was taken out of the pool, and no certificate says that it is clean";
 }
 
 void assess_burned(Assessment& out, const Record& record, const LedgerEntry* ledger,
-                   const Sighting& sighting) {
+                   const Sighting& sighting, const HostView& host) {
   if (record.stage == Stage::allocated) {
     out.trigger = Trigger::dirty_seen;
     return;
@@ -161,9 +170,9 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
   const bool dirty_line = ledger != nullptr && ledger->dirty && !sighting.standing.brought_dirt;
   const Hold hold =
       cyborg ? cyborg_hold(record, ledger, sighting) : operator_hold(record, ledger, sighting);
-  const bool by_us = ledger != nullptr && ledger->reserved_for_maintenance;
+  const bool by_us = ledger != nullptr && ledger->taken_out;
   if (by_us && hold != Hold::dirty && !sighting.standing.brought_dirt) {
-    assess_in_maintenance(out, record, sighting, hold);
+    assess_taken_out(out, record, sighting, hold);
     out.strike = dirty_line;
     return;
   }
@@ -173,6 +182,10 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
     out.unsure = hold == Hold::unknown;  // until its counters are read, it is not told as clean
     out.strike = dirty_line;
     return;
+  }
+  if (!cyborg && !record.held && hold != Hold::dirty &&
+      may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {
+    return assess_failed_build(out, record, host);
   }
   switch (hold) {
     case Hold::held:
@@ -185,7 +198,8 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
                           std::string(kCleanInDoubt);
       }
       out.strike = dirty_line;
-      if (record.certified_host_reads && sighting.drive && sighting.drive->counters) {
+      if (!out.unsure && record.certified_host_reads && sighting.drive &&
+          sighting.drive->counters) {
         out.host_reads = sighting.drive->counters->host_reads;
       }
       break;
@@ -257,6 +271,7 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
                                    sighting.ended->uuid);
     return;
   }
+  if (is_in_question(record, sighting)) return assess_in_question(out, record, sighting);
   if (ledger != nullptr && ledger->dirty) {
     out.strike = outlives(record, *ledger);
     out.reserve = !out.strike;
@@ -289,7 +304,7 @@ std::string gone_entry(const Sighting& sighting) {
 
 // Exactly one provider stands for the drive, and it was read.
 void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
-                const Sighting& sighting) {
+                const Sighting& sighting, const HostView& host) {
   const placement::ProviderView& view = *sighting.view;
   out.held = false;
   out.facts.provider = view.uuid;
@@ -304,12 +319,16 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   } else if (base.stage == Stage::available && sighting.drive && !sighting.drive->guest.empty()) {
     assess_guest(out, view, sighting.drive->guest);
   } else if (view.burned()) {
-    assess_burned(out, base, ledger, sighting);
+    assess_burned(out, base, ledger, sighting, host);
   } else {
     assess_unreserved(out, base, ledger, sighting);
   }
-  out.take_out = base.maintenance && base.stage == Stage::available && view.free() &&
-                 !view.burned() && !out.reserve && !out.trigger;
+  if (base.stage == Stage::available && view.free() && !out.reserve && !out.trigger) {
+    out.take_out = out.take_out || (base.maintenance && !view.burned());
+    const bool asked = may_have_had_a_tenant(base.rest, base.flow, view) &&
+                       (out.unsure || is_in_question(base, sighting));
+    if (!asked) out.rest = rest_of(view);
+  }
   if (cyborg) out.mismatch = mismatch_of(base, out, view);
 }
 
@@ -325,7 +344,7 @@ void learn_of_drive(Assessment& out, const Record& base, const Sighting& sightin
 
 // By what Placement shows of its address.
 void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
-                 const Sighting& sighting) {
+                 const Sighting& sighting, const HostView& host) {
   if (sighting.rows.size() > 1) {
     assess_several(out, base, ledger, sighting);
     return;
@@ -355,7 +374,7 @@ void assess_rows(Assessment& out, const Record& base, const LedgerEntry* ledger,
             : std::string());
     return;
   }
-  assess_one(out, base, ledger, sighting);
+  assess_one(out, base, ledger, sighting, host);
   if (was_ours(sighting, base) && base.stage == Stage::error && out.waiting_for.empty()) {
     out.waiting_for = gone_entry(sighting);
   }
@@ -395,6 +414,10 @@ Record first_record(const Sighting& sighting, const LedgerEntry* ledger, const H
     record.certificate_at = ledger->certificate_at;
     record.certified_host_reads = ledger->host_reads;
     record.certified_host_writes = ledger->host_writes;
+    // What is reserved may have been held for long, and written to since the release; of Cyborg's
+    // it is only said.
+    const bool says_only = flow_of(sighting, Flow::nova) == Flow::cyborg;
+    if (says_only || (sighting.view && !sighting.view->burned())) record.rest = ledger->rest;
     if (ledger->error) {
       record.stage = Stage::error;
       record.last_error =
@@ -452,7 +475,7 @@ std::optional<Assessment> assess(const Sighting& sighting, const Record* record,
     out.waiting_for = "its configuration does not match it any more: not ours to touch";
     return out;
   }
-  assess_rows(out, base, ledger, sighting);
+  assess_rows(out, base, ledger, sighting, host);
   if (!remembered && host.clean_first) clean_at_first_sight(out, base, sighting);
   remark_on_cyborg(out, base, sighting);
   return out;

@@ -23,6 +23,7 @@ struct HostView {
   std::string problem;     // forbids every cleaning: "another machine claims this host name", …
   // Drives of Cyborg's that nobody knows are cleaned first ([nvme] enrol_first_sight).
   bool clean_first = false;
+  bool failed_builds_wait = false;  // [clean] failed_builds
 };
 
 struct Assessment {
@@ -59,10 +60,13 @@ struct Assessment {
   bool awaits_operator = false;
   // It was left to Cyborg's agent to un-reserve it, and it is un-reserved.
   bool taken_over = false;
-  // Free and on offer, while an operator has it in maintenance: it is to be reserved.
+  // Free and on offer, while an operator has it in maintenance or somebody may have had it: it is
+  // to be reserved.
   bool take_out = false;
-  // Reserved for a maintenance that is over, and its certificate stands: it is to be un-reserved.
+  // Taken out for a reason that is over, and its certificate stands: it is to be un-reserved.
   bool give_back = false;
+  // Its provider as it stands in the pool, where it is known that nobody had it.
+  std::optional<Rest> rest;
   // Offered: the plan that policy and capabilities give today. It is locked in once somebody takes
   // the device.
   std::optional<std::vector<CleanStep>> plan;

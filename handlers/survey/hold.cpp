@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "handlers/survey/taken.h"
+#include "handlers/survey/unseen.h"
 
 namespace reclaim {
 
@@ -33,7 +34,9 @@ Hold operator_hold(const Record& record, const LedgerEntry* ledger, const Sighti
   const nvme::Counters& counters = *sighting.drive->counters;
   if (counters.host_writes != *record.certified_host_writes) return Hold::dirty;
   if (record.held) return Hold::held;
-  return counters.host_reads == *record.certified_host_reads ? Hold::held : Hold::dirty;
+  // Of a claim's look only the writes tell: taking over reads, and nobody's data comes by reading.
+  const bool unread = sighting.peeked || counters.host_reads == *record.certified_host_reads;
+  return unread ? Hold::held : Hold::dirty;
 }
 
 bool missed_tenancy(const Record& record, const Sighting& sighting) {
@@ -71,6 +74,10 @@ std::string doubt_of_hold(const Record& record, const Sighting& sighting) {
   }
   if (record.certificate_id.empty()) {
     return "reserved without a tenancy that was seen, and never cleaned by this worker";
+  }
+  if (may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {
+    return "reserved, and its provider was written to more often than by one hand, so that an "
+           "instance may have had it unseen";
   }
   return {};
 }

@@ -11,9 +11,10 @@ void only_observe(Assessment& assessment, const Record& record) {
   if (assessment.reserve || !assessment.reserve_too.empty()) {
     what = "reserve it, which is on offer and not known to be clean";
   } else if (assessment.take_out) {
-    what = "reserve it, which is in maintenance";
+    what = record.maintenance ? "reserve it, which is in maintenance"
+                              : "reserve it, which an instance may have had unseen";
   } else if (assessment.give_back) {
-    what = "un-reserve it, for its maintenance is over and its certificate stands";
+    what = "un-reserve it, which was taken out of the pool, for its certificate stands";
   }
   assessment.reserve = assessment.take_out = assessment.give_back = false;
   assessment.reserve_too.clear();

@@ -50,6 +50,9 @@ struct Sighting {
   bool remembered = false;  // an earlier survey read it, and it stands (reading_memory.h)
   std::string problem;      // why the provider could not be read this time
 
+  // The drive's counters were read by a claim, whose taking over reads the drive by itself.
+  bool peeked = false;
+
   // Filled in by the conductor. Whether it is configured to be ours: by device_spec, or what is no
   // drive by the whitelist; nothing: the host shows no such function.
   std::optional<bool> ours;

@@ -83,6 +83,15 @@ struct FoundDrive {
   friend bool operator==(const FoundDrive&, const FoundDrive&) = default;
 };
 
+// A provider as it was last seen with the device in the pool, on offer or reserved, and nobody
+// having it. What its generation tells of the time since is in handlers/survey/unseen.h.
+struct Rest {
+  std::string provider;          // UUID
+  std::int64_t generation = -1;  // -1: not known
+  bool reserved = false;
+  friend bool operator==(const Rest&, const Rest&) = default;
+};
+
 // How `waiting_for` ends where nothing tells an operator's hold from a tenancy that nobody saw: his
 // order to clean ends the doubt.
 inline constexpr std::string_view kCleanInDoubt = ", `reclaim device clean` it";
@@ -122,6 +131,7 @@ struct Record {
   std::string provider;  // UUID
   std::string provider_name;
   std::string resource_class;
+  Rest rest;
 
   // Where it stands in its life. Every persisted change raises the epoch; an answer that has
   // another epoch than the record's is dropped.

@@ -66,6 +66,9 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("provider", record.provider);
   visit("provider_name", record.provider_name);
   visit("resource_class", record.resource_class);
+  visit("rest_provider", record.rest.provider, younger);
+  visit("rest_generation", record.rest.generation, younger);
+  visit("rest_reserved", record.rest.reserved, younger);
   visit.derived("device_state", to_string(device_state(record.stage)));
   visit.text("stage", record.stage, parse_stage);
   visit("epoch", record.epoch);

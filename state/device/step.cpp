@@ -109,6 +109,13 @@ void certify(Record& record, const Facts& facts, WallMs now) {
   record.last_error.clear();
 }
 
+// The PUT of a release is one write, at the generation that was looked at.
+Rest as_released(const Record& record) {
+  if (record.release_generation < 0) return Rest{};
+  return {record.provider, record.release_generation + (record.handed_over ? 0 : 1),
+          record.handed_over};
+}
+
 void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts) {
   record.held = false;
   // Somebody may have had it since, whom nobody saw: then it is the last tenancy of which nothing
@@ -152,6 +159,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       if (on == Trigger::released || on == Trigger::handed_over) {
         certify(record, facts, now);
         record.handed_over = on == Trigger::handed_over;
+        record.rest = as_released(record);
       }
       break;
     case Stage::allocated:

@@ -15,6 +15,7 @@
 #include "state/base/clock.h"
 #include "state/base/pci_address.h"
 #include "state/base/result.h"
+#include "state/device/record.h"
 #include "state/ledger/audit.h"
 
 namespace reclaim {
@@ -38,10 +39,10 @@ struct LedgerEntry {
   bool maintenance = false;
   bool by_steps = false;  // as in Record; absent in lines of an older version
   // This worker reserved it, and is to un-reserve it: because it is bound ([cyborg]
-  // reserve_all_types), or because an operator has it in maintenance. Absent in lines of an older
-  // version.
+  // reserve_all_types), or because it is taken out of the pool for a while
+  // (handlers/conductor/taken_out.h). Absent in lines of an older version.
   bool reserved_at_bind = false;
-  bool reserved_for_maintenance = false;
+  bool taken_out = false;
   // The order of its maintenance was not authenticated: it ends then, or with the next start. None:
   // an operator ends it. Absent in lines of an older version.
   WallMs maintenance_until;
@@ -59,6 +60,7 @@ struct LedgerEntry {
   WallMs certificate_at;
   std::optional<std::uint64_t> host_reads;
   std::optional<std::uint64_t> host_writes;
+  Rest rest;  // absent in lines of an older version
   // Absent in lines of an older version.
   bool accepted =
       false;  // an operator accepted the drive as it is found, and no tenant had it since

@@ -41,7 +41,8 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   visit("maintenance", entry.maintenance);
   visit("by_steps", entry.by_steps, sparse);
   visit("reserved_at_bind", entry.reserved_at_bind, sparse);
-  visit("reserved_for_maintenance", entry.reserved_for_maintenance, sparse);
+  // Its name in lines of older versions, which took a device out for its maintenance alone.
+  visit("reserved_for_maintenance", entry.taken_out, sparse);
   visit("maintenance_until", entry.maintenance_until, sparse);
   visit("serial", entry.serial);
   visit("provider", entry.provider);
@@ -59,6 +60,11 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   }
   visit("host_reads", entry.host_reads, sparse);
   visit("host_writes", entry.host_writes, sparse);
+  if (visit.wants(entry.rest.generation >= 0)) {
+    visit("rest_provider", entry.rest.provider, lenient);
+    visit("rest_generation", entry.rest.generation, lenient);
+    visit("rest_reserved", entry.rest.reserved, sparse);
+  }
   visit("accepted", entry.accepted, sparse);
   visit("ordered_at", entry.ordered_at, sparse);
   visit("epoch", entry.epoch, sparse);

@@ -21,15 +21,23 @@ std::string masked(std::string text) {
 }
 
 // What a record says, with names and counters told by whether they are those of now.
+// Of how many writes it is, as far as any judgement counts them.
+std::string said(const Rest& rest, const placement::ProviderRow& provider) {
+  constexpr std::int64_t kCounted = 4;
+  if (rest.generation < 0) return "-";
+  return fmt::format("{}{}{}", rest.provider == provider.uuid, rest.reserved,
+                     std::clamp<std::int64_t>(provider.generation - rest.generation, -1, kCounted));
+}
+
 std::string said(const Record& record, const sim::Drive& drive, const sim::Slot& slot,
-                 const std::string& provider) {
+                 const placement::ProviderRow& provider) {
   const std::string& serial = record.serial;
   std::string text =
       fmt::format("{}{}|{}{}{}{}{}{}|{}|{}|{}{}{}|{}|{}|{}|{}|", record.damage.empty(),
                   static_cast<int>(record.stage), record.held, record.maintenance,
                   record.erase_begun, record.planned_stop, record.accepted, record.managed,
                   masked(record.waiting_for), masked(record.last_error), serial.empty(),
-                  serial == drive.serial, record.provider == provider,
+                  serial == drive.serial, record.provider == provider.uuid,
                   record.instance.empty() ? 0 : (record.instance == slot.consumer ? 1 : 2),
                   record.step_index, record.clean_step, std::min(record.erases, 4U));
   for (const CleanStep& step : record.plan) text += step.step + ",";
@@ -38,7 +46,7 @@ std::string said(const Record& record, const sim::Drive& drive, const sim::Slot&
         &record.certificate_id, &record.certificate_pending}) {
     text += kept->empty() ? '-' : '+';
   }
-  text += masked(record.findings);
+  text += masked(record.findings) + said(record.rest, provider);
   text += record.certified_host_reads == drive.host_reads ? 'r' : '-';
   text += record.certified_host_writes == drive.host_writes ? 'w' : '-';
   return text;
@@ -72,14 +80,15 @@ void tell(const LedgerEntry& entry, Told& told) {
                                        entry.certificate_id, entry.certificate_pending});
 }
 
-std::string said(const LedgerEntry& entry, const sim::Drive& drive, const std::string& provider) {
+std::string said(const LedgerEntry& entry, const sim::Drive& drive,
+                 const placement::ProviderRow& provider) {
   return fmt::format("{}{}{}{}|{}{}{}|{}{}|", entry.dirty, entry.error, entry.maintenance,
                      entry.accepted, entry.serial.empty(), entry.serial == drive.serial,
-                     entry.provider == provider, entry.enrolled_serial == drive.serial,
+                     entry.provider == provider.uuid, entry.enrolled_serial == drive.serial,
                      entry.enrolment.empty()) +
          fmt::format("{}{}|", entry.host_reads == drive.host_reads,
                      entry.host_writes == drive.host_writes) +
-         masked(entry.cleaning.findings);
+         masked(entry.cleaning.findings) + said(entry.rest, provider);
 }
 
 // Their order, and which are the same.
@@ -401,6 +410,10 @@ void Model::let(Happening happening) {
       break;
     case Happening::touch:
       world_.placement.touch(uuid);
+      // Before a survey saw the hold, it cannot be told from a build that failed.
+      if (const Record* stored = world_.store.stored(address); stored == nullptr || !stored->held) {
+        slot().held = false;
+      }
       break;
     case Happening::abort:
       world_.command("abort", address);
@@ -474,7 +487,8 @@ void Model::swap() {
   if (provider().inventory.reserved == 0) provider().offered = sim::Offered::by_operator;
 }
 
-// The worker can know it for a hold where nothing says that a tenant was there since the release.
+// The worker can know it for a hold where nothing says that a tenant was there since the release,
+// and where it is the only write since the last survey.
 void Model::reserve() {
   const Record* stored = world_.store.stored(slot().address);
   const auto noted = world_.disk.entries.find(slot().address);
@@ -482,32 +496,34 @@ void Model::reserve() {
                      stored != nullptr && stored->stage == Stage::available &&
                      !stored->certificate_id.empty() && noted != world_.disk.entries.end() &&
                      !noted->second.dirty && drive().owner == 0;
+  const bool only_write =
+      plain && stored->rest == Rest{provider().row.uuid, provider().row.generation, false};
   world_.placement.set_reserved_by(sim::Offered::no, provider().row.uuid, 1);
   slot().reserved_by_hand = plain;
-  slot().held = plain && stored->certified_host_reads == drive().host_reads &&
+  slot().held = only_write && stored->certified_host_reads == drive().host_reads &&
                 stored->certified_host_writes == drive().host_writes;
 }
 
 Digest Model::digest() {
   const PciAddress& address = slot().address;
-  const std::string uuid = provider().row.uuid;
+  const placement::ProviderRow& row = provider().row;
   const Record* stored = world_.store.stored(address);
   Told told;
   std::string text =
       fmt::format("{}{}{}{}|", world_.conductor != nullptr, world_.started, written_, put_sent_);
   if (stored != nullptr) {
-    text += said(*stored, drive(), slot(), uuid);
+    text += said(*stored, drive(), slot(), row);
     tell(*stored, told);
   }
   for (const Record& record :
        world_.conductor ? world_.conductor->records() : std::vector<Record>{}) {
-    text += '|' + said(record, drive(), slot(), uuid);
+    text += '|' + said(record, drive(), slot(), row);
     tell(record, told);
   }
   const auto add_entry = [&](const std::map<PciAddress, LedgerEntry>& entries) {
     const auto it = entries.find(address);
     if (it == entries.end()) return;
-    text += '|' + said(it->second, drive(), uuid);
+    text += '|' + said(it->second, drive(), row);
     tell(it->second, told);
   };
   add_entry(world_.disk.entries);

@@ -354,7 +354,7 @@ unit_mutant(every_name_is_believed conductor handlers/conductor/device_orders.cp
 unit_mutant(a_maintenance_outlives_its_cleaning conductor handlers/conductor/ledger_gate.cpp
   MaintenanceReservation.AHandAfter*
   "what an operator reserves right after a cleaning is put on offer, for a maintenance before it"
-  [[  if (!entry.maintenance) entry.reserved_for_maintenance = false;]] [[]])
+  [[  if (!entry.maintenance) entry.taken_out = false;]] [[]])
 unit_mutant(unproven_maintenance_lasts conductor handlers/conductor/device_orders.cpp
   Orders.MaintenanceThat*
   "who may write orders keeps drives out of the pool for good"
@@ -421,3 +421,24 @@ unit_mutant(slow_answers_are_not_heeded conductor handlers/survey/schedule.cpp
   SlowPlacement.*
   "a Placement that answers slowly is asked as often as one that answers at once"
   [[  if (took_ms <= times_.spacing_ms) ]] [[  if (took_ms >= 0) ]])
+unit_mutant(generations_tell_nothing conductor handlers/survey/unseen.cpp
+  */OfCyborg.*:*/ReadersOfCyborg.*:*/FailedBuild.*
+  "a tenancy of Cyborg's while the worker was down leaves its drive on offer, dirty"
+  [[  if (rest.generation < 0) return false;]] [[  if (rest.generation < 1'000'000) return false;]])
+unit_mutant(a_release_forgets_its_generation conductor state/device/step.cpp
+  */OfCyborg.SoIsOneRightAfter*
+  "a tenancy between a release and the survey after it is not noticed"
+  [[        record.rest = as_released(record);]] [[        record.rest = Rest{};]])
+unit_mutant(a_question_is_its_answer conductor handlers/survey/admission.cpp
+  */ReadersOfCyborg.*
+  "an unmanaged drive that a tenant read through and locked is given back as it is"
+  [[ &&
+                  !is_in_question(record, sighting);]] [[;]])
+unit_mutant(vanished_tenants_are_not_watched conductor handlers/conductor/assessor.cpp
+  OnOffer.WhatATenantHad*
+  "a dirty drive is on offer for a minute, because its tenant was seen last and its provider was not"
+  [[(is_left_to_others(record) || is_gone)]] [[is_left_to_others(record)]])
+unit_mutant(unread_drives_are_told_as_clean conductor handlers/conductor/assessor.cpp
+  */OfCyborg.ItsAgentIsNotTold*
+  "Cyborg's agent is told that an unmanaged drive is clean, which nobody has read since its tenant"
+  [[drive && (drive->identity || drive->counters || told_by_generation)]] [[drive.has_value()]])

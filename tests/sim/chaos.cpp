@@ -94,7 +94,7 @@ void World::store_forgets() {
     say("redis loses everything");
     store.lose_everything();
     forget_displaced();
-    for (Slot& slot : slots) slot.held = false;
+    for (Slot& slot : slots) hold_is_forgotten(slot);
     return;
   }
   const std::size_t lost = store.lose_last(rng.between(1, 30'000));
@@ -170,7 +170,7 @@ void World::damage_a_record(const Slot& slot, std::int64_t for_ms) {
     say(fmt::format("an operator {} it", remove ? "removes" : "mends"));
     store.mend(address, remove);
     // Without its record nobody can know that it is held.
-    if (remove) slot_at(address).held = false;
+    if (remove) hold_is_forgotten(slot_at(address));
     if (remove) certificates_owed_.clear();
     forget_displaced();
   });
@@ -263,12 +263,15 @@ void World::operator_holds(Slot& slot) {
     if (record.address == slot.address && record != *stored) return;
   }
   say(fmt::format("operator: reserves {} by hand", to_string(slot.address)));
+  // His is the only write since the last survey, or it is like a build that failed.
+  const bool only_write =
+      slot.cyborg || stored->rest == Rest{provider->row.uuid, provider->row.generation, false};
   placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
-  slot.reserved_by_hand = true;
-  slot.ours_for_maintenance = false;
+  slot.reserved_by_hand = slot.like_a_hand = true;
+  slot.ours_taken_out = false;
   // Of an unmanaged drive nobody can tell: it is left alone until an operator says `clean`. And
   // what Cyborg lists as bound is a tenancy, whatever else is said of it.
-  slot.held = slot.managed && !slot.bound &&
+  slot.held = slot.managed && !slot.bound && only_write &&
               stored->certified_host_reads == drive_of(slot).host_reads &&
               stored->certified_host_writes == drive_of(slot).host_writes;
 }
@@ -280,7 +283,7 @@ void World::power_failure() {
   kill_worker();
   store.lose_last(rng.between(1'000, 60'000));
   forget_displaced();
-  for (Slot& slot : slots) slot.held = false;
+  for (Slot& slot : slots) hold_is_forgotten(slot);
   restart_worker_later(rng.between(5'000, 90'000));
 }
 

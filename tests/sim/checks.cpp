@@ -155,14 +155,15 @@ const Record* World::last_known(const PciAddress& address) const {
   return saved != nullptr ? saved : store.stored(address);
 }
 
-// What this worker reserved for a maintenance goes back without a cleaning, when that is over.
+// What this worker took out of the pool goes back without a cleaning, when the reason is over.
 std::string World::check_given_back(const Slot& slot, const placement::ProviderView& view) const {
   const Record* saved = last_known(slot.address);
   if (!slot.is_drive) return "given back, and it counts nothing";
   if (!view.free()) return "given back while somebody has it";
   const LedgerEntry& line = ledger->entries().at(slot.address);
-  if (saved->maintenance || line.maintenance) return "in maintenance";
-  if (saved->certificate_id.empty()) return "given back without a certificate";
+  if ((saved != nullptr && saved->maintenance) || line.maintenance) return "in maintenance";
+  const std::string& certificate = saved != nullptr ? saved->certificate_id : line.certificate_id;
+  if (certificate.empty()) return "given back without a certificate";
   if (line.dirty) return "given back, and the ledger calls it dirty";
   if (is_bound_by_hand(slot)) return "an ARQ binds it";
   if (cyborg_api_ && cyborg.told_maintaining(slot.address)) return "Cyborg has it maintaining";
@@ -183,7 +184,8 @@ void World::check_release_asked(const placement::ProviderView& view) {
     return;  // it is not ours to clean
   }
   const Record* last = last_known(slot->address);
-  if (slot->ours_for_maintenance && last != nullptr && last->stage == Stage::available) {
+  // Where Redis has lost the record, the ledger speaks for the certificate.
+  if (slot->ours_taken_out && (last == nullptr || last->stage == Stage::available)) {
     const std::string why = check_given_back(*slot, view);
     return why.empty() ? void() : fail(where + ": " + why);
   }
@@ -224,7 +226,7 @@ void World::check_released(Provider& provider) {
   if (slot == nullptr || (!slot->is_drive && !slot->by_steps)) return;
   releases += 1;
   slot->release_asked_ms = 0;  // any other that is still on its way is of an older generation
-  slot->given = slot->reserved_by_hand = slot->clean_ordered = false;
+  slot->given = slot->reserved_by_hand = slot->like_a_hand = slot->clean_ordered = false;
   const Drive& drive = drive_of(*slot);
   const std::string where = fmt::format("{} was released", to_string(slot->address));
   say(where);
@@ -278,7 +280,8 @@ void World::check_saved(const Record& record) {
   // As long as it cannot be told from a missed tenancy it is not a hold yet.
   const bool unsure = record.waiting_for.find("cannot be read to tell") != std::string::npos ||
                       record.waiting_for.find("no counters to tell") != std::string::npos ||
-                      record.waiting_for.find("cannot be claimed to read") != std::string::npos;
+                      record.waiting_for.find("cannot be claimed to read") != std::string::npos ||
+                      record.waiting_for.find("may have had it unseen") != std::string::npos;
   slot.held = slot.held || (slot.reserved_by_hand && record.held && !unsure && !slot.bound);
   if (record.stage == Stage::guarding && record.cyborg_status == "maintaining") {
     fail(to_string(record.address) + " is admitted though Cyborg has it under maintenance");
@@ -440,8 +443,9 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     }
     if (!slot.is_drive) return "";
   }
-  if (slot.managed && record->stage == Stage::available && provider->inventory.reserved == 0 &&
-      record->certified_host_writes &&
+  // Which drive stands unmanaged in a slot nothing shows.
+  if (record->stage == Stage::available && provider->inventory.reserved == 0 &&
+      (slot.managed || record->serial == drive_of(slot).serial) && record->certified_host_writes &&
       *record->certified_host_writes != drive_of(slot).host_writes) {
     return "it was written to since it was certified, and is offered: " + state;
   }
@@ -449,12 +453,12 @@ std::string World::unsettled(const Slot& slot, const Record* record) {
     if (slot.held) {
       return record->held && provider->inventory.reserved == 1 ? "" : "not shown as held: " + state;
     }
-    // A tenancy that nobody saw and that left the drive untouched looks like an operator's hand;
-    // and so does our own reservation, when neither the ledger nor Redis could keep it.
-    const bool like_a_hold =
-        slot.given || slot.reserved_by_hand || slot.cyborg || slot.reserved_unnoted;
-    if (provider->inventory.reserved != 0 && (!record->held || !like_a_hold)) {
-      return "reserved for nothing: " + state;
+    // Our own reservation looks like an operator's hand, when neither the ledger nor Redis could
+    // keep it. What is no hand's says why it is reserved.
+    const bool like_a_hold = slot.like_a_hand || slot.reserved_unnoted;
+    if (provider->inventory.reserved != 0 &&
+        (!record->held || (!like_a_hold && record->waiting_for.empty()))) {
+      return "reserved for nothing, or without a word: " + state;
     }
     if (!record->certificate_id.empty() && provider->offered == Offered::by_us &&
         !disk.certificates.contains(record->certificate_id)) {

@@ -50,7 +50,7 @@ void World::draw_cyborg(Slot& slot, Drive& drive) {
   // Somebody reserved it before we came, and nobody saw a tenancy: held.
   provider.inventory.reserved = 1;
   provider.offered = Offered::no;
-  slot.reserved_by_hand = true;
+  slot.reserved_by_hand = slot.like_a_hand = true;
   slot.held = slot.is_drive;  // by its first record already
   if (slot.is_drive) write_media(drive, next_tenancy_++, rng.next() | 1U);
   slot.had_data = true;
@@ -61,6 +61,7 @@ void World::offer(Slot& slot, Provider& provider, std::int64_t reserved) {
   placement.set_reserved_by(reserved == 0 ? Offered::by_nova : Offered::no, provider.row.uuid,
                             reserved);
   slot.unreserved_since_ms = 0;
+  slot.like_a_hand = reserved != 0 && (!slot.bound || slot.by_hand);
   if (reserved == 0) slot.held = slot.reserved_by_hand = false;
   slot.unreserved_ms = 0;
   if (reserved == 0) note_unreserved(slot);
@@ -224,11 +225,13 @@ void World::check_written(const Provider& provider) {
   }
   const auto line = disk.entries.find(slot->address);
   const bool noted = line != disk.entries.end() && line->second.dirty;
-  // For a maintenance it is noted once Placement has answered, which may be never.
-  slot->ours_for_maintenance =
-      provider.inventory.reserved != 0 && slot->maintained && !slot->reserved_by_hand;
-  slot->reserved_unnoted = provider.inventory.reserved != 0 &&
-                           (slot->maintained || (!noted && disk.unwritten.contains(slot->address)));
+  // What is taken out of the pool is noted once Placement has answered, which may be never.
+  const Record* last = last_known(slot->address);
+  const bool at_rest = last == nullptr || last->stage == Stage::available || slot->maintained;
+  slot->ours_taken_out = provider.inventory.reserved != 0 && at_rest && !slot->reserved_by_hand;
+  slot->reserved_unnoted =
+      provider.inventory.reserved != 0 &&
+      (slot->ours_taken_out || (!noted && disk.unwritten.contains(slot->address)));
   if (!slot->cyborg) return;
   const std::int64_t unreserved_ms = std::exchange(slot->unreserved_ms, 0);
   if (unreserved_ms != 0 && provider.inventory.reserved == 1) {

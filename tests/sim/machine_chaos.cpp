@@ -156,12 +156,12 @@ void World::stranger_writes(const Slot& slot) {
   const Record* stored = store.stored(slot.address);
   if (stored == nullptr || store.away()) return;
   certificates_owed_.clear();
-  slot_at(slot.address).held = false;
+  hold_is_forgotten(slot_at(slot.address));
   if (rng.chance(0.5) && !old_records_.empty()) {
     const Record& old = old_records_.at(rng.below(old_records_.size()));
     say(fmt::format("somebody puts back an old record of {}: {}, epoch {}", to_string(old.address),
                     to_string(old.stage), old.epoch));
-    slot_at(old.address).held = false;
+    hold_is_forgotten(slot_at(old.address));
     return store.put_back(old);
   }
   say(fmt::format("somebody forges the record of {}", to_string(slot.address)));
@@ -176,6 +176,11 @@ void World::stranger_writes(const Slot& slot) {
   });
 }
 
+void World::hold_is_forgotten(Slot& slot) {
+  slot.held = false;
+  slot.like_a_hand = true;
+}
+
 // Where a start found one, the device waits until an operator has removed it. What a running worker
 // finds it has to write again by itself.
 void World::remove_forged() {
@@ -183,7 +188,7 @@ void World::remove_forged() {
   for (const Record& record : conductor->records()) {
     if (record.damage.empty()) continue;
     store.mend(record.address, true);
-    if (store.stored(record.address) == nullptr) slot_at(record.address).held = false;
+    if (store.stored(record.address) == nullptr) hold_is_forgotten(slot_at(record.address));
   }
   forget_displaced();
 }

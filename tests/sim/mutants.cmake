@@ -323,3 +323,6 @@ sim_function_mutant(functions_end_early handlers/conductor/cleaning_steps.cpp
   "a device is given back though the last steps of its plan were not run"
   [[  const bool last = record.step_index + 1 >= last_step_of(record);]]
   [[  const bool last = record.step_index + 2 >= last_step_of(record);]])
+sim_mutant(generations_are_not_asked handlers/survey/unseen.cpp
+  "an unmanaged drive of Cyborg's is left on offer after a tenancy that nobody saw"
+  [[  if (rest.generation < 0) return false;]] [[  if (rest.generation < 1'000'000) return false;]])

@@ -194,7 +194,12 @@ void World::nova_periodic() {
     const bool burn = !slot.cyborg && !provider->consumers.empty() &&
                       provider->inventory.reserved == 0 && slot.phase != Phase::claimed;
     if (burn) placement.set_reserved_by(Offered::no, provider->row.uuid, 1);
-    if (touches_ && rng.chance(0.1)) placement.touch(provider->row.uuid);
+    if (touches_ && rng.chance(0.1)) {
+      placement.touch(provider->row.uuid);
+      // A hold that was not seen before that cannot be told from a build that failed.
+      const Record* stored = store.stored(slot.address);
+      if (!slot.cyborg && (stored == nullptr || !stored->held)) slot.held = false;
+    }
   }
   scheduler.outside(60'000, [this] { nova_periodic(); });
 }

@@ -70,14 +70,17 @@ struct Slot {
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
   std::string consumer;
-  bool blamed = false;                // the tenant got it by somebody else's doing than ours
-  int missed = 0;                     // Nova's periodics that did not see the drive
-  bool reserved_by_hand = false;      // by an operator, and nothing has undone it
-  bool held = false;                  // and the worker can know it: it must not touch the drive
-  bool reserved_unnoted = false;      // by us, and the ledger does not say so
-  bool maintained = false;            // maintenance was ordered once
-  bool ours_for_maintenance = false;  // the worker reserved it since, and nobody else did
-  bool given = false;                 // to a tenant, since its last release
+  bool blamed = false;            // the tenant got it by somebody else's doing than ours
+  int missed = 0;                 // Nova's periodics that did not see the drive
+  bool reserved_by_hand = false;  // by an operator, and nothing has undone it
+  bool held = false;              // and the worker can know it: it must not touch the drive
+  bool reserved_unnoted = false;  // by us, and the ledger does not say so
+  bool maintained = false;        // maintenance was ordered once
+  // Reserved by one write of somebody else's, with nobody having it; or the record is lost that
+  // would tell.
+  bool like_a_hand = false;
+  bool ours_taken_out = false;  // the worker reserved it at rest, and nobody else did since
+  bool given = false;           // to a tenant, since its last release
   bool had_data = false;
   std::string own_serial;         // of the drive that its tenant was given
   std::string expected_serial;    // empty: the worker had no chance to learn it yet
@@ -295,6 +298,7 @@ class World final {
   void stranger_writes(const Slot& slot);
   void forget_displaced();
   void remove_forged();
+  static void hold_is_forgotten(Slot& slot);
   void remember_record(const Record& record);
   [[nodiscard]] std::string living_owner(const Slot& slot, const Drive& drive) const;
   [[nodiscard]] bool offers_another(const Slot& slot);

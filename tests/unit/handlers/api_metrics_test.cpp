@@ -75,6 +75,8 @@ TEST_F(ApiMetricsTest, TellTheDevices) {
   Record& out = drive("compute-1", "0000:04:00.0", Stage::error);
   out.maintenance = true;
   out.stage_since = {1'000};
+  out.waiting_for = "in maintenance, set by an operator";
+  drive("compute-1", "0000:05:00.0", Stage::available).waiting_for = "its counters cannot be read";
   drive("compute-2", "0000:01:00.0", Stage::available).held = true;
   const std::string text = scrape().body;
   for (const char* line : {
@@ -83,6 +85,8 @@ TEST_F(ApiMetricsTest, TellTheDevices) {
            R"(reclaim_devices{host="compute-1",flow="nova",state="error"} 0)",
            R"(reclaim_devices_maintenance{host="compute-1"} 1)",
            R"(reclaim_devices_held{host="compute-2"} 1)",
+           R"(reclaim_devices_waiting{host="compute-1"} 1)",
+           R"(reclaim_devices_waiting{host="compute-2"} 0)",
            R"(reclaim_certificates_pending{host="compute-1"} 1)",
            R"(reclaim_certificates_pending{host="compute-2"} 0)",
        }) {

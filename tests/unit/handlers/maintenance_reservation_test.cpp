@@ -54,7 +54,7 @@ struct MaintenanceReservation : ::testing::Test {
   }
   [[nodiscard]] PciAddress address() const { return world->slots.front().address; }
   [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
-  [[nodiscard]] bool is_marked() { return world->disk.entries[address()].reserved_for_maintenance; }
+  [[nodiscard]] bool is_marked() { return world->disk.entries[address()].taken_out; }
 
   std::uint64_t seed = 0;  // 0: the scripted worlds' own
   std::optional<World> world;
@@ -242,7 +242,7 @@ TEST_F(MaintenanceReservation, WhatIsReservedAfterItWasGivenBackStands) {
     ASSERT_EQ(reserved(), 0);
     world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
     world->slots.front().reserved_by_hand = true;
-    world->slots.front().ours_for_maintenance = false;
+    world->slots.front().ours_taken_out = false;
     world->pass(5 * kMinuteMs);
     EXPECT_EQ(reserved(), 1) << "seed " << seed;
     ASSERT_EQ(world->failure.value_or(""), "") << "seed " << seed;

@@ -67,6 +67,22 @@ struct OnOffer : ::testing::Test {
   bool cyborg = false;
 };
 
+// Its device was away for a moment, and its tenant is gone when Nova makes its provider anew.
+TEST_F(OnOffer, WhatATenantHadWhenItsProviderVanishedIsReservedWithinSeconds) {
+  begin();
+  ASSERT_EQ(world->record().stage, Stage::allocated);
+  world->tenancy_ends();
+  ASSERT_TRUE(world->placement.remove(world->provider().row.uuid));
+  look();
+  ASSERT_EQ(world->record().stage, Stage::allocated) << "nothing says that its tenant is gone";
+  world->placement.create(world->slots.front().provider_name, true);
+  world->pass(kWithinMs);
+  EXPECT_EQ(reserved(), 1);
+  world->pass(kHourMs);
+  EXPECT_EQ(world->drive().owner, 0U);
+  EXPECT_EQ(reserved(), 0);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Given away.
 

@@ -111,10 +111,9 @@ TEST_F(Unseen, AnUnmanagedDriveThatAnOperatorReservedIsHeld) {
 
 TEST_F(Unseen, WhatAGuardRefusesWaitsAndSaysWhy) {
   make(false);
-  world->kill_worker();
-  tenancy();
   world->drive().guarded = true;
-  world->start_worker();
+  write_media(world->drive(), 4711, 1);
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
   world->pass(kHourMs);
   EXPECT_EQ(world->erases, 1U);
   EXPECT_THAT(world->record().waiting_for, HasSubstr("cannot be claimed to read its counters (it "
@@ -122,6 +121,236 @@ TEST_F(Unseen, WhatAGuardRefusesWaitsAndSaysWhy) {
   world->drive().guarded = false;
   world->pass(kHourMs);
   EXPECT_EQ(world->erases, 2U);
+}
+
+// Nobody burns Cyborg's devices, and nothing reads what stands unmanaged.
+struct OfCyborg : ::testing::TestWithParam<bool> {
+  void make(bool managed) {
+    WorldOptions options;
+    options.scripted = options.cyborg = options.trace = true;
+    options.cyborg_api = false;
+    world.emplace(options);
+    world->slots[0].managed = managed;
+    if (!managed) world->drive().home = world->drive().driver = "vfio-pci";
+    world->start_worker();
+    world->pass(kMinuteMs);
+    world->tenancy_begins();
+    look();
+    end();
+    look();
+    world->pass(kHourMs);
+    ASSERT_EQ(world->record().stage, Stage::available);
+    ASSERT_EQ(world->erases, 1U);
+    ASSERT_EQ(reserved(), 0);
+    world->log.text.clear();
+  }
+  void look() {
+    world->kick({0});
+    world->pass(kMinuteMs);
+  }
+  void end() {
+    world->tenancy_ends();
+    world->drive().driver = world->drive().home;
+  }
+  void unseen_while_down() {
+    world->kill_worker();
+    world->tenancy_begins();
+    end();
+    world->start_worker();
+  }
+  [[nodiscard]] std::int64_t reserved() { return world->provider().inventory.reserved; }
+  void expect_cleaned_again() {
+    EXPECT_EQ(world->drive().owner, 0U) << to_string(world->record().stage) << ", reserved "
+                                        << reserved() << ": " << world->record().waiting_for;
+    EXPECT_EQ(world->erases, 2U);
+    EXPECT_EQ(reserved(), 0);
+  }
+  void TearDown() override { EXPECT_EQ(world->failure.value_or(""), ""); }
+  std::optional<World> world;
+};
+
+TEST_P(OfCyborg, ATenancyWhileTheWorkerWasDownIsToldByTheGeneration) {
+  make(GetParam());
+  unseen_while_down();
+  world->pass(kHourMs);
+  expect_cleaned_again();
+}
+
+TEST_P(OfCyborg, SoIsOneBetweenTwoSurveys) {
+  make(GetParam());
+  world->tenancy_begins();
+  world->pass(1'000);
+  end();
+  world->pass(kHourMs);
+  expect_cleaned_again();
+}
+
+TEST_P(OfCyborg, SoIsOneRightAfterTheReleaseThatNoSurveyFollowed) {
+  make(GetParam());
+  world->tenancy_begins();
+  look();
+  end();
+  const std::uint64_t releases = world->releases;
+  for (int s = 0; s < 3'600 && world->releases == releases; ++s) world->pass(100);
+  ASSERT_GT(world->releases, releases);
+  world->kill_worker();
+  const std::uint64_t erases = world->erases;
+  world->tenancy_begins();
+  end();
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->drive().owner, 0U);
+  EXPECT_GT(world->erases, erases);
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_P(OfCyborg, SoItIsWhereRedisHasLostTheRecord) {
+  make(GetParam());
+  world->kill_worker();
+  world->store.lose_everything();
+  world->tenancy_begins();
+  end();
+  world->start_worker();
+  world->pass(kHourMs);
+  expect_cleaned_again();
+}
+
+TEST_P(OfCyborg, ItsAgentIsNotToldThatSuchADriveIsClean) {
+  make(GetParam());
+  unseen_while_down();
+  bool told_clean_and_dirty = false;
+  for (int s = 0; s < 3'600; ++s) {
+    world->pass(1'000);
+    for (const ReportedDrive& told : world->conductor->drives_for_agent()) {
+      told_clean_and_dirty = told_clean_and_dirty || (told.clean && world->drive().owner != 0);
+    }
+  }
+  EXPECT_FALSE(told_clean_and_dirty);
+  expect_cleaned_again();
+  ASSERT_EQ(world->conductor->drives_for_agent().size(), 1U);
+  EXPECT_TRUE(world->conductor->drives_for_agent().front().clean);
+}
+
+// A trait that somebody sets, say, and what an operator reserves and un-reserves in one minute.
+TEST_P(OfCyborg, WritesThatNoTenantFollowedCostNoCleaning) {
+  make(GetParam());
+  for (int i = 0; i < 3; ++i) {
+    world->placement.touch(world->provider().row.uuid);
+    world->pass(5 * kMinuteMs);
+  }
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(reserved(), 0);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_EQ(world->record().waiting_for, "");
+  EXPECT_FALSE(world->record().held);
+}
+
+TEST_P(OfCyborg, WhatIsInQuestionAndCannotBeClaimedStaysReservedAndSaysWhy) {
+  make(GetParam());
+  unseen_while_down();
+  world->drive().guarded = true;
+  world->pass(kHourMs);
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("it is mounted"));
+  world->drive().guarded = false;
+  world->pass(kHourMs);
+  expect_cleaned_again();
+}
+
+INSTANTIATE_TEST_SUITE_P(Managed, OfCyborg, ::testing::Bool());
+
+struct ReadersOfCyborg : OfCyborg {};
+
+// A tenant who reads everything, locks the drive, and writes nothing.
+TEST_P(ReadersOfCyborg, ATenancyWithoutAWriteIsToldByTheReads) {
+  make(GetParam());
+  world->kill_worker();
+  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "reader"));
+  world->drive().host_reads += 1'000'000;
+  world->placement.deallocate(world->provider().row.uuid, "reader");
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(reserved(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Managed, ReadersOfCyborg, ::testing::Bool());
+
+struct FailedBuild : Unseen, ::testing::WithParamInterface<bool> {
+  // Nova's order: allocated, burned by the claim; the build fails, and the allocation goes.
+  void build_fails() {
+    const std::string uuid = world->provider().row.uuid;
+    ASSERT_TRUE(world->placement.allocate(uuid, "instance-of-a-failed-build"));
+    world->placement.set_reserved_by(Offered::no, uuid, 1);
+    world->pass(1'500);
+    world->placement.deallocate(uuid, "instance-of-a-failed-build");
+  }
+};
+
+TEST_P(FailedBuild, ThatNoSurveySawIsCleaned) {
+  make(GetParam());
+  world->pass(3'000);
+  build_fails();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 0) << world->record().waiting_for;
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_FALSE(world->record().held);
+}
+
+TEST_P(FailedBuild, WaitsForAnOperatorWhereHeWantsItSo) {
+  make(GetParam());
+  world->conductor_options.failed_builds = FailedBuilds::wait;
+  world->kill_worker();
+  build_fails();
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("a build that failed, as far as is known"));
+  world->command("clean", world->slots[0].address);
+  world->pass(kHourMs);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
+  EXPECT_EQ(world->erases, 2U);
+}
+
+// What is written to its provider later does not make a failed build of it.
+TEST_P(FailedBuild, AHoldThatWasRecognisedIsNone) {
+  make(GetParam());
+  world->placement.set_reserved_by(Offered::no, world->provider().row.uuid, 1);
+  world->pass(5 * kMinuteMs);
+  ASSERT_TRUE(world->record().held);
+  for (int i = 0; i < 5; ++i) world->placement.touch(world->provider().row.uuid);
+  world->kill_worker();
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_TRUE(world->record().held);
+  world->kill_worker();
+  world->store.lose_everything();
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_TRUE(world->record().held) << "the record was lost, and the hold was not";
+  EXPECT_EQ(world->erases, 1U);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Managed, FailedBuild, ::testing::Bool());
+
+// Nova makes the provider anew of a device that was away for a moment, and makes it unreserved.
+TEST_P(FailedBuild, AProviderThatIsMadeAnewIsNotTakenForTheOneThatWasCleaned) {
+  make(GetParam());
+  world->kill_worker();
+  world->tenancy_begins();
+  world->tenancy_ends();
+  world->drive().driver = world->drive().home;
+  ASSERT_TRUE(world->placement.remove(world->provider().row.uuid));
+  world->placement.create(world->slots[0].provider_name, true, false);
+  ASSERT_EQ(world->provider().inventory.reserved, 0);
+  world->start_worker();
+  world->pass(kHourMs);
+  EXPECT_EQ(world->drive().owner, 0U);
+  EXPECT_EQ(world->erases, 2U);
+  EXPECT_EQ(world->provider().inventory.reserved, 0);
 }
 
 }  // namespace

@@ -171,6 +171,9 @@ TEST(Record, EveryMissingFieldIsNamed) {
                                           "cyborg_uuid",
                                           "progress_message",
                                           "release_generation",
+                                          "rest_provider",
+                                          "rest_generation",
+                                          "rest_reserved",
                                           "timeline"};
   for (const auto& [name, value] : whole) {
     Fields fields = whole;

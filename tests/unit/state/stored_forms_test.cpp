@@ -77,6 +77,7 @@ Record full_record() {
   record.verification = "{}";
   record.verified_at = kLater;
   record.release_generation = 17;
+  record.rest = {"p0", 16, true};
   record.findings = "{}";
   record.enrolment = "{}";
   record.accepted = true;
@@ -160,6 +161,9 @@ TEST(StoredForms, ARecord) {
       "release_generation=17\n"
       "request_id=req\n"
       "resource_class=rc\n"
+      "rest_generation=16\n"
+      "rest_provider=p0\n"
+      "rest_reserved=true\n"
       "serial=X\xFFY\n"
       "stage=verifying\n"
       "stage_since=2025-11-20T21:22:44.123Z\n"
@@ -235,6 +239,9 @@ TEST(StoredForms, ARecord) {
             "release_generation=-1\n"
             "request_id=\n"
             "resource_class=\n"
+            "rest_generation=-1\n"
+            "rest_provider=\n"
+            "rest_reserved=false\n"
             "serial=\n"
             "stage=available\n"
             "stage_since=\n"

@@ -1,6 +1,7 @@
-// Maintenance takes a free device out of the pool: it is reserved while an operator has it in
-// maintenance, and given back without a cleaning when that ends, if the certificate of its last
-// erasure still stands (Assessment::give_back). Where it does not, it is cleaned.
+// Takes a free device out of the pool for a while: it is reserved while an operator has it in
+// maintenance, or while it is in question whether somebody had it (handlers/survey/unseen.h). It is
+// given back without a cleaning when that ends, if the certificate of its last erasure still stands
+// (Assessment::give_back). Where it does not, it is cleaned.
 #pragma once
 
 #include "handlers/conductor/own_reservation.h"
@@ -10,14 +11,14 @@
 namespace reclaim {
 
 // Thread: the loop's.
-class MaintenanceReservation final {
+class TakenOut final {
  public:
-  MaintenanceReservation(const ConductorContext& context, LedgerGate& ledger, ReleaseFence& fence)
+  TakenOut(const ConductorContext& context, LedgerGate& ledger, ReleaseFence& fence)
       : context_(context),
         fence_(fence),
         reservation_(context, ledger,
-                     {&LedgerEntry::reserved_for_maintenance, false, "is in maintenance",
-                      "is in maintenance no more, and its certificate stands"}) {}
+                     {&LedgerEntry::taken_out, false, "is taken out of the pool",
+                      "goes back into the pool, and its certificate stands"}) {}
 
   // What a survey saw of a device on record, and made of it. What is not done now is done after a
   // later survey.

@@ -1,9 +1,8 @@
-#include "handlers/conductor/maintenance_reservation.h"
+#include "handlers/conductor/taken_out.h"
 
 namespace reclaim {
 
-void MaintenanceReservation::see(const Sighting& sighting, const Record& record,
-                                 const Assessment& assessment) {
+void TakenOut::see(const Sighting& sighting, const Record& record, const Assessment& assessment) {
   const PciAddress& address = sighting.address;
   if (reservation_.is_under_way(address)) return;
   const LedgerEntry* line = context_.on_ledger(address);
@@ -31,8 +30,7 @@ void MaintenanceReservation::see(const Sighting& sighting, const Record& record,
   if (assessment.give_back) give_back(address, view);
 }
 
-void MaintenanceReservation::give_back(const PciAddress& address,
-                                       const placement::ProviderView& view) {
+void TakenOut::give_back(const PciAddress& address, const placement::ProviderView& view) {
   fence_.need(address, true);  // until its outcome is known
   reservation_.unreserve(address, view, [this, address](const Status& put) {
     if (put || put.error().code == Errc::conflict || put.error().code == Errc::refused) {

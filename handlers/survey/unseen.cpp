@@ -1,0 +1,87 @@
+#include "handlers/survey/unseen.h"
+
+#include <fmt/core.h>
+
+namespace reclaim {
+namespace {
+
+// What binding a driver has the kernel and udev read: partition tables and signatures, at both ends
+// of each namespace.
+constexpr std::uint64_t kTakeOverReadsMax = 1'000;
+
+// Nova burns what it gives away, and nobody does so for Cyborg.
+std::int64_t writes_of_a_tenancy(bool was_reserved, Flow flow, bool is_reserved) {
+  const bool tenants_is_reserved = flow == Flow::nova;
+  return (was_reserved ? 1 : 0) + 1 + (tenants_is_reserved ? 1 : 0) +
+         (tenants_is_reserved != is_reserved ? 1 : 0);
+}
+
+// The kernel reads a managed drive when it gets it back from a guest, whatever that did.
+bool shows_no_tenant(const Record& record, const Sighting& sighting) {
+  if (!sighting.drive || !sighting.drive->counters || !record.certified_host_reads ||
+      !record.certified_host_writes) {
+    return false;
+  }
+  const nvme::Counters& now = *sighting.drive->counters;
+  if (now.host_writes != *record.certified_host_writes) return false;
+  if (now.host_reads == *record.certified_host_reads) return true;
+  // Nova makes the provider anew of a device that was away, and the kernel reads what comes back.
+  if (!sighting.peeked) return sighting.view->uuid != record.rest.provider;
+  return now.host_reads >= *record.certified_host_reads &&
+         now.host_reads - *record.certified_host_reads <= kTakeOverReadsMax;
+}
+
+}  // namespace
+
+Rest rest_of(const placement::ProviderView& view) {
+  return Rest{view.uuid, view.generation, view.burned()};
+}
+
+bool may_have_had_a_tenant(const Rest& rest, Flow flow, const placement::ProviderView& view) {
+  if (rest.generation < 0) return false;
+  if (rest.provider != view.uuid || view.generation < rest.generation) return true;
+  return view.generation - rest.generation >=
+         writes_of_a_tenancy(rest.reserved, flow, view.burned());
+}
+
+bool is_in_question(const Record& record, const Sighting& sighting) {
+  return may_have_had_a_tenant(record.rest, record.flow, *sighting.view) &&
+         !shows_no_tenant(record, sighting);
+}
+
+bool is_told_by_a_claim(const Record& record, const Sighting& sighting) {
+  return record.is_drive() && !record.serial.empty() && record.certified_host_writes &&
+         sighting.is_drive() && !sighting.drive->identity && !sighting.drive->counters &&
+         sighting.drive->driver != "nvme";
+}
+
+void assess_in_question(Assessment& out, const Record& record, const Sighting& sighting) {
+  std::string may_have = fmt::format(
+      "an instance may have had it unseen: its provider was at generation {} when it was last seen "
+      "in the pool, and is at {}",
+      record.rest.generation, sighting.view->generation);
+  if (is_told_by_a_claim(record, sighting)) {
+    out.take_out = out.unsure = true;
+    out.waiting_for = may_have + "; it is reserved until its counters tell";
+    return;
+  }
+  out.reserve = true;
+  out.trigger = Trigger::reserved_dropped;
+  out.facts.detail = std::move(may_have);
+}
+
+void assess_failed_build(Assessment& out, const Record& record, const HostView& host) {
+  std::string why = fmt::format(
+      "reserved and free, and its provider was written to more often than by one hand since "
+      "generation {}: a build that failed, as far as is known",
+      record.rest.generation);
+  if (!host.failed_builds_wait) {
+    out.trigger = Trigger::dirty_seen;
+    out.facts.detail = std::move(why);
+    return;
+  }
+  out.unsure = true;
+  out.waiting_for = why + "; if no operator reserved it" + std::string(kCleanInDoubt);
+}
+
+}  // namespace reclaim

@@ -1,0 +1,42 @@
+// Who had the device while nobody looked? Placement moves a provider's generation with every
+// allocation that is made or replaced, and with every write of its inventory or traits; deletions
+// move none (objects/resource_provider.py, allocation.py). So a generation shows that nobody can
+// have had the device, and otherwise asks a question, which the drive's counters answer. Pure.
+//
+// A provider of Cyborg's that is deleted and made again keeps its UUID and counts from the start:
+// one that has come back to where it was by then asks nothing.
+#pragma once
+
+#include "handlers/survey/admission.h"
+#include "handlers/survey/survey.h"
+#include "placement/providers.h"
+#include "state/device/record.h"
+
+namespace reclaim {
+
+// `view`: a provider that nobody has an allocation of.
+[[nodiscard]] Rest rest_of(const placement::ProviderView& view);
+
+// Whether the provider was written to so often since `rest` that a tenancy may have begun and
+// ended: one write allocates the device, and one each is the least that brings `reserved` from what
+// it was then, over what its owner makes of it for a tenant, to what it is now. So the one write of
+// a hand that reserves it, or un-reserves it, asks nothing. Another provider may have had anybody.
+[[nodiscard]] bool may_have_had_a_tenant(const Rest& rest, Flow flow,
+                                         const placement::ProviderView& view);
+
+// The question, and no answer: the drive does not show that nobody had it. `sighting` has a view.
+[[nodiscard]] bool is_in_question(const Record& record, const Sighting& sighting);
+
+// On offer, and in question: it is taken out of the pool until a claim has read what it counted;
+// where none can, it is cleaned.
+void assess_in_question(Assessment& out, const Record& record, const Sighting& sighting);
+
+// Nova's, burned and free, and nobody wrote to it: an operator's hand is one write, and these are
+// more. Nova burns a device before it builds the guest, and leaves it burned where that fails.
+void assess_failed_build(Assessment& out, const Record& record, const HostView& host);
+
+// Whether nothing but a claim shows what the drive counted: it stands unmanaged, and what it is
+// compared with is known.
+[[nodiscard]] bool is_told_by_a_claim(const Record& record, const Sighting& sighting);
+
+}  // namespace reclaim
