@@ -18,10 +18,14 @@ void LedgerGate::put(const PciAddress& address, LedgerEntry entry,
 LedgerEntry LedgerGate::dirty_entry(const Record& record, WallMs since) const {
   const LedgerEntry* known = context_.on_ledger(record.address);
   LedgerEntry entry = known != nullptr ? *known : LedgerEntry{};
+  const Device& device = context_.devices.at(record.address);
+  // What was remembered may be of an earlier boot, and so may be a tenancy that nobody saw.
+  const bool first_seen = known == nullptr && !device.persisted && !device.quarantined;
+  if (first_seen) entry.first_boot_id = context_.options.boot_id;
   entry.dirty = true;
   entry.dirty_since = since;
   // A record that cannot be read does not say what kind of device it is of.
-  if (!context_.devices.at(record.address).quarantined) entry.by_steps = record.by_steps;
+  if (!device.quarantined) entry.by_steps = record.by_steps;
   if (!record.serial.empty()) entry.serial = record.serial;
   if (!record.provider.empty()) entry.provider = record.provider;
   if (!record.boot_id.empty()) {
@@ -133,6 +137,7 @@ void LedgerGate::strike(const PciAddress& address, const std::string& certificat
   entry.enrolment = record.enrolment;
   entry.hardware = record.hardware;
   entry.boot_id = record.boot_id;
+  entry.first_boot_id.clear();
   entry.certificate_id = record.certificate_id;
   entry.certificate_at = record.certificate_at;
   entry.host_reads = record.certified_host_reads;

@@ -73,13 +73,35 @@ std::optional<PciAddress> found_elsewhere(const PciAddress& address, const std::
   return std::nullopt;
 }
 
+// Another address at which a drive tells the same serial now: another port of the drive, or a
+// clone.
+std::optional<PciAddress> twin_of(const Sighting& sighting, const std::vector<SeenDrive>& seen) {
+  if (!sighting.drive->identity) return std::nullopt;
+  return found_elsewhere(sighting.address, sighting.drive->identity->serial, {}, seen);
+}
+
+// Ends a note that says which drive may be another.
+std::string and_twin(const Sighting& sighting, const std::vector<SeenDrive>& seen) {
+  const auto twin = twin_of(sighting, seen);
+  return twin ? fmt::format("; its serial {} is also at {}", sighting.drive->identity->serial,
+                            to_string(*twin))
+              : std::string();
+}
+
+// The boot in which the drive of a line stood at its address; empty: it may be this one or another.
+const std::string& boot_of(const LedgerEntry& entry) {
+  return entry.boot_id.empty() ? entry.first_boot_id : entry.boot_id;
+}
+
 // A device that nothing is remembered of begins with the drive that is there, unless a dirty drive
-// of an earlier boot has not been found yet: it may be this one.
+// that may be of an earlier boot has not been found yet: it may be this one.
 DriveStanding standing_of_first(const nvme::DriveFacts& drive, bool by_steps,
                                 const LedgerEntries& entries, const std::vector<SeenDrive>& seen,
                                 const std::string& boot_id) {
   for (const auto& [address, entry] : entries) {
-    if (!entry.dirty || entry.by_steps != by_steps || entry.boot_id == boot_id) continue;
+    if (!entry.dirty || entry.by_steps != by_steps) continue;
+    const bool both_known = !boot_id.empty() && !boot_of(entry).empty();
+    if (both_known && boot_of(entry) == boot_id) continue;
     const HardwareIdentity lost = noted(entry.hardware);
     const bool told_by_serial = drive.identity && !entry.serial.empty();
     if (told_by_serial || nvme::compare(lost, drive.hardware) == Match::different) continue;
@@ -89,9 +111,10 @@ DriveStanding standing_of_first(const nvme::DriveFacts& drive, bool by_steps,
         at_home != seen.end() && ((!entry.serial.empty() && at_home->serial == entry.serial) ||
                                   nvme::compare(lost, at_home->hardware) == Match::same);
     if (stayed || found_elsewhere(address, entry.serial, lost, seen)) continue;
-    return {Match::unknown, fmt::format("the host was restarted since, and the dirty drive that "
-                                        "was at {} is not found again: it may be this one",
-                                        to_string(address))};
+    return {Match::unknown,
+            fmt::format("the host {} restarted since, and the dirty drive that was at {} is not "
+                        "found again: it may be this one",
+                        both_known ? "was" : "may have been", to_string(address))};
   }
   return {};
 }
@@ -165,6 +188,13 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
                     to_string(*at))};
   }
   if (const auto from = dirt_of_drive(sighting, entries); from != entries.end()) {
+    const auto twin = twin_of(sighting, seen);
+    if (twin == from->first) {
+      return {Match::different,
+              fmt::format("its serial {} is also at {}, which is dirty: whether it is one drive by "
+                          "two addresses is not known",
+                          drive.identity->serial, to_string(*twin))};
+    }
     return {Match::different, fmt::format("the dirty drive that was at {} is at this address now",
                                           to_string(from->first))};
   }
@@ -176,9 +206,13 @@ DriveStanding standing_of(const Sighting& sighting, const Record* record,
             "the drive on record has a Device Serial Number, and the one at this address has none"};
   }
   if (!boot_id.empty() && memory.boot_id == boot_id) return {};
+  const bool restarted = !boot_id.empty() && !memory.boot_id.empty();
   return {Match::unknown,
-          "the host was restarted since the drive at this address was last known, and nothing "
-          "shows whether this is the same one"};
+          fmt::format("{}, and nothing shows whether this is the same one{}",
+                      restarted
+                          ? "the host was restarted since the drive at this address was last known"
+                          : "it is not known which drive was at this address",
+                      and_twin(sighting, seen))};
 }
 
 void assess_guest(Assessment& out, const placement::ProviderView& view, const std::string& guest) {

@@ -52,6 +52,9 @@ struct LedgerEntry {
   // As in Record; empty in lines of an older version.
   std::string hardware;
   std::string boot_id;
+  // The boot in which its address was first seen, dirty already, whatever drive stood there; empty:
+  // not known, or clean since. Absent in lines of an older version.
+  std::string first_boot_id = {};
   WallMs dirty_since;
   // Of the last release: what lets an operator's hold, and a drive as it should be, be told though
   // its record were lost. Empty before the first one, and in lines of an older version.

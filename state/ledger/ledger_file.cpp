@@ -51,6 +51,7 @@ void visit_fields(Visit& visit, field::Of<Line> auto& line) {
   // Lines of older versions lack the rest.
   visit("hardware", entry.hardware, sparse);
   visit("boot_id", entry.boot_id, sparse);
+  visit("first_boot_id", entry.first_boot_id, sparse);
   if (visit.wants(entry.enrolment.size() <= kEnrolmentBytesMax)) {
     visit.embedded("enrolment", entry.enrolment, sparse);
   }

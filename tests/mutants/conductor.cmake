@@ -442,3 +442,11 @@ unit_mutant(unread_drives_are_told_as_clean conductor handlers/conductor/assesso
   */OfCyborg.ItsAgentIsNotTold*
   "Cyborg's agent is told that an unmanaged drive is clean, which nobody has read since its tenant"
   [[drive && (drive->identity || drive->counters || told_by_generation)]] [[drive.has_value()]])
+
+# Drives that nobody can tell apart.
+unit_mutant(unknown_boot_is_this_one conductor handlers/survey/identity.cpp *FirstBesideADirtyLine*
+  "a dirty drive that came to a new address by a restart is on offer"
+  [[    if (both_known && ]] [[    if (!both_known || ]])
+unit_mutant(twins_make_all_wait conductor handlers/conductor/ledger_gate.cpp Twins.*
+  "two ports of one drive keep every other new drive of the host out of the pool"
+  [[  if (first_seen) entry]] [[  if (false) entry]])

@@ -438,6 +438,7 @@ LedgerEntry full_entry() {
   entry.enrolled_serial = kForeign;
   entry.hardware = "hw";
   entry.boot_id = "boot";
+  entry.first_boot_id = "first";
   entry.dirty_since = kAt;
   entry.enrolment = R"({"version":1})";
   entry.certificate_id = "c";
@@ -454,11 +455,12 @@ LedgerEntry full_entry() {
 
 TEST(StoredForms, ALineOfTheLedger) {
   EXPECT_EQ(ledger_file::encode_line(kAddress, full_entry()),
-            "e51f101e "
+            "336567f0 "
             "{\"address\":\"0000:c1:00.1\",\"dirty\":true,\"error\":false,\"maintenance\":true,"
             "\"serial\":\"a\\\"b\\\\\\n\xC3\xA9\",\"provider\":\"p1\",\"enrolled_serial\":\"X?Y\","
             "\"dirty_since\":\"2025-11-20T21:22:44.123Z\",\"hardware\":\"hw\",\"boot_id\":\"boot\","
-            "\"enrolment\":{\"version\":1},\"certificate_id\":\"c\",\"certificate_at\":\"2025-11-"
+            "\"first_boot_id\":\"first\",\"enrolment\":{\"version\":1},\"certificate_id\":\"c\","
+            "\"certificate_at\":\"2025-11-"
             "20T21:22:45.000Z\",\"host_reads\":0,\"host_writes\":18446744073709551615,\"accepted\":"
             "true,\"ordered_at\":\"2025-11-20T21:22:44.123Z\",\"epoch\":9,\"cleaning_nonce\":\"n\","
             "\"baseline_sha256\":\"d\",\"findings\":\"{\\\"a\\\":1}\",\"certificate_pending\":\"{"
