@@ -21,7 +21,7 @@ struct KickRow {
   std::string_view versioned;
   std::string_view legacy;
   KickScope scope;
-  bool mark;  // a tenancy begins or still stands: look once, now, and record the allocations
+  bool mark;  // a tenancy begins or still stands: look once, soon, and record the allocations
   std::string_view why;
 };
 
@@ -74,7 +74,7 @@ inline constexpr auto kKickTable = std::to_array<KickRow>({
      KickScope::named, true, "the instance runs at the destination"},
     {"instance.delete.start", "compute.instance.delete.start", KickScope::named, true,
      "a tenancy is about to end: the devices still allocated on the host are recorded as "
-     "allocated"},
+     "allocated, where those of the instance are not yet"},
 });
 
 // Seconds after the event. Some events come before the allocation is gone, so the host is looked at

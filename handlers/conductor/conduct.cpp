@@ -192,6 +192,7 @@ void Conductor::take(const Kick& kick) {
   ports_.log.info(log_name::kConductor, fmt::format("kick: {}", kick.reason),
                   {{"request_id", kick.request_id}, {"instance", kick.instance}});
   arqs_.hear(kick);
+  if (says_nothing_new(kick)) return;
   look_again_at(kick.instance);
   if (kick.command == "cleanup_device") device_orders_.cleanup_device(kick);
   const bool told_again = is_told_again(kick);
@@ -199,10 +200,26 @@ void Conductor::take(const Kick& kick) {
     if (delay_s > 0) {
       want_survey(delay_s * 1000LL, kick.instance);
     } else if (!told_again) {
-      want_survey(0);
+      look_at_once(kick);
     }
   }
-  if (kick.delays_s.empty()) want_survey(0);
+  if (kick.delays_s.empty()) look_at_once(kick);
+}
+
+// A drive may be free, and all that it waits for is us. A tenancy is not over so soon.
+void Conductor::look_at_once(const Kick& kick) {
+  if (kick.mark_allocated) return want_survey(0);
+  schedule_.want_at_once();
+}
+
+// Who has the devices of an instance that is about to be deleted is to be on record while Placement
+// still says so. It is already; and a survey now would only put off the one that matters.
+bool Conductor::says_nothing_new(const Kick& kick) const {
+  if (event_of(kick.reason) != "instance.delete.start" || kick.instance.empty()) return false;
+  return std::any_of(devices_.begin(), devices_.end(), [&kick](const auto& each) {
+    const Record& record = each.second.record;
+    return record.stage == Stage::allocated && record.instance == kick.instance;
+  });
 }
 
 // The survey of the first is the second's too.

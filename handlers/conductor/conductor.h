@@ -120,6 +120,8 @@ class Conductor final {
 
   // conduct.cpp: what follows from a durable record.
   [[nodiscard]] bool is_told_again(const Kick& kick);
+  [[nodiscard]] bool says_nothing_new(const Kick& kick) const;
+  void look_at_once(const Kick& kick);
   [[nodiscard]] bool is_over(const PciAddress& address, const Event& event) const;
   void settle(const PciAddress& address);
   void settle_certificate(const PciAddress& address);

@@ -33,6 +33,11 @@ void SurveySchedule::want(std::int64_t delay_ms, const std::string& for_instance
   arm();
 }
 
+void SurveySchedule::want_at_once() {
+  hurried_ = true;
+  want(0);
+}
+
 void SurveySchedule::settle(const std::string& instance) {
   if (instance.empty()) return;
   std::erase_if(due_, [&](const auto& due) { return due.second == instance; });
@@ -41,7 +46,10 @@ void SurveySchedule::settle(const std::string& instance) {
 void SurveySchedule::ended() {
   running_ = false;
   const std::int64_t now_ms = clock_.now().mono.ms;
-  not_before_ = now_ms + pause_after(now_ms - began_ms_);
+  const std::int64_t took_ms = now_ms - began_ms_;
+  slow_ = is_slow(took_ms);
+  not_before_ = now_ms + pause_after(took_ms);
+  paid_until_ = std::max(paid_until_, began_ms_) + took_ms + times_.spacing_ms;
   arm();
 }
 
@@ -64,11 +72,17 @@ void SurveySchedule::arm() {
   if (running_ || stopped_) return;
   std::int64_t next = periodic_due_;
   if (!due_.empty()) next = std::min(next, due_.begin()->first);
+  if (std::exchange(hurried_, false) && !slow_) go_into_pause(clock_.now().mono.ms);
   next = std::max(next, not_before_);
   if (timer_ != 0) timers_.cancel(std::exchange(timer_, 0));
   if (next == kNever) return;
   timer_ =
       timers_.after(std::max<std::int64_t>(next - clock_.now().mono.ms, 0), [this] { fire(); });
+}
+
+// As long as no more than one pause is owed.
+void SurveySchedule::go_into_pause(std::int64_t now_ms) {
+  not_before_ = std::min(not_before_, std::max(now_ms, paid_until_ - times_.spacing_ms));
 }
 
 void SurveySchedule::fire() {
@@ -83,7 +97,7 @@ void SurveySchedule::fire() {
 }
 
 std::int64_t SurveySchedule::pause_after(std::int64_t took_ms) {
-  if (took_ms <= times_.spacing_ms) return times_.spacing_ms;
+  if (!is_slow(took_ms)) return times_.spacing_ms;
   return up_to_half_more(std::min(took_ms, times_.interval_ms / 2));
 }
 

@@ -1,8 +1,11 @@
 // When the host is surveyed. The periodic survey has a clock of its own, which nothing else puts
-// off; whoever wants one besides gets it soon, together with his likes, and never less than
-// `spacing_ms` after the end of the one before, so that no flood of events becomes one of requests.
-// After one that took longer than that the pause is as long as it took, and up to half of that
-// more: a Placement that answers slowly is asked less, and the hosts of a fleet keep apart.
+// off; whoever wants one besides gets it soon, together with his likes, and `spacing_ms` after the
+// end of the one before, so that no flood of events becomes one of requests. Who is in a hurry goes
+// into that pause once: what he saves is owed, and only pauses that nobody uses pay it back. So
+// hurry adds one survey to a flood, however long that is.
+// After one that took longer than `spacing_ms` the pause is as long as it took, and up to half of
+// that more, and nobody goes into it: a Placement that answers slowly is asked less, and the hosts
+// of a fleet keep apart.
 //
 // Thread: the loop's. Owns its timer and what is due.
 #pragma once
@@ -38,6 +41,8 @@ class SurveySchedule final {
   // `for_instance`: only to catch the end of that instance's allocation; dropped by settle(). The
   // first one ever is a periodic one.
   void want(std::int64_t delay_ms, const std::string& for_instance = "");
+  // One at once, where that is not owed yet; otherwise as want(0).
+  void want_at_once();
   // Once the instance's device was found free, there is nothing left to wait for.
   void settle(const std::string& instance);
   // The survey that was begun is over; failed: after `retry_ms`, and up to half of that more, it is
@@ -57,6 +62,8 @@ class SurveySchedule final {
 
   void arm();
   void fire();
+  void go_into_pause(std::int64_t now_ms);
+  [[nodiscard]] bool is_slow(std::int64_t took_ms) const { return took_ms > times_.spacing_ms; }
   [[nodiscard]] std::int64_t pause_after(std::int64_t took_ms);
   [[nodiscard]] std::int64_t up_to_half_more(std::int64_t ms);
   [[nodiscard]] std::int64_t next_interval();
@@ -72,6 +79,9 @@ class SurveySchedule final {
   bool spread_ = false;                                 // the second periodic survey has its time
   std::int64_t began_ms_ = 0;                           // the one that is running, or ran last
   std::int64_t not_before_ = 0;
+  std::int64_t paid_until_ = 0;  // by then every survey had its pause
+  bool hurried_ = false;         // the next one is
+  bool slow_ = false;            // the last one was
   std::uint64_t timer_ = 0;
   bool running_ = false;
   bool periodic_ = false;  // the one that is running, or ran last

@@ -442,6 +442,29 @@ unit_mutant(unread_drives_are_told_as_clean conductor handlers/conductor/assesso
   */OfCyborg.ItsAgentIsNotTold*
   "Cyborg's agent is told that an unmanaged drive is clean, which nobody has read since its tenant"
   [[drive && (drive->identity || drive->counters || told_by_generation)]] [[drive.has_value()]])
+  [[  if (!is_slow(took_ms)) ]] [[  if (took_ms >= 0) ]])
+
+unit_mutant(hurry_is_never_paid_back conductor handlers/survey/schedule.cpp HurriedSurveys.*
+  "each of the events of an evacuation is a survey"
+  [[  paid_until_ = std::max(paid_until_, began_ms_) + took_ms + times_.spacing_ms;]]
+  [[  paid_until_ = now_ms + times_.spacing_ms;]])
+unit_mutant(hurry_asks_a_slow_placement conductor handlers/survey/schedule.cpp HurriedSurveys.*
+  "a Placement that answers slowly is asked without a pause"
+  [[hurried_, false) && !slow_) ]] [[hurried_, false)) ]])
+unit_mutant(ends_wait_for_the_spacing conductor handlers/conductor/conduct.cpp
+  Schedule.WhatEndsATenancy*
+  "a drive whose instance is gone waits two seconds for its worker"
+  [[  if (kick.mark_allocated) return want_survey(0);]] [[  return want_survey(0);]])
+unit_mutant(known_ends_are_looked_at conductor handlers/conductor/conduct.cpp
+  Schedule.NoSurvey*
+  "the survey that nobody needs puts off the one that frees the drive"
+  [[  if (says_nothing_new(kick)) return;
+]] "")
+unit_mutant(every_begin_of_an_end_is_known conductor handlers/conductor/conduct.cpp
+  Schedule.NoSurvey*
+  "a tenancy that no survey saw has no name in its certificate"
+  [[record.stage == Stage::allocated && record.instance == kick.instance;]]
+  [[record.stage == Stage::allocated;]])
 
 # Drives that nobody can tell apart.
 unit_mutant(unknown_boot_is_this_one conductor handlers/survey/identity.cpp *FirstBesideADirtyLine*

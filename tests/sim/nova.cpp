@@ -104,6 +104,7 @@ void World::nova_ends(Slot& slot) {
     slot.consumer = migration;
     return;
   }
+  tell_of_the_end(slot.consumer);
   if (rng.chance(0.12)) {
     nova_deallocates(slot);
     slot.phase = Phase::ghost;
@@ -121,9 +122,16 @@ void World::notify(bool mark_allocated) {
   for (int i = 0; i < copies; ++i) {
     scheduler.outside(rng.chance(0.1) ? rng.between(0, 90'000) : rng.between(0, 500),
                       [this, mark_allocated] {
-                        kick(mark_allocated ? std::vector<int>{0} : std::vector<int>{0, 5, 30});
+                        if (!mark_allocated) return kick({0, 5, 30});
+                        mark("instance.create.end", kicks_of_others_ ? kElsewhere : "");
                       });
   }
+}
+
+void World::tell_of_the_end(const std::string& instance) {
+  if (options_.scripted || options_.seed < kEndsToldFrom || rng.chance(0.1)) return;
+  scheduler.outside(rng.between(0, 500),
+                    [this, instance] { mark("instance.delete.start", instance); });
 }
 
 void World::nova_tick(std::size_t index) {

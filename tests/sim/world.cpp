@@ -286,8 +286,20 @@ void World::kick(std::vector<int> delays_s) {
   kick.reason = "instance.delete.end";
   kick.request_id = "req-1";
   // Of an instance that has nothing here, which tells of none of the devices.
-  if (kicks_of_others_) kick.instance = "instance-elsewhere";
+  if (kicks_of_others_) kick.instance = kElsewhere;
   kick.delays_s = std::move(delays_s);
+  conductor->take(kick);
+}
+
+// A tenancy begins, or still stands.
+void World::mark(const std::string& reason, const std::string& instance) {
+  if (!conductor || !started) return;
+  Kick kick;
+  kick.reason = reason;
+  kick.instance = instance;
+  kick.request_id = "req-1";
+  kick.mark_allocated = true;
+  kick.delays_s = {0};
   conductor->take(kick);
 }
 

@@ -124,6 +124,8 @@ inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
 inline constexpr std::uint64_t kDisownsFrom = 4'000'000'000'000'000ULL;
 // Instead of that, every device is Cyborg's, which writes to Placement whatever comes to its mind.
 inline constexpr std::uint64_t kCyborgWritesFrom = 5'000'000'000'000'000ULL;
+// Not that, and Nova tells by name of each instance that it is about to delete.
+inline constexpr std::uint64_t kEndsToldFrom = 8'000'000'000'000'000ULL;
 
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
   return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
@@ -157,6 +159,7 @@ class World final {
   void stop_worker();
   void pass(std::int64_t ms);
   void kick(std::vector<int> delays_s);
+  void mark(const std::string& reason, const std::string& instance);
   void command(const std::string& what, const PciAddress& address,
                const std::string& who = "operator@sim", const std::string& steps = "");
   void name_drive(const Slot& slot, Order& order) const;
@@ -223,6 +226,7 @@ class World final {
   void rebind_later(const PciAddress& address, std::int64_t delay_ms);
   void nova_periodic();
   void notify(bool mark_allocated);
+  void tell_of_the_end(const std::string& instance);
 
   // cyborg.cpp
   void draw_cyborg(Slot& slot, Drive& drive);
@@ -338,9 +342,10 @@ class World final {
   std::vector<Record> old_records_;
   WallMs last_order_at_;
   std::int64_t last_offer_check_ms_ = 0;
-  bool prompt_ = true;            // so were the faults drawn
-  bool touches_ = false;          // Nova writes providers again now and then
-  bool kicks_of_others_ = false;  // they name instances that have nothing here
+  bool prompt_ = true;    // so were the faults drawn
+  bool touches_ = false;  // Nova writes providers again now and then
+  static constexpr const char* kElsewhere = "instance-elsewhere";
+  bool kicks_of_others_ = false;  // they name an instance that has nothing here: kElsewhere
   bool notifier_ = true;          // Cyborg has one; today's has not
   bool cyborg_api_ = true;        // and the worker may ask it
   std::uint64_t next_arq_ = 1;

@@ -86,16 +86,80 @@ TEST_F(Schedule, SurveysThatManyKicksWantAreTwoSecondsApart) {
   EXPECT_LE(world.placement.requests().total() - requests, 34 * 9);
 }
 
-TEST_F(Schedule, AKickWithinTheSpacingIsServedWhenItIsOver) {
+TEST_F(Schedule, AMarkWithinTheSpacingIsServedWhenItIsOver) {
   start();
   world.kick({0});
   world.pass(250);
   const auto before = surveys();
   world.tenancy_begins();
-  world.kick({0});
-  world.pass(2'500);
+  world.mark("instance.create.end", world.slots.front().consumer);
+  world.pass(250);
+  EXPECT_EQ(surveys(), before);
+  world.pass(2'250);
   EXPECT_EQ(surveys(), before + 1);
   EXPECT_EQ(world.record().stage, Stage::allocated);
+}
+
+TEST_F(Schedule, WhatEndsATenancyGoesIntoTheSpacingOnce) {
+  start();
+  world.tenancy_begins();
+  world.mark("instance.create.end", world.slots.front().consumer);
+  world.pass(250);
+  ASSERT_EQ(world.record().stage, Stage::allocated);
+  world.tenancy_ends();
+  world.drive().driver = "nvme";
+  world.kick({0, 5, 30});
+  world.pass(250);
+  EXPECT_NE(world.record().stage, Stage::allocated) << "it is seen dirty";
+  const auto before = surveys();
+  world.kick({0});
+  world.pass(1'000);
+  EXPECT_EQ(surveys(), before) << "the spacing is owed";
+}
+
+// The survey that the end wants begins while another one runs, and must not wait for its spacing.
+TEST_F(Schedule, WhatEndsATenancyWhileASurveyRunsIsSeenRightAfterIt) {
+  start();
+  world.tenancy_begins();
+  world.mark("instance.create.end", world.slots.front().consumer);
+  world.pass(kMinuteMs / 2);
+  const auto before = surveys();
+  world.mark("instance.create.end", "another");
+  world.pass(1);
+  world.tenancy_ends();
+  world.drive().driver = "nvme";
+  world.kick({0, 5, 30});
+  world.pass(250);
+  EXPECT_EQ(surveys(), before + 2);
+  EXPECT_NE(world.record().stage, Stage::allocated);
+}
+
+TEST_F(Schedule, NoSurveyIsMadeForTheBeginOfADeletionWhoseTenancyIsOnRecord) {
+  start();
+  world.tenancy_begins();
+  const std::string instance = world.slots.front().consumer;
+  auto before = surveys();
+  world.mark("compute.instance.delete.start", instance);
+  world.pass(250);
+  EXPECT_EQ(surveys(), before + 1) << "nobody has seen it yet";
+  ASSERT_EQ(world.record().instance, instance);
+  world.pass(5'000);
+  before = surveys();
+  for (const char* reason : {"instance.delete.start", "compute.instance.delete.start"}) {
+    world.mark(reason, instance);
+    world.pass(3'000);
+  }
+  EXPECT_EQ(surveys(), before);
+  // Of another instance, or of none that is named, it is news.
+  for (const char* other : {"another", ""}) {
+    world.mark("instance.delete.start", other);
+    world.pass(3'000);
+  }
+  EXPECT_EQ(surveys(), before + 2);
+  // What begins may begin on another device of the same instance.
+  world.mark("instance.resize_prep.end", instance);
+  world.pass(3'000);
+  EXPECT_EQ(surveys(), before + 3);
 }
 
 TEST_F(Schedule, AnOrderIsNotStarvedByKicks) {
@@ -171,26 +235,103 @@ TEST_F(Schedule, TheFirstSurveyOfAFleetComesLater) {
   EXPECT_GE(surveys(), 1U);
 }
 
-// What was wanted when a survey of `took_ms` ended begins so long after it.
-std::int64_t pause_after(std::int64_t took_ms, std::uint64_t seed) {
-  Rng rng(1);
-  Scheduler time(rng);
-  std::vector<std::int64_t> began;
-  SurveySchedule schedule(time, time, {}, seed,
-                          [&](bool /*periodic*/) { began.push_back(time.now_ms()); });
-  const auto pass = [&](std::int64_t ms) {
+// A schedule alone, whose surveys end when the test says so.
+struct Alone {
+  explicit Alone(std::uint64_t seed = 1, SurveySchedule::Times times = {})
+      : schedule(time, time, times, seed,
+                 [this](bool /*periodic*/) { began.push_back(time.now_ms()); }) {}
+  void pass(std::int64_t ms) {
     for (const std::int64_t until = time.now_ms() + ms; time.step(until);) {
     }
-  };
-  schedule.want(0);
-  pass(1);
-  pass(took_ms);
-  schedule.want(0);
-  schedule.ended();
-  const std::int64_t ended = time.now_ms();
-  pass(10 * kMinuteMs);
-  EXPECT_EQ(began.size(), 2U);
-  return began.back() - ended;
+  }
+  // One begins within a millisecond, and ends at once.
+  [[nodiscard]] bool begins() {
+    const std::size_t before = began.size();
+    pass(1);
+    if (began.size() == before) return false;
+    schedule.ended();
+    return true;
+  }
+
+  Rng rng{1};
+  Scheduler time{rng};
+  std::vector<std::int64_t> began;
+  SurveySchedule schedule;
+};
+
+// A survey of `took_ms` follows the other, and somebody wants one every 10 ms.
+std::size_t surveys_in_a_flood(std::int64_t took_ms, bool hurried, std::int64_t lasts_ms) {
+  Alone host;
+  std::size_t ended = 0;
+  for (const std::int64_t until = host.time.now_ms() + lasts_ms; host.time.now_ms() < until;) {
+    hurried ? host.schedule.want_at_once() : host.schedule.want(0);
+    host.pass(10);
+    if (host.began.size() == ended || host.time.now_ms() - host.began.back() < took_ms) continue;
+    host.schedule.ended();
+    ended += 1;
+  }
+  return host.began.size();
+}
+
+TEST(HurriedSurveys, AreOneMoreInAFloodOfAnyLength) {
+  for (const std::int64_t took_ms : {10, 400, 1'900, 2'500, 10'000}) {
+    for (const std::int64_t lasts_ms : {std::int64_t{10'000}, kMinuteMs, kHalfHourMs}) {
+      const std::size_t plain = surveys_in_a_flood(took_ms, false, lasts_ms);
+      const std::size_t hurried = surveys_in_a_flood(took_ms, true, lasts_ms);
+      EXPECT_GE(hurried, plain) << took_ms << " " << lasts_ms;
+      EXPECT_LE(hurried, plain + 1) << took_ms << " " << lasts_ms;
+    }
+  }
+}
+
+TEST(HurriedSurveys, GoIntoOnePauseAndAgainWhenAsLongAPauseWasLeftUnused) {
+  SurveySchedule::Times times;
+  times.interval_ms = kDayMs;
+  Alone host(1, times);
+  host.schedule.want(0);
+  ASSERT_TRUE(host.begins());
+  host.schedule.want_at_once();
+  EXPECT_TRUE(host.begins());
+  host.schedule.want_at_once();
+  EXPECT_FALSE(host.begins());
+  host.pass(2'000);
+  host.schedule.ended();
+  // Each pause is used, so that nothing is paid back.
+  for (int i = 0; i < 5; ++i) {
+    host.schedule.want_at_once();
+    EXPECT_FALSE(host.begins());
+    host.pass(2'000);
+    host.schedule.ended();
+  }
+  host.pass(5'000);
+  host.schedule.want(0);
+  ASSERT_TRUE(host.begins());
+  host.schedule.want_at_once();
+  EXPECT_TRUE(host.begins());
+}
+
+TEST(HurriedSurveys, DoNotAskASlowPlacementSooner) {
+  Alone host;
+  host.schedule.want(0);
+  host.pass(10'000);
+  host.schedule.want_at_once();
+  host.schedule.ended();
+  host.pass(9'999);
+  EXPECT_EQ(host.began.size(), 1U);
+}
+
+// What was wanted when a survey of `took_ms` ended begins so long after it.
+std::int64_t pause_after(std::int64_t took_ms, std::uint64_t seed) {
+  Alone host(seed);
+  host.schedule.want(0);
+  host.pass(1);
+  host.pass(took_ms);
+  host.schedule.want(0);
+  host.schedule.ended();
+  const std::int64_t ended = host.time.now_ms();
+  host.pass(10 * kMinuteMs);
+  EXPECT_EQ(host.began.size(), 2U);
+  return host.began.back() - ended;
 }
 
 TEST(SlowPlacement, IsAskedLessAndNotByAllAtOnce) {
