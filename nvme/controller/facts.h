@@ -167,9 +167,10 @@ struct EraseRequest {
   bool adopt_ours = false;
   std::int64_t timeout_ms = 900'000;        // [nvme] cleanup_timeout
   std::int64_t stall_timeout_ms = 600'000;  // no movement of SPROG for so long: stuck
-  // With adopt_ours: what the interrupted zeroing told last; empty: nothing.
+  // With adopt_ours: what the zeroing told last, which was interrupted, or whose end nobody has
+  // verified; empty: nothing.
   std::string mark = {};
-  // Told by a zeroing, now and then and when it is stopped: what another could go on from
+  // Told by a zeroing, now and then and when it ends: what another could go on from
   // (erase/zero_mark.h). Nothing waits for it to be kept.
   std::function<void(const std::string& mark)> on_mark = nullptr;
 };
@@ -188,7 +189,7 @@ struct EraseEvidence {
   std::uint32_t scdw10 = 0;
   std::uint16_t sstat = 0;
   bool global_data_erased = false;
-  bool adopted = false;  // it was already running, or begun, when we came
+  bool adopted = false;  // it was already running, or begun, or at its end, when we came
   std::int64_t duration_ms = 0;
   std::uint64_t bytes_zeroed = 0;  // write_zeroes, overwrite: all of every namespace
   std::uint32_t commands = 0;      // format: accepted and completed, one a namespace or one in all

@@ -134,10 +134,18 @@ class Zeroing final {
     std::fill(bytes.begin(), bytes.end(), std::byte{0});
   }
 
-  // What a worker before has zeroed, as its mark says, counts where it is proven to be ours alone
-  // and reads back as zeroes. Errc::not_found: it does not, nothing was written.
+  // What a worker before has zeroed, as its mark says, counts where it is proven to be ours alone,
+  // and reads back as zeroes or was all that there is. Errc::not_found: it does not, nothing was
+  // written.
   Status go_on_behind(const std::string& mark, const ReportProgress& on_progress) {
     auto read_back = read_back_marked(mark, on_progress);
+    if (read_back && ended_) {
+      drive_.log.warning(log_name::kNvme,
+                         fmt::format("{}: it was zeroed to its end by a worker before, and nobody "
+                                     "wrote since: it is verified",
+                                     to_string(drive_.claim.sys().address)));
+      return Ok{};
+    }
     if (read_back) {
       resumed_at_bytes_ = verified_bytes_ = *read_back;
       begun_ = true;
@@ -155,12 +163,15 @@ class Zeroing final {
   }
 
   Status run(const ReportProgress& on_progress) {
+    if (ended_) return Ok{};
     if (request_.on_mark) marks_.begin(verified_bytes_);
     while (true) {
       const SweepResult swept = zero_from(verified_bytes_, on_progress);
       begun_ = begun_ || swept.bytes_begun > 0;
+      if (swept.end == SweepEnd::done || swept.end == SweepEnd::stopped) {
+        mark(verified_bytes_ + swept.bytes_in_row, true);
+      }
       if (swept.end == SweepEnd::done) return Ok{};
-      if (swept.end == SweepEnd::stopped) mark(verified_bytes_ + swept.bytes_in_row, true);
       if (swept.end != SweepEnd::failed || !may_pass(swept.error.raw)) return end(swept);
       if (auto again = go_on(swept); !again) return again;
     }
@@ -175,7 +186,8 @@ class Zeroing final {
     if (const auto mark = marks_.take(position, ended)) request_.on_mark(*mark);
   }
 
-  // The position, all before which reads as zeroes.
+  // The position, all before which reads as zeroes, or was zeroed to the end: then the counter
+  // has to stand where it stood, and the verification reads what it reads of any erase.
   Result<std::uint64_t> read_back_marked(const std::string& text,
                                          const ReportProgress& on_progress) {
     const auto mark = decode_mark(text);
@@ -185,6 +197,8 @@ class Zeroing final {
     if (!counters) return counters.error();
     auto ours = may_go_on(*mark, request_.method, zero_target(drive_), counters->host_writes);
     if (!ours) return std::move(ours).error();
+    ended_ = mark->is_of_the_end();
+    if (ended_) return mark->position_bytes;
     const double share = static_cast<double>(mark->position_bytes) / static_cast<double>(bytes_);
     auto read_back = read_back_zeroes(
         drive_, part_of(all_, 0, mark->position_bytes), how_.deadline,
@@ -266,6 +280,7 @@ class Zeroing final {
   std::uint64_t verified_bytes_ = 0;  // the position up to which all was read back as zeroes
   std::uint32_t continuations_ = 0;
   bool begun_ = false;  // something was written
+  bool ended_ = false;  // by a worker before
 };
 
 // Whatever appeared since the claim stops us here.

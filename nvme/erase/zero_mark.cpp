@@ -41,6 +41,12 @@ Error not_proven(std::string what) {
   return Error{Errc::not_found, std::move(what)};
 }
 
+std::uint64_t bytes_of(const ZeroTarget& target) {
+  std::uint64_t bytes = 0;
+  for (const MarkedNamespace& ns : target.namespaces) bytes += ns.capacity_bytes;
+  return bytes;
+}
+
 Status check_namespaces(const std::vector<MarkedNamespace>& then,
                         const std::vector<MarkedNamespace>& now) {
   if (then.size() != now.size()) {
@@ -64,6 +70,10 @@ Status check_namespaces(const std::vector<MarkedNamespace>& then,
 }
 
 }  // namespace
+
+bool ZeroMark::is_of_the_end() const {
+  return position_bytes == bytes_of(target) && host_writes == host_writes_max;
+}
 
 Status check_provable(const ZeroTarget& target) {
   if (target.boot_id.empty()) return not_proven("the host does not tell one boot from another");
@@ -92,9 +102,7 @@ Status may_go_on(const ZeroMark& mark, EraseMethod method, const ZeroTarget& now
     return not_proven("it is another drive");
   }
   if (auto same = check_namespaces(mark.target.namespaces, now.namespaces); !same) return same;
-  std::uint64_t bytes = 0;
-  for (const MarkedNamespace& ns : now.namespaces) bytes += ns.capacity_bytes;
-  if (mark.position_bytes == 0 || mark.position_bytes > bytes) {
+  if (mark.position_bytes == 0 || mark.position_bytes > bytes_of(now)) {
     return not_proven("nothing of it is marked as zeroed");
   }
   if (mark.host_writes == 0) return not_proven("the drive does not count write commands");

@@ -102,7 +102,7 @@ constexpr std::array kRows{
     Row{S::verifying, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::verifying, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::verifying, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: start over"},
+    Row{S::verifying, T::restarted_resume, S::pending_cleaning, E::drop, "interrupted before it was verified: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::verifying, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::concluding, T::step_done, S::concluding, E::run_step, "step done"},
@@ -112,7 +112,7 @@ constexpr std::array kRows{
     Row{S::concluding, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::concluding, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::concluding, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::concluding, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::concluding, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::concluding, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::restoring, T::driver_restored, S::looking, E::look, "it is bound as its next instance expects it"},
@@ -120,7 +120,7 @@ constexpr std::array kRows{
     Row{S::restoring, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::restoring, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::restoring, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::restoring, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::restoring, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::looking, T::look_ok, S::releasing, E::release, "verified, still ours, still burned and unallocated: give it back"},
@@ -132,7 +132,7 @@ constexpr std::array kRows{
     Row{S::looking, T::lock_lost, S::error, E::drop, "another worker took the lock while this one was at work"},
     Row{S::looking, T::allocation_seen, S::error, E::drop, "an instance got it while it was being cleaned"},
     Row{S::looking, T::operator_abort, S::error, E::drop, "aborted by an operator"},
-    Row{S::looking, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: start over"},
+    Row{S::looking, T::restarted_resume, S::pending_cleaning, E::drop, "the claim was lost with the process: verify what a zeroing had ended and nobody wrote to since, or start over"},
     Row{S::looking, T::restarted_error, S::error, E::drop, "interrupted, and interrupted_cleaning = error"},
 
     Row{S::releasing, T::released, S::available, E::finish, "reserved = 0, read back from Placement"},

@@ -143,9 +143,15 @@ void enter_pending(Record& record, Stage from, Trigger on, const Facts& facts) {
     record.enrolment.clear();
     record.accepted = true;
   }
-  // Only an erase that may be running still is worth remembering across attempts.
-  if (from != Stage::erasing && from != Stage::guarding && from != Stage::rechecking &&
-      from != Stage::pending_cleaning && from != Stage::error) {
+  // Only an erase that may be running still is worth remembering across attempts, or one that a
+  // restart has confirmed: what that had read of it since is read again.
+  const bool confirmed = on == Trigger::restarted_resume && record.erase_begun;
+  if (confirmed) {
+    record.evidence.clear();
+    record.verification.clear();
+  }
+  if (!confirmed && from != Stage::erasing && from != Stage::guarding &&
+      from != Stage::rechecking && from != Stage::pending_cleaning && from != Stage::error) {
     forget_erase(record);
   }
   if (on == Trigger::erase_not_started) forget_erase(record);

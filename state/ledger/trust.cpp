@@ -51,9 +51,23 @@ bool is_disowned_since(const LedgerEntry* known, const Record& record) {
          known->provider.empty() && known->serial.empty() && known->certificate_id.empty();
 }
 
+namespace {
+
+// Its zeroing had ended, and nobody can have been offered the drive since. Whether anybody wrote to
+// it all the same, its mark tells.
+bool has_ended_zeroing(const LedgerEntry* known, const Record& record) {
+  const bool behind = record.stage == Stage::verifying || record.stage == Stage::concluding ||
+                      record.stage == Stage::restoring || record.stage == Stage::looking;
+  return behind && known != nullptr && !known->cleaning.zero_mark.empty() &&
+         known->certificate_pending.empty();
+}
+
+}  // namespace
+
 Record confirmed_by(const LedgerEntry* known, Record record,
                     const std::function<std::string(const std::string&)>& digest) {
-  record.erase_begun = record.erase_begun && knows_erase(known, record, digest);
+  record.erase_begun = (record.erase_begun || has_ended_zeroing(known, record)) &&
+                       knows_erase(known, record, digest);
   if (record.erase_begun && known != nullptr) record.findings = known->cleaning.findings;
   // Of an older record it was for an earlier cleaning that an operator gave his word.
   if (known == nullptr || record.epoch < known->epoch) {

@@ -112,6 +112,18 @@ class ZeroResumeTest : public NvmeFixture, public ::testing::WithParamInterface<
         request, [](EraseProgress) {}, early);
     expect_error(stopped, Errc::unknown, "stopped while zeroing");
   }
+  // Nobody is left who would verify it.
+  void zero_to_its_end() {
+    claim_anew();
+    auto baseline = drive_->take_baseline(stop_);
+    ASSERT_TRUE(baseline.ok()) << baseline.error().what;
+    baseline_ = *std::move(baseline);
+    const auto evidence = erase(*drive_, by());
+    ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+    drive_.reset();
+    ASSERT_FALSE(marks_.empty());
+    ASSERT_TRUE(decode_mark(marks_.back())->is_of_the_end());
+  }
   void zero_a_part() {
     zero_until([](const ZeroMark& mark) { return mark.position_bytes >= kAll / 4; });
   }
@@ -260,6 +272,59 @@ TEST_P(ZeroResumeTest, WhatNoCounterTellsIsReadBack) {
   zero_a_part();
   write_as_another(kMiB + 17, "x", false);
   expect_begins_again(of_a_crash(), "only 1048576 of the ");
+}
+
+TEST_P(ZeroResumeTest, WhatWasZeroedToItsEndIsVerifiedAndNotWrittenAgain) {
+  for (const char* drive : {"", "counts_no_zeroing=1"}) {
+    make_drive(drive);
+    zero_to_its_end();
+    claim_anew();
+    const std::uint64_t before = host_writes();
+    const auto evidence = go_on(marks_.back());
+    ASSERT_TRUE(evidence.ok()) << evidence.error().what;
+    EXPECT_TRUE(evidence->adopted);
+    EXPECT_EQ(evidence->bytes_zeroed, kAll);
+    EXPECT_EQ(evidence->resumed_at_bytes, 0U);
+    EXPECT_EQ(host_writes(), before);
+    const auto report = verify(*drive_, *evidence);
+    EXPECT_TRUE(report.ok()) << report.error().what;
+    drive_.reset();
+    host_.reset();
+    std::filesystem::remove_all(root_);
+  }
+}
+
+TEST_P(ZeroResumeTest, BehindItsEndOneWriteCommandByAnotherIsEnough) {
+  make_drive();
+  zero_to_its_end();
+  write_as_another(kAll - 4096, "x");
+  expect_begins_again(marks_.back(), "somebody else wrote");
+}
+
+TEST_P(ZeroResumeTest, BehindItsEndADriveThatWasAwayFromItsDriverBeginsAgain) {
+  make_drive();
+  zero_to_its_end();
+  ASSERT_TRUE(host_->bind(kAddress, "").ok());
+  ASSERT_TRUE(host_->bind(kAddress, "nvme").ok());
+  expect_begins_again(marks_.back(), "away from its driver");
+}
+
+TEST_P(ZeroResumeTest, BehindItsEndAnotherBootBeginsAgain) {
+  make_drive();
+  zero_to_its_end();
+  write("proc/sys/kernel/random/boot_id", "00000000-0000-0000-0000-000000000002");
+  expect_begins_again(marks_.back(), "the host was started again since");
+}
+
+// Its last mark was not kept: what the one before proves is read back, and the rest is written.
+TEST_P(ZeroResumeTest, TheMarkBeforeTheEndIsNoMarkOfTheEnd) {
+  make_drive();
+  zero_to_its_end();
+  ZeroMark before = *decode_mark(marks_.back());
+  before.host_writes_max += 1;
+  EXPECT_FALSE(before.is_of_the_end());
+  write_as_another(kMiB + 17, "x", false);
+  expect_begins_again(encode_mark(before), "only 1048576 of the ");
 }
 
 TEST_P(ZeroResumeTest, AnotherBootBeginsAgain) {

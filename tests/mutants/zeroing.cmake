@@ -50,3 +50,20 @@ unit_mutant(no_look_behind_the_reading claim nvme/erase/zero_erase.cpp
   *ZeroResumeTest.AGuardThatRefuses*
   "a zeroing goes on though the drive was mounted while it was read back"
   [[    if (auto may = last_look(drive, stop); !may) return std::move(may).error();]] [[]])
+
+# And behind one that had ended.
+unit_mutant(mark_of_the_end_forgives_writes nvme nvme/erase/zero_mark.cpp ZeroMark.*
+  "a zeroing counts as ended and untouched whose drive may have been written to"
+  [[bytes_of(target) && host_writes == host_writes_max;]] [[bytes_of(target);]])
+unit_mutant(half_a_zeroing_is_at_its_end nvme nvme/erase/zero_mark.cpp ZeroMark.*
+  "a part of a zeroing counts as all of it"
+  [[  return position_bytes == bytes_of(target) && host]] [[  return host]])
+unit_mutant(ended_though_a_release_was_asked_for conductor state/ledger/trust.cpp
+  *EndedZeroing.*
+  "a zeroing from before a release counts for the next tenant's data"
+  [[!known->cleaning.zero_mark.empty() &&
+         known->certificate_pending.empty();]]
+  [[!known->cleaning.zero_mark.empty();]])
+unit_mutant(ended_zeroing_is_repeated conductor state/device/step.cpp *EndedZeroing.*
+  "a drive is zeroed for hours twice, because its worker was killed before the release"
+  [[  if (!confirmed && from]] [[  if (from]])

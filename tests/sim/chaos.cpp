@@ -30,9 +30,17 @@ void World::chaos_tick() {
 // Most faults do no harm at most times. Here they come when a record has just been written: what
 // follows from it is about to be done, and its answers are on their way.
 void World::chaos_at(const Record& record) {
-  if (quiet_ || !rng.chance(moment_)) return;
+  if (quiet_) return;
   const PciAddress address = record.address;
   const Stage stage = record.stage;
+  const bool behind = stage == Stage::verifying || stage == Stage::concluding ||
+                      stage == Stage::restoring || stage == Stage::looking;
+  if (names_ends() && behind && rng.chance(0.15)) {
+    return scheduler.outside(rng.between(0, 40), [this, address] {
+      if (!quiet_ && conductor) worker_dies_behind_an_erase(slot_at(address));
+    });
+  }
+  if (!rng.chance(moment_)) return;
   if (!own_steps.empty() && rng.chance(0.2)) {
     return scheduler.outside(rng.between(0, 3'000), [this, address] {
       if (!quiet_) own_steps_trouble(slot_at(address));
@@ -217,6 +225,7 @@ void World::host_trouble(Slot& slot) {
       if (drive.guest != 0 || slot.phase != Phase::none) return;
       say(fmt::format("host: {} vanishes for a moment", to_string(address)));
       drive.present = false;
+      drive.disk += 1;
       if (drives) drives->breaks(address);
       scheduler.outside(rng.between(1'000, 150'000),
                         [this, address] { hardware.drives.at(address).present = true; });
@@ -304,6 +313,28 @@ void World::release_is_forgotten(Slot& slot) {
     if (released.phase == Phase::none) nova_allocates(released);
     restart_worker_later(rng.between(5'000, 300'000));
   });
+}
+
+bool World::names_ends() const {
+  return !options_.scripted && options_.seed >= kEndsToldFrom;
+}
+
+// What was zeroed is zeroed still: unless a tenant comes before the next worker, by a provider that
+// is made anew, or somebody of the host writes.
+void World::worker_dies_behind_an_erase(Slot& slot) {
+  say(fmt::format("the worker dies behind the erase of {}", to_string(slot.address)));
+  kill_worker();
+  if (rng.chance(0.2)) store_forgets();
+  Drive& drive = drive_of(slot);
+  const Provider* provider = provider_of(slot);
+  const bool free = slot.phase == Phase::none && !slot.cyborg && provider != nullptr;
+  if (free && rng.chance(0.2) && placement.remove(provider->row.uuid)) {
+    placement.create(slot.provider_name, true, false);
+    nova_allocates(slot);
+  } else if (drive.guest == 0 && rng.chance(0.1)) {
+    write_media(drive, next_tenancy_++, rng.next() | 1U);
+  }
+  restart_worker_later(rng.between(0, 100'000));
 }
 
 void World::operator_acts(Slot& slot) {

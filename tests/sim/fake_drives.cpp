@@ -47,6 +47,7 @@ void FakeDrives::put_back(const PciAddress& address) {
   if (!drive.taken_over) return;
   drive.taken_over = false;
   drive.driver = drive.home;
+  drive.disk += 1;
 }
 
 bool FakeDrives::holds_group(const PciAddress& address) const {
@@ -240,6 +241,7 @@ void FakeDrives::claim(const nvme::ClaimRequest& request, Callback<nvme::ClaimRe
     }
     if (drive->driver != "nvme") {
       drive->driver = "nvme";
+      drive->disk += 1;
       drive->taken_over = true;
     }
     thread.claimed = true;

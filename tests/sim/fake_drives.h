@@ -45,6 +45,7 @@ struct Drive {
   bool locked = false;             // a surface that a tenant left and nobody can reset
   std::uint64_t canary = 0;
   std::uint64_t version = 0;  // moves with each change of the media
+  std::uint64_t disk = 1;     // the kernel's number of it: another one after each other driver
   std::uint64_t host_reads = 100;
   std::uint64_t host_writes = 100;
 
@@ -82,9 +83,9 @@ class Hardware final {
  public:
   std::map<PciAddress, Drive> drives;
   bool discovery_hangs = false;  // looks at the host's drives never end
-  // A zeroing tells marks. Scripted worlds alone: what a mark proves is decided in nvme/, whose
-  // tests have media, counters and a kernel; here it is the number of changes that the media has
-  // seen.
+  // A zeroing tells marks: in scripted worlds that want it, and in those of kEndsToldFrom. What a
+  // mark proves is decided in nvme/, whose tests have media, counters and a kernel; here it is the
+  // number of changes that the media has seen, and the kernel's disk.
   bool marks_zeroing = false;
   // The commands of operators' steps, path and content; one that is not here is not acceptable.
   std::map<std::string, std::string> commands;
@@ -190,9 +191,10 @@ class FakeDrives final : public nvme::Drives {
   void end_command(const PciAddress& address, std::uint64_t op, const nvme::Command& command,
                    Callback<nvme::CommandReport> done);
   void put_back(const PciAddress& address);
-  [[nodiscard]] static std::string mark_of(const Drive& drive);
+  [[nodiscard]] static std::string mark_of(const Drive& drive, bool ended);
   void go_on_zeroing(const std::shared_ptr<Erasing>& job);
   void overwrite_to_end(const std::shared_ptr<Erasing>& job);
+  void end_zeroing(const std::shared_ptr<Erasing>& job);
   void begin_erase(const std::shared_ptr<Erasing>& job);
   void poll_erase(const std::shared_ptr<Erasing>& job);
   void end_erase(const std::shared_ptr<Erasing>& job, Result<nvme::EraseEvidence> result);

@@ -254,8 +254,9 @@ void FakeDrives::begin_erase(const std::shared_ptr<Erasing>& job) {
   poll_erase(job);
 }
 
-std::string FakeDrives::mark_of(const Drive& drive) {
-  return fmt::format("{} at {}", drive.serial, drive.version);
+std::string FakeDrives::mark_of(const Drive& drive, bool ended) {
+  return fmt::format("{} at {}, disk {}{}", drive.serial, drive.version, drive.disk,
+                     ended ? ", to its end" : "");
 }
 
 void FakeDrives::go_on_zeroing(const std::shared_ptr<Erasing>& job) {
@@ -263,10 +264,12 @@ void FakeDrives::go_on_zeroing(const std::shared_ptr<Erasing>& job) {
   if (job->request.mark.empty()) {
     on_broken(job->address, "an adoption of what no drive goes on with");
   }
-  if (job->request.mark != mark_of(*drive)) {
+  const bool ended = job->request.mark == mark_of(*drive, true);
+  if (!ended && job->request.mark != mark_of(*drive, false)) {
     return end_erase(job, Error{Errc::not_found, "somebody else wrote"});
   }
   job->adopted = true;
+  if (ended) return end_zeroing(job);
   overwrite_to_end(job);
 }
 
@@ -288,7 +291,7 @@ void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
   if (drive->kind == Kind::stalls || spent_ms < drive->sanitize_ms) {
     drive->canary = 0;
     drive->version += 1;
-    if (hardware_.marks_zeroing) job->request.on_mark(mark_of(*drive));
+    if (hardware_.marks_zeroing) job->request.on_mark(mark_of(*drive, false));
     const std::int64_t left_ms = drive->sanitize_ms - spent_ms;
     scheduler_.answer(left_ms > 0 ? std::min<std::int64_t>(left_ms, 20'000) : 20'000,
                       [this, job] { overwrite_to_end(job); });
@@ -302,9 +305,14 @@ void FakeDrives::overwrite_to_end(const std::shared_ptr<Erasing>& job) {
     drive->owner = 0;
   }
   drive->canary = 0;
+  if (hardware_.marks_zeroing) job->request.on_mark(mark_of(*drive, true));
+  end_zeroing(job);
+}
+
+void FakeDrives::end_zeroing(const std::shared_ptr<Erasing>& job) {
   nvme::EraseEvidence evidence;
   evidence.method = job->request.method;
-  evidence.duration_ms = spent_ms;
+  evidence.duration_ms = scheduler_.now_ms() - job->started_ms;
   evidence.bytes_zeroed = 1U << 30U;
   evidence.adopted = job->adopted;
   end_erase(job, evidence);

@@ -113,6 +113,7 @@ void World::host_reboots() {
     drive.taken_over = drive.guarded = drive.hangs = false;
     drive.present = true;
     drive.driver = drive.home;
+    drive.disk += 1;
     if (slot.phase == Phase::running) slot.phase = Phase::building;
     if (slot.phase == Phase::ghost) {
       cyborg_unbinds(slot);

@@ -40,6 +40,7 @@ void World::nova_boots(Slot& slot) {
   Drive& drive = drive_of(slot);
   if (slot.own_serial.empty()) slot.own_serial = drive.serial;
   drive.driver = "vfio-pci";
+  drive.disk += 1;
   drive.guest = slot.tenancy;
   if (drives) drives->breaks(slot.address);
   slot.phase = Phase::running;
@@ -129,7 +130,7 @@ void World::notify(bool mark_allocated) {
 }
 
 void World::tell_of_the_end(const std::string& instance) {
-  if (options_.scripted || options_.seed < kEndsToldFrom || rng.chance(0.1)) return;
+  if (!names_ends() || rng.chance(0.1)) return;
   scheduler.outside(rng.between(0, 500),
                     [this, instance] { mark("instance.delete.start", instance); });
 }

@@ -70,6 +70,7 @@ World::World(const WorldOptions& options)
     for (Slot& slot : slots) draw_function(slot);
   }
   if (has_disowns(options.seed)) draw_named_steps();
+  hardware.marks_zeroing = names_ends();
   wire_checks();
 }
 

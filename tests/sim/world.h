@@ -124,7 +124,8 @@ inline constexpr std::uint64_t kFunctionsFrom = 3'000'000'000'000'000ULL;
 inline constexpr std::uint64_t kDisownsFrom = 4'000'000'000'000'000ULL;
 // Instead of that, every device is Cyborg's, which writes to Placement whatever comes to its mind.
 inline constexpr std::uint64_t kCyborgWritesFrom = 5'000'000'000'000'000ULL;
-// Not that, and Nova tells by name of each instance that it is about to delete.
+// Not that, and Nova tells by name of each instance that it is about to delete, a zeroing how far
+// it is, and workers die between an erase and its release.
 inline constexpr std::uint64_t kEndsToldFrom = 8'000'000'000'000'000ULL;
 
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
@@ -263,6 +264,8 @@ class World final {
   void operator_holds(Slot& slot);
   void power_failure();
   void release_is_forgotten(Slot& slot);
+  [[nodiscard]] bool names_ends() const;
+  void worker_dies_behind_an_erase(Slot& slot);
   void swap_drive(Slot& slot);
   void redis_goes_away(std::int64_t for_ms);
   void damage_a_record(const Slot& slot, std::int64_t for_ms);

@@ -148,6 +148,122 @@ TEST_F(ZeroingTest, ATenancySinceForgetsTheMark) {
   EXPECT_EQ(times("still_burned_adopt"), 0);
 }
 
+// Killed when its zeroing had ended, and nothing had been given back.
+struct EndedZeroing : ZeroingTest, ::testing::WithParamInterface<Stage> {
+  void SetUp() override {
+    ZeroingTest::SetUp();
+    for (int ms = 0; ms < kHalfHourMs && world.record().stage != GetParam(); ++ms) world.pass(1);
+    ASSERT_EQ(world.record().stage, GetParam());
+    ASSERT_EQ(times("erased"), 1);
+    world.kill_worker();
+    ASSERT_EQ(world.store.stored(world.slots.front().address)->stage, GetParam());
+  }
+  void expect_begins_again() {
+    world.start_worker();
+    expect_released();
+    EXPECT_EQ(times("baseline_taken"), 2);
+    EXPECT_THAT(world.record().evidence, HasSubstr(R"("adopted":false)"));
+  }
+};
+
+TEST_P(EndedZeroing, IsVerifiedAgainAndNotErasedAgain) {
+  const std::uint64_t writes = world.drive().host_writes;
+  world.start_worker();
+  expect_released();
+  EXPECT_EQ(times("still_burned_adopt"), 1);
+  EXPECT_EQ(times("baseline_taken"), 1);
+  EXPECT_GE(times("verified"), 1);
+  EXPECT_EQ(world.drive().host_writes, writes);
+  EXPECT_THAT(world.record().evidence, HasSubstr(R"("adopted":true)"));
+}
+
+TEST_P(EndedZeroing, IsVerifiedAgainThoughItsWorkerIsKilledOnceMore) {
+  world.start_worker();
+  for (int ms = 0; ms < kHalfHourMs && times("erased") < 2; ++ms) world.pass(1);
+  world.kill_worker();
+  world.start_worker();
+  expect_released();
+  EXPECT_EQ(times("baseline_taken"), 1);
+}
+
+TEST_P(EndedZeroing, BeginsAgainWhereAnotherWrote) {
+  world.drive().version += 1;
+  expect_begins_again();
+  EXPECT_EQ(times("nothing_to_adopt"), 1);
+}
+
+// Its tenant wrote nothing.
+TEST_P(EndedZeroing, BeginsAgainWhereTheKernelHasAnotherDisk) {
+  world.drive().disk += 1;
+  expect_begins_again();
+  EXPECT_EQ(times("nothing_to_adopt"), 1);
+}
+
+// Redis has lost that it went on to its release, which may have been made.
+TEST_P(EndedZeroing, BeginsAgainWhereAReleaseWasAskedFor) {
+  line().certificate_pending = R"({"id":"x"})";
+  expect_begins_again();
+  EXPECT_EQ(times("still_burned_adopt"), 0);
+}
+
+TEST_P(EndedZeroing, BeginsAgainWhereTheLedgerKnowsNewerDirt) {
+  line().dirty_since.ms += kHourMs;
+  expect_begins_again();
+  EXPECT_EQ(times("still_burned_adopt"), 0);
+}
+
+TEST_P(EndedZeroing, BeginsAgainWhereTheLedgerHasNoMark) {
+  line().cleaning.zero_mark.clear();
+  expect_begins_again();
+  EXPECT_EQ(times("still_burned_adopt"), 0);
+}
+
+TEST_P(EndedZeroing, BeginsAgainWhereItsProviderWasMadeAnew) {
+  ASSERT_TRUE(world.placement.remove(world.provider().row.uuid));
+  world.placement.create(world.slots.front().provider_name, true, false);
+  expect_begins_again();
+  EXPECT_EQ(times("still_burned_adopt"), 0);
+}
+
+TEST_P(EndedZeroing, WaitsForAnOperatorWhereThatIsConfigured) {
+  world.conductor_options.interrupted_cleaning = InterruptedCleaning::error;
+  world.start_worker();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::error);
+  world.command("clean", world.slots.front().address);
+  expect_released();
+  EXPECT_EQ(times("still_burned_adopt"), 0);
+  EXPECT_EQ(times("baseline_taken"), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Before, EndedZeroing,
+                         ::testing::Values(Stage::verifying, Stage::restoring, Stage::looking),
+                         [](const auto& stage) { return std::string(to_string(stage.param)); });
+
+// Nothing marks the end of a sanitize: a tenant may have come after it.
+TEST(EndedSanitize, IsErasedAgain) {
+  World world(scripted());
+  world.hardware.marks_zeroing = true;
+  world.start_worker();
+  world.pass(kMinuteMs);
+  world.tenancy_begins();
+  world.kick({0});
+  world.pass(kMinuteMs);
+  world.tenancy_ends();
+  world.kick({0});
+  for (int ms = 0; ms < kHalfHourMs && world.record().stage != Stage::verifying; ++ms) {
+    world.pass(1);
+  }
+  ASSERT_EQ(world.record().stage, Stage::verifying);
+  const std::uint64_t erases = world.erases;
+  world.kill_worker();
+  world.start_worker();
+  world.pass(kHourMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+  EXPECT_EQ(world.erases, erases + 1);
+  EXPECT_EQ(world.failure.value_or(""), "");
+}
+
 TEST(MarkOfZeroing, IsOfThisEraseAndNoOther) {
   const auto digest = [](const std::string& text) { return "digest of " + text; };
   LedgerEntry line;

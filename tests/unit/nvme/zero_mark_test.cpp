@@ -44,6 +44,21 @@ TEST(ZeroMark, OfTheSameDriveThatNobodyElseWroteGoesOn) {
   EXPECT_TRUE(judge(a_mark(), later).ok());
 }
 
+// Then nothing is read back: it has to be all, at rest, and the counter where it stood.
+TEST(ZeroMark, OfTheEndIsOfAllAndAllowsForNoWrite) {
+  ZeroMark mark = a_mark();
+  mark.position_bytes = (1U << 30U) + (1U << 20U);
+  EXPECT_FALSE(mark.is_of_the_end());
+  mark.host_writes_max = mark.host_writes;
+  EXPECT_TRUE(mark.is_of_the_end());
+  EXPECT_TRUE(judge(mark, Now{}).ok());
+  Now later;
+  later.host_writes = kWrites + 1;
+  EXPECT_FALSE(judge(mark, later).ok());
+  mark.position_bytes -= 512;
+  EXPECT_FALSE(mark.is_of_the_end());
+}
+
 struct Refusal {
   const char* name;
   const char* says;
