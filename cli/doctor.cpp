@@ -255,8 +255,9 @@ void check_worker(Session& session, Chart& chart) {
       return chart.error("worker", fmt::format("last heartbeat {} s ago", age / 1000),
                          "systemctl status reclaim");
     }
-    return chart.ok("worker", fmt::format("version {}, last heartbeat {} s ago{}", info.version,
-                                          age / 1000, info.observes ? ", mode = observe" : ""));
+    chart.ok("worker", fmt::format("version {}, last heartbeat {} s ago{}", info.version,
+                                   age / 1000, info.observes ? ", mode = observe" : ""));
+    return check_bus_is_heard(info, session.clock().now().wall, chart);
   }
   chart.warning("worker", "none has ever run for this host", "systemctl enable --now reclaim");
 }

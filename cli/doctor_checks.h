@@ -15,6 +15,7 @@
 #include "placement/cyborg/accelerators.h"
 #include "placement/providers.h"
 #include "state/base/clock.h"
+#include "state/device/store.h"
 #include "state/redis/calls.h"
 #include "state/redis/options.h"
 #include "state/redis/redis.h"
@@ -74,6 +75,9 @@ class Chart final {
 
 // A worker beats once a survey: so long it may be silent, and three may be missing.
 [[nodiscard]] std::int64_t worker_silence_max_ms(const config::Settings& settings);
+
+// Whether its worker hears of what ends on its host; a line only where it does not.
+void check_bus_is_heard(const HostInfo& worker, WallMs now, Chart& chart);
 
 // What the configuration leaves open to others: on the wire, in Redis, in files.
 void check_security(const config::Settings& settings, const std::vector<std::string>& files,

@@ -68,6 +68,9 @@ void Conductor::transitioned(const PciAddress& address, const Record& before, co
   assessor_.moved(address);
   watch_.attend();
   const Record& record = update.record;
+  if (before.stage == Stage::allocated && record.stage != Stage::allocated) {
+    hearing_.ended(ports_.clock.now());
+  }
   const std::string line =
       fmt::format("{} {} -> {} ({}): {}{}{}", to_string(address), to_string(before.stage),
                   to_string(record.stage), to_string(update.row->on), update.row->why,
@@ -183,6 +186,7 @@ void Conductor::look_again_at(const std::string& instance) {
 void Conductor::take(const Kick& kick) {
   if (stopping_) return;
   counters_.kicks += 1;
+  if (kick.command.empty()) hearing_.heard(ports_.clock.now().mono);
   if (!kick.arq.empty() && !arqs_.has_devices()) {
     // Its device may be one that the next survey is the first to show.
     arqs_.hear(kick);

@@ -169,6 +169,8 @@ HostInfo Conductor::host_info() const {
   info.version = options_.version;
   info.machine_id = options_.machine_id;
   info.observes = options_.observes();
+  info.unheard_ends = hearing_.unheard_ends();
+  info.unheard_since = hearing_.unheard_since();
   for (const auto& [address, device] : devices_) {
     const Stage stage = device.record.stage;
     if (stage != Stage::available || device.record.held) info.burned += 1;

@@ -41,6 +41,7 @@
 #include "handlers/conductor/reserver.h"
 #include "handlers/conductor/taken_out.h"
 #include "handlers/survey/close_watch.h"
+#include "handlers/survey/hearing.h"
 #include "handlers/survey/schedule.h"
 #include "handlers/survey/survey.h"
 #include "handlers/survey/watch.h"
@@ -171,6 +172,7 @@ class Conductor final {
 
   SurveySchedule schedule_;
   SurveyWatch survey_watch_;
+  Hearing hearing_;
   CloseWatch watch_;
   std::set<PciAddress> unsettled_;  // for the next survey, besides those that do not rest
   struct {

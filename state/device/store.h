@@ -60,6 +60,10 @@ struct HostInfo {
   std::vector<std::string> nodes = {};  // what else it is called (state/base/host_names.h)
   bool stopped = false;                 // it was told to stop, and did
   bool observes = false;                // [reclaim] mode = observe
+  // Tenancies that surveys found to have ended while the bus told of nothing (handlers/survey/
+  // hearing.h), and since when; 0: none.
+  std::uint32_t unheard_ends = 0;
+  WallMs unheard_since = {};
 };
 
 // A lock that was granted. Tokens only grow; a write that has an older one is refused (fencing).

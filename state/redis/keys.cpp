@@ -87,6 +87,8 @@ void visit_fields(Visit& visit, field::Of<HostInfo> auto& info) {
   visit("nodes", info.nodes, field::Rule::lenient);  // a worker of an older version does not say
   visit("stopped", info.stopped, field::Rule::sparse);
   visit("observes", info.observes, field::Rule::sparse);
+  visit("unheard_ends", info.unheard_ends, field::Rule::sparse);
+  visit("unheard_since", info.unheard_since, field::Rule::sparse);
 }
 
 }  // namespace reclaim

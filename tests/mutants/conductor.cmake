@@ -473,3 +473,6 @@ unit_mutant(unknown_boot_is_this_one conductor handlers/survey/identity.cpp *Fir
 unit_mutant(twins_make_all_wait conductor handlers/conductor/ledger_gate.cpp Twins.*
   "two ports of one drive keep every other new drive of the host out of the pool"
   [[  if (first_seen) entry]] [[  if (false) entry]])
+unit_mutant(deaf_workers_say_nothing conductor handlers/conductor/conduct.cpp Hearing.*
+  "a renamed topic makes each drive wait for the survey, and nobody says so"
+  [[    hearing_.ended(ports_.clock.now());]] "")

@@ -262,6 +262,27 @@ TEST(DoctorWorker, MayMissThreeSurveysHoweverFarApart) {
   EXPECT_EQ(worker_silence_max_ms(settings_of("[reclaim]\nsurvey_interval_s = 600\n")), 1'800'000);
 }
 
+TEST(DoctorHearing, WarnsOfAWorkerThatHearsNothingOfWhatEnds) {
+  constexpr WallMs kNow{1'763'640'000'000};
+  HostInfo worker;
+  const auto said = [&worker] {
+    Chart chart;
+    check_bus_is_heard(worker, kNow, chart);
+    return lines(chart);
+  };
+  EXPECT_THAT(said(), IsEmpty());
+  worker.unheard_ends = 3;
+  worker.unheard_since = WallMs{kNow.ms - 7'200'000};
+  EXPECT_THAT(said(), ElementsAre(HasSubstr("notifications warning: surveys found 3 tenancies "
+                                            "ended in the last 2h")));
+  // One may get lost; and what ended just now may be heard of in a moment.
+  worker.unheard_ends = 1;
+  EXPECT_THAT(said(), IsEmpty());
+  worker.unheard_ends = 3;
+  worker.unheard_since = WallMs{kNow.ms - 60'000};
+  EXPECT_THAT(said(), IsEmpty());
+}
+
 nvme::DriveFacts drive(std::uint64_t capacity_bytes) {
   nvme::DriveFacts facts;
   facts.address = PciAddress{0, 0xc1, 0, 0};
