@@ -1,3 +1,4 @@
+// Of `reclaim doctor`: whether the bus tells the worker of what ends.
 #include <fmt/core.h>
 
 #include "cli/doctor_checks.h"
