@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "handlers/survey/taken.h"
 
 namespace reclaim {
 namespace {
@@ -39,6 +42,7 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
         const bool released = record.stage == Stage::releasing ||
                               record.stage == Stage::confirming ||
                               record.certificate_id != certificate;
+        if (is_busy(record.stage) && !released && !view->free()) stop_work(address, *view);
         // Nova burns what it takes, and nobody does so for Cyborg.
         const bool bound = record.flow == Flow::cyborg && !view->free();
         if (view->burned() || (released && !bound) || !context_.stays_ours(address)) {
@@ -52,6 +56,18 @@ void Reserver::put(const PciAddress& address, const std::string& provider) {
                   answered(address, provider, after);
                 }));
       }));
+}
+
+// Whoever got it may start on it at any moment.
+void Reserver::stop_work(const PciAddress& address, const placement::ProviderView& view) {
+  const std::string& consumer = view.consumers.front();
+  Assessment taken;
+  raise_alarm(taken, context_.record_of(address), fmt::format("consumer {}", consumer),
+              view.burned());
+  taken.facts.name_tenant(consumer, InstanceSource::allocation);
+  context_.ports.log.error(log_name::kConductor,
+                           fmt::format("{}: {}", to_string(address), taken.alarm));
+  context_.post(address, Event{Trigger::allocation_seen, 0, std::move(taken.facts)});
 }
 
 // Success or not: a survey says where it stands now. What is refused once is refused again.

@@ -1,6 +1,7 @@
 // Reserves what is offered though it is not clean: PUT reserved = total, with retries that grow
 // while it is refused. Towards safety only, so that it waits for no record; but a record that lets
-// the device go ends it from the moment it was decided on.
+// the device go ends it from the moment it was decided on. Where an instance has got a device that
+// is being cleaned, that ends at once.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,7 @@ class Reserver final {
   };
 
   void put(const PciAddress& address, const std::string& provider);
+  void stop_work(const PciAddress& address, const placement::ProviderView& view);
   void answered(const PciAddress& address, const std::string& provider,
                 const Result<placement::ProviderView>& after);
 

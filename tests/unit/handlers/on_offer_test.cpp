@@ -141,6 +141,25 @@ TEST_F(OnOffer, ACleanDriveThatIsGivenToATenantIsNone) {
   EXPECT_THAT(world->log.text, ::testing::Not(HasSubstr("ERROR")));
 }
 
+// What still works on it stops with the first look, and not with the next survey.
+TEST_F(OnOffer, SoIsOneThatAnInstanceGetsInTheMiddleOfItsErase) {
+  begin();
+  world->drive().sanitize_ms = kHourMs;
+  world->tenancy_ends();
+  look();
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  world->log.text.clear();
+  unreserve();
+  ASSERT_TRUE(world->placement.allocate(world->provider().row.uuid, "instance-of-the-middle"));
+  world->pass(kWithinMs);
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_EQ(world->record().instance, "instance-of-the-middle");
+  EXPECT_EQ(reserved(), 1);
+  expect_alarm();
+  world->pass(kMinuteMs);
+  EXPECT_FALSE(world->drives->claimed(world->slots.front().address));
+}
+
 // -------------------------------------------------------------------------------------------------
 // Several providers.
 
