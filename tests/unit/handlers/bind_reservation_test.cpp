@@ -11,13 +11,14 @@ namespace {
 
 // A card of another driver of Cyborg's, which the whitelist names and no device_spec.
 struct BindReservation : ::testing::Test {
-  static WorldOptions options() {
+  static WorldOptions options(bool cyborg_api) {
     WorldOptions options;
     options.scripted = true;
     options.cyborg = true;
+    options.cyborg_api = cyborg_api;
     return options;
   }
-  BindReservation() : world(options()) {
+  explicit BindReservation(bool cyborg_api = true) : world(options(cyborg_api)) {
     world.drive() = Drive{};
     world.drive().address = slot().address;
     world.drive().class_code = 0x030200;
@@ -48,6 +49,21 @@ struct BindReservation : ::testing::Test {
   }
 
   World world;
+};
+
+// Cyborg's API cannot be asked: what is known of ARQs is what is heard.
+struct BindReservationUnasked : BindReservation {
+  BindReservationUnasked() : BindReservation(false) {}
+  void hear(const char* event, ArqState state) {
+    slot().arq = "arq-1";
+    Arq& arq = world.cyborg.arq(slot().arq);
+    arq.uuid = slot().arq;
+    arq.state = state;
+    arq.hostname = "compute-1";
+    arq.address = slot().address;
+    world.tell_arq(slot(), event);
+    world.pass(kMinuteMs);
+  }
 };
 
 TEST_F(BindReservation, IsReservedWhileItIsBound) {
@@ -87,6 +103,36 @@ TEST_F(BindReservation, WhatIsInMaintenanceStaysReserved) {
   EXPECT_EQ(reserved(), 1);
   world.command("maintenance_off", slot().address);
   look();
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(BindReservation, StaysWhileCyborgDoesNotAnswer) {
+  bind();
+  world.cyborg.set_away(true);
+  unbind();
+  EXPECT_EQ(reserved(), 1);
+  world.cyborg.set_away(false);
+  look();
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(BindReservation, StaysWhileTwoProvidersHaveItsAddress) {
+  bind();
+  const std::string second =
+      world.placement.create("node-1.example_0000:C1:00.0", false, true).row.uuid;
+  unbind();
+  EXPECT_EQ(reserved(), 1);
+  EXPECT_TRUE(world.placement.remove(second));
+  look();
+  EXPECT_EQ(reserved(), 0);
+}
+
+TEST_F(BindReservationUnasked, StaysWhileAnArqIsSaidToBindIt) {
+  bind();
+  world.placement.deallocate(world.provider().row.uuid, "vm");
+  hear("accelerator_request.bind.end", ArqState::bound);
+  EXPECT_EQ(reserved(), 1);
+  hear("accelerator_request.unbind.end", ArqState::unbound);
   EXPECT_EQ(reserved(), 0);
 }
 

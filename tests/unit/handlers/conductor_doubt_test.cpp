@@ -59,6 +59,26 @@ struct DoubtOfCyborg : Doubt {
   DoubtOfCyborg() : Doubt(true) {}
 };
 
+// Of its record the ledger remembers that much.
+TEST_F(Doubt, AnErrorWaitsForAnOperatorThoughItsRecordWasLost) {
+  begin();
+  world.drive().steps_end_with = Errc::failed;
+  leave();
+  world.pass(kMinuteMs);
+  ASSERT_EQ(world.record().stage, Stage::error);
+  world.drive().steps_end_with.reset();
+  world.kill_worker();
+  world.store.lose_everything();
+  world.start_worker();
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_THAT(world.record().last_error, HasSubstr("before its record was lost from Redis"));
+  EXPECT_EQ(world.erases, 0U);
+  world.command("clean", world.slots.front().address);
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::available);
+}
+
 // -------------------------------------------------------------------------------------------------
 // Releases that come late.
 

@@ -11,6 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr const char* kOfAnotherNode = "node-1.example_0000:C1:00.0";
+
 // A host whose drives are taken, with whatever happens to the first of them once its verification
 // has begun.
 struct KeptErase : ::testing::Test {
@@ -163,7 +165,34 @@ TEST_F(KeptErase, AProviderOfAnotherClassStartsItOver) {
   make_provider_anew(false);
   world->provider().inventory.resource_class = "CUSTOM_OTHER";
   world->pass(kMinuteMs);
-  EXPECT_NE(world->record().stage, Stage::looking);
+  expect_given_back(2);
+  EXPECT_EQ(world->record().resource_class, "CUSTOM_OTHER");
+}
+
+TEST_F(KeptErase, AProviderThatTwoOwnersClaimIsNotItsOwn) {
+  for (const bool cyborg : {false, true}) {
+    keep_without_provider(cyborg);
+    world->placement.create(world->slots.front().provider_name, true, true);
+    world->pass(5 * kMinuteMs);
+    // Cyborg gives its provider the UUID that it had.
+    expect_kept(cyborg ? "its provider's traits do not name its owner"
+                       : "its provider is gone from Placement");
+    EXPECT_EQ(world->provider().inventory.reserved, 1);
+    EXPECT_EQ(world->failure.value_or(""), "");
+  }
+}
+
+TEST_F(KeptErase, OfTwoProvidersOfItsAddressNeitherIsItsOwn) {
+  keep_without_provider(false);
+  make_provider_anew(false);
+  const std::string second = world->placement.create(kOfAnotherNode, true).row.uuid;
+  world->pass(5 * kMinuteMs);
+  expect_kept("its provider is gone from Placement");
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_EQ(world->placement.find(second)->inventory.reserved, 1);
+  EXPECT_TRUE(world->placement.remove(second));
+  world->pass(kMinuteMs);
+  expect_given_back(1);
 }
 
 TEST_F(KeptErase, AWriteEndsIt) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "handlers/conductor/conductor.h"
 #include "tests/sim/world.h"
@@ -12,6 +14,7 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kGivenBackMs = 1'000;
@@ -213,6 +216,58 @@ TEST_F(MaintenanceReservation, AReservationThatMayBeAnOperatorsStands) {
   world->pass(5 * kMinuteMs);
   EXPECT_EQ(reserved(), 1);
   EXPECT_TRUE(world->record().held);
+}
+
+// Who had it meanwhile is known to have had it, though the drive tells of nobody.
+TEST_F(MaintenanceReservation, WhatAnArqBoundMeanwhileIsCleanedFirst) {
+  begin(true);
+  maintenance("on");
+  for (const ArqState state : {ArqState::bound, ArqState::unbound}) {
+    Arq arq;
+    arq.uuid = "arq-heard";
+    arq.state = state;
+    arq.hostname = "compute-1";
+    arq.address = address();
+    arq.attach_handle_type = "PCI";
+    Kick kick;
+    kick.reason = state == ArqState::bound ? "accelerator_request.bind.end"
+                                           : "accelerator_request.unbind.end";
+    kick.arq = encode_arq(arq);
+    kick.delays_s = {0};
+    world->conductor->take(kick);
+    world->pass(kMinuteMs);
+  }
+  EXPECT_EQ(world->record().stage, Stage::available);
+  std::vector<std::uint64_t> erases_when_offered;
+  world->placement.on_release_asked =
+      [&, checks = world->placement.on_release_asked](const placement::ProviderView& view) {
+        checks(view);
+        erases_when_offered.push_back(world->erases);
+      };
+  maintenance("off");
+  world->pass(30 * kMinuteMs);
+  EXPECT_THAT(erases_when_offered, ElementsAre(erases + 1));
+  EXPECT_EQ(reserved(), 0);
+}
+
+// The write that gives it back is made while the drive, written to meanwhile, is being erased.
+TEST_F(MaintenanceReservation, AWriteThatComesLateDoesNotOfferWhatIsBeingCleaned) {
+  begin();
+  maintenance("on");
+  std::function<void()> give_back;
+  world->placement.keep_late = [&](const placement::ProviderView&, std::int64_t,
+                                   std::function<void()> make) { give_back = std::move(make); };
+  world->faults.put_lost_late = 1;
+  maintenance("off");
+  world->faults.put_lost_late = 0;
+  ASSERT_TRUE(give_back);
+  write_to_drive();
+  world->drive().sanitize_ms = kHourMs;
+  look();
+  look();
+  ASSERT_EQ(world->record().stage, Stage::erasing);
+  give_back();
+  EXPECT_EQ(reserved(), 1);
 }
 
 // What its drive said is old when Placement answers at last.

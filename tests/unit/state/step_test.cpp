@@ -220,6 +220,20 @@ TEST(Step, AnErasureIsForgottenOnceItsDeviceWasOnOffer) {
   }
 }
 
+TEST(Step, AnErasureIsForgottenOnceAnotherProviderStandsForItsDevice) {
+  Record begun = at(Stage::pending_cleaning);
+  begun.erase_begun = true;
+  begun.baseline = "b";
+  begun.provider = "p1";
+  Facts facts;
+  facts.provider = "p1";
+  EXPECT_TRUE(step(begun, Event{Trigger::admitted, 0, facts}, WallMs{1})->record.erase_begun);
+  facts.provider = "p2";
+  const auto another = step(begun, Event{Trigger::admitted, 0, facts}, WallMs{1});
+  EXPECT_FALSE(another->record.erase_begun);
+  EXPECT_EQ(another->record.baseline, "");
+}
+
 TEST(Step, AnEnrolledDriveForgetsWhatWasBegunOnTheOldOne) {
   Record record = at(Stage::error);
   record.erase_begun = true;

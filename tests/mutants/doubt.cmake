@@ -1,0 +1,84 @@
+# Who owns a device, what is believed of it, and what may still come: a fault for each answer that
+# has to be "in doubt it stays reserved".
+unit_mutant(work_goes_on_on_what_is_taken conductor handlers/conductor/reserver.cpp
+  OnOffer.*InTheMiddleOfItsErase
+  "an erase goes on for a minute while an instance that got the drive starts its guest"
+  [[  context_.post(address, Event{Trigger::allocation_seen, 0, std::move(taken.facts)});]] [[]])
+unit_mutant(errors_end_with_redis conductor handlers/survey/admission.cpp Doubt.AnErrorWaits*
+  "a quarantined drive is erased and given back without an operator, because Redis was lost"
+  [[    if (ledger->error) {]] [[    if (false) {]])
+unit_mutant(any_class_is_its_own conductor handlers/conductor/release.cpp
+  KeptErase.AProviderOfAnotherClass*
+  "a drive is given back into a class of resources that nobody looked at"
+  [[  if (view.is_device() && view.inventories.front().resource_class != record.resource_class) {]]
+  [[  if (false) {]])
+unit_mutant(novas_too_is_cyborgs conductor handlers/conductor/kept_erase.cpp KeptErase.*TwoOwners*
+  "a drive of Cyborg's is given back by a provider that Nova claims, too"
+  [[row.owner_cyborg && !row.one_time_use
+]] [[row.owner_cyborg
+]])
+unit_mutant(cyborgs_too_is_novas conductor handlers/conductor/kept_erase.cpp KeptErase.*TwoOwners*
+  "a drive of Nova's is given back by a provider that Cyborg claims, too"
+  [[: row.one_time_use && !row.owner_cyborg;]] [[: row.one_time_use;]])
+unit_mutant(one_of_two_providers_is_its_own conductor handlers/conductor/kept_erase.cpp
+  KeptErase.OfTwoProviders*
+  "a drive is given back by one of two providers of its address, though another may own it"
+  [[        if (rows.size() != 1 || !is_owners]] [[        if (rows.empty() || !is_owners]])
+unit_mutant(maintenance_hides_a_tenancy conductor handlers/survey/admission.cpp
+  MaintenanceReservation.WhatAnArqBound*
+  "a drive that somebody had during its maintenance is given back without a cleaning"
+  [[ &&
+                  !(record.flow == Flow::cyborg && missed_tenancy(record, sighting));]] [[;]])
+unit_mutant(given_back_in_the_middle conductor handlers/conductor/maintenance_reservation.cpp
+  MaintenanceReservation.AWriteThatComesLate*
+  "a drive that is being erased comes on offer, by a write from the end of its maintenance"
+  [[  fence_.need(address, true);  // until its outcome is known]] [[]])
+unit_mutant(heard_of_is_not_bound conductor handlers/conductor/bind_reservation.cpp
+  BindReservationUnasked.*
+  "a device that an ARQ is said to bind is un-reserved"
+  [[by_us && !sighting.holder && ]] [[by_us && ]])
+unit_mutant(silence_is_unbound conductor handlers/conductor/bind_reservation.cpp
+  BindReservation.*DoesNotAnswer
+  "a device is un-reserved though Cyborg, which may have bound it, does not answer"
+  [[record.maintenance || sighting.cyborg_silent ||]] [[record.maintenance ||]])
+unit_mutant(bound_at_the_last_moment conductor handlers/conductor/release.cpp
+  CyborgUnasked.*Release*
+  "a device that an ARQ binds is given back, because that was heard right before"
+  [[  if (const auto arq = arqs_.binding_of(record)) {]]
+  [[  if (const auto arq = arqs_.binding_of(record); arq && false) {]])
+unit_mutant(provider_anew_keeps_its_erase state state/device/step.cpp
+  Step.*AnotherProvider*
+  "an erase that was begun counts for the device of another provider"
+  [[  if ((another && !kept) || somebody]] [[  if (somebody]])
+
+# What a record found at the start is good for (state/ledger/trust.h).
+unit_mutant(older_than_its_dirt state state/ledger/trust.cpp TrustOfRelease.*Dirt*
+  "a drive is given back by a release that was asked for before its last tenant"
+  [[nonce != record.cleaning_nonce || known->dirty_since > erased_at(record)) {]]
+  [[nonce != record.cleaning_nonce) {]])
+unit_mutant(erase_before_the_dirt state state/ledger/trust.cpp TrustOfErase.*Dirt*
+  "an erase is taken for this cleaning's though a tenant came after it"
+  [[known->dirty && known->dirty_since <= record.cleaning_started_at &&]] [[known->dirty &&]])
+unit_mutant(baselines_are_not_compared state state/ledger/trust.cpp TrustOfErase.*Baseline
+  "an erase is verified against a baseline that somebody put into Redis"
+  [[ &&
+         known->cleaning.baseline_digest == digest(record.baseline);]] [[;]])
+unit_mutant(redis_accepts_drives state state/ledger/trust.cpp Trust.ADriveIsTaken*
+  "a drive is taken as it is found because Redis says that an operator accepted it"
+  [[  record.accepted = record.accepted && known->accepted;
+]] "")
+unit_mutant(dirt_is_held state state/ledger/trust.cpp Trust.WhatIsDirty*
+  "a drive that a tenant left dirty is shown as held by an operator, and never cleaned"
+  [[  if (is_dirty_since(*known, record.certificate_at)) record.held = false;
+]] "")
+unit_mutant(what_is_dirty_was_let_go state state/ledger/trust.cpp Trust.ALine*
+  "a dirty drive is taken for one that an operator disowned"
+  [[known->epoch && !known->dirty && ]] [[known->epoch && ]])
+unit_mutant(unproven_is_accepted state state/ledger/trust.cpp Trust.ARecordThatNothing*
+  "a record that nothing authenticates says that an operator accepted the drive"
+  [[  record.accepted = false;
+  record.certificate_pending.clear();]] [[  record.certificate_pending.clear();]])
+unit_mutant(unproven_certificate_outlives state state/ledger/trust.cpp Trust.ItsCertificate*
+  "a record that nothing authenticates says that the drive was certified after its last tenant"
+  [[  if (known != nullptr && known->dirty && record.certificate_at >= known->dirty_since) {]]
+  [[  if (false) {]])

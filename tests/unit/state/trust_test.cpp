@@ -1,0 +1,226 @@
+// What a record found at the start is good for, by what the ledger remembers.
+#include "state/ledger/trust.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace reclaim {
+namespace {
+
+std::string digest(const std::string& text) {
+  return "digest of " + text;
+}
+
+Certificate certificate() {
+  Certificate out;
+  out.id = "11111111-1111-4111-8111-111111111111";
+  out.host = "compute-1";
+  out.address = "0000:c1:00.0";
+  out.method = "sanitize_crypto";
+  out.sanitization_class = "purge";
+  out.evidence = out.verification = out.findings = "{}";
+  return out;
+}
+
+// A drive whose erase was begun and verified and whose release was asked for: dirty since 1, its
+// cleaning began at 2 and was verified at 3. Record and line agree, and each test spoils one thing.
+struct Trust : ::testing::Test {
+  Trust() {
+    record.epoch = line.epoch = 7;
+    record.cleaning_started_at = WallMs{2};
+    record.verified_at = WallMs{3};
+    record.cleaning_nonce = "nonce";
+    record.baseline = "baseline";
+    record.findings = "of Redis";
+    record.erase_begun = true;
+    line.dirty = true;
+    line.dirty_since = WallMs{1};
+    line.cleaning = {"nonce", digest("baseline"), "of the ledger", "mark"};
+    line.certificate_pending = encode_certificate(certificate());
+  }
+  [[nodiscard]] bool knows() const { return knows_erase(&line, record, digest); }
+  [[nodiscard]] Record confirmed() const { return confirmed_by(&line, record, digest); }
+
+  Record record;
+  LedgerEntry line;
+};
+
+struct TrustOfErase : Trust {
+  void TearDown() override {
+    EXPECT_FALSE(knows());
+    EXPECT_FALSE(confirmed().erase_begun);
+    EXPECT_EQ(mark_of_zeroing(&line, record, digest), "");
+  }
+};
+
+TEST_F(Trust, AnEraseThatTheLedgerKnowsGoesOn) {
+  EXPECT_TRUE(knows());
+  EXPECT_TRUE(confirmed().erase_begun);
+  EXPECT_EQ(confirmed().findings, "of the ledger") << "Redis could say anything";
+  EXPECT_EQ(mark_of_zeroing(&line, record, digest), "mark");
+  line.dirty_since = record.cleaning_started_at;
+  EXPECT_TRUE(knows());
+}
+
+TEST_F(Trust, WithoutALineNoEraseWasBegun) {
+  EXPECT_FALSE(knows_erase(nullptr, record, digest));
+  EXPECT_FALSE(confirmed_by(nullptr, record, digest).erase_begun);
+}
+
+TEST_F(TrustOfErase, IsNoneOnceTheDeviceWasReleased) {
+  line.dirty = false;
+}
+
+TEST_F(TrustOfErase, IsNoneWhereDirtCameSinceTheCleaningBegan) {
+  line.dirty_since = WallMs{3};
+}
+
+TEST_F(TrustOfErase, IsNoneOfAnotherCleaning) {
+  record.cleaning_nonce = "of another";
+}
+
+TEST_F(TrustOfErase, IsNoneWhereNeitherSaysWhichCleaningItIsOf) {
+  record.cleaning_nonce = line.cleaning.nonce = "";
+}
+
+TEST_F(TrustOfErase, IsNoneOverAnotherBaseline) {
+  record.baseline = "put there by somebody";
+}
+
+TEST_F(TrustOfErase, IsNoneOnceItsReleaseWasAskedFor) {
+  line.cleaning.baseline_digest = "";
+}
+
+TEST_F(Trust, ADriveIsTakenAsFoundOnlyIfRecordAndLedgerSaySo) {
+  for (const bool in_redis : {false, true}) {
+    for (const bool on_ledger : {false, true}) {
+      record.accepted = in_redis;
+      line.accepted = on_ledger;
+      EXPECT_EQ(confirmed().accepted, in_redis && on_ledger);
+    }
+  }
+  record.accepted = true;
+  EXPECT_FALSE(confirmed_by(nullptr, record, digest).accepted);
+}
+
+TEST_F(Trust, WhatIsDirtySinceItsCertificateIsNotHeld) {
+  record.held = true;
+  record.certificate_at = WallMs{1};
+  EXPECT_TRUE(confirmed().held);
+  line.dirty_since = WallMs{2};
+  EXPECT_FALSE(confirmed().held);
+}
+
+TEST_F(Trust, TheDriveIsTheOneThatTheLedgerSaysWasEnrolled) {
+  record.serial = "of Redis";
+  record.enrolment = "of Redis";
+  record.hardware = "of Redis";
+  line.enrolled_serial = "enrolled";
+  line.hardware = "slot";
+  EXPECT_EQ(confirmed().serial, "enrolled");
+  EXPECT_EQ(confirmed().hardware, "slot");
+  EXPECT_EQ(confirmed().enrolment, "") << "it was another drive's";
+  line.enrolment = "of the ledger";
+  EXPECT_EQ(confirmed().enrolment, "of the ledger");
+}
+
+TEST_F(Trust, AnOlderRecordNamesNobodyAndGoesOnFromTheLedgersEpoch) {
+  record.instance = "of then";
+  record.request_id = "req-of-then";
+  record.clean_start = CleanStart::ordered;
+  record.steps_ordered = {CleanStep{"nvme", "check_health", 0, "{}"}};
+  EXPECT_EQ(confirmed().instance, "of then");
+  EXPECT_EQ(confirmed().clean_start, CleanStart::ordered);
+  line.epoch = 9;
+  EXPECT_EQ(confirmed().epoch, 9U);
+  EXPECT_EQ(confirmed().instance, "");
+  EXPECT_EQ(confirmed().request_id, "");
+  EXPECT_EQ(confirmed().clean_start, CleanStart::automatic);
+  EXPECT_TRUE(confirmed().steps_ordered.empty());
+}
+
+TEST_F(Trust, ALineThatSaysNothingButAnEpochIsOfADisownedDevice) {
+  const LedgerEntry dirty = line;
+  line = LedgerEntry{};
+  line.epoch = 9;
+  EXPECT_TRUE(is_disowned_since(&line, record));
+  EXPECT_FALSE(is_disowned_since(nullptr, record));
+  record.epoch = 9;
+  EXPECT_FALSE(is_disowned_since(&line, record)) << "it is ours again";
+  record.epoch = 7;
+  line.dirty = true;
+  EXPECT_FALSE(is_disowned_since(&line, record)) << "what is dirty was not let go";
+  line.dirty = false;
+  line.error = true;
+  EXPECT_FALSE(is_disowned_since(&line, record)) << "what is in error was not let go";
+  EXPECT_FALSE(is_disowned_since(&dirty, record));
+}
+
+TEST_F(Trust, ARecordThatNothingAuthenticatesShowsAndProvesNothing) {
+  record.plan = {CleanStep{"nvme", "sanitize_crypto", 50, "{}"}};
+  record.step_index = 1;
+  record.evidence = record.verification = "{}";
+  record.accepted = true;
+  record.certificate_pending = line.certificate_pending;
+  record.serial = "of Redis";
+  record.enrolment = "of Redis";
+  record.unproven = true;
+  line.serial = "of the ledger";
+  const Record shown = shown_only(record, &line);
+  EXPECT_FALSE(shown.erase_begun);
+  EXPECT_FALSE(shown.accepted);
+  EXPECT_FALSE(shown.unproven);
+  EXPECT_TRUE(shown.plan.empty());
+  EXPECT_EQ(shown.step_index, 0U);
+  EXPECT_EQ(shown.baseline + shown.evidence + shown.verification + shown.findings, "");
+  EXPECT_EQ(shown.verified_at, WallMs{});
+  EXPECT_EQ(shown.certificate_pending, "");
+  EXPECT_EQ(shown.serial, "of the ledger");
+  EXPECT_EQ(shown.enrolment, "");
+  EXPECT_EQ(shown_only(record, nullptr).serial, "of Redis");
+}
+
+TEST_F(Trust, ItsCertificateDoesNotOutliveWhatTheLedgerRemembersAsDirty) {
+  record.certificate_at = WallMs{5};
+  EXPECT_TRUE(is_dirty_since(line, shown_only(record, &line).certificate_at));
+  line.dirty = false;
+  EXPECT_EQ(shown_only(record, &line).certificate_at, WallMs{5});
+  EXPECT_EQ(shown_only(record, nullptr).certificate_at, WallMs{5});
+}
+
+struct TrustOfRelease : Trust {
+  void TearDown() override { EXPECT_FALSE(release_asked_for(&line, record).has_value()); }
+};
+
+TEST_F(Trust, AReleaseHasTheCertificateThatTheLedgerKnows) {
+  const auto asked = release_asked_for(&line, record);
+  ASSERT_TRUE(asked.has_value());
+  EXPECT_EQ(asked->id, certificate().id);
+  line.dirty_since = record.verified_at;
+  EXPECT_TRUE(release_asked_for(&line, record).has_value()) << "the line of the release itself";
+  EXPECT_FALSE(release_asked_for(nullptr, record).has_value());
+}
+
+TEST_F(TrustOfRelease, IsNoneWhereItsDeviceIsClean) {
+  line.dirty = false;
+}
+
+TEST_F(TrustOfRelease, IsNoneWhereDirtCameSinceTheErase) {
+  line.dirty_since = WallMs{4};
+}
+
+TEST_F(TrustOfRelease, IsNoneOfAnotherCleaning) {
+  record.cleaning_nonce = "of another";
+}
+
+TEST_F(TrustOfRelease, IsNoneWhereNeitherSaysWhichCleaningItIsOf) {
+  record.cleaning_nonce = line.cleaning.nonce = "";
+}
+
+TEST_F(TrustOfRelease, IsNoneWithoutItsText) {
+  line.certificate_pending = "";
+}
+
+}  // namespace
+}  // namespace reclaim
