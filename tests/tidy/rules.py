@@ -132,6 +132,14 @@ IMPATIENT = [
 _IMPATIENT = [(re.compile(files), re.compile(pattern), instead, homes)
               for files, pattern, instead, homes in IMPATIENT]
 
+# What a broken product passes, too: (pattern, what to use instead)
+VAGUE = [
+    (r"\b(EXPECT|ASSERT)_NE\([^;]*\bS(tage|tate)::", "EXPECT_EQ with the one that it has to be in"),
+    (r"\b(EXPECT|ASSERT)_\w+\([^;{]*\|\|",
+     "an expectation for each case, behind an `if` of what the case depends on"),
+]
+_VAGUE = [(re.compile(pattern), instead) for pattern, instead in VAGUE]
+
 # Spelled in two halves, so that the checker does not find itself.
 _LEFT_UNDONE = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 _MACHINE_PATH = re.compile(r"(?<![\w.$}{/-])/(wor" + r"k/|roo" + r"t/|hom" + r"e/[a-z])")
@@ -232,6 +240,18 @@ def check_tests_are_patient(path, text):
                           f'"{match.group(0).strip()}" is red on a busy machine; use {instead}')
 
 
+def check_tests_say_what_happens(path, text):
+    """What an assertion leaves open is left open by the code it was written for."""
+    if not re.match(_CPP_TESTS, path):
+        return
+    code = code_only(text)
+    for pattern, instead in _VAGUE:
+        for match in pattern.finditer(code):
+            said = " ".join(match.group(0).split())
+            yield Finding(path, line_of(code, match.start()),
+                          f'"{said}" leaves open what happens; use {instead}')
+
+
 def check_shorthands_are_used(path, text):
     """clang-tidy looks for these only in a file that it reads by itself."""
     if not path.endswith(".cpp"):
@@ -299,7 +319,8 @@ def check_markdown(path, text):
 
 
 FILE_RULES = (check_include_directions, check_rooms, check_banned_words, check_tests_are_patient,
-              check_shorthands_are_used, check_header, check_layout, check_markdown)
+              check_tests_say_what_happens, check_shorthands_are_used, check_header, check_layout,
+              check_markdown)
 
 
 def check_file(path, text):

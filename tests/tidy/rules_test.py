@@ -165,6 +165,35 @@ class PatientTests(unittest.TestCase):
                     self.assertRegex(file.read(), pattern, home)
 
 
+class TestsSayWhatHappens(unittest.TestCase):
+    TEST = "tests/unit/a_test.cpp"
+    BAD = [
+        "EXPECT_NE(world->record().stage, Stage::looking);",
+        "ASSERT_NE(\n    link.state(), State::open) << why;",
+        "EXPECT_TRUE(pushed.ok() || pushed.error().code == Errc::cancelled);",
+        "EXPECT_FALSE(a &&\n             (b || c));",
+        "EXPECT_EQ(is_on, a || b);",
+    ]
+    GOOD = [
+        "EXPECT_EQ(world->record().stage, Stage::error);",
+        "EXPECT_NE(record.waiting_for, \"\");",
+        "EXPECT_TRUE(matches(\"a||b\", \"c\"));",
+        "EXPECT_TRUE(done);\n  if (a || b) return;",
+        "EXPECT_TRUE(std::any_of(from, to, [](int i) { return i < 1 || i > 2; }));",
+    ]
+
+    def test_what_leaves_open_what_happens_is_found(self):
+        for line in self.BAD:
+            with self.subTest(line=line):
+                self.assertIn("leaves open", "\n".join(file_findings(self.TEST, cpp(line))))
+
+    def test_what_says_it_is_left_alone(self):
+        for path, line in [(self.TEST, line) for line in self.GOOD] + [
+                ("handlers/a.cpp", self.BAD[0])]:
+            with self.subTest(line=line):
+                self.assertNotIn("leaves open", "\n".join(file_findings(path, cpp(line))))
+
+
 class IncludeDirections(unittest.TestCase):
     def test_nothing_points_back(self):
         for top, target in (("state", "nvme/a.h"), ("state", "config/a.h"),

@@ -17,8 +17,11 @@ TEST(Schema, IsSound) {
     names.push_back(std::string(option.group) + "." + std::string(option.name));
     EXPECT_FALSE(option.help.empty()) << names.back();
     // A value that may be refused is quoted, so a secret must be one that is taken as it is.
-    EXPECT_TRUE(!option.secret || (option.type == OptionType::string && option.choices.empty()));
-    EXPECT_TRUE(option.help.ends_with('.') || option.name == "device_spec") << names.back();
+    if (option.secret) {
+      EXPECT_EQ(option.type, OptionType::string) << names.back();
+      EXPECT_TRUE(option.choices.empty()) << names.back();
+    }
+    EXPECT_EQ(option.help.ends_with('.'), option.name != "device_spec") << names.back();
     const bool group = option.group == kAuthGroup ||
                        std::any_of(schema_groups().begin(), schema_groups().end(),
                                    [&](const OptionGroup& g) { return g.name == option.group; });

@@ -76,7 +76,7 @@ TEST_F(Dirty, AStepThatAGuardRefusesIsTriedAgain) {
   world->drive().steps_end_with = Errc::refused;
   leave();
   world->pass(kMinuteMs);
-  EXPECT_NE(world->record().stage, Stage::error);
+  EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
   EXPECT_EQ(world->releases, 0U);
   world->drive().steps_end_with.reset();
   world->pass(kHourMs);

@@ -78,7 +78,8 @@ TEST_F(FewRequests, ACyborgsProviderIsReadInFull) {
   at(Stage::verifying, [this] { world->provider().consumers = {"another"}; });
   clean();
   EXPECT_EQ(world->releases, released);
-  EXPECT_NE(world->record().stage, Stage::available);
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_EQ(world->record().instance, "another");
   EXPECT_EQ(world->provider().inventory.reserved, 1);
 }
 

@@ -73,7 +73,7 @@ class CyborgClientTest : public ::testing::Test {
   std::vector<std::string> urls() const {
     std::vector<std::string> all;
     for (const HttpRequest& each : transport_.sent) {
-      EXPECT_TRUE(each.method == "GET" || each.url.ends_with("/auth/tokens"));
+      EXPECT_EQ(each.method, each.url.ends_with("/auth/tokens") ? "POST" : "GET");
       all.push_back(each.url.substr(each.url.find('/', 8)));
     }
     return all;

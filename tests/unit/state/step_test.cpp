@@ -155,13 +155,14 @@ TEST(Step, ADriveNeverComesPastItsErase) {
 }
 
 TEST(Step, WhatIsNoNvmeNeverComesNearACleaning) {
+  const std::set<Stage> at_rest{Stage::available, Stage::allocated};
   for (const Row& row : machine_rows()) {
     Record record = at(row.from);
     record.type = "GPU";
     const auto update = step(record, Event{row.on, 0, {}}, WallMs{1});
     if (!update) continue;
-    EXPECT_TRUE(row.from == Stage::available || row.from == Stage::allocated) << row.why;
-    EXPECT_TRUE(row.to == Stage::available || row.to == Stage::allocated) << row.why;
+    EXPECT_EQ(at_rest.count(row.from), 1U) << row.why;
+    EXPECT_EQ(at_rest.count(row.to), 1U) << row.why;
     EXPECT_EQ(update->effect, EffectKind::none) << row.why;
   }
   EXPECT_FALSE(step(at(Stage::allocated), Event{Trigger::gone_uncleanable, 0, {}}, WallMs{1}))
