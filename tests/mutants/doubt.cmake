@@ -50,6 +50,19 @@ unit_mutant(provider_anew_keeps_its_erase state state/device/step.cpp
   Step.*AnotherProvider*
   "an erase that was begun counts for the device of another provider"
   [[  if ((another && !kept) || somebody]] [[  if (somebody]])
+unit_mutant(any_drive_is_given_back handlers handlers/survey/admission.cpp
+  Assessment.OnlyTheDriveOfItsCertificate*
+  "another drive that was put there in a maintenance is given back without a cleaning"
+  [[record.certified_host_writes && sighting.standing.match == nvme::Match::same &&]]
+  [[record.certified_host_writes &&]])
+unit_mutant(clocks_are_never_set_back state state/device/step.cpp Step.*ClockWasSetBack
+  "a release counts as one from before the certificate that came before it"
+  [[WallMs{record.cleaning_started_at.ms + 1},
+                   WallMs{record.certificate_at.ms + 1}});]]
+  [[WallMs{record.cleaning_started_at.ms + 1}});]])
+unit_mutant(erases_outlive_an_error state state/device/step.cpp Step.ErasesAreCounted*
+  "a device that an operator has cleaned again is in error after its first erase"
+  [[  if (from == Stage::error) record.erases = 0;]] [[]])
 
 # What a record found at the start is good for (state/ledger/trust.h).
 unit_mutant(older_than_its_dirt state state/ledger/trust.cpp TrustOfRelease.*Dirt*

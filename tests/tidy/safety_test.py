@@ -13,7 +13,7 @@ import re
 import sys
 import unittest
 
-from spec_coverage_test import ROOT, all_tests, holds, names_in
+from spec_coverage_test import ROOT, all_tests, holds, mutants_below, names_in
 
 TABLE = os.path.join(ROOT, "docs/safety.md")
 PROMISES = os.path.join(ROOT, "SECURITY.md")
@@ -68,16 +68,6 @@ def broken_promises(security, text):
     return wrong
 
 
-def mutants_below(folder):
-    found = set()
-    for base, _, files in os.walk(folder):
-        for name in files:
-            if name.endswith(".cmake"):
-                with open(os.path.join(base, name), encoding="utf-8") as file:
-                    found.update(re.findall(r"^(?:sim|unit)\w*_mutant\((\w+)", file.read(), re.M))
-    return {"mutant " + name for name in found}
-
-
 def fuzz_targets(path):
     with open(path, encoding="utf-8") as file:
         return {"fuzz " + name for name in re.findall(r"^reclaim_fuzz\((\w+)", file.read(), re.M)}
@@ -114,7 +104,7 @@ class Argument(unittest.TestCase):
         with open(TABLE, encoding="utf-8") as file:
             text = file.read()
         folder = os.path.join(ROOT, "tests")
-        targets = (mutants_below(folder) |
+        targets = (set(mutants_below(folder)) |
                    fuzz_targets(os.path.join(folder, "fuzz/CMakeLists.txt")))
         wrong = wrong_with(text, all_tests(), targets,
                            lambda path: os.path.exists(os.path.join(ROOT, path)))

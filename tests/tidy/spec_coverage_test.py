@@ -2,12 +2,15 @@
 """docs/spec-coverage.md says for each rule of the specifications which code holds it and which test
 proves it. Here: that all it names is there. A row is `| rule | code | test |`, its names in
 backticks: files or folders of the code, and tests as FILE:TEST, where FILE is a file's name in
-one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. A rule that is not ours, or
+one of TESTS (unique) and TEST a gtest's Suite.Name or a Python method. Beside a test there may be
+mutants, as `mutant NAME`: the rule broken, NAME in a mutant list below tests/, where a test of the
+row is the one that has to notice it. A rule that is not ours, or
 not done yet, has words and no backticks."""
 import os
 import re
 import sys
 import unittest
+from fnmatch import fnmatchcase
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 TESTS = ("tests", "clients/python/tests")
@@ -58,8 +61,37 @@ def holds(text, test):
                      text) is not None
 
 
-def wrong_with(text, tests, exists):
-    """Sentences; none if all is well."""
+def mutants_below(folder):
+    """"mutant NAME" -> the tests that have to notice it, as gtest's filter; "": the worlds do."""
+    found = {}
+    for base, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith(".cmake"):
+                with open(os.path.join(base, name), encoding="utf-8") as file:
+                    text = file.read()
+                for kind, mutant, _, _, test in re.findall(
+                        r"^((?:sim|unit)\w*)_mutant\((\w+)(\s+\w+)?(\s+[\w/.]+)(\s+[^\s\")]+)?",
+                        text, re.M):
+                    found["mutant " + mutant] = test.strip() if kind == "unit" else ""
+    return found
+
+
+def notices(tests, name):
+    """Whether gtest's filter of a mutant chooses the test FILE:SUITE.NAME, with any parameter."""
+    suite, dot, method = name.partition(":")[2].partition(".")
+    if not dot:
+        return False
+    for each in tests.split(":"):
+        wanted_suite, _, wanted = each.partition(".")
+        parameterized = "/" in wanted_suite
+        if wanted_suite.rpartition("/")[2] in (suite, "*" + suite, "*") and (
+                fnmatchcase(method, wanted) or parameterized):
+            return True
+    return False
+
+
+def wrong_with(text, tests, exists, mutants):
+    """Sentences; none if all is well. `mutants`: as mutants_below() has them."""
     wrong = ["the specification “%s” has no section" % title for title in TITLES
              if "\n## " + title not in text]
     rows = rows_of(text)
@@ -77,6 +109,11 @@ def wrong_with(text, tests, exists):
             wrong.append("%s has code but no test" % where)
         wrong += ["%s: there is no %s" % (where, path) for path in paths if not exists(path)]
         for name in names:
+            if name.startswith("mutant "):
+                if not any(notices(mutants.get(name, ""), test) for test in names):
+                    wrong.append("%s: there is no %s that a test of the row notices" %
+                                 (where, name))
+                continue
             file, _, method = name.partition(":")
             texts = tests.get(file, [])
             if not any(holds(each, method) for each in texts):
@@ -89,7 +126,8 @@ class Table(unittest.TestCase):
         with open(TABLE, encoding="utf-8") as file:
             text = file.read()
         wrong = wrong_with(text, all_tests(),
-                           lambda path: os.path.exists(os.path.join(ROOT, path)))
+                           lambda path: os.path.exists(os.path.join(ROOT, path)),
+                           mutants_below(os.path.join(ROOT, "tests")))
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
         self.assertGreater(len(rows_of(text)), 80)
 
@@ -100,16 +138,18 @@ class Checker(unittest.TestCase):
     HEADINGS = "".join("\n## %s\n" % title for title in TITLES)
     TESTS = {"a_test.cpp": ["TEST(Suite, Name) {\nTEST_F(Fixture,\n       Other) {"],
              "b_test.py": ["    def test_it(self):"]}
+    MUTANTS = {"mutant one": "Suite.Na*", "mutant each": "All/Suite.*one", "mutant of_worlds": ""}
 
     def wrong(self, *rows, headings=None):
         text = (self.HEADINGS if headings is None else headings) + "\n".join(rows)
-        return wrong_with(text, self.TESTS, lambda path: path == "src/a.cpp")
+        return wrong_with(text, self.TESTS, lambda path: path == "src/a.cpp", self.MUTANTS)
 
     def test_a_good_table_passes(self):
         self.assertEqual(self.wrong(
             "| rule | code | test |", "|---|---|---|",
             "| one | `src/a.cpp` | `a_test.cpp:Suite.Name`, `b_test.py:test_it` |",
             "| two | `src/a.cpp` | `a_test.cpp:Fixture.Other` |",
+            "| r | `src/a.cpp` | `a_test.cpp:Suite.Name`, `mutant one`, `mutant each` |",
             "| three | not ours: Nova's | |"), [])
 
     def test_what_is_wrong_is_said(self):
@@ -119,6 +159,9 @@ class Checker(unittest.TestCase):
                 ("| r | `src/a.cpp` | `b_test.py:test_i` |", "there is no test"),
                 ("| r | `src/a.cpp` | `c_test.cpp:Suite.Name` |", "there is no test"),
                 ("| r | `src/a.cpp` | by eye |", "no test"),
+                ("| r | `src/a.cpp` | `a_test.cpp:Suite.Name`, `mutant two` |", "mutant two"),
+                ("| r | `src/a.cpp` | `a_test.cpp:Fixture.Other`, `mutant one` |", "mutant one"),
+                ("| r | `src/a.cpp` | `a_test.cpp:Suite.Name`, `mutant of_worlds` |", "notices"),
                 ("| r | somewhere | |", "names no code"),
                 ("| r | not done yet | `b_test.py:test_it` |", "a test but no code")):
             wrong = self.wrong(row)

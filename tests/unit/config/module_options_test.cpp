@@ -19,7 +19,8 @@ TEST(ModuleOptions, ADriveGetsTheRulesOfTheFirstEntryThatMatches) {
       "[nvme]\nverify = nist\n"
       "device_spec = {\"vendor_id\": \"144d\", \"clear_action\": \"sanitize\", \"managed\": "
       "false,\n"
-      "  \"relax\": [\"global_data_erased\"], \"percentage_used_max\": 90, \"zero_rate\": \"1M\"}\n"
+      "  \"relax\": [\"global_data_erased\"], \"percentage_used_max\": 90, \"zero_rate\": \"1M\",\n"
+      "  \"cleanup_timeout\": 3600}\n"
       "device_spec = {\"clear_strategy\": \"block\", \"verify\": \"full\"}\n"));
   const PciAddress address{0, 1, 0, 0};
   const auto first = lookup(0x144d, 1, address);
@@ -30,11 +31,13 @@ TEST(ModuleOptions, ADriveGetsTheRulesOfTheFirstEntryThatMatches) {
   EXPECT_TRUE(first->rules.relaxed.global_data_erased);
   EXPECT_EQ(first->rules.health.percentage_used_max, 90);
   EXPECT_EQ(first->rules.zero_bytes_per_s_max, 1U << 20U);
+  EXPECT_EQ(first->cleanup_timeout_ms, 3'600'000);
   const auto second = lookup(0x8086, 1, address);
   ASSERT_TRUE(second);
   EXPECT_TRUE(second->managed);
   EXPECT_EQ(second->rules.strategy, nvme::ClearStrategy::block);
   EXPECT_EQ(second->rules.verify, nvme::VerifyLevel::full);
+  EXPECT_EQ(second->cleanup_timeout_ms, std::nullopt) << "that of [nvme]";
 }
 
 TEST(ModuleOptions, TheWhitelistTellsManagedOfTheDevicesItMatches) {

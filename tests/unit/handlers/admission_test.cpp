@@ -58,6 +58,11 @@ struct Scene {
 
   placement::Inventory& inventory() { return sighting.view->inventories.front(); }
 
+  void be_cyborgs() {
+    sighting.rows.front().one_time_use = false;
+    sighting.rows.front().owner_cyborg = true;
+    record.flow = Flow::cyborg;
+  }
   void certify() {
     record.stage = Stage::available;
     record.certificate_id = "cert";
@@ -91,6 +96,19 @@ TEST(Admission, WhatNobodyKnowsAnythingOfIsCleanedAtFirstSight) {
   EXPECT_FALSE(seen.assessed()->trigger.has_value()) << "it was on offer before, as it is";
   scene.certify();
   EXPECT_FALSE(scene.assessed()->trigger.has_value());
+}
+
+// Its serial may be that of another drive, which stands in another slot.
+TEST(Assessment, OnlyTheDriveOfItsCertificateIsGivenBackWhenItsMaintenanceIsOver) {
+  Scene scene;
+  scene.certify();
+  scene.record.held = scene.ledger.reserved_for_maintenance = true;
+  EXPECT_TRUE(scene.assessed()->give_back);
+  for (const nvme::Match match : {nvme::Match::unknown, nvme::Match::different}) {
+    scene.sighting.standing.match = match;
+    EXPECT_FALSE(scene.assessed()->give_back);
+    EXPECT_EQ(scene.assessed()->trigger, Trigger::dirty_seen);
+  }
 }
 
 TEST(Admission, AdmitsWhatIsBurnedUnallocatedAndOurs) {
@@ -147,6 +165,25 @@ INSTANTIATE_TEST_SUITE_P(
                 "not burned"},
         Refusal{"allocated", [](Scene& s) { s.sighting.view->consumers.emplace_back("vm"); },
                 "not burned"},
+        Refusal{"bound",
+                [](Scene& s) {
+                  s.be_cyborgs();
+                  s.sighting.holder = Arq{};
+                  s.sighting.holder->uuid = "arq-heard";
+                },
+                "ARQ arq-heard binds it"},
+        Refusal{"cyborg_silent",
+                [](Scene& s) {
+                  s.be_cyborgs();
+                  s.sighting.cyborg_silent = true;
+                },
+                "Cyborg's API does not answer"},
+        Refusal{"maintaining",
+                [](Scene& s) {
+                  s.be_cyborgs();
+                  s.sighting.cyborg_status = "maintaining";
+                },
+                "enable it there"},
         Refusal{"no_drive", [](Scene& s) { s.sighting.drive.reset(); }, "no NVMe controller"},
         Refusal{"no_device_spec", [](Scene& s) { s.policy.reset(); }, "not ours to touch"},
         Refusal{"silent",
@@ -380,6 +417,38 @@ TEST(Assessment, AnAllocationIsATenancy) {
   const auto found = scene.assessed();
   EXPECT_EQ(found->trigger, Trigger::allocation_seen);
   EXPECT_EQ(found->facts.instance, "vm-1");
+}
+
+TEST(Assessment, TheTraitAloneSaysNothing) {
+  Scene scene;
+  scene.inventory().reserved = 0;
+  scene.record.stage = Stage::available;
+  const auto met = assess(scene.sighting, nullptr, nullptr, scene.host, WallMs{1});
+  ASSERT_TRUE(met.has_value());
+  for (const auto& found : {*met, *scene.assessed()}) {
+    EXPECT_EQ(found.trigger, std::nullopt);
+    EXPECT_FALSE(found.reserve);
+    EXPECT_EQ(found.waiting_for, "");
+  }
+}
+
+// Nova reserves it then, with the next report of its inventory.
+TEST(Assessment, ADeviceThatIsTaggedInUseIsItsTenantsAndDirtyAfterHim) {
+  Scene scene;
+  scene.inventory().reserved = 0;
+  scene.sighting.view->consumers = {"vm-1"};
+  const auto met = assess(scene.sighting, nullptr, nullptr, scene.host, WallMs{1});
+  ASSERT_TRUE(met.has_value());
+  EXPECT_EQ(met->trigger, Trigger::allocation_seen);
+  EXPECT_EQ(met->facts.instance, "vm-1");
+  scene.record.stage = Stage::allocated;
+  scene.record.instance = "vm-1";
+  scene.record.instance_source = InstanceSource::allocation;
+  scene.inventory().reserved = 1;
+  EXPECT_EQ(scene.assessed()->trigger, std::nullopt);
+  EXPECT_FALSE(scene.assessed()->reserve);
+  scene.sighting.view->consumers.clear();
+  EXPECT_EQ(scene.assessed()->trigger, Trigger::dirty_seen);
 }
 
 TEST(Assessment, TwoProvidersForOneAddressAreNobodys) {

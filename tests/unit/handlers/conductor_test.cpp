@@ -71,6 +71,37 @@ TEST_P(StepEnds, QuarantinesTheDrive) {
 // What was not seen to complete may have happened or not: neither is looked for again by trying.
 INSTANTIATE_TEST_SUITE_P(Answers, StepEnds, ::testing::Values(Errc::failed, Errc::unknown));
 
+TEST_F(Dirty, AnEraseIsBoundedByTheCleanupTimeout) {
+  begin(1);
+  world->drive().sanitize_ms = kHourMs;
+  leave();
+  world->pass(14 * kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::erasing);
+  world->pass(2 * kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::error);
+  EXPECT_THAT(world->record().last_error, HasSubstr("not seen to end in time"));
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+}
+
+TEST_F(Dirty, ADriveIsClaimedUnderItsLockAlone) {
+  begin(1);
+  const PciAddress address = world->slots.front().address;
+  ASSERT_TRUE(world->store.rival_takes(address, kDayMs));
+  leave();
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
+  EXPECT_THAT(world->record().waiting_for, HasSubstr("holds the lock"));
+  EXPECT_EQ(world->erases, 0U);
+  world->store.rival_gives_back(address);
+  bool unlocked = false;
+  world->drives->on_claim = [&](const PciAddress& claimed) {
+    unlocked = unlocked || !world->store.granted(claimed);
+  };
+  world->pass(kHourMs);
+  EXPECT_EQ(world->record().stage, Stage::available);
+  EXPECT_FALSE(unlocked);
+}
+
 TEST_F(Dirty, AStepThatAGuardRefusesIsTriedAgain) {
   begin(1);
   world->drive().steps_end_with = Errc::refused;

@@ -49,6 +49,26 @@ TEST(IdentifyController, FieldsAreFoundAndTrimmed) {
   EXPECT_EQ(identity->capabilities.fna, 4);
 }
 
+// A bit that is taken for its neighbour tells of a drive that cannot what is asked of it.
+TEST(IdentifyController, EachCapabilityIsItsOwnBit) {
+  const auto with = [](std::size_t offset, unsigned bit) {
+    Page page = controller();
+    for (const std::size_t at : {256U, 328U, 520U}) put(page, at, 0, 2);
+    put(page, 330, 0, 2);
+    put(page, offset, 1ULL << bit, 2);
+    return parse_identify_controller(page)->capabilities;
+  };
+  for (unsigned bit = 0; bit < 16; ++bit) {
+    SCOPED_TRACE(bit);
+    const Capabilities sanicap = with(328, bit);
+    EXPECT_EQ(sanicap.crypto_erase(), bit == 0);
+    EXPECT_EQ(sanicap.block_erase(), bit == 1);
+    EXPECT_EQ(with(520, bit).write_zeroes(), bit == 3);
+    EXPECT_EQ(with(256, bit).format(), bit == 1);
+    EXPECT_EQ(with(256, bit).namespace_management(), bit == 3);
+  }
+}
+
 TEST(IdentifyController, NoUsableSerialIsAnError) {
   Page blank = controller();
   put_text(blank, 4, "", 20);

@@ -446,6 +446,18 @@ TEST(Step, ErasesAreCountedUntilARelease) {
   EXPECT_EQ(record.erases, 3U);
   record.stage = Stage::releasing;
   EXPECT_EQ(step(record, Event{Trigger::released, 0, {}}, WallMs{1})->record.erases, 0U);
+  record.stage = Stage::error;
+  EXPECT_EQ(step(record, Event{Trigger::operator_clean, 0, {}}, WallMs{1})->record.erases, 0U)
+      << "an operator has it tried as often again";
+}
+
+TEST(Step, AnEraseComesAfterTheCertificateBeforeItThoughTheClockWasSetBack) {
+  Record record;
+  record.cleaning_started_at = WallMs{100};
+  record.verified_at = WallMs{200};
+  EXPECT_EQ(erased_at(record), WallMs{200});
+  record.certificate_at = WallMs{5'000};
+  EXPECT_EQ(erased_at(record), WallMs{5'001});
 }
 
 TEST(Step, ARestartFollowsFlowPolicyAndPlannedStop) {

@@ -1,0 +1,66 @@
+# Rules of the specifications: a fault that breaks one, and a test that its row of
+# docs/spec-coverage.md names.
+unit_mutant(block_erase_is_crypto_erase nvme nvme/controller/log_pages.cpp
+  IdentifyController.EachCapability*
+  "a drive that can only erase its blocks is told to erase its keys, and the other way round"
+  [[load_le<std::uint32_t>(page, 328);]] [[load_le<std::uint32_t>(page, 328) ^ 3U;]])
+unit_mutant(any_data_management_is_write_zeroes nvme nvme/controller/log_pages.cpp
+  IdentifyController.EachCapability*
+  "a drive without Write Zeroes is said to have it"
+  [[oncs = load_le<std::uint16_t>(page, 520);]] [[oncs = load_le<std::uint16_t>(page, 520) << 1U;]])
+unit_mutant(firmware_is_namespace_management nvme nvme/controller/log_pages.cpp
+  IdentifyController.EachCapability*
+  "the namespaces of a drive are deleted that cannot make new ones"
+  [[oacs = load_le<std::uint16_t>(page, 256);]] [[oacs = load_le<std::uint16_t>(page, 256) << 1U;]])
+unit_mutant(the_trait_says_dirty handlers handlers/survey/admission.cpp
+  Assessment.TheTraitAlone*
+  "a device that nobody ever had is reserved and cleaned because Nova calls it one-time-use"
+  [[  if (std::string why = changed_since_certified(record, sighting); !why.empty()) {]]
+  [[  if (std::string why = "it has the trait"; !why.empty()) {]])
+unit_mutant(left_burned_is_let_be handlers handlers/survey/admission.cpp
+  Assessment.ADeviceThatIsTagged*
+  "a device whose tenant is gone stays reserved for ever"
+  [[  if (record.stage == Stage::allocated) {
+    out.trigger = Trigger::dirty_seen;
+    return;]]
+  [[  if (record.stage == Stage::allocated) {
+    return;]])
+unit_mutant(tagged_late_is_dirty handlers handlers/survey/taken.cpp
+  Assessment.ADeviceThatIsTagged*
+  "a device that an instance has is called dirty, because it was tagged while it was in use"
+  [[is_busy(stage)) {
+    out.trigger = Trigger::allocation_seen;]]
+  [[is_busy(stage)) {
+    out.trigger = Trigger::dirty_seen;]])
+unit_mutant(first_provider_is_enough handlers handlers/survey/admission.cpp
+  All/AdmissionRefuses.*two_providers
+  "a drive is erased though an instance may have it by its second provider"
+  [[  if (sighting.rows.size() != 1 || !sighting.view) {
+    return refuse]]
+  [[  if (!sighting.view) {
+    return refuse]])
+unit_mutant(arqs_are_admitted handlers handlers/survey/admission.cpp
+  All/AdmissionRefuses.*bound
+  "a drive is erased though an ARQ is said to bind it"
+  [[  if (sighting.holder) return refuse(fmt::format("ARQ {} binds it", sighting.holder->uuid));
+]] "")
+unit_mutant(silence_is_admitted handlers handlers/survey/admission.cpp
+  All/AdmissionRefuses.*cyborg_silent
+  "a drive is erased though Cyborg, which may have bound it, does not answer"
+  [[  if (sighting.cyborg_silent) {]] [[  if (false) {]])
+unit_mutant(refused_locks_are_taken conductor handlers/conductor/drive_claims.cpp
+  Dirty.ADriveIsClaimedUnder*
+  "two workers clean one drive"
+  [[    if (!taken) return context_.answer(address, epoch, Trigger::lock_refused, said(taken.error()));
+]] "")
+unit_mutant(erases_have_no_end conductor handlers/conductor/cleaning_steps.cpp
+  Dirty.AnEraseIsBounded*
+  "an erase that does not end is waited for, whatever cleanup_timeout says"
+  [[  request.timeout_ms = step_time_ms(step, "timeout_ms", context_.options.cleanup_timeout_ms);
+  request.stall_timeout_ms =]]
+  [[  request.timeout_ms = 86'400'000;
+  request.stall_timeout_ms =]])
+unit_mutant(unbound_stays_reserved conductor handlers/conductor/bind_reservation.cpp
+  BindReservation.IsReservedWhileItIsBound
+  "a card that was reserved because it was bound stays out of the pool after its unbind"
+  [[    reservation_.unreserve(address, *sighting.view);]] [[]])
