@@ -7,6 +7,10 @@ unit_mutant(work_goes_on_on_what_is_taken conductor handlers/conductor/reserver.
 unit_mutant(errors_end_with_redis conductor handlers/survey/admission.cpp Doubt.AnErrorWaits*
   "a quarantined drive is erased and given back without an operator, because Redis was lost"
   [[    if (ledger->error) {]] [[    if (false) {]])
+unit_mutant(taken_since_is_erased conductor handlers/conductor/recheck.cpp
+  Doubt.WhatAnInstanceGotSince*
+  "a drive is erased that an instance got after the survey, and before the claim"
+  [[  if (!view->free()) {]] [[  if (false) {]])
 unit_mutant(any_class_is_its_own conductor handlers/conductor/release.cpp
   KeptErase.AProviderOfAnotherClass*
   "a drive is given back into a class of resources that nobody looked at"

@@ -59,6 +59,22 @@ struct DoubtOfCyborg : Doubt {
   DoubtOfCyborg() : Doubt(true) {}
 };
 
+// Between the survey that admitted it and the claim somebody un-reserved it, and Nova gave it away.
+TEST_F(Doubt, WhatAnInstanceGotSinceItsAdmissionIsNotTouched) {
+  begin();
+  when_saved(Stage::guarding, [this] {
+    const std::string uuid = world.provider().row.uuid;
+    world.placement.set_reserved_by(Offered::by_nova, uuid, 0);
+    EXPECT_TRUE(world.placement.allocate(uuid, "instance-of-the-middle"));
+    world.placement.set_reserved_by(Offered::no, uuid, 1);
+  });
+  leave();
+  world.pass(kHalfHourMs);
+  EXPECT_EQ(world.record().stage, Stage::error);
+  EXPECT_EQ(world.record().instance, "instance-of-the-middle");
+  EXPECT_EQ(world.erases, 0U);
+}
+
 // Of its record the ledger remembers that much.
 TEST_F(Doubt, AnErrorWaitsForAnOperatorThoughItsRecordWasLost) {
   begin();
