@@ -64,3 +64,50 @@ unit_mutant(unbound_stays_reserved conductor handlers/conductor/bind_reservation
   BindReservation.IsReservedWhileItIsBound
   "a card that was reserved because it was bound stays out of the pool after its unbind"
   [[    reservation_.unreserve(address, *sighting.view);]] [[]])
+unit_mutant(unfit_is_not_told conductor handlers/conductor/conduct.cpp
+  Dirty.ADriveThatCannotBeCleared*
+  "a drive leaves the pool because its policy cannot be satisfied, and no error says so"
+  [[ == Stage::error || update.row->on == Trigger::policy_unsatisfied;]] [[ == Stage::error;]])
+unit_mutant(action_follows_the_configuration handlers handlers/survey/admitted_plan.cpp
+  Admission.ALockedPlan*
+  "a drive is cleaned by another method than was locked in, because the configuration changed"
+  [[  if (is_whole(record.plan)) {]] [[  if (false) {]])
+unit_mutant(action_never_changes state state/device/step.cpp Step.APlanIsLockedIn*
+  "a drive in error is tried again by the method that failed, whatever is configured since"
+  [[  if (from == Stage::error || on == Trigger::policy_unsatisfied) record.plan.clear();]] [[]])
+unit_mutant(interrupted_goes_on state state/device/step.cpp Step.ARestartFollows*
+  "a drive of Cyborg's that was interrupted is cleaned again, and waits for no operator"
+  [[record.flow == Flow::cyborg ? InterruptedCleaning::error : InterruptedCleaning::resume;]]
+  [[InterruptedCleaning::resume;]])
+unit_mutant(handles_of_any_type_are_managed handlers handlers/api/arqs.cpp
+  ApiArqsTest.HandlesThat*
+  "an attach handle that is none of PCI has a member that Cyborg does not give it"
+  [[version >= kVersionManaged && arq.attach_handle_type == "PCI"]] [[version >= kVersionManaged]])
+unit_mutant(maintenance_is_no_status handlers handlers/api/fleet.cpp
+  ApiDevicesTest.StatusIsIndependent*
+  "a device in maintenance is shown as enabled"
+  [[record.maintenance || record.cyborg_status == "maintaining" ? ]]
+  [[record.cyborg_status == "maintaining" ? ]])
+unit_mutant(tagged_without_serial state state/device/tagged_device.cpp TaggedDevice.HasTheForm*
+  "a tagged device cannot be told from another by its serial"
+  [[  if (!record.serial.empty()) text("serial", record.serial);
+]] "")
+unit_mutant(promised_steps_are_left_out handlers handlers/survey/plan.cpp Plan.KeepsWhat*
+  "an operator leaves out the look for what a tenant may have left in the controller"
+  [[      if (kind->may_be_disabled) continue;]] [[      continue;]])
+unit_mutant(any_order_of_equals handlers handlers/survey/plan.cpp Plan.NamesTwoSteps*
+  "two steps of the same priority run in an order that nobody has said"
+  [[      if (priority_of(kSteps[j], priorities) != priority) continue;]] [[      continue;]])
+unit_mutant(lowest_priority_first handlers handlers/survey/plan.cpp Plan.FollowsAnOperators*
+  "the step that an operator wants first runs last"
+  [[return a.priority != b.priority ? a.priority > b.priority]]
+  [[return a.priority != b.priority ? a.priority < b.priority]])
+unit_mutant(unknown_roles_are_offered conductor handlers/survey/resolve_policy.cpp
+  Roles.AnOffered*
+  "a device whose role nobody has defined is on offer"
+  [[why_unknown(policy); !why.empty()) {]] [[why_unknown(policy); false) {]])
+unit_mutant(steps_in_use_are_hidden handlers handlers/survey/resolve_policy.cpp
+  Policy.OneInUse*
+  "the steps of a device that was in use when it was first seen are not listed"
+  [[  if (assessment.first_seen && used && planning.policy && record.cleanable()) {]]
+  [[  if (false) {]])

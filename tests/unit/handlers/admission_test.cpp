@@ -201,6 +201,7 @@ TEST(Admission, ALockedPlanIsKeptThoughThePolicyChanged) {
   scene.choose = [](const DevicePolicy&, const nvme::Capabilities&) {
     return Result<nvme::EraseMethod>(Error{Errc::refused, "cannot be satisfied"});
   };
+  ASSERT_TRUE(scene.admitted().ok());
   EXPECT_EQ(scene.admitted()->back().step, "overwrite");
   // What is not whole was never locked in.
   scene.record.plan.erase(scene.record.plan.begin() + 1);

@@ -12,6 +12,7 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -81,6 +82,19 @@ TEST_F(Dirty, AnEraseIsBoundedByTheCleanupTimeout) {
   EXPECT_EQ(world->record().stage, Stage::error);
   EXPECT_THAT(world->record().last_error, HasSubstr("not seen to end in time"));
   EXPECT_EQ(world->provider().inventory.reserved, 1);
+}
+
+TEST_F(Dirty, ADriveThatCannotBeClearedAsItsEntrySaysLeavesThePoolWithAnError) {
+  WorldOptions options = scripted(1);
+  options.trace = true;
+  world.emplace(options);
+  world->slots.front().action = nvme::ClearAction::sanitize;
+  world->drive().capabilities.sanicap = 0;
+  world->start_worker();
+  world->pass(kMinuteMs);
+  EXPECT_EQ(world->record().stage, Stage::pending_cleaning);
+  EXPECT_EQ(world->provider().inventory.reserved, 1);
+  EXPECT_THAT(world->log.text, ContainsRegex("ERROR reclaim.conductor .*policy_unsatisfied"));
 }
 
 TEST_F(Dirty, ADriveIsClaimedUnderItsLockAlone) {
