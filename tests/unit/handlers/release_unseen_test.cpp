@@ -164,7 +164,7 @@ TEST_F(ReleaseUnseen, IsNotShownByAnotherDriveThatWasWrittenTo) {
   world.start_worker();
   world.pass(kMinuteMs);
   EXPECT_TRUE(world.disk.certificates.empty());
-  EXPECT_EQ(world.record().stage, Stage::pending_cleaning);
+  EXPECT_EQ(world.record().stage, Stage::error);
   EXPECT_EQ(reserved(), 1);
   world.drive().serial = serial;
 }
