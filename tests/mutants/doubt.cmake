@@ -33,7 +33,7 @@ unit_mutant(maintenance_hides_a_tenancy conductor handlers/survey/admission.cpp
   "a drive that somebody had during its maintenance is given back without a cleaning"
   [[ &&
                   !(record.flow == Flow::cyborg && missed_tenancy(record, sighting));]] [[;]])
-unit_mutant(given_back_in_the_middle conductor handlers/conductor/maintenance_reservation.cpp
+unit_mutant(given_back_in_the_middle conductor handlers/conductor/taken_out.cpp
   MaintenanceReservation.AWriteThatComesLate*
   "a drive that is being erased comes on offer, by a write from the end of its maintenance"
   [[  fence_.need(address, true);  // until its outcome is known]] [[]])

@@ -102,7 +102,7 @@ TEST(Admission, WhatNobodyKnowsAnythingOfIsCleanedAtFirstSight) {
 TEST(Assessment, OnlyTheDriveOfItsCertificateIsGivenBackWhenItsMaintenanceIsOver) {
   Scene scene;
   scene.certify();
-  scene.record.held = scene.ledger.reserved_for_maintenance = true;
+  scene.record.held = scene.ledger.taken_out = true;
   EXPECT_TRUE(scene.assessed()->give_back);
   for (const nvme::Match match : {nvme::Match::unknown, nvme::Match::different}) {
     scene.sighting.standing.match = match;
