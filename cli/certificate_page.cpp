@@ -35,7 +35,11 @@ constexpr std::array kDevice = {Row{"model", "Model"},
                                 Row{"provider", "Placement provider"},
                                 Row{"tags", "Tags"},
                                 Row{"policies", "Policies"}};
-constexpr std::array kTenancy = {Row{"instance", "Instance"}, Row{"instance_source", "Known from"},
+constexpr std::array kTenancy = {Row{"instance", "Instance"},
+                                 Row{"instance_source", "Known from"},
+                                 Row{"migration", "Moved by migration"},
+                                 Row{"project", "Project"},
+                                 Row{"user", "User"},
                                  Row{"request_id", "Ordered by request"}};
 constexpr std::array kTimes = {Row{"started_at", "Cleaning started"},
                                Row{"verified_at", "Erasure verified"},

@@ -18,6 +18,7 @@ using rapidjson::Value;
 constexpr std::size_t kInventoriesMax = 256;
 constexpr std::size_t kConsumersMax = 10'000;
 constexpr std::size_t kTraitsMax = 10'000;
+constexpr std::size_t kExternalIdBytesMax = 255;
 
 Error wrong(std::string_view where, std::string_view what) {
   return Error{Errc::invalid, fmt::format("Placement's answer: {}: {}", where, what)};
@@ -51,6 +52,19 @@ Result<std::string> get_uuid(const Value& object, std::string_view name, bool ma
                  fmt::format("'{}' is '{}', not a UUID", name, printable_excerpt(*text, 60))};
   }
   return text;
+}
+
+// Keystone's id of a project or user, which goes into certificates: Placement takes 255 characters.
+Result<std::string> get_external_id(const Value& object, std::string_view name) {
+  auto id = json::get_string(object, name);
+  const auto is_one = [](const std::string& text) {
+    return !text.empty() && text == printable_excerpt(text, kExternalIdBytesMax);
+  };
+  if (id.ok() && !is_one(*id)) {
+    return Error{Errc::invalid,
+                 fmt::format("'{}' is '{}', not an id", name, printable_excerpt(*id, 60))};
+  }
+  return id;
 }
 
 Result<std::string> get_name(const Value& object) {
@@ -212,6 +226,23 @@ Result<AllocationsAnswer> parse_allocations(std::string_view body, std::size_t b
     answer.consumers.emplace_back(member_name(member.name));
   }
   return answer;
+}
+
+Result<Consumer> parse_consumer(std::string_view body, std::size_t body_bytes_max) {
+  auto document = parse_object(body, body_bytes_max);
+  if (!document.ok()) return std::move(document).error();
+  const Value* allocations = json::find(*document, "allocations");
+  if (allocations == nullptr || !allocations->IsObject()) {
+    return wrong("'allocations'", "an object is needed");
+  }
+  Consumer consumer;
+  consumer.holds = !allocations->ObjectEmpty();
+  if (!consumer.holds) return consumer;
+  FirstError error;
+  error.or_set(consumer.project, get_external_id(*document, "project_id"));
+  error.or_set(consumer.user, get_external_id(*document, "user_id"));
+  if (!error.status().ok()) return wrong("a consumer", error.status().error().what);
+  return consumer;
 }
 
 std::optional<std::int64_t> parse_put_generation(std::string_view body,

@@ -46,6 +46,9 @@ struct AllocationsAnswer {
 [[nodiscard]] Result<AllocationsAnswer> parse_allocations(std::string_view body,
                                                           std::size_t body_bytes_max);
 
+// GET /allocations/{consumer}: of one without allocations Placement tells only that.
+[[nodiscard]] Result<Consumer> parse_consumer(std::string_view body, std::size_t body_bytes_max);
+
 // The generation in the answer to a PUT of one inventory, if it is there: Placement leaves the
 // member out when it is 0, and the confirming read decides anyway.
 [[nodiscard]] std::optional<std::int64_t> parse_put_generation(std::string_view body,

@@ -53,6 +53,10 @@ void Client::read_consumers(const std::string& provider_uuid,
   api_.converse(ask_consumers(options_, provider_uuid), std::move(done));
 }
 
+void Client::describe_consumer(const std::string& consumer, Callback<Consumer> done) {
+  api_.converse(ask_consumer(options_, consumer), std::move(done));
+}
+
 void Client::find(const std::string& name, Callback<std::string> done) {
   api_.converse(ask_for_name(options_, name), std::move(done));
 }

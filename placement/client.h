@@ -39,6 +39,7 @@ class Client final : public Providers {
                         Callback<std::vector<Inventory>> done) override;
   void read_consumers(const std::string& provider_uuid,
                       Callback<std::vector<std::string>> done) override;
+  void describe_consumer(const std::string& consumer, Callback<Consumer> done) override;
   void find(const std::string& name, Callback<std::string> done) override;
   void set_reserved(const ProviderView& view, std::int64_t reserved,
                     Callback<ProviderView> done) override;

@@ -47,6 +47,17 @@ Lookup<std::vector<std::string>> ask_consumers(const Options& options,
           }};
 }
 
+Lookup<Consumer> ask_consumer(const Options& options, const std::string& consumer) {
+  Result<ApiRequest> request =
+      ApiRequest{RequestKind::allocations, "/allocations/" + percent_encode(consumer), ""};
+  if (!looks_like_uuid(consumer)) {
+    request = Error{Errc::invalid,
+                    fmt::format("'{}' is not a consumer's UUID", printable_excerpt(consumer, 60))};
+  }
+  return {std::move(request),
+          [&options](const std::string& body) { return parse_consumer(body, body_max(options)); }};
+}
+
 Lookup<std::string> ask_for_name(const Options& options, const std::string& name) {
   return {
       ApiRequest{RequestKind::find_root, "/resource_providers?name=" + percent_encode(name), ""},

@@ -35,6 +35,9 @@ class ObservedProviders final : public Providers {
                       Callback<std::vector<std::string>> done) override {
     providers_.read_consumers(provider_uuid, std::move(done));
   }
+  void describe_consumer(const std::string& consumer, Callback<Consumer> done) override {
+    providers_.describe_consumer(consumer, std::move(done));
+  }
   void find(const std::string& name, Callback<std::string> done) override {
     providers_.find(name, std::move(done));
   }

@@ -79,6 +79,15 @@ struct NewDevice {
   std::vector<std::string> traits;  // OWNER_CYBORG and HW_NVME_*
 };
 
+// What Placement tells of one consumer. Nova gives its consumers no type (consumer_type,
+// microversion 1.38), so that an instance and a migration look alike.
+struct Consumer {
+  bool holds = false;   // it has an allocation, of whichever provider; if not, nothing else is told
+  std::string project;  // its project's and user's UUID; empty: not told
+  std::string user;
+  friend bool operator==(const Consumer&, const Consumer&) = default;
+};
+
 class Providers {
  public:
   virtual ~Providers() = default;
@@ -110,6 +119,9 @@ class Providers {
   // Who has allocations of the provider: instance or migration UUIDs. One request.
   virtual void read_consumers(const std::string& provider_uuid,
                               Callback<std::vector<std::string>> done) = 0;
+
+  // An instance or a migration. One request.
+  virtual void describe_consumer(const std::string& consumer, Callback<Consumer> done) = 0;
 
   // The UUID of the provider that has this name, in whichever tree; Errc::not_found. One request.
   virtual void find(const std::string& name, Callback<std::string> done) = 0;

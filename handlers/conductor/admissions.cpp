@@ -102,6 +102,15 @@ void Admissions::annotate(const PciAddress& address, const Assessment& assessmen
   if (next.stage == Stage::allocated && assessment.facts.instance) {
     next.instance = *assessment.facts.instance;
     next.instance_source = assessment.facts.instance_source.value_or(InstanceSource::allocation);
+    // Another one under the same tenant: it left, and came back.
+    next.provider = assessment.facts.provider.value_or(next.provider);
+  }
+  const bool of_its_tenant =
+      next.stage == Stage::allocated || assessment.facts.instance == next.consumer();
+  if (of_its_tenant) {
+    next.migration = assessment.facts.migration.value_or(next.migration);
+    next.project = assessment.facts.project.value_or(next.project);
+    next.user = assessment.facts.user.value_or(next.user);
   }
   if (next.stage != Stage::available && assessment.facts.arq) {
     next.arq = *assessment.facts.arq;

@@ -10,6 +10,7 @@
 #include "handlers/survey/device_kind.h"
 #include "handlers/survey/identity.h"
 #include "handlers/survey/observed.h"
+#include "handlers/survey/tenant.h"
 #include "handlers/survey/unseen.h"
 
 namespace reclaim {
@@ -68,6 +69,7 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
   const Record* record = device == nullptr || met_anew ? nullptr : &device->record;
   const LedgerEntry* line = know_standing(sighting, record);
   if (record != nullptr) know_what_was_seen(sighting);
+  if (record != nullptr) know_who_followed(sighting, *record);
   know_of_switches(sighting);
   auto assessment = reclaim::assess(sighting, record, line, context_.survey.host,
                                     context_.ports.clock.now().wall);
@@ -93,8 +95,8 @@ void Assessor::assess(const Sighting& seen, std::optional<std::uint64_t> epoch) 
     if (known != nullptr) device->record.epoch = std::max(device->record.epoch, known->epoch);
   }
   const auto& arq = sighting.holder ? sighting.holder : sighting.ended;
-  if (assessment->trigger == Trigger::allocation_seen && device->record.flow == Flow::cyborg &&
-      !assessment->facts.arq) {
+  if (assessment->trigger && begins_tenancy(*assessment->trigger) &&
+      device->record.flow == Flow::cyborg && !assessment->facts.arq) {
     assessment->facts.arq = "";
   }
   if (assessment->facts.arq) {
@@ -282,6 +284,23 @@ void Assessor::know_of_switches(Sighting& sighting) {
   sighting.disable_astray = std::any_of(seen_.begin(), seen_.end(), [&sighting](const auto& each) {
     return each.first != sighting.address && each.second.disable_astray;
   });
+}
+
+// Since when another consumer than the one on record has it, of which it is not known whose it is.
+void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
+  Seen& here = seen_[sighting.address];
+  if (record.stage != Stage::allocated || !sighting.view) return here.followed_by.clear();
+  if (sighting.view->free()) {
+    sighting.followed_by = here.followed_by;
+    return;
+  }
+  if (tenant_of(sighting, record) != Tenant::unknown) return here.followed_by.clear();
+  const std::string& consumer = sighting.view->consumers.front();
+  if (std::exchange(here.followed_by, consumer) != consumer) {
+    here.followed_since = context_.survey.began;
+    context_.want_survey(kMoveMs);
+  }
+  sighting.followed_for_ms = context_.survey.began.ms - here.followed_since.ms;
 }
 
 // Counts for one survey.

@@ -107,6 +107,9 @@ class Assessor final {
     bool met_anew = false;
     std::string mismatch_told;    // so that each is told once
     bool disable_astray = false;  // of Cyborg's, as the last survey saw
+    // Holds the device, or held it last, and it is not known whether it is another tenant.
+    std::string followed_by;
+    MonoMs followed_since;
     LastLook look;
   };
 
@@ -120,6 +123,7 @@ class Assessor final {
   void register_drive(const Sighting& sighting);
   const LedgerEntry* know_standing(Sighting& sighting, const Record* record) const;
   void know_of_switches(Sighting& sighting);
+  void know_who_followed(Sighting& sighting, const Record& record);
   void know_what_was_seen(Sighting& sighting);
   void note_in_ledger(const PciAddress& address, const Facts& facts);
   void say_mismatch(const PciAddress& address, const Assessment& assessment);

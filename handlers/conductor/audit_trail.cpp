@@ -5,7 +5,7 @@ namespace {
 
 bool tenancy_begins(const Record& before, const Update& update) {
   const Trigger on = update.row->on;
-  if (on != Trigger::allocation_seen && on != Trigger::released_taken) return false;
+  if (!begins_tenancy(on) && on != Trigger::released_taken) return false;
   // What is in error is looked at again and again while an instance has it.
   return before.stage != Stage::error || before.instance != update.record.instance ||
          before.tenancy_seen_at.ms == 0;
@@ -20,6 +20,9 @@ AuditEntry audit_entry(AuditEvent event, const Record& record, std::string detai
   entry.address = to_string(record.address);
   entry.serial = record.serial;
   entry.instance = record.instance;
+  entry.project = record.project;
+  entry.user = record.user;
+  entry.migration = record.migration;
   entry.detail = std::move(detail);
   entry.at = record.updated_at;
   return entry;
@@ -32,7 +35,8 @@ std::vector<AuditEntry> audit_of(const Record& before, const Update& update,
   if (!after.cleanable()) return entries;
   const std::string why(update.row->why);
   const Trigger on = update.row->on;
-  if (before.stage == Stage::allocated && after.stage != Stage::allocated) {
+  const bool passed_on = on == Trigger::passed_on;
+  if (before.stage == Stage::allocated && (after.stage != Stage::allocated || passed_on)) {
     entries.push_back(audit_entry(AuditEvent::tenancy_ended, before, why));
     entries.back().at = after.updated_at;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "handlers/conductor/policy_of.h"
+#include "handlers/survey/tenant.h"
 #include "state/ledger/trust.h"
 
 namespace reclaim {
@@ -337,6 +338,11 @@ void Conductor::look_around() {
   request.unsettled = std::exchange(unsettled_, {});
   request.ours = [this](const Sighting& sighting) { return is_ours(policies_, sighting); };
   request.unregistered = options_.registers();
+  request.asks = [this](const Sighting& sighting) {
+    const auto device = devices_.find(sighting.address);
+    const bool recorded = device != devices_.end() && !device->second.quarantined;
+    return asks_about(sighting, recorded ? &device->second.record : nullptr);
+  };
   std::map<PciAddress, std::uint64_t> epochs;
   for (const auto& [address, device] : devices_) {
     request.known.insert(address);

@@ -51,13 +51,13 @@ void LedgerGate::mark_dirty_then(const PciAddress& address, const Record& record
   // A line that an earlier release has not struck yet is older than its certificate, and would be
   // struck by it: new dirt needs a newer line. So does each tenancy, for Redis may lose the record
   // that tells it.
-  if (!enrolled && on != Trigger::allocation_seen && known != nullptr && line.dirty_durable &&
+  if (!enrolled && !begins_tenancy(on) && known != nullptr && line.dirty_durable &&
       is_dirty_since(*known, record.certificate_at)) {
     return next();
   }
   LedgerEntry entry = dirty_now(record);
   // Another tenant's data, or another drive: nothing that was begun before is this drive's erase.
-  if (enrolled || on == Trigger::allocation_seen) {
+  if (enrolled || begins_tenancy(on)) {
     entry.cleaning = CleaningOnLedger{};
     entry.accepted = enrolled;
   }

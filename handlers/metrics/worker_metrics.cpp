@@ -203,8 +203,9 @@ void WorkerMetrics::transition(const Record& record, const JournalEntry& entry) 
       entry.from != to_string(Stage::available)) {
     impl_->offered += 1;
   }
-  if (entry.trigger == to_string(Trigger::allocation_seen) &&
-      entry.detail.find(kNotKnownToBeClean) != std::string::npos) {
+  const bool given = entry.trigger == to_string(Trigger::allocation_seen) ||
+                     entry.trigger == to_string(Trigger::passed_on);
+  if (given && entry.detail.find(kNotKnownToBeClean) != std::string::npos) {
     impl_->counter(MetricId::dirty_allocated).Increment();
   }
 }

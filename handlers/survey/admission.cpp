@@ -52,16 +52,15 @@ void assess_bound(Assessment& out, const Record& record, const LedgerEntry* ledg
   const bool other_tenant = view.free() ? record.arq != sighting.holder->uuid
                                         : record.consumer() != view.consumers.front();
   out.facts.detail = who;
-  if (!view.free()) out.facts.name_tenant(view.consumers.front(), InstanceSource::allocation);
   out.reserve = !view.burned();
+  if (stage == Stage::allocated && !view.free()) return assess_tenant(out, record, sighting);
+  if (!view.free()) name_tenant(out.facts, sighting);
   if (stage == Stage::allocated) {
     if (!view.burned()) out.trigger = Trigger::reserved_dropped;
-    if (view.free()) {
-      out.waiting_for = fmt::format(
-          "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device "
-          "clean`",
-          who);
-    }
+    out.waiting_for = fmt::format(
+        "{} binds it, and Placement shows no allocation; if it is not in use, `reclaim device "
+        "clean`",
+        who);
     return;
   }
   if (stage == Stage::error) {
@@ -163,6 +162,7 @@ void assess_burned(Assessment& out, const Record& record, const LedgerEntry* led
                    const Sighting& sighting, const HostView& host) {
   if (record.stage == Stage::allocated) {
     out.trigger = Trigger::dirty_seen;
+    if (!sighting.followed_by.empty()) out.facts.migration = sighting.followed_by;
     return;
   }
   if (record.stage != Stage::available) return;
@@ -250,6 +250,7 @@ void assess_unreserved(Assessment& out, const Record& record, const LedgerEntry*
     out.trigger =
         record.stage == Stage::allocated ? Trigger::allocation_gone : Trigger::reserved_dropped;
     if (record.stage != Stage::allocated) out.facts.detail = record.waiting_for;
+    if (!sighting.followed_by.empty()) out.facts.migration = sighting.followed_by;
     return;
   }
   if (std::string why = changed_since_certified(record, sighting); !why.empty()) {
@@ -315,7 +316,7 @@ void assess_one(Assessment& out, const Record& base, const LedgerEntry* ledger,
   if (cyborg && (!view.free() || (sighting.holder && !stays_held(base, ledger, sighting)))) {
     assess_bound(out, base, ledger, sighting);
   } else if (!view.free()) {
-    assess_allocated(out, base, ledger, view);
+    assess_allocated(out, base, ledger, sighting);
   } else if (base.stage == Stage::available && sighting.drive && !sighting.drive->guest.empty()) {
     assess_guest(out, view, sighting.drive->guest);
   } else if (view.burned()) {

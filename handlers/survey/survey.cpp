@@ -187,6 +187,9 @@ void Surveyor::recall(const std::shared_ptr<Run>& run, const std::vector<std::st
     Sighting& sighting = run->survey.sightings[address];
     sighting.view = *view;
     sighting.remembered = true;
+    if (run->request.asks && run->request.asks(sighting)) {
+      run->to_read.emplace_back(address, row.uuid);
+    }
   }
   read_on(run);
 }
@@ -198,9 +201,12 @@ void Surveyor::read_on(const std::shared_ptr<Run>& run) {
   while (run->next < run->to_read.size() && run->under_way < kReadsAtOnce) {
     const auto [address, uuid] = run->to_read[run->next++];
     ++run->under_way;
+    if (run->survey.sightings[address].remembered) {
+      ask_on(run, address);
+      continue;
+    }
     providers_.read(uuid,
                     [this, run, at = address, id = uuid](Result<placement::ProviderView> view) {
-                      --run->under_way;
                       Sighting& sighting = run->survey.sightings[at];
                       if (view && sighting.rows.size() > 1) {
                         sighting.views.push_back(std::move(view).value());
@@ -211,9 +217,24 @@ void Surveyor::read_on(const std::shared_ptr<Run>& run) {
                         memory_.doubt_provider(id);
                         sighting.problem = view.error().what;
                       }
-                      read_on(run);
+                      ask_on(run, at);
                     });
   }
+}
+
+void Surveyor::ask_on(const std::shared_ptr<Run>& run, const PciAddress& address) {
+  const Sighting& sighting = run->survey.sightings[address];
+  const auto who = run->request.asks && sighting.view ? run->request.asks(sighting) : std::nullopt;
+  if (!who) {
+    --run->under_way;
+    return read_on(run);
+  }
+  providers_.describe_consumer(
+      *who, [this, run, address, consumer = *who](Result<placement::Consumer> told) {
+        auto& consumers = run->survey.sightings[address].consumers;
+        consumers[consumer] = told ? std::optional(std::move(told).value()) : std::nullopt;
+        ask_on(run, address);
+      });
 }
 
 }  // namespace reclaim

@@ -48,7 +48,9 @@ struct Sighting {
   std::vector<placement::ProviderView> views;
   std::optional<nvme::DriveFacts> drive;  // when the host shows such a function
   bool remembered = false;  // an earlier survey read it, and it stands (reading_memory.h)
-  std::string problem;      // why the provider could not be read this time
+  // Of those that SurveyRequest::asks named; no value: Placement did not answer.
+  std::map<std::string, std::optional<placement::Consumer>> consumers;
+  std::string problem;  // why the provider could not be read this time
 
   // The drive's counters were read by a claim, whose taking over reads the drive by itself.
   bool peeked = false;
@@ -74,6 +76,10 @@ struct Sighting {
   bool disable_astray = false;  // of another device of this host (handlers/survey/cyborg_remarks.h)
 
   DriveStanding standing;  // filled in by the conductor
+  // The consumer that followed the one on record, when it is not known yet whose it is: since when,
+  // while it holds the device, and who it was, when it is gone.
+  std::int64_t followed_for_ms = 0;
+  std::string followed_by;
 
   // Of its providers, those that choose a cleaning policy.
   [[nodiscard]] std::vector<std::string> policy_traits() const;
@@ -101,6 +107,8 @@ struct SurveyRequest {
   std::function<bool(const Sighting&)> ours;
   // Drives that no provider stands for are told too.
   bool unregistered = false;
+  // The consumer that Placement is to be asked of next, given what it has answered; none: no more.
+  std::function<std::optional<std::string>(const Sighting&)> asks;
 };
 
 // Remembers what it read, and asks again only for what may have changed. A remembered view decides
@@ -112,7 +120,8 @@ class Surveyor final {
            std::int64_t full_interval_ms);
 
   // Requests to Placement: those of list_tree_again, one for the consumers of the root where a
-  // remembered device has any, and those of read for every device that is looked at.
+  // remembered device has any, those of read for every device that is looked at, and one for each
+  // consumer that is asked of.
   void survey(const SurveyRequest& request, Callback<Survey> done);
 
   // To be read again with the next survey: what an instance or a migration has, and all.
@@ -127,6 +136,7 @@ class Surveyor final {
   void on_drives(const std::shared_ptr<Run>& run, std::vector<nvme::DriveFacts> drives);
   void recall(const std::shared_ptr<Run>& run, const std::vector<std::string>& on_root);
   void read_on(const std::shared_ptr<Run>& run);
+  void ask_on(const std::shared_ptr<Run>& run, const PciAddress& address);
   void fail(const std::shared_ptr<Run>& run, Error error);
 
   placement::Providers& providers_;

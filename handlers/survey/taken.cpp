@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "handlers/survey/tenant.h"
+
 namespace reclaim {
 namespace {
 
@@ -52,27 +54,73 @@ bool is_known_dirty(const Record& record, const LedgerEntry* ledger) {
 }
 
 void raise_alarm(Assessment& out, const Record& record, const std::string& who, bool reserved) {
-  const bool by_ledger = record.stage == Stage::available;
-  out.alarm =
-      fmt::format("bound by {} although it is {}: {}; {}", who,
-                  by_ledger ? "remembered as dirty" : to_string(device_state(record.stage)),
-                  kNotKnownToBeClean, reserved ? "it is reserved" : "it is reserved again now");
+  std::string why = fmt::format("it is {}", to_string(device_state(record.stage)));
+  if (record.stage == Stage::available) why = "it is remembered as dirty";
+  if (record.stage == Stage::allocated)
+    why = record.instance + " had it, and nobody erased it since";
+  out.alarm = fmt::format("bound by {} although {}: {}; {}", who, why, kNotKnownToBeClean,
+                          reserved ? "it is reserved" : "it is reserved again now");
   out.facts.detail = out.alarm;
   out.facts.last_error = out.alarm;
 }
 
+void name_tenant(Facts& facts, const Sighting& sighting) {
+  const std::string& consumer = sighting.view->consumers.front();
+  facts.name_tenant(consumer, InstanceSource::allocation);
+  const placement::Consumer* told = told_of(sighting, consumer);
+  if (told == nullptr || !told->holds) return;
+  facts.project = told->project;
+  facts.user = told->user;
+}
+
+void assess_tenant(Assessment& out, const Record& record, const Sighting& sighting) {
+  const std::string& consumer = sighting.view->consumers.front();
+  const bool burned = sighting.view->burned();
+  Facts tenant;
+  name_tenant(tenant, sighting);
+  switch (tenant_of(sighting, record)) {
+    case Tenant::moving:
+      out.facts.migration = consumer;
+      [[fallthrough]];
+    case Tenant::same:
+      if (consumer == record.instance || record.consumer().empty()) {
+        out.facts.name_tenant(consumer, InstanceSource::allocation);
+      }
+      if (record.project.empty()) out.facts.project = tenant.project;
+      if (record.user.empty()) out.facts.user = tenant.user;
+      break;
+    case Tenant::another:
+      out.facts.instance = tenant.instance;
+      out.facts.instance_source = tenant.instance_source;
+      out.facts.project = tenant.project;
+      out.facts.user = tenant.user;
+      out.trigger = Trigger::passed_on;
+      return raise_alarm(out, record, fmt::format("consumer {}", consumer), burned);
+    case Tenant::unknown:
+      out.waiting_for = fmt::format(
+          "consumer {} has it, and {} had it: Placement does not tell yet whether it is its "
+          "migration, or an instance that got the drive before it was erased",
+          consumer, record.instance);
+      break;
+  }
+  if (!burned) out.trigger = Trigger::reserved_dropped;
+}
+
 void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* ledger,
-                      const placement::ProviderView& view) {
+                      const Sighting& sighting) {
+  const placement::ProviderView& view = *sighting.view;
   const Stage stage = record.stage;
   const std::string& consumer = view.consumers.front();
-  out.facts.name_tenant(consumer, InstanceSource::allocation);
-  out.facts.detail = fmt::format("consumer {}", consumer);
   // Nova burns what it gives away; where it did not, nobody else must be given it.
   out.reserve = !view.burned() && stage != Stage::available;
+  if (stage == Stage::allocated) {
+    out.facts.detail = fmt::format("consumer {}", consumer);
+    return assess_tenant(out, record, sighting);
+  }
+  name_tenant(out.facts, sighting);
+  out.facts.detail = fmt::format("consumer {}", consumer);
   if (stage == Stage::available || stage == Stage::pending_cleaning || is_busy(stage)) {
     out.trigger = Trigger::allocation_seen;
-  } else if (stage == Stage::allocated && !view.burned()) {
-    out.trigger = Trigger::reserved_dropped;
   } else if (stage == Stage::error) {
     // Its erasure, if one was begun, is no longer what this drive's content follows from.
     if (record.erase_begun || record.consumer() != consumer) out.trigger = Trigger::allocation_seen;

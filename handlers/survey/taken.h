@@ -26,7 +26,13 @@ void raise_alarm(Assessment& out, const Record& record, const std::string& who, 
 
 // Nova's, with an allocation on its one provider.
 void assess_allocated(Assessment& out, const Record& record, const LedgerEntry* ledger,
-                      const placement::ProviderView& view);
+                      const Sighting& sighting);
+
+// Allocated on record, and in Placement still: by the same tenant, or by another (tenant.h).
+void assess_tenant(Assessment& out, const Record& record, const Sighting& sighting);
+
+// Its consumer, with project and user as far as they are told.
+void name_tenant(Facts& facts, const Sighting& sighting);
 
 // More than one provider stands for the address.
 void assess_several(Assessment& out, const Record& base, const LedgerEntry* ledger,

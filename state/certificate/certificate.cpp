@@ -20,8 +20,8 @@ Status check_schema(const rapidjson::Value& value) {
   if (!value.IsObject()) return Error{Errc::invalid, "the text is JSON, but not an object"};
   const Result<std::int64_t> schema = json::get_int(value, "schema");
   if (!schema.ok()) return schema.error();
-  if (*schema != kCertificateSchemaVersion) {
-    return Error{Errc::invalid, fmt::format("'schema' is {}, this version reads {}", *schema,
+  if (*schema < 1 || *schema > kCertificateSchemaVersion) {
+    return Error{Errc::invalid, fmt::format("'schema' is {}, this version reads 1 to {}", *schema,
                                             kCertificateSchemaVersion)};
   }
   return Ok{};
@@ -58,6 +58,9 @@ void visit_fields(Visit& visit, field::Of<Certificate> auto& certificate) {
   visit("sanitization_class", certificate.sanitization_class);
   visit("tool_version", certificate.tool_version);
   visit("instance_source", certificate.instance_source, sparse);  // younger, as `findings`
+  visit("migration", certificate.migration, sparse);              // of schema 2, and the next
+  visit("project", certificate.project, sparse);
+  visit("user", certificate.user, sparse);
   visit("capacity_bytes", certificate.capacity_bytes);
   visit("tags", certificate.tags, sparse);  // younger, and these
   visit("policies", certificate.policies, sparse);

@@ -27,6 +27,7 @@ constexpr std::array kRows{
     Row{S::available, T::restarted_resume, S::available, E::none, "nothing was under way"},
     Row{S::available, T::restarted_error, S::available, E::none, "nothing was under way"},
 
+    Row{S::allocated, T::passed_on, S::allocated, E::none, "another instance has it, and nobody erased it after the one before"},
     Row{S::allocated, T::dirty_seen, S::pending_cleaning, E::none, "the instance is gone and left it burned"},
     Row{S::allocated, T::reserved_dropped, S::allocated, E::reserve, "used by a tenant, so it must not be offered to another: reserve it"},
     Row{S::allocated, T::allocation_gone, S::pending_cleaning, E::reserve, "the tenant is gone, yet it is not reserved: reserve it, then clean it"},
@@ -342,16 +343,17 @@ constexpr auto kStageNames =
                              "restoring", "looking", "releasing", "confirming", "error");
 
 constexpr auto kTriggerNames = enum_names<Trigger::erases_exhausted>(
-    "allocation_seen", "allocation_gone", "dirty_seen", "reserved_dropped", "gone_uncleanable",
-    "unregistered_seen", "policy_unsatisfied", "admitted", "lock_refused", "guards_passed",
-    "guards_wait", "guards_failed", "still_burned", "still_burned_adopt", "placement_changed",
-    "placement_away", "step_done", "steps_done", "steps_verified", "step_failed", "baseline_taken",
-    "baseline_failed", "nothing_to_adopt", "erased", "erase_failed", "erase_unknown",
-    "erase_not_started", "verified", "verified_more", "verify_failed", "driver_restored",
-    "restore_failed", "look_ok", "look_changed", "release_withheld", "provider_anew", "released",
-    "released_taken", "released_unseen", "handed_over", "release_conflict", "release_unknown",
-    "release_refused", "still_reserved", "lock_lost", "restarted_resume", "restarted_error",
-    "operator_clean", "operator_abort", "operator_enrol", "operator_steps", "erases_exhausted");
+    "allocation_seen", "passed_on", "allocation_gone", "dirty_seen", "reserved_dropped",
+    "gone_uncleanable", "unregistered_seen", "policy_unsatisfied", "admitted", "lock_refused",
+    "guards_passed", "guards_wait", "guards_failed", "still_burned", "still_burned_adopt",
+    "placement_changed", "placement_away", "step_done", "steps_done", "steps_verified",
+    "step_failed", "baseline_taken", "baseline_failed", "nothing_to_adopt", "erased",
+    "erase_failed", "erase_unknown", "erase_not_started", "verified", "verified_more",
+    "verify_failed", "driver_restored", "restore_failed", "look_ok", "look_changed",
+    "release_withheld", "provider_anew", "released", "released_taken", "released_unseen",
+    "handed_over", "release_conflict", "release_unknown", "release_refused", "still_reserved",
+    "lock_lost", "restarted_resume", "restarted_error", "operator_clean", "operator_abort",
+    "operator_enrol", "operator_steps", "erases_exhausted");
 
 constexpr auto kDeviceStates = enum_names<DeviceState::error>(
     "available", "allocated", "pending_cleaning", "cleaning", "error");

@@ -41,6 +41,7 @@ inline constexpr std::size_t kStageCount = 15;
 
 enum class Trigger : std::uint8_t {
   allocation_seen,     // a consumer holds the provider
+  passed_on,           // another consumer holds it than the one on record, and nobody erased it
   allocation_gone,     // reserved = 0 and nobody holds it, where a tenancy was seen: missed burn
   dirty_seen,          // burned, unallocated, not held
   reserved_dropped,    // not available, yet reserved < total
@@ -93,7 +94,7 @@ enum class Trigger : std::uint8_t {
   operator_steps,    // the operator names clean steps, which its next cleaning begins with
   erases_exhausted,  // erased again and again without coming to a release
 };
-inline constexpr std::size_t kTriggerCount = 52;
+inline constexpr std::size_t kTriggerCount = 53;
 
 enum class EffectKind : std::uint8_t {
   none,
@@ -125,6 +126,11 @@ struct Row {
 
 // An operator's order, or a start's: said once, so that nothing finds it again if it is lost.
 [[nodiscard]] bool is_said_once(Trigger trigger);
+
+// Somebody has the device whose tenancy is not the one on record.
+[[nodiscard]] constexpr bool begins_tenancy(Trigger trigger) {
+  return trigger == Trigger::allocation_seen || trigger == Trigger::passed_on;
+}
 
 [[nodiscard]] DeviceState device_state(Stage stage);
 // In the middle of a cleaning: a lock and perhaps a claim are held.

@@ -155,6 +155,10 @@ struct Record {
   [[nodiscard]] std::string consumer() const {
     return instance_source == InstanceSource::allocation ? instance : std::string();
   }
+  // The consumer that followed the instance on the device, as that of its migration; empty: none.
+  std::string migration;
+  std::string project;  // of the consumer, as Placement says; empty: not told, and the next
+  std::string user;
   std::string request_id;  // of the order that led here
   WallMs tenancy_seen_at;  // an allocation was last seen; 0: never
   std::string arq;         // UUID of the ARQ that binds it, or did last; empty: none was heard of
@@ -238,7 +242,7 @@ struct Record {
 [[nodiscard]] Result<std::vector<std::string>> decode_words(std::string_view text);
 
 // The version of docs/certificate.schema.json.
-inline constexpr int kCertificateSchemaVersion = 1;
+inline constexpr int kCertificateSchemaVersion = 2;
 
 // The proof of one erasure (design "certificate"). Kept as a file and in Redis.
 struct Certificate {
@@ -258,6 +262,9 @@ struct Certificate {
   std::string provider;
   std::string instance;         // the tenancy it ends; empty when none was heard of
   std::string instance_source;  // an InstanceSource; empty: of a version that did not tell
+  std::string migration;        // the record's, and the next
+  std::string project;
+  std::string user;
   std::string request_id;
   std::string method;              // "sanitize_crypto"
   std::string sanitization_class;  // "purge" or "clear"

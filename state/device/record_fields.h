@@ -82,6 +82,9 @@ void visit_fields(Visit& visit, field::Of<Record> auto& record) {
   visit("last_error", record.last_error);
   visit("instance", record.instance);
   visit.text("instance_source", record.instance_source, parse_instance_source, younger);
+  visit("migration", record.migration, younger);
+  visit("project", record.project, younger);
+  visit("user", record.user, younger);
   visit("request_id", record.request_id);
   visit("tenancy_seen_at", record.tenancy_seen_at);
   visit("arq", record.arq, younger);

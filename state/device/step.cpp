@@ -17,6 +17,9 @@ void take(T& member, const std::optional<T>& fact) {
 void take_facts(Record& record, const Facts& facts) {
   take(record.instance, facts.instance);
   take(record.instance_source, facts.instance_source);
+  take(record.migration, facts.migration);
+  take(record.project, facts.project);
+  take(record.user, facts.user);
   take(record.flow, facts.flow);
   take(record.type, facts.type);
   take(record.by_steps, facts.by_steps);
@@ -169,7 +172,7 @@ void enter(Record& record, Stage from, const Row& row, const Facts& facts, WallM
       }
       break;
     case Stage::allocated:
-      if (on == Trigger::allocation_seen) {
+      if (begins_tenancy(on)) {
         record.held = false;
         record.clean_start = CleanStart::automatic;
         record.steps_ordered.clear();
@@ -279,7 +282,7 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
   // of what is on it now; and a device on offer may have had a tenant whom nobody saw.
   const bool another = event.facts.provider && *event.facts.provider != record.provider;
   const bool somebody_may_have_had_it =
-      event.trigger == Trigger::allocation_seen || event.trigger == Trigger::reserved_dropped;
+      begins_tenancy(event.trigger) || event.trigger == Trigger::reserved_dropped;
   // The claim that was not given up since tells that nobody else had the drive, whatever provider
   // stands for it.
   const bool kept = is_of_a_kept_erase(event.trigger);
@@ -290,9 +293,9 @@ std::optional<Update> step(const Record& record, const Event& event, WallMs now)
       event.trigger == Trigger::released_unseen) {
     next.handed_over = false;
   }
-  if (event.trigger == Trigger::allocation_seen) forget_tenancy(next);
+  if (begins_tenancy(event.trigger)) forget_tenancy(next);
   take_facts(next, event.facts);
-  if (event.trigger == Trigger::allocation_seen) {
+  if (begins_tenancy(event.trigger)) {
     next.tenancy_seen_at = now;
     next.accepted = false;  // as it was before this tenant
   }
@@ -352,6 +355,9 @@ bool same_but_progress(const Record& stored, Record ours) {
 void forget_tenancy(Record& record) {
   record.instance.clear();
   record.instance_source = InstanceSource::not_seen;
+  record.migration.clear();
+  record.project.clear();
+  record.user.clear();
   record.request_id.clear();
 }
 

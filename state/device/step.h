@@ -18,6 +18,9 @@ struct Facts {
   std::string detail;  // an error's text, numbers: for last_error, waiting_for and the journal
   std::optional<std::string> instance;
   std::optional<InstanceSource> instance_source;
+  std::optional<std::string> migration;
+  std::optional<std::string> project;
+  std::optional<std::string> user;
   std::optional<Flow> flow;
   std::optional<std::string> type;
   std::optional<bool> by_steps;

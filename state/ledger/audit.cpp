@@ -15,7 +15,7 @@
 namespace reclaim {
 namespace {
 
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kSchema = 2;
 constexpr std::size_t kTextBytesMax = std::size_t{64} * 1024;
 constexpr std::size_t kDetailBytesMax = 4096;
 
@@ -74,6 +74,9 @@ void visit_fields(Visit& visit, field::Of<AuditEntry> auto& entry) {
   visit("address", entry.address);
   visit("serial", entry.serial);
   visit("instance", entry.instance);
+  visit("project", entry.project, field::Rule::sparse);  // of schema 2, and the next two
+  visit("user", entry.user, field::Rule::sparse);
+  visit("migration", entry.migration, field::Rule::sparse);
   visit("detail", entry.detail);
   visit("public_key", entry.public_key);
   visit("key_id", entry.key_id, field::Rule::sparse);  // younger, and the next

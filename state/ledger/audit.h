@@ -41,6 +41,9 @@ struct AuditEntry {
   std::string key_id;               // SHA-256 of its DER form, of key_revoked
   std::uint64_t from_sequence = 0;  // of key_revoked: the first entry that the key does not prove
   WallMs at;
+  std::string project = {};  // of the instance, as Placement says; empty: not told, and the next
+  std::string user = {};
+  std::string migration = {};  // that followed the instance on the device; empty: none
   friend bool operator==(const AuditEntry&, const AuditEntry&) = default;
 };
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kTraitsLateMs = 100;  // it is on offer that long before 
 }  // namespace
 
 bool World::cyborg_writes() const {
-  return !options_.scripted && options_.seed >= kCyborgWritesFrom && options_.seed < kEndsToldFrom;
+  return !options_.scripted && options_.seed >= kCyborgWritesFrom && options_.seed < kTenantsFrom;
 }
 
 // Mostly nothing has changed, and nothing is written.

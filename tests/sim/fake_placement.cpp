@@ -135,6 +135,36 @@ void FakePlacement::read_inventories(const std::string& provider_uuid,
       std::move(done));
 }
 
+std::string FakePlacement::project_of(const std::string& consumer) const {
+  const auto project = projects_.find(consumer);
+  return project == projects_.end() ? "project-1" : project->second;
+}
+
+placement::Consumer FakePlacement::consumer_of(const std::string& consumer) const {
+  placement::Consumer told;
+  told.holds = elsewhere_.contains(consumer) || root_consumers_.contains(consumer);
+  for (const auto& [uuid, provider] : providers_) {
+    const auto& has = provider.consumers;
+    told.holds = told.holds || std::find(has.begin(), has.end(), consumer) != has.end();
+  }
+  if (!told.holds) return told;
+  told.project = project_of(consumer);
+  told.user = "user-of-" + told.project;
+  return told;
+}
+
+void FakePlacement::describe_consumer(const std::string& consumer,
+                                      Callback<placement::Consumer> done) {
+  requests_.consumer += 1;
+  if (tells_consumers_at_once) return done(consumer_of(consumer));
+  scheduler_.answer(faults_.delay_ms(rng_), [this, consumer, done = std::move(done)]() mutable {
+    Result<placement::Consumer> result = Error{Errc::unavailable, "Placement is away"};
+    if (!away_ && !rng_.chance(faults_.placement_away)) result = consumer_of(consumer);
+    scheduler_.answer(faults_.delay_ms(rng_),
+                      [done = std::move(done), result = std::move(result)] { done(result); });
+  });
+}
+
 void FakePlacement::find(const std::string& name, Callback<std::string> done) {
   watched<std::string>(
       [this, name]() -> Result<std::string> {
@@ -294,6 +324,9 @@ void FakePlacement::hand_over(const std::string& uuid, const std::string& from,
                               const std::string& to) {
   Provider& provider = providers_.at(uuid);
   std::replace(provider.consumers.begin(), provider.consumers.end(), from, to);
+  projects_[to] = project_of(from);
+  elsewhere_.erase(to);
+  elsewhere_.insert(from);
   moved(provider);
   if (root_consumers_.erase(from) == 0) return;
   root_consumers_.insert(to);

@@ -37,6 +37,7 @@ class FakePlacement final : public placement::Providers {
                         Callback<std::vector<placement::Inventory>> done) override;
   void read_consumers(const std::string& provider_uuid,
                       Callback<std::vector<std::string>> done) override;
+  void describe_consumer(const std::string& consumer, Callback<placement::Consumer> done) override;
   void find(const std::string& name, Callback<std::string> done) override;
   void set_reserved(const placement::ProviderView& view, std::int64_t reserved,
                     Callback<placement::ProviderView> done) override;
@@ -50,8 +51,14 @@ class FakePlacement final : public placement::Providers {
   bool remove(const std::string& uuid);  // refused while allocated
   bool allocate(const std::string& uuid, const std::string& consumer);
   void deallocate(const std::string& uuid, const std::string& consumer);
-  // A migration: what the one has here the other has from now on.
+  // A migration: what the one has here the other has from now on. The one has a place elsewhere,
+  // unless leaves_elsewhere() says that the scheduler found none, or has not yet.
   void hand_over(const std::string& uuid, const std::string& from, const std::string& to);
+  void leaves_elsewhere(const std::string& consumer) { elsewhere_.erase(consumer); }
+  void comes_elsewhere(const std::string& consumer) { elsewhere_.insert(consumer); }
+  void is_of_project(const std::string& consumer, const std::string& project) {
+    projects_[consumer] = project;
+  }
   void set_reserved_by(Offered who, const std::string& uuid, std::int64_t reserved);
   void touch(const std::string& uuid);  // something moved the generation
   [[nodiscard]] Provider* find(const std::string& uuid);
@@ -63,8 +70,9 @@ class FakePlacement final : public placement::Providers {
   void set_away(bool away) { away_ = away; }
   void set_read_only(bool read_only) { read_only_ = read_only; }  // our role may only read
   [[nodiscard]] bool away() const { return away_ || read_only_; }
-  std::int64_t listing_takes_ms = 0;  // beside what the faults bring
-  double beside_root = 0.1;           // how many instances have nothing of the root
+  std::int64_t listing_takes_ms = 0;     // beside what the faults bring
+  bool tells_consumers_at_once = false;  // who one is: without a draw
+  double beside_root = 0.1;              // how many instances have nothing of the root
   std::string root_uuid = "00000000-0000-4000-8000-000000000001";
 
   std::function<void(const placement::ProviderView&)> on_asked;  // each write, as it is sent
@@ -85,12 +93,15 @@ class FakePlacement final : public placement::Providers {
   struct Requests {
     int list_tree = 0;
     int consumers = 0;
+    int consumer = 0;  // what one has
     int read = 0;
     int set_reserved = 0;
     int watch = 0;             // by read_inventories and find
     int watching = 0;          // of these, still to be answered,
     int watching_at_most = 0;  // and how many there ever were at a time
-    [[nodiscard]] int total() const { return list_tree + consumers + read + set_reserved + watch; }
+    [[nodiscard]] int total() const {
+      return list_tree + consumers + consumer + read + set_reserved + watch;
+    }
   };
   [[nodiscard]] const Requests& requests() const { return requests_; }
 
@@ -103,6 +114,8 @@ class FakePlacement final : public placement::Providers {
   // A request of the close watch: begun, and answered.
   template <typename T>
   void watched(std::function<Result<T>()> look, Callback<T> done);
+  [[nodiscard]] std::string project_of(const std::string& consumer) const;
+  [[nodiscard]] placement::Consumer consumer_of(const std::string& consumer) const;
   Result<placement::ProviderView> make(const placement::NewDevice& device);
   Status write(const placement::ProviderView& view, std::int64_t reserved);
   void moved(Provider& provider);
@@ -121,7 +134,9 @@ class FakePlacement final : public placement::Providers {
   std::map<std::string, Provider> providers_;
   std::int64_t root_generation_ = 1;
   std::int64_t root_modified_s_ = 0;
-  std::set<std::string> root_consumers_;              // instances have their processors of the root
+  std::set<std::string> root_consumers_;         // instances have their processors of the root
+  std::set<std::string> elsewhere_;              // consumers that have a place on another host
+  std::map<std::string, std::string> projects_;  // of consumers that have another than the first
   std::map<std::string, std::string> cyborgs_uuids_;  // by name
   std::map<std::string, std::int64_t> offered_ms_;    // by name
   Requests requests_;

@@ -49,6 +49,7 @@ World::World(const WorldOptions& options)
   conductor_options.boot_id = "boot-1";
   conductor_options.version = "sim";
   prompt_ = faults.prompt();
+  placement.tells_consumers_at_once = !options.scripted && !has_tenants();
   if (!options.scripted) {
     conductor_options.cleanings_max = static_cast<std::size_t>(rng.between(1, 3));
     moment_ = rng.chance(0.4) ? 0.0 : 0.2 * static_cast<double>(rng.below(100)) / 100.0;

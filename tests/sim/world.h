@@ -128,6 +128,10 @@ inline constexpr std::uint64_t kCyborgWritesFrom = 5'000'000'000'000'000ULL;
 // it is, and workers die between an erase and its release.
 inline constexpr std::uint64_t kEndsToldFrom = 8'000'000'000'000'000ULL;
 
+// Drives go unerased from one tenant to the next while no worker runs, and tenants move as Nova
+// moves them, with what comes in between. Before, Placement tells at once who a consumer is.
+inline constexpr std::uint64_t kTenantsFrom = 6'000'000'000'000'000ULL;
+
 [[nodiscard]] constexpr bool has_disowns(std::uint64_t seed) {
   return seed >= kDisownsFrom && seed < kCyborgWritesFrom;
 }
@@ -245,6 +249,11 @@ class World final {
   [[nodiscard]] bool is_bound_by_hand(const Slot& slot) const;
   [[nodiscard]] std::string check_cyborg_touch(const Slot& slot, const Drive& drive);
   [[nodiscard]] static std::string unsettled_cyborg(const Slot& slot, const Record& record);
+
+  // nova_moves.cpp
+  [[nodiscard]] bool has_tenants() const {
+    return !options_.scripted && options_.seed >= kTenantsFrom && options_.seed < kEndsToldFrom;
+  }
 
   // cyborg_writes.cpp
   [[nodiscard]] bool cyborg_writes() const;

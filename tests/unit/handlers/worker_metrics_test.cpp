@@ -80,6 +80,10 @@ TEST_F(WorkerMetricsTest, WhatIsAlarmingIsCountedFromZero) {
   EXPECT_THAT(metrics.text(totals, {}), HasSubstr("reclaim_dirty_offered_total{host=\"c1\"} 3\n"));
   EXPECT_THAT(metrics.text(totals, {}),
               HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 1\n"));
+  moves(Stage::allocated, Trigger::passed_on, Stage::allocated, "",
+        fmt::format("bound by consumer Y: {}", kNotKnownToBeClean));
+  EXPECT_THAT(metrics.text(totals, {}),
+              HasSubstr("reclaim_dirty_allocated_total{host=\"c1\"} 2\n"));
 }
 
 TEST_F(WorkerMetricsTest, WearIsThatOfTheLastHealthStep) {

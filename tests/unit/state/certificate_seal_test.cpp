@@ -147,7 +147,12 @@ TEST_F(SealTest, TheSchemaIsHeldAgainstTheCertificate) {
   EXPECT_THAT(
       changed(findings, R"("findings":{"nvme.check_health":[{"surface":"wear"}]})").error().what,
       HasSubstr("'/findings/nvme.check_health/0'"));
-  EXPECT_TRUE(changed("\"schema\":1", "\"more\":true,\"schema\":1").ok());
+  EXPECT_TRUE(changed("\"schema\":2", "\"more\":true,\"schema\":2").ok());
+  EXPECT_TRUE(changed("\"schema\":2", "\"schema\":1").ok());
+  EXPECT_FALSE(changed("\"schema\":2", "\"schema\":3").ok());
+  EXPECT_TRUE(changed("\"flow\":", R"("project":"p","user":"u","migration":"m","flow":)").ok());
+  EXPECT_THAT(changed("\"flow\":", R"("project":"","flow":)").error().what,
+              HasSubstr("'/project'"));
 }
 
 TEST_F(SealTest, WhatIsNestedTooDeepIsRefused) {

@@ -94,11 +94,16 @@ TEST(Certificate, EveryMissingMemberIsNamed) {
   EXPECT_EQ(members, 23);
 }
 
-TEST(Certificate, AnotherSchemaIsRefused) {
+TEST(Certificate, AnEarlierSchemaIsReadAndALaterOneRefused) {
   std::string text = encode_certificate(sample());
-  text.replace(text.find("\"schema\":1"), 10, "\"schema\":2");
+  const std::size_t version = text.find("\"schema\":2") + 9;
+  text[version] = '1';
+  EXPECT_TRUE(decode_certificate(text).ok());
+  text[version] = '3';
   EXPECT_EQ(decode_certificate(text).error().what,
-            "this is not a whole certificate: 'schema' is 2, this version reads 1");
+            "this is not a whole certificate: 'schema' is 3, this version reads 1 to 2");
+  text[version] = '0';
+  EXPECT_FALSE(decode_certificate(text).ok());
 }
 
 TEST(Certificate, IsBoundedInSizeAndDepth) {

@@ -423,15 +423,38 @@ TEST(Step, NobodyIsKnownToHaveHadItLastUnlessTheFactsSaySo) {
   EXPECT_EQ(step(record, Event{Trigger::look_changed, 0, {}}, WallMs{9})->record.instance, "");
 }
 
+TEST(Step, WhatIsPassedOnIsAnotherTenancy) {
+  Record record = at(Stage::allocated);
+  record.instance = "the one before";
+  record.migration = "its migration";
+  record.project = "its project";
+  record.tenancy_seen_at = WallMs{3};
+  Facts facts;
+  facts.name_tenant("the next", InstanceSource::allocation);
+  const auto next = step(record, Event{Trigger::passed_on, 0, facts}, WallMs{9});
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->record.stage, Stage::allocated);
+  EXPECT_EQ(next->record.instance, "the next");
+  EXPECT_EQ(next->record.migration, "");
+  EXPECT_EQ(next->record.project, "");
+  EXPECT_EQ(next->record.tenancy_seen_at.ms, 9);
+}
+
 TEST(Step, ATenancyThatIsSeenTellsNothingOfTheOneBefore) {
   Record record = at(Stage::available);
   record.instance = "the one before";
   record.instance_source = InstanceSource::allocation;
+  record.migration = "its migration";
+  record.project = "its project";
+  record.user = "its user";
   record.request_id = "req-before";
   const auto bound = step(record, Event{Trigger::allocation_seen, 0, {}}, WallMs{9});
   EXPECT_EQ(bound->record.instance, "");
   EXPECT_EQ(bound->record.instance_source, InstanceSource::not_seen);
   EXPECT_EQ(bound->record.request_id, "");
+  EXPECT_EQ(bound->record.migration, "");
+  EXPECT_EQ(bound->record.project, "");
+  EXPECT_EQ(bound->record.user, "");
   Facts facts;
   facts.name_tenant("the next", InstanceSource::arq);
   const auto next = step(record, Event{Trigger::allocation_seen, 0, facts}, WallMs{9});

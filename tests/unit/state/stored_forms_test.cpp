@@ -50,6 +50,9 @@ Record full_record() {
   record.last_error = "e";
   record.instance = "i1";
   record.instance_source = InstanceSource::arq;
+  record.migration = "m1";
+  record.project = "pr1";
+  record.user = "us1";
   record.request_id = "req";
   record.tenancy_seen_at = kAt;
   record.arq = "arq1";
@@ -145,6 +148,7 @@ TEST(StoredForms, ARecord) {
       "last_error=e\n"
       "maintenance=false\n"
       "managed=false\n"
+      "migration=m1\n"
       "model=a\"b\\\n"
       "\xC3\xA9\n"
       "plan=[{\"interface\":\"nvme\",\"step\":\"erase\",\"priority\":-1,\"args\":{\"n\":1,"
@@ -156,6 +160,7 @@ TEST(StoredForms, ARecord) {
       "progress=37.5\n"
       "progress_eta_s=-1\n"
       "progress_message=burning\n"
+      "project=pr1\n"
       "provider=p1\n"
       "provider_name=pn\n"
       "release_generation=17\n"
@@ -178,6 +183,7 @@ TEST(StoredForms, ARecord) {
       "{\"stage\":\"erasing\",\"at\":\"2025-11-20T21:22:45.000Z\"}]\n"
       "type=NVME\n"
       "updated_at=2025-11-20T21:22:45.000Z\n"
+      "user=us1\n"
       "uuid=u1\n"
       "vendor_id=144d\n"
       "verification={}\n"
@@ -226,6 +232,7 @@ TEST(StoredForms, ARecord) {
             "last_error=\n"
             "maintenance=false\n"
             "managed=true\n"
+            "migration=\n"
             "model=\n"
             "plan=[]\n"
             "planned_stop=false\n"
@@ -234,6 +241,7 @@ TEST(StoredForms, ARecord) {
             "progress=0.0\n"
             "progress_eta_s=-1\n"
             "progress_message=\n"
+            "project=\n"
             "provider=\n"
             "provider_name=\n"
             "release_generation=-1\n"
@@ -253,6 +261,7 @@ TEST(StoredForms, ARecord) {
             "timeline=[]\n"
             "type=NVME\n"
             "updated_at=\n"
+            "user=\n"
             "uuid=\n"
             "vendor_id=\n"
             "verification=\n"
@@ -372,6 +381,9 @@ Certificate full_certificate() {
   out.provider = "p1";
   out.instance = "i1";
   out.instance_source = "arq";
+  out.migration = "m1";
+  out.project = "pr1";
+  out.user = "us1";
   out.request_id = "req";
   out.method = "sanitize_crypto";
   out.sanitization_class = "purge";
@@ -386,19 +398,21 @@ Certificate full_certificate() {
 
 TEST(StoredForms, ACertificate) {
   EXPECT_EQ(encode_certificate(full_certificate()),
-            "{\"schema\":1,\"id\":\"5b9c2e0e-7c0e-4d0e-9d55-0c5a8e1f7a31\",\"host\":\"h1\","
+            "{\"schema\":2,\"id\":\"5b9c2e0e-7c0e-4d0e-9d55-0c5a8e1f7a31\",\"host\":\"h1\","
             "\"address\":\"0000:c1:00.1\",\"device_uuid\":\"u1\",\"flow\":\"nova\",\"vendor_id\":"
             "\"144d\",\"product_id\":\"a80a\",\"model\":\"a\\\"b\\\\\\n\xC3\xA9\",\"serial\":\"X?"
             "Y\",\"firmware\":\"FW\",\"provider\":\"p1\",\"instance\":\"i1\",\"request_id\":"
             "\"req\",\"method\":\"sanitize_crypto\",\"sanitization_class\":\"purge\",\"tool_"
-            "version\":\"1.0\",\"instance_source\":\"arq\",\"capacity_bytes\":18446744073709551615,"
+            "version\":\"1.0\",\"instance_source\":\"arq\",\"migration\":\"m1\",\"project\":"
+            "\"pr1\",\"user\":\"us1\","
+            "\"capacity_bytes\":18446744073709551615,"
             "\"evidence\":{\"b\":1,\"a\":[true]},\"verification\":\"not "
             "JSON\",\"findings\":\"\",\"started_at\":\"2025-11-20T21:22:44.123Z\",\"verified_at\":"
             "\"\",\"released_at\":\"2025-11-20T21:22:45.000Z\",\"timeline\":[{\"stage\":"
             "\"guarding\",\"at\":\"2025-11-20T21:22:44.123Z\"}]}");
   EXPECT_EQ(
       encode_certificate(Certificate{}),
-      "{\"schema\":1,\"id\":\"\",\"host\":\"\",\"address\":\"\",\"device_uuid\":\"\",\"flow\":\"\","
+      "{\"schema\":2,\"id\":\"\",\"host\":\"\",\"address\":\"\",\"device_uuid\":\"\",\"flow\":\"\","
       "\"vendor_id\":\"\",\"product_id\":\"\",\"model\":\"\",\"serial\":\"\",\"firmware\":\"\","
       "\"provider\":\"\",\"instance\":\"\",\"request_id\":\"\",\"method\":\"\",\"sanitization_"
       "class\":\"\",\"tool_version\":\"\",\"capacity_bytes\":0,\"evidence\":\"\",\"verification\":"
@@ -410,12 +424,12 @@ TEST(StoredForms, AnAuditEntry) {
       "id", AuditEvent::key_endorsed, "h1", "0000:c1:00.1", "s", "i1", kOdd, "pem", "", 0, kAt};
   EXPECT_EQ(
       encode_audit(entry),
-      "{\"schema\":1,\"id\":\"id\",\"event\":\"key_endorsed\",\"host\":\"h1\",\"address\":\"0000:"
+      "{\"schema\":2,\"id\":\"id\",\"event\":\"key_endorsed\",\"host\":\"h1\",\"address\":\"0000:"
       "c1:00.1\",\"serial\":\"s\",\"instance\":\"i1\",\"detail\":\"a\\\"b\\\\\\n\xC3\xA9\","
       "\"public_key\":\"pem\",\"at\":\"2025-11-20T21:22:44.123Z\"}");
   EXPECT_EQ(*decode_audit(encode_audit(entry)), entry);
   EXPECT_EQ(encode_audit(AuditEntry{}),
-            "{\"schema\":1,\"id\":\"\",\"event\":\"tenancy_seen\",\"host\":\"\",\"address\":\"\","
+            "{\"schema\":2,\"id\":\"\",\"event\":\"tenancy_seen\",\"host\":\"\",\"address\":\"\","
             "\"serial\":\"\",\"instance\":\"\",\"detail\":\"\",\"public_key\":\"\",\"at\":\"1970-"
             "01-01T00:00:00.000Z\"}");
   AuditEntry revocation;
@@ -423,10 +437,21 @@ TEST(StoredForms, AnAuditEntry) {
   revocation.key_id = "91ab";
   revocation.from_sequence = 7;
   EXPECT_EQ(encode_audit(revocation),
-            "{\"schema\":1,\"id\":\"\",\"event\":\"key_revoked\",\"host\":\"\",\"address\":\"\","
+            "{\"schema\":2,\"id\":\"\",\"event\":\"key_revoked\",\"host\":\"\",\"address\":\"\","
             "\"serial\":\"\",\"instance\":\"\",\"detail\":\"\",\"public_key\":\"\",\"key_id\":"
             "\"91ab\",\"from_sequence\":7,\"at\":\"1970-01-01T00:00:00.000Z\"}");
   EXPECT_EQ(*decode_audit(encode_audit(revocation)), revocation);
+  AuditEntry tenancy;
+  tenancy.instance = "i1";
+  tenancy.project = "pr1";
+  tenancy.user = "us1";
+  tenancy.migration = "m1";
+  EXPECT_EQ(
+      encode_audit(tenancy),
+      "{\"schema\":2,\"id\":\"\",\"event\":\"tenancy_seen\",\"host\":\"\",\"address\":\"\","
+      "\"serial\":\"\",\"instance\":\"i1\",\"project\":\"pr1\",\"user\":\"us1\",\"migration\":"
+      "\"m1\",\"detail\":\"\",\"public_key\":\"\",\"at\":\"1970-01-01T00:00:00.000Z\"}");
+  EXPECT_EQ(*decode_audit(encode_audit(tenancy)), tenancy);
 }
 
 LedgerEntry full_entry() {
