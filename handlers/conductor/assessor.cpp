@@ -297,9 +297,10 @@ void Assessor::know_who_followed(Sighting& sighting, const Record& record) {
   if (tenant_of(sighting, record) != Tenant::unknown) return here.followed_by.clear();
   const std::string& consumer = sighting.view->consumers.front();
   if (std::exchange(here.followed_by, consumer) != consumer) {
-    here.followed_since = context_.survey.began;
+    here.followed_since = context_.ports.clock.now().mono;
     context_.want_survey(kMoveMs);
   }
+  // What this survey was told is of its beginning, or later.
   sighting.followed_for_ms = context_.survey.began.ms - here.followed_since.ms;
 }
 

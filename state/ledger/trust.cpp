@@ -93,8 +93,7 @@ Record confirmed_by(const LedgerEntry* known, Record record,
   if (!known->enrolment.empty()) record.enrolment = known->enrolment;
   if (record.epoch < known->epoch) {
     record.epoch = known->epoch;
-    record.instance.clear();
-    record.request_id.clear();
+    forget_tenancy(record);
   }
   return record;
 }

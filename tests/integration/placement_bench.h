@@ -105,6 +105,10 @@ class PlacementBench final : public LoopBench {
   Result<placement::ProviderView> read(const std::string& uuid) {
     return wait<placement::ProviderView>([&](auto done) { client_->read(uuid, std::move(done)); });
   }
+  Result<placement::Consumer> describe(const std::string& consumer) {
+    return wait<placement::Consumer>(
+        [&](auto done) { client_->describe_consumer(consumer, std::move(done)); });
+  }
   Result<placement::ProviderView> set_reserved(const placement::ProviderView& view,
                                                std::int64_t reserved) {
     return wait<placement::ProviderView>(

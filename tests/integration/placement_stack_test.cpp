@@ -223,6 +223,43 @@ TEST_F(PlacementStack, AnAllocationMeanwhileIsAConflict) {
   EXPECT_EQ(bench.set_reserved(*allocated, 0).error().code, Errc::refused);
 }
 
+// What tells a tenant who moves from one who left (handlers/survey/tenant.h).
+TEST_F(PlacementStack, AMigrationHasItsInstancesAllocationAndProjectAndNoTypeTellsIt) {
+  const std::string instance = "51111111-1111-4111-8111-111111111111";
+  const std::string migration = "52222222-2222-4222-8222-222222222222";
+  const auto device = stack_->register_device("move-host", "0000:01:00.0",
+                                              {"--one-time-use", "--allocate", instance});
+  ASSERT_TRUE(device.ok());
+  PlacementBench bench(options("move-host"));
+  const placement::Consumer tenant{true, "demo", "demo"};
+  const auto before = bench.read(device->provider_uuid);
+  EXPECT_THAT(before->consumers, ElementsAre(instance));
+  EXPECT_EQ(*bench.describe(instance), tenant);
+  EXPECT_EQ(*bench.describe(migration), placement::Consumer{});
+
+  ASSERT_TRUE(stack_->run("move", {"--consumer", instance, "--to", migration}).ok());
+  const auto moved = bench.read(device->provider_uuid);
+  EXPECT_THAT(moved->consumers, ElementsAre(migration));
+  EXPECT_EQ(moved->uuid, before->uuid);
+  EXPECT_EQ(*bench.describe(migration), tenant);
+  EXPECT_EQ(*bench.describe(instance), placement::Consumer{})
+      << "until the scheduler has another place";
+  const auto typed = bench.send({"GET",
+                                 stack_->endpoint("placement_url") + "/allocations/" + migration,
+                                 {{"X-Auth-Token", bench.transport().last_token()},
+                                  {"OpenStack-API-Version", "placement 1.38"}},
+                                 ""});
+  ASSERT_TRUE(typed.ok());
+  EXPECT_THAT(typed->body, HasSubstr(R"("consumer_type": "unknown")"));
+
+  ASSERT_TRUE(stack_
+                  ->register_device("move-elsewhere", "0000:01:00.0",
+                                    {"--one-time-use", "--allocate", instance})
+                  .ok());
+  EXPECT_TRUE(bench.describe(instance)->holds);
+  EXPECT_EQ(bench.describe("instance 1").error().code, Errc::invalid);
+}
+
 TEST_F(PlacementStack, AProviderThatIsGoneIsNotFound) {
   PlacementBench bench(options("h"));
   const std::string nobody = "00000000-0000-4000-8000-000000000000";

@@ -13,6 +13,8 @@ namespace {
 // Placement answers.
 constexpr std::int64_t kReserveWithinMs = 600'000;
 constexpr std::int64_t kUnfitWithinMs = 300'000;
+// Whose tenancy it is, while the worker runs and everything answers promptly.
+constexpr std::int64_t kNamedWithinMs = 300'000;
 
 }  // namespace
 
@@ -52,6 +54,7 @@ void World::wire_checks() {
     if (from && *from == Stage::available && ordered && !is_surely_held(record.address)) {
       slot_at(record.address).held = slot_at(record.address).reserved_by_hand = false;
     }
+    if (has_tenants()) check_tenant(record, entry);
     check_saved(record);
     check_disowned(record, entry.trigger);
   };
@@ -357,7 +360,7 @@ void World::check_ends(bool wrong, std::int64_t& since_ms, std::int64_t limit_ms
   }
   if (since_ms == 0) since_ms = scheduler.now_ms();
   if (scheduler.now_ms() - since_ms > limit_ms) {
-    fail(fmt::format("{}, and not reserved in {} s", what, limit_ms / 1000));
+    fail(fmt::format("{}, and that has not ended in {} s", what, limit_ms / 1000));
   }
 }
 
@@ -374,6 +377,10 @@ void World::check_offered() {
                          slot.is_drive && drive_of(slot).owner != 0 &&
                          disk.entries.contains(slot.address) &&
                          disk.entries.at(slot.address).dirty && !slot.swapped;
+    check_ends(has_tenants() && prompt_ && is_misnamed(slot), slot.misnamed_since_ms,
+               kNamedWithinMs,
+               fmt::format("{} has got {}, and the record names another", slot.instance,
+                           to_string(slot.address)));
     check_ends(offered, slot.offered_dirty_since_ms, kReserveWithinMs,
                fmt::format("{} is dirty, offered again by Nova", to_string(slot.address)));
   }

@@ -56,6 +56,10 @@ class FakePlacement final : public placement::Providers {
   void hand_over(const std::string& uuid, const std::string& from, const std::string& to);
   void leaves_elsewhere(const std::string& consumer) { elsewhere_.erase(consumer); }
   void comes_elsewhere(const std::string& consumer) { elsewhere_.insert(consumer); }
+  void delete_consumer(const std::string& consumer) {
+    root_consumers_.erase(consumer);
+    elsewhere_.erase(consumer);
+  }
   void is_of_project(const std::string& consumer, const std::string& project) {
     projects_[consumer] = project;
   }

@@ -11,7 +11,10 @@ void World::nova_allocates(Slot& slot) {
   const std::string consumer = fmt::format("instance-{}", next_tenancy_);
   if (provider == nullptr || !placement.allocate(provider->row.uuid, consumer)) return;
   slot.tenancy = next_tenancy_++;
-  slot.consumer = consumer;
+  slot.consumer = slot.instance = consumer;
+  if (has_tenants()) {
+    placement.is_of_project(consumer, fmt::format("project-{}", rng.below(2)));
+  }
   slot.phase = Phase::claimed;
   slot.given = true;
   slot.own_serial.clear();
@@ -88,6 +91,7 @@ void World::nova_deallocates(Slot& slot) {
     // Nobody has burned it: whoever offers it now answers for what is on it.
     if (slot.cyborg && provider->inventory.reserved == 0) provider->offered = Offered::by_nova;
   }
+  if (has_tenants()) placement.delete_consumer(slot.instance);
   slot.taken_ms = 0;
   say(fmt::format("nova: {} leaves {}", slot.consumer, to_string(slot.address)));
   slot.phase = Phase::none;
@@ -98,7 +102,9 @@ void World::nova_ends(Slot& slot) {
   if (rng.chance(0.1) && !drive.running && slot.is_drive)
     write_media(drive, slot.tenancy, rng.next() | 1U);
   Provider* provider = provider_of(slot);
-  if (!slot.cyborg && rng.chance(0.1) && provider != nullptr) {
+  if (has_tenants()) {
+    if (nova_moves(slot)) return;
+  } else if (!slot.cyborg && rng.chance(0.1) && provider != nullptr) {
     // A migration: the allocation goes by another name from now on.
     const std::string migration = fmt::format("migration-{}", slot.tenancy);
     placement.hand_over(provider->row.uuid, slot.consumer, migration);
@@ -158,14 +164,17 @@ void World::nova_tick(std::size_t index) {
         break;
       }
       nova_boots(slot);
-      next_ms = quiet_ ? 1'000 : rng.between(1'000, 200'000);
+      next_ms = quiet_ ? 1'000 : rng.between(1'000, has_tenants() ? 600'000 : 200'000);
       break;
     case Phase::running:
       nova_ends(slot);
       next_ms = rng.between(0, 3'000);
       if (slot.phase == Phase::ghost && rng.chance(0.5)) next_ms = rng.between(0, 120'000);
+      if (has_tenants() && slot.phase == Phase::running && !quiet_)
+        next_ms = rng.between(0, 200'000);
       break;
     case Phase::unplugged:
+      if (has_tenants() && nova_passes_on(slot)) break;
       nova_deallocates(slot);
       notify(false);
       break;

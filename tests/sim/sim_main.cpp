@@ -254,15 +254,16 @@ int main(int argc, char** argv) {
     } else if (arg == "--fresh" && i + 1 < argc) {
       const std::uint64_t base = fresh_base(arg + " " + argv[i + 1]);
       const std::uint64_t count = limited(std::strtoull(argv[++i], nullptr, 10));
-      // Every third has an operator with clean steps of his own, half of these devices that are no
-      // drives; in every sixth Cyborg writes to Placement, in another sixth an operator disowns
-      // devices and names clean steps, in another one Nova names what it is about to delete.
-      const std::uint64_t own = count / 6;
-      for (const auto& [first, many] : {std::pair(base, count - 5 * own),
+      // A seventh each: an operator has clean steps of his own; some devices are no drives; Cyborg
+      // writes to Placement; an operator disowns devices and names clean steps; drives go from one
+      // tenant to the next; Nova names what it is about to delete.
+      const std::uint64_t own = count / 7;
+      for (const auto& [first, many] : {std::pair(base, count - 6 * own),
                                         {base + reclaim::sim::kOwnStepsFrom, own},
                                         {base + reclaim::sim::kFunctionsFrom, own},
                                         {base + reclaim::sim::kCyborgWritesFrom, own},
                                         {base + reclaim::sim::kDisownsFrom, own},
+                                        {base + reclaim::sim::kTenantsFrom, own},
                                         {base + reclaim::sim::kEndsToldFrom, own}}) {
         fmt::print("fresh worlds {} to {}: sim --seeds {} {}\n", first, first + many - 1, first,
                    many);

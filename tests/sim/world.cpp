@@ -157,7 +157,11 @@ Slot& World::slot_at(const PciAddress& address) {
 void World::start_worker() {
   if (conductor) return;
   incarnation_ += 1;
-  for (Slot& slot : slots) slot.enrol_before_hold = slot.steps_before_hold = false;
+  for (Slot& slot : slots) {
+    slot.enrol_before_hold = slot.steps_before_hold = false;
+    slot.told.clear();
+    slot.told_epoch = 0;
+  }
   say(fmt::format("worker {} starts", incarnation_));
   ledger = std::make_unique<FakeLedger>(scheduler, rng, faults, disk);
   ledger->on_durable = [this](const PciAddress& at, const LedgerEntry& entry) {

@@ -70,12 +70,16 @@ struct Slot {
   Phase phase = Phase::none;
   std::uint64_t tenancy = 0;
   std::string consumer;
-  bool blamed = false;            // the tenant got it by somebody else's doing than ours
-  int missed = 0;                 // Nova's periodics that did not see the drive
-  bool reserved_by_hand = false;  // by an operator, and nothing has undone it
-  bool held = false;              // and the worker can know it: it must not touch the drive
-  bool reserved_unnoted = false;  // by us, and the ledger does not say so
-  bool maintained = false;        // maintenance was ordered once
+  std::string instance;  // the tenant, whatever the consumer is called meanwhile
+  std::uint64_t told_epoch = 0;
+  std::string told;                    // whom this worker's last record of it named
+  std::int64_t misnamed_since_ms = 0;  // that names another than the tenant
+  bool blamed = false;                 // the tenant got it by somebody else's doing than ours
+  int missed = 0;                      // Nova's periodics that did not see the drive
+  bool reserved_by_hand = false;       // by an operator, and nothing has undone it
+  bool held = false;                   // and the worker can know it: it must not touch the drive
+  bool reserved_unnoted = false;       // by us, and the ledger does not say so
+  bool maintained = false;             // maintenance was ordered once
   // Reserved by one write of somebody else's, with nobody having it; or the record is lost that
   // would tell.
   bool like_a_hand = false;
@@ -254,6 +258,10 @@ class World final {
   [[nodiscard]] bool has_tenants() const {
     return !options_.scripted && options_.seed >= kTenantsFrom && options_.seed < kEndsToldFrom;
   }
+  bool nova_moves(Slot& slot);
+  bool nova_passes_on(Slot& slot);
+  void check_tenant(const Record& record, const JournalEntry& entry);
+  [[nodiscard]] bool is_misnamed(const Slot& slot) const;
 
   // cyborg_writes.cpp
   [[nodiscard]] bool cyborg_writes() const;
@@ -364,7 +372,8 @@ class World final {
   std::map<std::string, int> verified_serials_;
   // Of each certificate that the ledger had before its release, when its drive was verified.
   std::map<std::string, std::int64_t> certificates_verified_ms_;
-  std::set<std::string> certificates_owed_;  // ids in records; Redis forgetting them excuses
+  std::map<std::string, std::string> moved_from_;  // a migration's instance
+  std::set<std::string> certificates_owed_;        // ids in records; Redis forgetting them excuses
 };
 
 }  // namespace reclaim::sim

@@ -367,6 +367,10 @@ def free(args):
     admin_placement(args.directory).free(args.consumer)
 
 
+def move(args):
+    admin_placement(args.directory).move(args.consumer, args.to)
+
+
 def show(args):
     placement = admin_placement(args.directory)
     rows = [("PROVIDER", "UUID", "RESOURCE CLASS", "TOTAL", "RESERVED", "CONSUMERS")]
@@ -419,6 +423,9 @@ def parse_arguments():
     sub.add_argument("--url", required=True)
     sub = command("free", free)
     sub.add_argument("--consumer", required=True)
+    sub = command("move", move)
+    sub.add_argument("--consumer", required=True)
+    sub.add_argument("--to", required=True)
     return parser.parse_args()
 
 

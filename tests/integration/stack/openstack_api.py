@@ -169,6 +169,22 @@ class Placement:
                 "consumer_generation": None, "project_id": "demo", "user_id": "demo"})
         patiently(attempt)
 
+    def move(self, consumer, to):
+        """What one consumer has to another, in one request: Nova's move_allocations."""
+        def attempt():
+            had = self.once("GET", "/allocations/" + consumer)
+            if not had["allocations"]:
+                return  # an answer was lost
+            self.once("POST", "/allocations", {
+                consumer: {"allocations": {}, "project_id": had["project_id"],
+                           "user_id": had["user_id"],
+                           "consumer_generation": had["consumer_generation"]},
+                to: {"allocations": {provider: {"resources": each["resources"]}
+                                     for provider, each in had["allocations"].items()},
+                     "project_id": had["project_id"], "user_id": had["user_id"],
+                     "consumer_generation": None}})
+        patiently(attempt)
+
     def free(self, consumer):
         """That it has none already is an error, unless it was a lost answer that took them."""
         def attempt():

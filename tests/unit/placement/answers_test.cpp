@@ -107,7 +107,27 @@ TEST(Answers, SurvivesGarbage) {
     EXPECT_FALSE(parse_rows(text, kBytesMax, 10).ok());
     EXPECT_FALSE(parse_inventories(text, kBytesMax).ok());
     EXPECT_FALSE(parse_allocations(text, kBytesMax).ok());
+    EXPECT_FALSE(parse_consumer(text, kBytesMax).ok());
   }
+}
+
+TEST(Answers, ReadsWhoAConsumerIs) {
+  const std::string has = R"({"allocations": {"p": {"resources": {"CUSTOM_X": 1}}}, )";
+  const auto told = parse_consumer(
+      has + R"("consumer_generation": 1, "project_id": "b7e1", "user_id": "0f3c"})", kBytesMax);
+  ASSERT_TRUE(told.ok()) << told.error().what;
+  EXPECT_EQ(*told, (Consumer{true, "b7e1", "0f3c"}));
+  EXPECT_EQ(*parse_consumer(R"({"allocations": {}})", kBytesMax), Consumer{});
+  for (const char* bad : {R"("user_id": "0f3c"})", R"("project_id": "", "user_id": "0f3c"})",
+                          R"("project_id": "b\u001b7", "user_id": "0f3c"})",
+                          R"("project_id": 17, "user_id": "0f3c"})"}) {
+    EXPECT_FALSE(parse_consumer(has + bad, kBytesMax).ok()) << bad;
+  }
+  EXPECT_FALSE(parse_consumer(R"({"allocations": []})", kBytesMax).ok());
+  EXPECT_FALSE(parse_consumer(
+                   has + R"("project_id": ")" + std::string(256, 'x') + R"(", "user_id": "0f3c"})",
+                   kBytesMax)
+                   .ok());
 }
 
 }  // namespace
