@@ -83,7 +83,7 @@ void assess_tenant(Assessment& out, const Record& record, const Sighting& sighti
       out.facts.migration = consumer;
       [[fallthrough]];
     case Tenant::same:
-      if (consumer == record.instance || record.consumer().empty()) {
+      if (consumer != record.migration && !out.facts.migration) {
         out.facts.name_tenant(consumer, InstanceSource::allocation);
       }
       if (record.project.empty()) out.facts.project = tenant.project;

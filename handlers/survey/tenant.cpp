@@ -10,6 +10,10 @@ bool is_of_another_project(const Sighting& sighting, const Record& record,
          told->project != record.project;
 }
 
+bool is_named(const Record& record, const std::string& consumer) {
+  return consumer == record.instance || consumer == record.migration;
+}
+
 }  // namespace
 
 const placement::Consumer* told_of(const Sighting& sighting, const std::string& consumer) {
@@ -19,13 +23,14 @@ const placement::Consumer* told_of(const Sighting& sighting, const std::string& 
 
 Tenant tenant_of(const Sighting& sighting, const Record& record) {
   const std::string& now = sighting.view->consumers.front();
-  const std::string former = record.consumer();
-  if (former.empty() || now == former || now == record.migration) return Tenant::same;
+  if (record.instance.empty() || is_named(record, now)) return Tenant::same;
   if (sighting.view->uuid != record.provider) return Tenant::another;
   if (is_of_another_project(sighting, record, now)) return Tenant::another;
-  const placement::Consumer* told = told_of(sighting, former);
-  if (told == nullptr) return Tenant::unknown;
-  if (told->holds) return Tenant::moving;
+  const placement::Consumer* former = told_of(sighting, record.instance);
+  const placement::Consumer* told = told_of(sighting, now);
+  if (former != nullptr && former->holds) return Tenant::moving;
+  // It may have gone since it was seen, and the other with it.
+  if (former == nullptr || told == nullptr || !told->holds) return Tenant::unknown;
   return sighting.followed_for_ms < kMoveMs ? Tenant::unknown : Tenant::another;
 }
 
@@ -35,11 +40,10 @@ std::optional<std::string> asks_about(const Sighting& sighting, const Record* re
   const bool asked = sighting.consumers.contains(now);
   if (record == nullptr) return asked || sighting.remembered ? std::nullopt : std::optional(now);
   if (!record->cleanable()) return std::nullopt;
-  const bool named = now == record->consumer() || now == record->migration;
-  if (!asked && (!named || record->project.empty())) return now;
-  if (record->stage != Stage::allocated) return std::nullopt;
-  const bool open = tenant_of(sighting, *record) == Tenant::unknown;
-  if (open && !sighting.consumers.contains(record->consumer())) return record->consumer();
+  const bool follows =
+      record->stage == Stage::allocated && tenant_of(sighting, *record) == Tenant::unknown;
+  if (follows && !sighting.consumers.contains(record->instance)) return record->instance;
+  if (!asked && (!is_named(*record, now) || record->project.empty())) return now;
   return std::nullopt;
 }
 

@@ -9,7 +9,8 @@
 // - the provider: Placement deletes none that has an allocation, so that behind another one the
 //   device was free in between;
 // - the project, which a migration has of its instance;
-// - whether the consumer on record still has an allocation, here or on another host.
+// - whether the consumer on record still has an allocation, here or on another host. One that lives
+//   on elsewhere is not told from one who moves, if its project is that of the next.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ inline constexpr std::int64_t kMoveMs = 60'000;
 [[nodiscard]] Tenant tenant_of(const Sighting& sighting, const Record& record);
 
 // SurveyRequest::asks. `record`: of the device; null: it has none. Of a tenancy whose project is
-// not known yet, its consumer; and where another consumer follows, both, as far as that decides.
+// not known yet, its consumer; and where another consumer follows, the former first: what that has
+// not while the other is there still tells the two apart.
 [[nodiscard]] std::optional<std::string> asks_about(const Sighting& sighting, const Record* record);
 
 // What Placement told of the consumer; null: nothing.

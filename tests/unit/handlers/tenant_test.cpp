@@ -71,12 +71,12 @@ TEST(Tenant, IsToldByProviderProjectAndWhatTheFormerHas) {
       {"the former has a place", kB, "provider-1", and_a(has("project-1")), 0, Tenant::moving},
       {"the former has none yet", kB, "provider-1", and_a(kNothing), kMoveMs - 1, Tenant::unknown},
       {"the former has none any more", kB, "provider-1", and_a(kNothing), kMoveMs, Tenant::another},
-      {"it has just gone itself",
+      {"it has just gone itself, as the former may have",
        kB,
        "provider-1",
-       {{kB, kNothing}, {kA, has("project-1")}},
-       0,
-       Tenant::moving},
+       {{kB, kNothing}, {kA, kNothing}},
+       kMoveMs,
+       Tenant::unknown},
   };
   for (const Case& each : cases) {
     Sighting sighting = held_by(each.consumer, each.provider);
@@ -86,10 +86,17 @@ TEST(Tenant, IsToldByProviderProjectAndWhatTheFormerHas) {
   }
 }
 
-TEST(Tenant, WhoIsFirstShownByPlacementIsTheOneOnRecord) {
+TEST(Tenant, WhoIsFirstShownIsTheOneOnRecord) {
   Record record = held_by_a();
-  record.instance_source = InstanceSource::arq;  // as an accelerator request named it
+  record.instance.clear();
   EXPECT_EQ(tenant_of(held_by(kB, "provider-2"), record), Tenant::same);
+}
+
+TEST(Tenant, WhomAnAcceleratorRequestNamedIsTheFormerToo) {
+  Record record = held_by_a();
+  record.instance_source = InstanceSource::arq;
+  EXPECT_EQ(tenant_of(held_by(kA), record), Tenant::same);
+  EXPECT_EQ(tenant_of(held_by(kB), record), Tenant::unknown);
 }
 
 TEST(Tenant, OfARecordWithoutAProjectOnlyTheOtherTwoTell) {
@@ -139,9 +146,8 @@ TEST(AsksAbout, TheNewTenantOnce) {
 
 TEST(AsksAbout, TheFormerAsWellAsLongAsThatDecides) {
   const Record record = held_by_a();
-  EXPECT_EQ(asked(held_by(kB), &record, has("project-1")), (Names{kB, kA}));
-  EXPECT_EQ(asked(held_by(kB), &record, std::nullopt), (Names{kB, kA}));
-  EXPECT_EQ(asked(held_by(kB), &record, has("project-2")), Names{kB});
+  EXPECT_EQ(asked(held_by(kB), &record, has("project-1")), (Names{kA, kB}));
+  EXPECT_EQ(asked(held_by(kB), &record, std::nullopt), (Names{kA, kB}));
   EXPECT_EQ(asked(held_by(kB, "provider-2"), &record, has("project-1")), Names{kB});
 }
 
