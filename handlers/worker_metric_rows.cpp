@@ -14,7 +14,8 @@ constexpr WorkerMetricRow kRows[] = {
      "Times that somebody else un-reserved a device that was not clean. It is reserved again at "
      "once."},
     {"reclaim_dirty_allocated_total", MetricType::counter, "host",
-     "Times that an instance got a device that was not known to be clean."},
+     "Times that an instance got a device that was not known to be clean, from the pool or right "
+     "after another instance."},
     {"reclaim_surveys_total", MetricType::counter, "host, result", "Surveys by result."},
     {"reclaim_survey_timestamp_seconds", MetricType::gauge, "host",
      "When the last survey went through; no sample: none has since the start."},

@@ -35,7 +35,8 @@ Tenant tenant_of(const Sighting& sighting, const Record& record) {
 }
 
 std::optional<std::string> asks_about(const Sighting& sighting, const Record* record) {
-  if (!sighting.view || sighting.view->free()) return std::nullopt;
+  // What is not reserved is to be, first of all.
+  if (!sighting.view || sighting.view->free() || !sighting.view->burned()) return std::nullopt;
   const std::string& now = sighting.view->consumers.front();
   const bool asked = sighting.consumers.contains(now);
   if (record == nullptr) return asked || sighting.remembered ? std::nullopt : std::optional(now);

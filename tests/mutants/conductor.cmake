@@ -476,3 +476,34 @@ unit_mutant(twins_make_all_wait conductor handlers/conductor/ledger_gate.cpp Twi
 unit_mutant(deaf_workers_say_nothing conductor handlers/conductor/conduct.cpp Hearing.*
   "a renamed topic makes each drive wait for the survey, and nobody says so"
   [[    hearing_.ended(ports_.clock.now());]] "")
+
+# Whose tenancy it is.
+unit_mutant(passed_on_is_one_tenancy conductor handlers/survey/taken.cpp PassedOn.*
+  "a drive that goes unerased from one tenant to the next is no alarm"
+  [[      out.trigger = Trigger::passed_on;
+]] "")
+unit_mutant(migrations_are_tenants conductor handlers/survey/taken.cpp Moved.TheSources*
+  "a certificate names a migration as the tenant"
+  [[out.facts.migration = consumer;]]
+  [[out.facts.name_tenant(consumer, InstanceSource::allocation);]])
+unit_mutant(a_move_is_an_alarm conductor handlers/survey/tenant.cpp Moved.WhatHasNoOther*:Tenant.*
+  "an instance for which the scheduler looks for another host is an alarm"
+  [[  return sighting.followed_for_ms < kMoveMs ? Tenant::unknown : Tenant::another;]]
+  [[  return Tenant::another;]])
+unit_mutant(another_provider_is_the_same conductor handlers/survey/tenant.cpp
+  PassedOn.BehindAProvider*:Tenant.*
+  "a drive that another instance got by a provider made anew is its migration's"
+  [[  if (sighting.view->uuid != record.provider) return Tenant::another;
+]] "")
+unit_mutant(another_project_is_the_same conductor handlers/survey/tenant.cpp
+  PassedOn.ToAnother*:Tenant.*
+  "a drive that another project got is a move within the first one"
+  [[  if (is_of_another_project(sighting, record, now)) return Tenant::another;
+]] "")
+unit_mutant(gone_consumers_count conductor handlers/survey/tenant.cpp Tenant.*
+  "a migration that has just ended is an alarm, for its instance was deleted with it"
+  [[ || !told->holds) return Tenant::unknown;]] [[) return Tenant::unknown;]])
+unit_mutant(former_tenants_project state state/device/step.cpp Step.WhatIsPassedOn*
+  "a tenancy bears the project of the one before"
+  [[  record.project.clear();
+]] "")

@@ -326,3 +326,20 @@ sim_function_mutant(functions_end_early handlers/conductor/cleaning_steps.cpp
 sim_mutant(generations_are_not_asked handlers/survey/unseen.cpp
   "an unmanaged drive of Cyborg's is left on offer after a tenancy that nobody saw"
   [[  if (rest.generation < 0) return false;]] [[  if (rest.generation < 1'000'000) return false;]])
+
+# Whose tenancy it is.
+sim_tenants_mutant(whoever_follows_is_the_tenant handlers/survey/tenant.cpp
+  "who gets a drive unerased is taken for the one before"
+  [[  if (record.instance.empty() || is_named(record, now)) return Tenant::same;]]
+  [[  return Tenant::same;]])
+sim_tenants_mutant(a_tenancy_keeps_its_first_name handlers/survey/tenant.cpp
+  "the record of a drive that another tenant got goes on naming the one before"
+  [[  if (former != nullptr && former->holds) return Tenant::moving;]]
+  [[  return Tenant::moving;]])
+sim_tenants_mutant(survey_counts_from_its_beginning handlers/conductor/assessor.cpp
+  "a slow survey counts for the time that a move may take"
+  [[    here.followed_since = context_.ports.clock.now().mono;]]
+  [[    here.followed_since = MonoMs{0};]])
+sim_tenants_mutant(old_records_name_tenants state/ledger/trust.cpp
+  "a record that Redis brought back names the project of an earlier tenancy"
+  [[    forget_tenancy(record);]] [[    record.instance.clear();]])

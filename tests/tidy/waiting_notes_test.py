@@ -37,7 +37,8 @@ SINGLE = {"handlers/conductor/admissions.cpp": ["cleanings run on this host"],
 NO_NOTES = ["it is reserved again", "it is not known to be clean", "held, and left as it is",
             "device_state is {}", "it was in error before its record was lost",
             "stopped while looking", "; once you know that", "consumer {} of provider {}",
-            "bound by {} although it is {}"]
+            "bound by {} although {}", "it is remembered as dirty",
+            " had it, and nobody erased it since"]
 LENGTH_MIN = 20
 
 TEXT = r'"(?:[^"\\\n]|\\.)*"'

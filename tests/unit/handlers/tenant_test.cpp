@@ -28,7 +28,8 @@ Record held_by_a() {
 
 Sighting held_by(const char* consumer, const char* provider = "provider-1") {
   Sighting sighting;
-  sighting.view = placement::ProviderView{provider, 1, {}, {consumer}};
+  const placement::Inventory reserved{"CUSTOM_X", 1, 1, 1, 1, 1, 1.0};
+  sighting.view = placement::ProviderView{provider, 1, {reserved}, {consumer}};
   return sighting;
 }
 
@@ -132,6 +133,14 @@ TEST(AsksAbout, NobodyWhoIsKnown) {
   free.view->consumers.clear();
   EXPECT_EQ(asked(free, &record, std::nullopt), Names{});
   EXPECT_EQ(asked(Sighting{}, &record, std::nullopt), Names{});
+}
+
+TEST(AsksAbout, NobodyWhoseDeviceIsToBeReservedFirst) {
+  const Record record = held_by_a();
+  Sighting offered = held_by(kB);
+  offered.view->inventories.front().reserved = 0;
+  EXPECT_EQ(asked(offered, &record, has("project-1")), Names{});
+  EXPECT_EQ(asked(offered, nullptr, has("project-1")), Names{});
 }
 
 TEST(AsksAbout, TheNewTenantOnce) {
