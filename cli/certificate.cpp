@@ -188,9 +188,9 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
   const auto listing = list_chain(folder);
   if (!listing.ok()) return complain(err, listing.error());
   Table table{{"Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
-               "Verified At"},
+               "Project", "Verified At"},
               {},
-              {"Class", "Model", "Method", "Instance", "Serial"}};
+              {"Class", "Project", "Model", "Method", "Instance", "Serial"}};
   int exit_code = 0;
   for (const ChainFile& file : listing->files) {
     std::uint64_t sequence = 0;
@@ -207,7 +207,8 @@ int run_certificate_list(const config::Settings& settings, const CertificateOpti
     const auto member = [&](std::string_view name) { return text_of(*certificate, name); };
     table.rows.push_back({static_cast<std::int64_t>(sequence), member("id"), member("address"),
                           member("model"), member("serial"), member("method"),
-                          member("sanitization_class"), member("instance"), member("verified_at")});
+                          member("sanitization_class"), member("instance"), member("project"),
+                          member("verified_at")});
   }
   const auto text = format_list(table, options.view);
   if (!text) return complain(err, text.error());
@@ -282,7 +283,9 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
   const std::string folder = folder_of(settings, options);
   const auto listing = list_chain(folder);
   if (!listing.ok()) return complain(err, listing.error());
-  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Instance", "Detail"}, {}, {}};
+  Table table{{"Sequence", "At", "Event", "Address", "Serial", "Instance", "Project", "Detail"},
+              {},
+              {"Project"}};
   int exit_code = 0;
   for (const ChainFile& file : listing->files) {
     const auto opened = open_entry(folder, file.name);
@@ -290,14 +293,14 @@ int run_audit_list(const config::Settings& settings, const CertificateOptions& o
     if (opened.ok() && opened->kind == SealedKind::certificate) {
       if (const auto it = decode_certificate(opened->content); it.ok()) {
         table.rows.push_back({sequence, to_iso8601(it->released_at), std::string("erased"),
-                              it->address, it->serial, it->instance,
+                              it->address, it->serial, it->instance, it->project,
                               fmt::format("{}, released; certificate {}", it->method, it->id)});
         continue;
       }
     } else if (opened.ok()) {
       if (const auto it = decode_audit(opened->content); it.ok()) {
         table.rows.push_back({sequence, to_iso8601(it->at), std::string(to_string(it->event)),
-                              it->address, it->serial, it->instance, detail_of(*it)});
+                              it->address, it->serial, it->instance, it->project, detail_of(*it)});
         continue;
       }
     }

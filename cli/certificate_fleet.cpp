@@ -43,9 +43,9 @@ bool add_host(Session& session, const std::string& host, Table& table, std::ostr
 
 Table fleet_certificates() {
   return {{"Host", "Sequence", "ID", "Address", "Model", "Serial", "Method", "Class", "Instance",
-           "Verified At"},
+           "Project", "Verified At"},
           {},
-          {"Class", "Model", "Method", "Instance", "Serial"}};
+          {"Class", "Project", "Model", "Method", "Instance", "Serial"}};
 }
 
 Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::string& address,
@@ -61,11 +61,17 @@ Result<std::vector<Cell>> fleet_certificate(const std::string& host, const std::
                  fmt::format("its certificate in Redis is of host {}, {}: somebody put it there",
                              printable_excerpt(it->host), printable_excerpt(it->address))};
   }
-  return std::vector<Cell>{host,         static_cast<std::int64_t>(opened->sequence),
-                           it->id,       address,
-                           it->model,    it->serial,
-                           it->method,   it->sanitization_class,
-                           it->instance, to_iso8601(it->verified_at)};
+  return std::vector<Cell>{host,
+                           static_cast<std::int64_t>(opened->sequence),
+                           it->id,
+                           address,
+                           it->model,
+                           it->serial,
+                           it->method,
+                           it->sanitization_class,
+                           it->instance,
+                           it->project,
+                           to_iso8601(it->verified_at)};
 }
 
 int run_fleet_certificates(Session& session, const CertificateOptions& options, std::ostream& out,

@@ -45,19 +45,19 @@ use_key() {
     refuse "$2" "has no Ed25519 public key"
   openssl pkey -pubin -in "$key" -outform DER -out "$work/der"
   key_id=$(sha256sum < "$work/der" | cut -d' ' -f1)
-  form='"certificate":\{.*|"audit":\{"schema":1,"id":"[0-9a-f-]*","event":"[a-z_]*",.*'
+  form='"certificate":\{.*|"audit":\{"schema":[12],"id":"[0-9a-f-]*","event":"[a-z_]*",.*'
   form='"previous":"[0-9a-f]{64}","key_id":"'$key_id'",('$form')\}\}'
   form='\{"sequence":[1-9][0-9]*,'$form
 }
 
 # An entry of the audit that decides over keys: how it begins, and all of it. A text holds no quote
 # of its own.
-of_a_key='^[^{]*{[^{]*"audit":{"schema":1,"id":"[0-9a-f-]*","event":"key_'
+of_a_key='^[^{]*{[^{]*"audit":{"schema":[12],"id":"[0-9a-f-]*","event":"key_'
 text='"([^"\\]|\\["\\bfnrt]|\\u00[01][0-9A-F])*"'
 named='","host":'$text',"address":'$text',"serial":'$text',"instance":'$text',"detail":'$text
 endorsed='endorsed'$named',"public_key":'$text
 revoked='revoked'$named',"public_key":"","key_id":"[0-9a-f]{64}","from_sequence":[1-9][0-9]{0,14}'
-key_form='[^{]*\{[^{]*"audit":\{"schema":1,"id":"[0-9a-f-]*","event":"key_'
+key_form='[^{]*\{[^{]*"audit":\{"schema":[12],"id":"[0-9a-f-]*","event":"key_'
 key_form=$key_form'('$endorsed'|'$revoked'),"at":"[0-9T:.Z-]*"\}\}'
 
 # Of an entry that endorses a key, the key.
@@ -97,7 +97,7 @@ verify_folder() {
     test "$file" != "$1/head" || continue
     verify_file "$file"
     number=$((number + 1))
-    id=$(sed 's/^[^{]*{[^{]*{"schema":1,"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
+    id=$(sed 's/^[^{]*{[^{]*{"schema":[12],"id":"\([0-9a-f-]*\)".*$/\1/' "$work/signed")
     test "${file##*/}" = "$(printf '%09d' "$number")-$id.json" ||
       refuse "$file" "is not at the place in its name, or an earlier file is missing"
     grep -aq "^{\"sequence\":$number,\"previous\":\"$before\"," "$work/signed" ||

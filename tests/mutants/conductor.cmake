@@ -202,7 +202,7 @@ unit_mutant(redis_says_what_is_signed conductor handlers/conductor/certificate_k
   [[  const std::string text = record.certificate_pending;]])
 unit_mutant(tenants_put_back_are_believed conductor state/ledger/trust.cpp ForeignRedis.AnOlder*
   "a certificate names the tenant before"
-  [[    record.instance.clear();
+  [[    forget_tenancy(record);
 ]] "")
 unit_mutant(locked_plans_outlive_policies conductor handlers/conductor/drive_claims.cpp
   ForeignRedis.APlan*

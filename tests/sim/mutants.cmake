@@ -340,6 +340,3 @@ sim_tenants_mutant(survey_counts_from_its_beginning handlers/conductor/assessor.
   "a slow survey counts for the time that a move may take"
   [[    here.followed_since = context_.ports.clock.now().mono;]]
   [[    here.followed_since = MonoMs{0};]])
-sim_tenants_mutant(old_records_name_tenants state/ledger/trust.cpp
-  "a record that Redis brought back names the project of an earlier tenancy"
-  [[    forget_tenancy(record);]] [[    record.instance.clear();]])

@@ -256,6 +256,60 @@ class RedisAway(EndToEnd):
         self.assert_released(made)
 
 
+class Tenants(EndToEnd):
+    """Whose tenancy it is, by what a real Placement shows."""
+    NEXT = "7c1f9e57-2d6c-4c43-9b0c-2f0a6d1e5b11"
+    MIGRATION = "8d2a0f68-3e7d-4d54-8c1d-3a1b7e2f6c22"
+
+    def setUp(self):
+        self.addCleanup(self.free_all)
+
+    @staticmethod
+    def free_all():
+        placement = services().placement()
+        for consumer in (DELETED, Tenants.NEXT, Tenants.MIGRATION):
+            if placement.call("GET", "/allocations/" + consumer)["allocations"]:
+                placement.free(consumer)
+
+    def test_a_drive_that_the_next_tenant_got_unerased_is_told_everywhere(self):
+        made = self.setting(survey_s=2)
+        made.worker.stop()
+        made.free()
+        placement = made.services.placement()
+        placement.call("DELETE", "/resource_providers/" + made.providers[FIRST])
+        made.register(FIRST, consumer=self.NEXT)
+        made.worker.start()
+        made.worker.wait_log("%s although %s had it, and nobody erased it since" %
+                             (self.NEXT, DELETED))
+        made.worker.wait_field(FIRST, "instance", self.NEXT)
+        self.assertIn(["allocated", "passed_on", "allocated"],
+                      [list(row) for row in made.worker.journal()])
+        self.assertIn("not known to be clean", made.worker.field(FIRST, "last_error"))
+        self.assert_reserved(made)
+        made.free(self.NEXT)
+        self.assert_released(made)
+        self.assertEqual(made.certificate(FIRST)["instance"], self.NEXT)
+        code, out, _ = made.worker.command("certificate", "verify")
+        self.assertEqual(code, 2, out)
+        self.assertRegex(out, "(?i)unerased")
+
+    def test_a_migration_is_the_tenancy_of_its_instance(self):
+        made = self.setting(survey_s=2)
+        made.services.placement().move(DELETED, self.MIGRATION)
+        made.services.register(made.name + "-elsewhere", FIRST, consumer=DELETED)
+        made.worker.wait_field(FIRST, "migration", self.MIGRATION)
+        self.assertEqual(made.worker.field(FIRST, "instance"), DELETED)
+        made.free(self.MIGRATION)
+        made.publish(made.delete_messages())
+        self.assert_released(made)
+        certificate = made.certificate(FIRST)
+        self.assertEqual((certificate["instance"], certificate["migration"],
+                          certificate["project"], certificate["user"], certificate["schema"]),
+                         (DELETED, self.MIGRATION, "demo", "demo", 2))
+        self.assertNotIn("not known to be clean", made.worker.log_text())
+        self.assertEqual(made.worker.command("certificate", "verify")[0], 0)
+
+
 class PlacementAway(EndToEnd):
     def test_a_release_waits_for_placement_to_come_back(self):
         door = PlacementDoor(self.endpoint())
