@@ -272,7 +272,7 @@ class Tenants(EndToEnd):
                 placement.free(consumer)
 
     def test_a_drive_that_the_next_tenant_got_unerased_is_told_everywhere(self):
-        made = self.setting(survey_s=2)
+        made = self.setting(survey_s=5)
         made.worker.stop()
         made.free()
         placement = made.services.placement()
@@ -282,8 +282,7 @@ class Tenants(EndToEnd):
         made.worker.wait_log("%s although %s had it, and nobody erased it since" %
                              (self.NEXT, DELETED))
         made.worker.wait_field(FIRST, "instance", self.NEXT)
-        self.assertIn(["allocated", "passed_on", "allocated"],
-                      [list(row) for row in made.worker.journal()])
+        made.worker.wait_log(r"allocated -> allocated \(passed_on\)")
         self.assertIn("not known to be clean", made.worker.field(FIRST, "last_error"))
         self.assert_reserved(made)
         made.free(self.NEXT)
@@ -294,8 +293,11 @@ class Tenants(EndToEnd):
         self.assertRegex(out, "(?i)unerased")
 
     def test_a_migration_is_the_tenancy_of_its_instance(self):
-        made = self.setting(survey_s=2)
+        made = self.setting(survey_s=5)
+        # Placement before 2025.2 takes no allocation of what is reserved, and Nova reserves it again.
+        made.services.reserve(made.providers[FIRST], 0)
         made.services.placement().move(DELETED, self.MIGRATION)
+        made.services.reserve(made.providers[FIRST], 1)
         made.services.register(made.name + "-elsewhere", FIRST, consumer=DELETED)
         made.worker.wait_field(FIRST, "migration", self.MIGRATION)
         self.assertEqual(made.worker.field(FIRST, "instance"), DELETED)
