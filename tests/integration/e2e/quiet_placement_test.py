@@ -67,16 +67,9 @@ class Generations(EndToEnd):
 
     def test_a_move_to_a_migration_moves_both(self):
         migration = str(uuid.uuid4())
-        generation = self.placement.call("GET", "/allocations/" + self.consumer)[
-            "consumer_generation"]
-        of = {"project_id": "demo", "user_id": "demo"}
         self.stack.reserve(self.device, 0)  # Placement counts what is reserved as used
         self.moved()
-        self.placement.call("POST", "/allocations", {
-            self.consumer: dict(of, allocations={}, consumer_generation=generation),
-            migration: dict(of, consumer_generation=None, allocations={
-                self.root: {"resources": {VCPU: 1}},
-                self.device: {"resources": {self.resource_class: 1}}})})
+        self.placement.move(self.consumer, migration)
         self.assertEqual(self.moved(), {self.root, self.device})
         self.stack.placement().free(migration)
 

@@ -294,7 +294,7 @@ class Tenants(EndToEnd):
 
     def test_a_migration_is_the_tenancy_of_its_instance(self):
         made = self.setting(survey_s=5)
-        # Placement before 2025.2 takes no allocation of what is reserved, and Nova reserves it again.
+        # Placement before 2025.2 counts what is reserved as used; Nova reserves it again.
         made.services.reserve(made.providers[FIRST], 0)
         made.services.placement().move(DELETED, self.MIGRATION)
         made.services.reserve(made.providers[FIRST], 1)
