@@ -420,7 +420,7 @@ unit_mutant(first_surveys_come_together conductor handlers/conductor/conductor.c
 unit_mutant(slow_answers_are_not_heeded conductor handlers/survey/schedule.cpp
   SlowPlacement.*
   "a Placement that answers slowly is asked as often as one that answers at once"
-  [[  if (took_ms <= times_.spacing_ms) ]] [[  if (took_ms >= 0) ]])
+  [[  if (!is_slow(took_ms)) ]] [[  if (took_ms >= 0) ]])
 unit_mutant(generations_tell_nothing conductor handlers/survey/unseen.cpp
   */OfCyborg.*:*/ReadersOfCyborg.*:*/FailedBuild.*
   "a tenancy of Cyborg's while the worker was down leaves its drive on offer, dirty"
@@ -442,7 +442,6 @@ unit_mutant(unread_drives_are_told_as_clean conductor handlers/conductor/assesso
   */OfCyborg.ItsAgentIsNotTold*
   "Cyborg's agent is told that an unmanaged drive is clean, which nobody has read since its tenant"
   [[drive && (drive->identity || drive->counters || told_by_generation)]] [[drive.has_value()]])
-  [[  if (!is_slow(took_ms)) ]] [[  if (took_ms >= 0) ]])
 
 unit_mutant(hurry_is_never_paid_back conductor handlers/survey/schedule.cpp HurriedSurveys.*
   "each of the events of an evacuation is a survey"
