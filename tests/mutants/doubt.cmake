@@ -67,6 +67,9 @@ unit_mutant(clocks_are_never_set_back state state/device/step.cpp Step.*ClockWas
 unit_mutant(erases_outlive_an_error state state/device/step.cpp Step.ErasesAreCounted*
   "a device that an operator has cleaned again is in error after its first erase"
   [[  if (from == Stage::error) record.erases = 0;]] [[]])
+unit_mutant(unreadable_is_erased nvme nvme/verify/verdict.cpp Verdict.ARelaxedUnreadable*
+  "a drive of which nothing that held data can be read counts as erased"
+  [[  if (reads && report.samples_counted == 0) {]] [[  if (false) {]])
 
 # What a record found at the start is good for (state/ledger/trust.h).
 unit_mutant(older_than_its_dirt state state/ledger/trust.cpp TrustOfRelease.*Dirt*
