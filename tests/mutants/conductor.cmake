@@ -436,7 +436,7 @@ unit_mutant(a_question_is_its_answer conductor handlers/survey/admission.cpp
                   !is_in_question(record, sighting);]] [[;]])
 unit_mutant(vanished_tenants_are_not_watched conductor handlers/conductor/assessor.cpp
   OnOffer.WhatATenantHad*
-  "a dirty drive is on offer for a minute, because its tenant was seen last and its provider was not"
+  "a dirty drive is on offer for a minute, because its provider vanished under its tenant"
   [[(is_left_to_others(record) || is_gone)]] [[is_left_to_others(record)]])
 unit_mutant(unread_drives_are_told_as_clean conductor handlers/conductor/assessor.cpp
   */OfCyborg.ItsAgentIsNotTold*

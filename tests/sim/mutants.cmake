@@ -340,3 +340,6 @@ sim_tenants_mutant(survey_counts_from_its_beginning handlers/conductor/assessor.
   "a slow survey counts for the time that a move may take"
   [[    here.followed_since = context_.ports.clock.now().mono;]]
   [[    here.followed_since = MonoMs{0};]])
+sim_mutant(held_without_a_word handlers/survey/hold.cpp
+  "what a tenant or a failed build left reserved stays so for good, and nobody is told why"
+  [[  if (may_have_had_a_tenant(record.rest, record.flow, *sighting.view)) {]] [[  if (false) {]])

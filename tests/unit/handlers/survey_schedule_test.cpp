@@ -17,11 +17,13 @@
 namespace reclaim::sim {
 namespace {
 
+using ::testing::HasSubstr;
+
 struct Schedule : ::testing::Test {
   Schedule() : world(options()) {}
   static WorldOptions options() {
     WorldOptions options;
-    options.scripted = true;
+    options.scripted = options.trace = true;
     options.scripted_slots = 3;
     return options;
   }
@@ -110,7 +112,7 @@ TEST_F(Schedule, WhatEndsATenancyGoesIntoTheSpacingOnce) {
   world.drive().driver = "nvme";
   world.kick({0, 5, 30});
   world.pass(250);
-  EXPECT_NE(world.record().stage, Stage::allocated) << "it is seen dirty";
+  EXPECT_THAT(world.log.text, HasSubstr("allocated -> pending_cleaning"));
   const auto before = surveys();
   world.kick({0});
   world.pass(1'000);
@@ -131,7 +133,7 @@ TEST_F(Schedule, WhatEndsATenancyWhileASurveyRunsIsSeenRightAfterIt) {
   world.kick({0, 5, 30});
   world.pass(250);
   EXPECT_EQ(surveys(), before + 2);
-  EXPECT_NE(world.record().stage, Stage::allocated);
+  EXPECT_THAT(world.log.text, HasSubstr("allocated -> pending_cleaning"));
 }
 
 TEST_F(Schedule, NoSurveyIsMadeForTheBeginOfADeletionWhoseTenancyIsOnRecord) {
